@@ -2,8 +2,8 @@
 //!
 //! It sees a node only as its users do: through the public API, its process and its files. It never links a node's code.
 //!
-//! Modules in reading order: [`topology`] (what runs), [`load`] (what drives it), [`measure`] (instruments),
-//! [`machine`] (the machine's own limits); [`workload`] (what a unit of load is, and how to add one).
+//! Modules in reading order: [`topology`] (the processes that run), [`load`] (the load generator), [`measure`]
+//! (instruments), [`machine`] (the machine's own limits); [`workload`] (the units of load, and how to add one).
 
 pub mod agent;
 pub mod audit;

@@ -125,7 +125,7 @@ async fn agents_share_a_load_and_their_results_add_up() {
         }
         assert_eq!(units, 1_000);
     }
-    // One worker is the heavier agent's; the other has nothing to do.
+    // The heavier agent gets the only worker; the other has no work.
     let single = Load::Closed(Closed {
         outstanding: 1,
         think: Think::Fixed(0.0),
@@ -165,7 +165,7 @@ async fn strangers_and_second_coordinators_are_refused_with_a_code() {
         Some("lab.agent_token")
     );
 
-    // It is free again when the first has gone.
+    // The agent is free again when the first coordinator has gone.
     drop(first);
     let deadline = Instant::now() + Duration::from_secs(20);
     loop {
@@ -176,7 +176,7 @@ async fn strangers_and_second_coordinators_are_refused_with_a_code() {
         tokio::task::yield_now().await;
     }
 
-    // Whoever listens there without being an agent is told apart.
+    // A listener that is not an agent is detected.
     let nobody = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("loopback");

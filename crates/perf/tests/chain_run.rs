@@ -1,5 +1,5 @@
-//! Whole runs of scenarios about a chain, against fake servers of the Ardor/Nxt family: what is well is found well, and every fault
-//! that the servers are told to commit is found by the audit.
+//! Whole runs of scenarios about a chain, against fake servers of the Ardor/Nxt family. Correct runs pass the audit, and
+//! the audit finds every fault that the servers commit on purpose.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use perf::results::Scenario;
 use perf::run::{Events, Options, run};
 use perf::workload::Workloads;
 
-/// Runs a short scenario on fake servers that behave so.
+/// Runs a short scenario on fake servers with this behaviour.
 async fn ran(behaviour: Behaviour, nodes: usize, more: &str) -> Scenario {
     let fake = Fake::start(nodes, behaviour).await.expect("ports");
     let urls: Vec<String> = fake.urls().iter().map(|url| format!("'{url}'")).collect();

@@ -1,5 +1,5 @@
-//! The laboratory against targets with known behaviour, in virtual time: what it reports has to be what happened, within
-//! the bounds stated here. Latencies are exact but for the histogram's buckets (0.1 %); arrivals keep to whole milliseconds.
+//! The laboratory against targets with known behaviour, in virtual time. Its results must match the known truth within
+//! the stated bounds. Latencies are exact up to the histogram's buckets (0.1 %); arrivals fall on whole milliseconds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +64,7 @@ fn assert_near(actual: f64, expected: f64, share: f64) {
     );
 }
 
-/// Every unit that was due went somewhere.
+/// Checks that every due unit is accounted for.
 #[track_caller]
 fn assert_adds_up(stretch: &Stretch) {
     assert_eq!(
@@ -94,7 +94,7 @@ fn a_constant_service_gives_its_latency_and_the_rate_of_the_loop() {
     for share in [0.0, 0.5, 0.99, 1.0] {
         assert_near(result.latencies.quantile_ms(share), 20.0, BUCKET);
     }
-    // What ends exactly with the last second counts to the next.
+    // Units that end exactly at the end of the last second count in the next one.
     assert_eq!(result.series.len(), 11);
     assert!(
         result
@@ -174,8 +174,8 @@ fn percentiles_of_known_distributions() {
     assert_near(at(0.99), 500.0, BUCKET);
 }
 
-/// Of 200 points, each of four repeats, so many have the truth within their 95 % interval: 190, give or take four deviations of
-/// that count (3.1 each). In both loops; rates, means and medians.
+/// Checks the coverage of 200 points with four repeats each: about 190 have the truth within their 95 % interval, give or
+/// take four standard deviations of that count (3.1 each). It covers both loops; rates, means and medians.
 #[test]
 fn intervals_cover_the_truth_as_often_as_they_say() {
     const POINTS: u64 = 200;
@@ -230,7 +230,7 @@ fn intervals_cover_the_truth_as_often_as_they_say() {
 
 #[test]
 fn an_open_loop_shows_a_stall_in_full_and_a_closed_one_is_blind_to_it() {
-    // Every 10 s nothing moves for a second: a tenth of the time, so a tenth of what arrives waits, evenly up to 1 s.
+    // Every 10 s there is a stall of one second. So a tenth of the arrivals wait, uniformly up to 1 s.
     let behaviour = || Behaviour {
         service: ServiceTime::Constant(1.0),
         stall: Some(Stall {
@@ -252,7 +252,7 @@ fn an_open_loop_shows_a_stall_in_full_and_a_closed_one_is_blind_to_it() {
         &closed(1, Think::Fixed(0.0)),
         &settings(5.0, 100.0),
     );
-    // The rate tells (nine tenths), the maximum too, the percentiles do not: ten samples in 90,000.
+    // The rate (nine tenths) and the maximum show the stalls, the percentiles do not: ten samples in 90,000.
     assert_near(result.per_s(), 900.0, 0.003);
     assert_near(result.latencies.quantile_ms(0.9999 - 0.0002), 1.0, BUCKET);
     assert_near(result.latencies.quantile_ms(1.0), 1001.0, BUCKET);
@@ -342,7 +342,7 @@ fn what_finds_no_place_is_dropped_and_what_starts_late_is_counted() {
     assert_near(result.generator.behind_max_ms, 50.0, 0.05);
 }
 
-/// 1,000 units a second for 10 s, each `every`th of which burns so many milliseconds of the generator's processor.
+/// Runs 1,000 units a second for 10 s. Every `every`th one uses the generator's processor for `burn_ms` milliseconds.
 fn starved(burn_ms: u64, every: u64) -> Stretch {
     struct Burner {
         clock: Virtual,
@@ -445,7 +445,7 @@ fn steps_and_ramps_are_driven_as_scheduled() {
     );
     assert_eq!(result.due, 5_000);
     for (second, row) in result.series.iter().take(10).enumerate() {
-        // Of each second what its middle says; a unit at its edge may count to the next.
+        // Each second's count is compared with the rate at its middle. A unit at its edge may count in the next.
         assert!(
             (row.done as f64 - (second as f64 * 100.0 + 50.0)).abs() <= 2.0,
             "{second}: {row:?}"
@@ -492,7 +492,7 @@ fn the_knee_of_a_queue_is_found_within_its_bound() {
     assert_near(found, expected, 0.09);
 }
 
-/// The rate at which 1 % stay longer than `target` seconds with `servers` of `mu` a second each.
+/// Returns the rate at which 1 % stay longer than `target` seconds with `servers` of `mu` a second each.
 fn erlang_knee(servers: u32, mu: f64, target: f64) -> f64 {
     let longer = |lambda: f64| {
         let c = f64::from(servers);

@@ -1,4 +1,4 @@
-//! The driver of the Ardor/Nxt family's API against a small fake of it, over real HTTP.
+//! Tests of the driver of the Ardor/Nxt family's API against a small fake of it, over real HTTP.
 
 use std::time::Duration;
 

@@ -1,21 +1,21 @@
-//! Where an agent is, as the command line says it: `host:port[,weight=N][,fingerprint=HEX]`.
+//! An agent's address as the command line gives it: `host:port[,weight=N][,fingerprint=HEX]`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use primitives::Hash;
 
-/// An agent's share of a load at most.
+/// The largest weight of one agent.
 const WEIGHT_MAX: u32 = 10_000;
 
-/// Where an agent is.
+/// The address of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentAddress {
     /// `host:port`.
     pub address: String,
     /// Its share of the load among the others.
     pub weight: u32,
-    /// What its certificate must have, if somebody compared it.
+    /// The expected fingerprint of its certificate, if the operator gave one.
     pub fingerprint: Option<Hash>,
 }
 

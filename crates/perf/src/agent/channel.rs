@@ -1,7 +1,8 @@
-//! Frames of JSON over a TLS connection, each with its length before it.
+//! Length-prefixed JSON frames over a TLS connection.
 //!
-//! Neither end has a certificate that anybody signed. Both know a token, and each proves it by a key that only the two ends
-//! of *this* TLS connection can compute (RFC 8446 section 7.5), made with the token: who sits between them has another one.
+//! Neither end has a signed certificate. Both know a token. Each proves it with the token and a key that only the two
+//! ends of *this* TLS connection can compute (RFC 8446 section 7.5). An attacker in the middle has two connections with
+//! different keys.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,16 +21,16 @@ use super::error::AgentError;
 
 /// The name in an agent's certificate.
 pub(super) const NAME: &str = "tally-agent";
-/// The longest message of somebody who has proved who it is: what was prepared may be large.
+/// The longest message from an authenticated peer. Prepared jobs may be large.
 const FRAME_BYTES_MAX: u32 = 256 << 20;
-/// And of anybody else.
+/// The longest message from a peer that has not proved that it knows the token.
 const STRANGER_BYTES_MAX: u32 = 16 << 10;
 /// Messages read but not handled, at most; and written but not sent.
 const WAITING_MAX: usize = 64;
 /// Bytes of a proof.
 const PROOF_BYTES: usize = 32;
 
-/// Who proves that it knows the token.
+/// The role of the end that proves that it knows the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Coordinator,
@@ -53,7 +54,7 @@ impl Token {
     /// Characters that it has at least: a shorter one can be guessed.
     pub const CHARS_MIN: usize = 16;
 
-    /// From a file's text, white space at its ends left out.
+    /// Creates a token from a file's text, without white space at its ends.
     pub fn new(text: &str) -> Result<Self, AgentError> {
         let text = text.trim();
         if text.chars().count() < Self::CHARS_MIN {
@@ -70,7 +71,7 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// What somebody who knows the token sends over this connection.
+/// Returns the proof that a peer in this role sends over this connection if it knows the token.
 pub(super) fn proof<Data>(
     connection: &rustls::ConnectionCommon<Data>,
     role: Role,
@@ -81,13 +82,13 @@ pub(super) fn proof<Data>(
     Ok(made.to_vec())
 }
 
-/// Whether two proofs are the same, in a time that does not tell where they differ.
+/// Returns whether two proofs are equal, in a time that does not depend on where they differ.
 pub(super) fn same(one: &[u8], other: &[u8]) -> bool {
     let differences = one.iter().zip(other).map(|(a, b)| a ^ b);
     one.len() == other.len() && differences.fold(0, |all, one| all | one) == 0
 }
 
-/// An agent's side of TLS, with a certificate of its own, and that certificate's fingerprint.
+/// Returns an agent's TLS configuration with its own certificate, and that certificate's fingerprint.
 pub(super) fn server() -> Result<(ServerConfig, Hash), AgentError> {
     let own = rcgen::generate_simple_self_signed(vec![NAME.to_owned()])
         .map_err(|error| AgentError::Tls(error.to_string()))?;
@@ -101,7 +102,7 @@ pub(super) fn server() -> Result<(ServerConfig, Hash), AgentError> {
     Ok((config, fingerprint))
 }
 
-/// A coordinator's side: any certificate will do, or the one with this fingerprint.
+/// Returns a coordinator's TLS configuration: it accepts any certificate, or only the one with this fingerprint.
 pub(super) fn client(fingerprint: Option<Hash>) -> Result<ClientConfig, AgentError> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let verifier = Arc::new(Pinned {
@@ -115,7 +116,7 @@ pub(super) fn client(fingerprint: Option<Hash>) -> Result<ClientConfig, AgentErr
         .with_no_client_auth())
 }
 
-/// Looks at nothing but the fingerprint; who an agent is, its proof tells.
+/// Checks only the fingerprint. The agent's proof authenticates it.
 #[derive(Debug)]
 struct Pinned {
     fingerprint: Option<Hash>,
@@ -173,7 +174,7 @@ impl ServerCertVerifier for Pinned {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Gone;
 
-/// A connection on which `In` comes; reading and writing go on beside.
+/// A connection that receives `In`. Reading and writing run in background tasks.
 pub(super) struct Channel<In> {
     to: mpsc::Sender<Vec<u8>>,
     from: mpsc::Receiver<In>,
@@ -198,7 +199,8 @@ impl Sender {
 }
 
 impl<In: DeserializeOwned + Send + 'static> Channel<In> {
-    /// Over a connection on which nothing has been sent yet. Until [`Self::trust`], only short messages are read.
+    /// Creates a channel over a connection on which nothing has been sent yet. Until [`Self::trust`], only short messages
+    /// are read.
     pub fn over<S>(stream: S) -> Self
     where
         S: AsyncRead + AsyncWrite + Send + 'static,
@@ -216,12 +218,12 @@ impl<In: DeserializeOwned + Send + 'static> Channel<In> {
         }
     }
 
-    /// The other end has proved who it is.
+    /// Allows long messages, once the peer is authenticated.
     pub fn trust(&self) {
         self.bytes_max.store(FRAME_BYTES_MAX, Ordering::Release);
     }
 
-    /// For sending beside receiving.
+    /// Returns a handle that sends while the channel receives.
     pub fn sender(&self) -> Sender {
         Sender {
             to: self.to.clone(),
@@ -233,7 +235,7 @@ impl<In: DeserializeOwned + Send + 'static> Channel<In> {
         self.sender().send(message).await
     }
 
-    /// The next message. Dropping the future loses nothing.
+    /// Returns the next message. Dropping the future loses nothing.
     pub async fn receive(&mut self) -> Result<In, Gone> {
         self.from.recv().await.ok_or(Gone)
     }
@@ -245,7 +247,7 @@ async fn write<W: AsyncWrite + Unpin>(mut writer: W, mut frames: mpsc::Receiver<
             return;
         }
     }
-    // Nobody is left to tell.
+    // Ignore the error: the connection is ending anyway.
     let _ = writer.shutdown().await;
 }
 
@@ -254,7 +256,7 @@ async fn read<In: DeserializeOwned, R: AsyncRead + Unpin>(
     messages: mpsc::Sender<In>,
     bytes_max: Arc<AtomicU32>,
 ) {
-    // Room grows with what comes, not with what is announced.
+    // The buffer grows with the bytes received, not with the announced length.
     let mut frame = Vec::new();
     while let Ok(length) = reader.read_u32().await {
         if length > bytes_max.load(Ordering::Acquire) {

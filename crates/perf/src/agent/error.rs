@@ -1,4 +1,4 @@
-//! Why load is not generated elsewhere.
+//! Errors of distributed load generation.
 
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
@@ -44,28 +44,28 @@ pub(super) const UNREACHABLE: &str = "lab.agent_unreachable";
 pub(super) const VERSION: &str = "lab.agent_version";
 pub(super) const SHORT_TOKEN: &str = "lab.agent_token";
 
-/// Why load is not generated elsewhere.
+/// Why load cannot be generated on an agent.
 #[derive(Debug, Error)]
 pub enum AgentError {
-    /// It cannot be talked to.
+    /// The agent cannot be reached.
     #[error("agent {address}: {reason}")]
     Unreachable {
-        /// Which.
+        /// The agent's address.
         address: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// It does not want to.
+    /// The agent refuses to serve this coordinator.
     #[error("agent {address} refuses: {message}")]
     Refused {
-        /// Which.
+        /// The agent's address.
         address: String,
-        /// Its code.
+        /// The agent's error code.
         code: String,
-        /// Its words.
+        /// The agent's message.
         message: String,
     },
-    /// It does not know the token.
+    /// The agent does not know the token.
     #[error("agent {0} does not know the token")]
     Denied(String),
     /// See [`super::Token::CHARS_MIN`].

@@ -1,4 +1,4 @@
-//! The team as several parts of a run share it.
+//! A handle through which several parts of a run share the team.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +10,17 @@ use crate::load::engine::{Around, Real, Settings};
 use crate::plan::Load;
 use crate::workload::Site;
 
-/// Between two signs of life while nothing is asked of the agents.
+/// Interval between two signs of life while the agents are idle.
 const ALIVE_EVERY: Duration = Duration::from_secs(5);
 
-/// A handle to a [`Team`]; clones are the same team. While one lives, agents are kept waiting, however long a preparation
-/// takes.
+/// A handle to a [`Team`]. Clones share it. While one exists, agents keep waiting, however long a preparation takes.
 #[derive(Clone)]
 pub struct Agents {
     team: Arc<Mutex<Team>>,
 }
 
 impl Agents {
-    /// Must be called on the runtime that the run is on.
+    /// Creates a handle. Must be called on the run's runtime.
     pub fn new(team: Team) -> Self {
         let team = Arc::new(Mutex::new(team));
         let watched = Arc::downgrade(&team);
@@ -31,7 +30,7 @@ impl Agents {
                 let Some(team) = watched.upgrade() else {
                     return;
                 };
-                // A team that is at work gives its own signs of life.
+                // A busy team sends its own signs of life.
                 if let Ok(team) = team.try_lock() {
                     team.alive().await;
                 }
@@ -40,7 +39,7 @@ impl Agents {
         Self { team }
     }
 
-    /// See [`Team::stretch`].
+    /// Runs [`Team::stretch`].
     pub async fn stretch(
         &self,
         clock: &Real,

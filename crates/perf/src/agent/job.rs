@@ -18,14 +18,14 @@ use crate::load::engine::{
 use crate::results::Stretch;
 use crate::workload::{Failed, Mix, Site, SiteNode, Workloads};
 
-/// Between two reports.
+/// Interval between two reports.
 const REPORT_EVERY: Duration = Duration::from_millis(250);
 /// Streams to one node at most.
 const STREAMS_MAX: u32 = 16;
-/// Workers at most: more are a mistake, or somebody who wants the agent's memory.
+/// Upper limit on workers. More are a mistake, or an attempt to exhaust the agent's memory.
 const WORKERS_MAX: u32 = 100_000;
 
-/// Gets ready, waits for the beginning, runs, reports, tears down. In words what came of it.
+/// Runs a job: sets up, waits for the begin message, runs, reports and tears down. Returns the outcome in words.
 pub(super) async fn run(
     job: Job,
     clock: &Real,
@@ -87,7 +87,7 @@ async fn set_up(job: &Job, workloads: &Workloads) -> Result<(Arc<Site>, Arc<Mix>
         }
         banks.push(bank);
     }
-    // Nodes that cannot be reached from here are found out before anything begins.
+    // Detects unreachable nodes before the stretch begins.
     for bank in &banks {
         bank.client().health().await?;
     }
@@ -99,7 +99,7 @@ async fn set_up(job: &Job, workloads: &Workloads) -> Result<(Arc<Site>, Arc<Mix>
     Ok((site, mix))
 }
 
-/// From readiness to the end; `None` if it is not begun.
+/// Runs from readiness to the end. Returns `None` if the stretch never begins.
 async fn ready(
     job: &Job,
     clock: &Real,
@@ -170,7 +170,8 @@ async fn ready(
         tokio::select! {
             stretch = &mut load => stretch,
             gone = &mut listening => {
-                // Nobody waits for the results, but what runs is let end before the workers are torn down.
+                // The coordinator is gone, so the results are dropped. The load still ends before the workers are torn
+                // down.
                 stop.ask();
                 load.await;
                 return Err(gone);
@@ -212,7 +213,7 @@ struct Reporter {
 }
 
 impl Reporter {
-    /// Reports until nobody listens.
+    /// Sends reports until the coordinator is gone.
     async fn run(&mut self) -> Gone {
         loop {
             tokio::time::sleep(REPORT_EVERY).await;
@@ -225,7 +226,7 @@ impl Reporter {
         }
     }
 
-    /// What has come since the last time, without the books.
+    /// Returns the slices and rows since the last report, without the books.
     fn progress(&mut self, outstanding: u64) -> Progress {
         let mut progress = Progress {
             outstanding,

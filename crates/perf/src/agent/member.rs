@@ -1,4 +1,4 @@
-//! One agent, as the coordinator has it.
+//! The coordinator's connection to one agent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,22 +28,22 @@ const SILENCE_MAX: Duration = Duration::from_secs(10);
 const TRIPS: u32 = 16;
 /// Between two signs of life.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
-/// Between two looks at whether somebody asked to stop.
+/// Interval between two checks of whether a stop was requested.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A connection to an agent.
 pub(super) struct Member {
     pub address: AgentAddress,
-    /// Of its certificate.
+    /// The fingerprint of the agent's certificate.
     pub fingerprint: Hash,
     channel: Channel<Tell>,
 }
 
-/// Why an agent does not go on.
+/// Why an agent stopped.
 pub(super) enum Halt {
-    /// It is gone.
+    /// The agent is gone.
     Gone,
-    /// It says why.
+    /// The agent reported a failure.
     Failed(Failed),
 }
 
@@ -53,12 +53,12 @@ impl From<Gone> for Halt {
     }
 }
 
-/// Where what an agent reports goes, while it does.
+/// Destination of an agent's reports during a stretch.
 pub(super) struct Following {
     pub site: Arc<Site>,
     pub around: Around,
     pub clock: Real,
-    /// What each agent has outstanding, and which one this is.
+    /// Outstanding units of each agent. `at` is this agent's index.
     pub outstanding: Arc<Vec<AtomicU64>>,
     pub at: usize,
 }
@@ -134,12 +134,13 @@ impl Member {
         }
     }
 
-    /// A sign of life, so that a long preparation is not taken for an end.
+    /// Sends a sign of life, so that the agent does not time out during a long preparation.
     pub async fn alive(&self) -> Result<(), Gone> {
         self.channel.send(&Ask::Alive).await
     }
 
-    /// Has it set its workers up, and compares clocks: how far its clock is ahead of ours, in microseconds.
+    /// Asks the agent to set up its workers, and compares clocks. Returns how far the agent's clock is ahead, in
+    /// microseconds.
     pub async fn prepare(&mut self, job: Job, clock: &Real) -> Result<i64, Halt> {
         self.channel.send(&Ask::Prepare(Box::new(job))).await?;
         let waiting = async {
@@ -183,13 +184,14 @@ impl Member {
         best.map(|(_, ahead)| ahead).ok_or(Halt::Gone)
     }
 
-    /// It shall not begin after all.
+    /// Tells the agent that the stretch will not begin.
     pub async fn forget(&self) {
         // If it is gone, it has forgotten.
         let _ = self.channel.send(&Ask::Forget).await;
     }
 
-    /// Has it begin at a time of ours, and follows it to the end. Its part, and why it did not get further.
+    /// Tells the agent to begin at a time of the coordinator's clock, and follows it to the end. Returns the agent's
+    /// part, and the reason if it stopped early.
     pub async fn follow(
         &mut self,
         begin_us: u64,
@@ -277,13 +279,13 @@ impl Member {
     }
 }
 
-/// How long it is until the beginning: before it an agent says nothing.
+/// Returns the time until the beginning. An agent sends nothing before it.
 fn lead(at_us: u64, ahead_us: i64, following: &Following) -> Duration {
     let begin = at_us.saturating_add_signed(ahead_us.saturating_neg());
     Duration::from_micros(begin.saturating_sub(micros(following.clock.now())))
 }
 
-/// Takes a report in.
+/// Takes in a report.
 fn take(progress: Progress, ahead_us: i64, following: &Following, slices: &mut Vec<Slice>) {
     let Following { site, around, .. } = following;
     site.with_books(|books| books.join(progress.books));
@@ -309,7 +311,7 @@ fn send_rows(sink: &crate::load::engine::SampleSink, rows: Vec<SampleRow>) {
     }
 }
 
-/// A time of the agent's clock on ours, in milliseconds.
+/// Converts a time of the agent's clock to the coordinator's clock, in milliseconds.
 fn ours(at_ms: u64, ahead_us: i64) -> u64 {
     at_ms.saturating_add_signed(-(ahead_us / 1000))
 }

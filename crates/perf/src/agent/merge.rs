@@ -1,11 +1,11 @@
-//! Stretches of several generators as one.
+//! Merges the stretches of several generators into one.
 
 use std::collections::BTreeMap;
 
 use crate::load::engine::Slice;
 use crate::results::{Fault, Generator, Histogram, Second, Stretch, WorkResult};
 
-/// What one generator did, with each second's latencies.
+/// The results of one generator, with the latencies of each second.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Part {
     /// On the coordinator's time axis.
@@ -16,7 +16,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Of a generator that died: what it had told, and units that it had begun.
+    /// Returns the part of a generator that died: everything it had reported, and the units it had begun.
     pub fn of_lost(slices: Vec<Slice>, outstanding: u64, address: &str, code: &str) -> Self {
         let mut stretch = Stretch::default();
         if let Some(last) = slices.last() {
@@ -32,7 +32,7 @@ impl Part {
             stretch.latencies.merge(&slice.latencies);
             seconds.push((slice.second, slice.latencies));
         }
-        // Faults are told second by second as well, and may be ahead of the seconds.
+        // Faults are reported each second too, and may be ahead of the seconds.
         if outstanding > 0 {
             stretch.faults.push(Fault {
                 code: code.to_owned(),

@@ -5,13 +5,14 @@
 //! Team (coordinator) --TLS, token--> Agent (there) : the work, the nodes' endpoints, a share of the load, what was prepared
 //!      <-- each second, and at the end: histograms, failures by code, acknowledged transactions
 //! ```
-//! Histograms are merged exactly, and every second's is sent when it is over: when an agent dies, what it had done until
-//! then counts, the others go on, and the units that it had begun are failures of an unknown outcome. Clocks are compared
-//! by the quickest of several round trips, so that all begin at the same moment and the series have one time axis. What
-//! agents' flows acknowledged goes into the coordinator's books, and the audit judges it as if it had been its own.
+//! Histograms are merged exactly, and each second's histogram is sent when the second is over. If an agent dies, its
+//! reported results still count, the others go on, and the units that it had begun are failures of unknown outcome.
+//! Clocks are compared by the quickest of several round trips, so that all begin at the same moment and the series have
+//! one time axis. Transactions that agents' flows acknowledged go into the coordinator's books, and the audit judges them
+//! like its own.
 //!
-//! Modules in reading order: `address`, `channel` (TLS, proofs, frames), `wire` (what is said), `serve` and `job` (an
-//! agent), `team` and `member` (the coordinator), `split` and `merge`.
+//! Modules in reading order: `address`, `channel` (TLS, proofs, frames) and `wire` (messages). `serve` and `job` are the
+//! agent. `team`, `member`, `split` and `merge` are the coordinator.
 
 mod address;
 mod channel;

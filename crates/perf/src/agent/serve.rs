@@ -1,4 +1,4 @@
-//! An agent: listens, lets one coordinator in at a time, and does its jobs.
+//! An agent: listens, admits one coordinator at a time, and runs its jobs.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,31 +17,31 @@ use super::wire::{Ask, PROTOCOL, Tell, VERSION};
 use crate::load::engine::{Clock, Real};
 use crate::workload::Workloads;
 
-/// Connections that have not said who they are, at most.
+/// Upper limit on connections that are not authenticated yet.
 const STRANGERS_MAX: usize = 16;
-/// How long a stranger may take to say who it is.
+/// How long a peer may take to authenticate.
 const STRANGER_PATIENCE: Duration = Duration::from_secs(10);
-/// A coordinator that says nothing for so long is gone.
+/// A coordinator that is silent for this long counts as gone.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// Between two tries to accept when the system has no room.
+/// Pause before the next accept after the system refused one.
 const REST: Duration = Duration::from_millis(200);
 
-/// What an agent says about itself, for people.
+/// Status messages of an agent, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// A coordinator has come.
+    /// A coordinator has connected.
     Came(SocketAddr),
-    /// Somebody was sent away.
+    /// A peer was refused.
     Refused(SocketAddr, String),
-    /// A stretch begins, in words.
+    /// A stretch begins; described in words.
     Begins(String),
-    /// It is over.
+    /// A stretch is over; its outcome in words.
     Done(String),
-    /// The coordinator has gone.
+    /// The coordinator has disconnected.
     Left(SocketAddr),
 }
 
-/// Listens; see the module.
+/// A listening agent.
 pub struct Agent {
     listener: TcpListener,
     acceptor: TlsAcceptor,
@@ -78,12 +78,12 @@ impl Agent {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address that the agent listens on.
     pub fn address(&self) -> Result<SocketAddr, AgentError> {
         Ok(self.listener.local_addr()?)
     }
 
-    /// SHA-256 of its certificate.
+    /// Returns the SHA-256 of the agent's certificate.
     pub fn fingerprint(&self) -> Hash {
         self.fingerprint
     }
@@ -96,7 +96,7 @@ impl Agent {
                 tokio::time::sleep(REST).await;
                 continue;
             };
-            // One too many is dropped: whoever knows the token tries again.
+            // A connection above the limit is dropped. A coordinator that knows the token retries.
             let Ok(place) = Arc::clone(&strangers).try_acquire_owned() else {
                 continue;
             };
@@ -107,7 +107,7 @@ impl Agent {
                 drop(place);
                 if let Ok(Some((channel, _busy))) = known {
                     (shared.said)(Said::Came(from));
-                    // It ends when the coordinator goes, in whatever way.
+                    // Either error means that the coordinator has disconnected.
                     let _ = serve(channel, &shared).await;
                     (shared.said)(Said::Left(from));
                 }
@@ -116,7 +116,7 @@ impl Agent {
     }
 }
 
-/// Held while somebody is served.
+/// A guard held while a coordinator is served.
 struct Busy(Arc<Shared>);
 
 impl Drop for Busy {
@@ -193,7 +193,7 @@ async fn serve(mut channel: Channel<Ask>, shared: &Shared) -> Result<(), Gone> {
     }
 }
 
-/// The next message; a coordinator that is silent for long is gone.
+/// Returns the next message. A coordinator that is silent for too long counts as gone.
 pub(super) async fn next(channel: &mut Channel<Ask>) -> Result<Ask, Gone> {
     let next = tokio::time::timeout(SILENCE_MAX, channel.receive());
     next.await.map_err(|_| Gone)?
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use crate::agent::Token;
 
-    /// What an agent answers to a first message with a version, a protocol and a proof that is right or not.
+    /// Returns an agent's answer to a first message with this version and protocol, and a right or wrong proof.
     async fn answer(version: &str, protocol: u32, right: bool) -> String {
         let token = Token::new("sixteen characters at least").expect("long enough");
         let agent = Agent::bind("127.0.0.1:0", token.clone(), Workloads::none(), |_| {}).await;

@@ -1,4 +1,4 @@
-//! What each of several generators has to do, so that together they do what was asked.
+//! Splits a load between several generators, so that together they produce the requested load.
 
 use crate::load::engine::Settings;
 use crate::plan::{Closed, Load, Open, Shape, Step};
@@ -21,7 +21,7 @@ pub(super) fn parts(whole: u64, weights: &[u32]) -> Vec<u64> {
         .collect()
 }
 
-/// The shares of a load; `None` for one who has nothing to do.
+/// Returns each generator's share of a load, `None` for a generator without work.
 pub(super) fn loads(load: &Load, weights: &[u32]) -> Vec<Option<Load>> {
     match load {
         Load::Closed(closed) => parts(u64::from(closed.outstanding), weights)
@@ -71,7 +71,8 @@ fn scaled(shape: &Shape, share: f64) -> Shape {
     }
 }
 
-/// How much later than the first one each begins, in seconds, so that evenly spaced arrivals do not all come at once.
+/// Returns how much later than the first generator each begins, in seconds, so that evenly spaced arrivals do not
+/// coincide.
 pub(super) fn stagger(load: &Load, count: usize) -> Vec<f64> {
     let gap = match load {
         Load::Open(Open {
@@ -84,7 +85,7 @@ pub(super) fn stagger(load: &Load, count: usize) -> Vec<f64> {
     (0..count).map(|at| at as f64 * gap).collect()
 }
 
-/// The shares of a count, over those who have something to do: nobody else would do theirs.
+/// Splits a count between the generators that have a share of the load.
 pub(super) fn counts(
     settings: &Settings,
     weights: &[u32],

@@ -21,7 +21,7 @@ use crate::plan::{Knee, Load, Open, Shape, Work};
 use crate::results::Stretch;
 use crate::workload::{Failed, Site, SiteBooks};
 
-/// From when all are ready until they begin, so that the word reaches everybody.
+/// Delay between the readiness of all agents and the beginning, so that the message reaches all of them.
 const LEAD: Duration = Duration::from_millis(300);
 /// Between two signs of life to agents that wait for others.
 const ALIVE_EVERY: Duration = Duration::from_secs(5);
@@ -31,7 +31,7 @@ const UNITS_EACH: u64 = 1 << 36;
 const SETTLE_EVERY: Duration = Duration::from_millis(500);
 const SETTLE_LOOKS_MAX: u32 = 120;
 
-/// What a stretch does, and where.
+/// The work of a stretch, and the banks it runs on.
 #[derive(Clone)]
 pub struct Task {
     /// Banks in order: legal name, and how to reach its API.
@@ -46,22 +46,22 @@ pub struct Task {
     pub workers_max: u32,
 }
 
-/// What came of a stretch.
+/// The outcome of a stretch.
 pub struct Together {
-    /// All agents' as one.
+    /// The merged stretch of all agents.
     pub stretch: Stretch,
-    /// Why it did not go on.
+    /// The reason if it stopped early.
     pub failure: Option<Failed>,
 }
 
-/// See the module.
+/// All agents of a run. They act as one generator.
 pub struct Team {
     members: Vec<Member>,
     lost: u32,
 }
 
 impl Team {
-    /// Connects to all; one that cannot be had is an error.
+    /// Connects to all agents. Fails if one cannot be reached.
     pub async fn connect(addresses: &[AgentAddress], token: &Token) -> Result<Self, AgentError> {
         let mut members = Vec::with_capacity(addresses.len());
         for address in addresses {
@@ -70,7 +70,7 @@ impl Team {
         Ok(Self { members, lost: 0 })
     }
 
-    /// Who is there: address, and fingerprint of the certificate.
+    /// Returns the address and certificate fingerprint of each agent.
     pub fn members(&self) -> impl Iterator<Item = (String, String)> {
         let members = self.members.iter();
         members.map(|member| (member.address.to_string(), member.fingerprint.to_string()))
@@ -193,7 +193,7 @@ impl Team {
         loop {
             let prepared = tokio::select! {
                 prepared = preparing.join_next() => prepared,
-                // Those who are ready wait for those who are not.
+                // Agents that are ready wait for the others.
                 () = tokio::time::sleep(ALIVE_EVERY) => {
                     for (member, ..) in &ready {
                         signs_of_life(member).await;
@@ -209,7 +209,7 @@ impl Team {
                     ready.push((member, books, ahead, stagger))
                 }
                 Ok((member, books, Err(halt), _)) => {
-                    // It has done nothing: what it was dealt is still there.
+                    // The agent has done nothing, so its share of the books is returned.
                     site.with_books(|all| all.join(books));
                     match halt {
                         Halt::Gone => self.lost += 1,
@@ -249,7 +249,7 @@ impl Team {
             failure.get_or_insert(Failed::new(LOST, "every agent was lost"));
         }
         let mut stretch = merge(parts);
-        // Those who died before it began have no part in it.
+        // Agents that died before the beginning take no part in the stretch.
         let before = (self.lost - lost_before).saturating_sub(stretch.generator.agents_lost);
         stretch.generator.agents += before;
         stretch.generator.agents_lost += before;
@@ -319,19 +319,19 @@ impl Team {
         parts
     }
 
-    /// The same order each time, so that shares are the same.
+    /// Sorts the agents, so that the shares are the same each time.
     fn order(&mut self) {
         self.members
             .sort_by(|one, other| one.address.address.cmp(&other.address.address));
     }
 }
 
-/// One that is gone is found out when it is needed.
+/// Sends a sign of life. A dead agent is detected at its next use.
 async fn signs_of_life(member: &Member) {
     let _ = member.alive().await;
 }
 
-/// What nobody did.
+/// Returns an empty result, for a stretch that no agent ran.
 fn nobody(failure: Option<Failed>) -> Together {
     Together {
         stretch: Stretch::default(),
@@ -397,7 +397,7 @@ fn job(
     }
 }
 
-/// Waits until the flows of a dead agent have come to rest: ledgers that grow no more.
+/// Waits until the flows of a dead agent have come to rest: until the ledgers stop growing.
 async fn settle(site: &Site) {
     let mut before: Option<BTreeMap<usize, u64>> = None;
     for _ in 0..SETTLE_LOOKS_MAX {

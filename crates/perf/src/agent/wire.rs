@@ -1,4 +1,4 @@
-//! What coordinator and agent say to each other: frames of JSON within TLS.
+//! Messages between coordinator and agent: JSON frames over TLS.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,12 @@ use crate::plan::{Load, Work};
 use crate::results::Stretch;
 use crate::workload::SiteBooks;
 
-/// Which form of these messages this program speaks; both ends must speak the same.
+/// Version of these messages. Both ends must use the same one.
 pub(super) const PROTOCOL: u32 = 1;
 /// The version of this program, which must be the same too: agents run the workloads' code.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// From the coordinator.
+/// A message from the coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Ask {
@@ -20,24 +20,24 @@ pub(super) enum Ask {
     Hello {
         protocol: u32,
         version: String,
-        /// That it knows the token, on this connection.
+        /// Proof that the coordinator knows the token, bound to this connection.
         proof: Vec<u8>,
     },
-    /// What time is it there?
+    /// Asks for the agent's time.
     Clock { number: u32 },
-    /// Get ready for a stretch.
+    /// Asks the agent to get ready for a stretch.
     Prepare(Box<Job>),
-    /// Begin it at this time of the agent's clock.
+    /// Tells the agent to begin the stretch at this time of its own clock.
     Begin { at_us: u64 },
-    /// Start nothing more.
+    /// Tells the agent to start no more units.
     Stop,
-    /// The stretch is not going to begin.
+    /// Tells the agent that the stretch will not begin.
     Forget,
-    /// Still here.
+    /// A sign of life.
     Alive,
 }
 
-/// From an agent.
+/// A message from an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Tell {
@@ -46,7 +46,7 @@ pub(super) enum Tell {
         version: String,
         proof: Vec<u8>,
     },
-    /// It wants nothing to do with this coordinator; the last message.
+    /// The agent refuses this coordinator. This is its last message.
     Refused {
         code: String,
         message: String,
@@ -55,16 +55,16 @@ pub(super) enum Tell {
         number: u32,
         now_us: u64,
     },
-    /// Workers are set up.
+    /// The workers are set up.
     Ready,
-    /// They could not be, or not be torn down.
+    /// The workers could not be set up or torn down.
     Failed {
         code: String,
         message: String,
     },
-    /// What happened since the last report.
+    /// Progress since the last report.
     Report(Box<Progress>),
-    /// The stretch as a whole; the books are what was not reported yet, with the stores as they are now.
+    /// The whole stretch. `rest` holds the books that were not reported yet, with the current stores.
     Ended {
         stretch: Box<Stretch>,
         rest: Box<Progress>,
@@ -90,7 +90,7 @@ pub(super) struct Job {
     /// The first unit's number.
     pub units_from: u64,
     pub unfinished_after_us: u64,
-    /// What it may take out of the site's stores, and nothing else.
+    /// The books that the agent may draw from.
     pub books: SiteBooks,
     /// Whether it sends a row for each unit.
     pub rows: bool,
@@ -113,7 +113,7 @@ impl std::fmt::Debug for NodeAccess {
     }
 }
 
-/// What happened since the last report.
+/// Progress since the last report.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Progress {
     /// Units outstanding, warm-up included.

@@ -1,4 +1,4 @@
-//! What the audit knows of a network: the books of every node and the notary, and what the load was told.
+//! The audit's input: the books of every node and the notary, and the load's acknowledged flows.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -35,7 +35,7 @@ impl std::str::FromStr for StateId {
     }
 }
 
-/// What one node's public API says.
+/// The books of one node, read through its public API.
 #[derive(Clone, Debug, Default)]
 pub struct NodeBooks {
     /// The node's name.
@@ -46,9 +46,9 @@ pub struct NodeBooks {
     pub coins: Vec<StateId>,
     /// How many unconsumed fungible states there are in all.
     pub states: u64,
-    /// What all of them sum to, by token.
+    /// Sums over all unconsumed fungible states, by token.
     pub sums: BTreeMap<String, u128>,
-    /// What the node says that they sum to, by token.
+    /// Balances reported by the node, by token.
     pub balances: BTreeMap<String, u128>,
 }
 
@@ -57,7 +57,7 @@ pub struct NodeBooks {
 pub struct Spend {
     /// The transaction.
     pub id: Hash,
-    /// What it consumes.
+    /// The states it consumes.
     pub inputs: Vec<StateId>,
 }
 
@@ -66,30 +66,30 @@ pub struct Spend {
 pub struct Books {
     /// The nodes, notary aside.
     pub nodes: Vec<NodeBooks>,
-    /// The notary: consumed state to consuming transaction, where one of both transactions is of the sample; `None` if
-    /// nobody can read it.
+    /// The notary's entries: consumed state to consuming transaction, where one of the two transactions is in the sample.
+    /// `None` if the notary cannot be read.
     pub consumed: Option<HashMap<StateId, Hash>>,
     /// Transactions read in full: all, or a sample.
     pub spends: Vec<Spend>,
-    /// What the load was told.
+    /// Flows acknowledged to the load as delivered.
     pub acknowledged: Vec<Acknowledged>,
-    /// What must exist, by token: issued less redeemed.
+    /// Amounts that must exist, by token: issued less redeemed.
     pub in_circulation: BTreeMap<String, u128>,
-    /// What may exist beside it: issues that failed in a way that leaves open whether they took effect.
+    /// Further amounts that may exist: issues that failed without a known outcome.
     pub in_doubt: BTreeMap<String, u128>,
     /// Whether these nodes are the whole network, and their ledgers were read from the beginning.
     pub whole: bool,
     /// Whether every recorded transaction must have been acknowledged (nothing else ran).
     pub nothing_else_ran: bool,
-    /// Which transactions are looked at one by one. Sums are over everything.
+    /// The transactions that are checked one by one. Sums cover all transactions.
     pub sample: Sample,
 }
 
 /// A flow that the load was told is delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acknowledged {
-    /// What it recorded.
+    /// The transactions it recorded.
     pub transactions: Vec<Hash>,
-    /// Positions in [`Books::nodes`] of all who must have recorded it.
+    /// Positions in [`Books::nodes`] of all nodes that must have recorded it.
     pub participants: Vec<usize>,
 }

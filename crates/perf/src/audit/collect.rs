@@ -20,29 +20,29 @@ pub enum CollectError {
     /// A call failed.
     #[error("{name}: {source} ({})", .source.hint())]
     Call {
-        /// Whose API.
+        /// The node.
         name: String,
-        /// What it answered.
+        /// The client's error.
         #[source]
         source: ClientError,
     },
-    /// An answer makes no sense.
+    /// An answer is malformed.
     #[error("{name}: {what}")]
     Malformed {
-        /// Whose API.
+        /// The node.
         name: String,
-        /// What it is.
+        /// Description of the defect.
         what: String,
     },
 }
 
-/// How the audit names a token; issuers' references make no difference.
+/// Returns the audit's name of a token. Issuers' references make no difference.
 pub fn token_label(symbol: &str, issuer: &str) -> String {
     format!("{symbol} of {issuer}")
 }
 
-/// A node's ledger after a position (all of it, if `None`), unconsumed states and balances. Of single transactions and
-/// states only the sample is kept.
+/// Reads a node's ledger after a position (all of it, if `None`), its unconsumed states and its balances. Single
+/// transactions and states are kept only if they are in the sample.
 pub async fn node_books(
     name: &str,
     client: &Client,
@@ -61,7 +61,7 @@ pub async fn node_books(
         name: name.to_owned(),
         ..NodeBooks::default()
     };
-    // Balances wait until the view shows what was committed, so they come first.
+    // The balances query waits until the view shows all committed transactions, so it comes first.
     let balances = client.balances().await.map_err(call)?;
     for balance in balances.balances {
         let sum: u128 = balance
@@ -108,7 +108,7 @@ pub async fn node_books(
     Ok(books)
 }
 
-/// What a notary has seen consumed: states that a transaction of the sample made or consumed.
+/// Reads the notary's consumed states whose creating or consuming transaction is in the sample.
 pub async fn consumed(
     name: &str,
     client: &Client,
@@ -142,7 +142,7 @@ pub async fn consumed(
     }
 }
 
-/// Transactions in full.
+/// Reads transactions in full.
 pub async fn spends(name: &str, client: &Client, ids: &[Hash]) -> Result<Vec<Spend>, CollectError> {
     let mut spends = Vec::with_capacity(ids.len());
     for part in ids.chunks(CONCURRENT) {

@@ -1,4 +1,4 @@
-//! The audit's verdict over [`Books`]: pure, so that its own tests can plant every kind of wrong.
+//! The audit's verdict over [`Books`]. It is pure, so that its own tests can plant every kind of fault.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -127,7 +127,7 @@ fn notary_agrees_with_ledgers(
             continue;
         }
         verdict.consumed += 1;
-        // Among others, some who are not asked may have it.
+        // On a shared network, a node that is not audited may have recorded it.
         if books.whole && !ledgers.iter().any(|ledger| ledger.contains(consumer)) {
             verdict.wrong(|| {
                 format!("the notary let {consumer} consume {state}, but nobody recorded it")
@@ -158,7 +158,7 @@ fn spends_agree_with_notary(books: &Books, verdict: &mut Verdict) {
                 }),
                 None => verdict.wrong(|| {
                     format!(
-                        "{} consumes {input}, of which the notary knows nothing",
+                        "{} consumes {input}, but the notary knows nothing of it",
                         spend.id
                     )
                 }),

@@ -1,5 +1,5 @@
-//! The audit, through the public API alone: every vault and the notary agree, value is conserved, what was acknowledged is
-//! recorded by all, no state is consumed twice.
+//! The audit, through the public API alone: every vault and the notary agree, value is conserved, every participant has
+//! recorded every acknowledged transaction, and no state is consumed twice.
 
 mod books;
 mod collect;

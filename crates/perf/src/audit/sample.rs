@@ -1,24 +1,25 @@
-//! A part of all transactions, chosen by their ids: the same part wherever one looks.
+//! A sample of all transactions, chosen by their ids, so that it is the same in every ledger.
 
 use primitives::Hash;
 use serde::{Deserialize, Serialize};
 
-/// The transactions whose ids begin with so many zero bits: ids are hashes, so that is one in 2^bits, at random, and the
-/// same ones in every ledger, at the notary and among what was acknowledged. What holds for all holds for these.
+/// The transactions whose ids begin with this many zero bits. Ids are hashes, so the sample is one in 2^bits, at random.
+/// It is the same in every ledger, at the notary and among acknowledged transactions, so every rule of the audit applies
+/// to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sample {
     zero_bits: u32,
 }
 
-/// The ids' first bits that a sample looks at; one in 2^32 is none.
+/// The number of leading id bits that a sample can use. A sample of one in 2^32 is practically empty.
 const BITS_MAX: u32 = 32;
 
 impl Sample {
     /// All of them.
     pub const ALL: Self = Self { zero_bits: 0 };
 
-    /// The largest one that holds about so many, of so many in all.
+    /// Returns the largest sample that holds about `most` of `all` transactions.
     pub fn of_at_most(most: u64, all: u64) -> Self {
         let mut sample = Self::ALL;
         while sample.zero_bits < BITS_MAX && all >> sample.zero_bits > most.max(1) {
@@ -27,7 +28,7 @@ impl Sample {
         sample
     }
 
-    /// Half of this one.
+    /// Returns half of this sample.
     #[must_use]
     pub fn halved(self) -> Self {
         Self {
@@ -35,13 +36,13 @@ impl Sample {
         }
     }
 
-    /// Whether a transaction belongs to it.
+    /// Returns whether a transaction belongs to the sample.
     pub fn has(self, id: &Hash) -> bool {
         let [a, b, c, d, ..] = *id.as_bytes();
         u32::from_be_bytes([a, b, c, d]).leading_zeros() >= self.zero_bits
     }
 
-    /// It holds one of so many.
+    /// Returns N if the sample holds one in N transactions.
     pub fn one_in(self) -> u64 {
         1 << self.zero_bits
     }

@@ -1,14 +1,14 @@
-//! What an audit found, and how it is told.
+//! The audit's findings and their display.
 
-/// Most findings that are told one by one; the rest is counted.
+/// Upper limit on findings listed one by one. Further findings are only counted.
 pub(super) const FINDINGS_MAX: usize = 20;
 
-/// What the audit found.
+/// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// What is wrong, the first few in words.
+    /// The first findings, in words.
     pub findings: Vec<String>,
-    /// How much is wrong in all.
+    /// The number of all findings.
     pub wrong: usize,
     /// Acknowledged transactions checked.
     pub transactions: usize,
@@ -16,21 +16,21 @@ pub struct Verdict {
     pub states: usize,
     /// Consumed states checked.
     pub consumed: usize,
-    /// Of so many transactions one was checked, with its states; 1 is all of them.
+    /// One in this many transactions was checked, with its states; 1 means all.
     pub one_in: u64,
     /// Files looked for at those who have to hold them, each once for each of these.
     pub files: usize,
-    /// Of them read back, and hashed.
+    /// Files among them that were read back and hashed.
     pub files_read: usize,
 }
 
 impl Verdict {
-    /// Nothing is wrong.
+    /// Returns whether there are no findings.
     pub fn is_clean(&self) -> bool {
         self.wrong == 0
     }
 
-    /// Notes something that is wrong.
+    /// Records a finding.
     pub(crate) fn wrong(&mut self, finding: impl FnOnce() -> String) {
         self.wrong += 1;
         if self.findings.len() < FINDINGS_MAX {

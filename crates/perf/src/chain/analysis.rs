@@ -1,15 +1,15 @@
-//! What the blocks of a finished run show: the published analysis, of any chain's blocks. Pure.
+//! Analysis of the blocks of a finished run: the published tables, for any chain's blocks. Pure.
 
 use std::collections::BTreeMap;
 
 use super::{Chain, ChainId, ChildCount};
 use crate::results::{BlockRange, FillRow, Fullest};
 
-/// Ranges of a table of rates at most: as many as a chart shows.
+/// Upper limit on the ranges in a table of rates: as many as a chart shows.
 pub const RANGES_MAX: u64 = 100;
-/// Rows of a table of fill at most.
+/// Upper limit on the rows of a table of fill.
 pub const FILL_ROWS_MAX: u64 = 60;
-/// How many of the fullest blocks are told.
+/// Number of fullest blocks listed.
 pub const FULLEST_MAX: usize = 20;
 /// The published ranges: 10,000 blocks, and 100 transactions.
 const RANGE_PUBLISHED: u64 = 10_000;
@@ -20,11 +20,11 @@ const FILL_PUBLISHED: u64 = 100;
 pub struct BlockRow {
     /// Blocks before it.
     pub height: u64,
-    /// When, seconds since the chain's beginning.
+    /// Its time, seconds since the chain's beginning.
     pub time_s: u64,
     /// Transactions of the parent chain, child blocks not counted.
     pub parent: u32,
-    /// Of each child chain.
+    /// Transactions of each child chain.
     pub children: Vec<ChildCount>,
 }
 
@@ -54,7 +54,7 @@ impl BlockRow {
     }
 }
 
-/// How many blocks a range should have, for so many blocks: 1, 2, 5, 10 and so on, the published 10,000 where there are enough.
+/// Returns the blocks per range for this many blocks: 1, 2, 5, 10 and so on, or the published 10,000 if there are enough.
 #[must_use]
 pub fn range_blocks(blocks: u64) -> u64 {
     match blocks {
@@ -65,7 +65,7 @@ pub fn range_blocks(blocks: u64) -> u64 {
     }
 }
 
-/// How many transactions a row of fill should span: the published 100 where that makes few enough rows.
+/// Returns the transactions per row of fill: the published 100 if that makes few enough rows.
 #[must_use]
 pub fn fill_step(most: u64) -> u64 {
     match most {
@@ -76,7 +76,7 @@ pub fn fill_step(most: u64) -> u64 {
     }
 }
 
-/// The least of 1, 2, 5, 10, 20, ... that is not less.
+/// Returns the least of 1, 2, 5, 10, 20, ... that is at least `number`.
 fn nice(number: u64) -> u64 {
     let mut scale = 1u64;
     loop {
@@ -90,8 +90,9 @@ fn nice(number: u64) -> u64 {
     }
 }
 
-/// Rates by range of `each` blocks. `began_s` is when the block before the first was made. Blocks are in order of height. A range in
-/// which no time passed by the blocks' own times, which are in seconds, goes on until some has.
+/// Returns the rates by range of `each` blocks. `began_s` is the time of the block before the first one. Blocks are in
+/// order of height. Block times are in seconds; a range whose blocks all have the same time continues until time has
+/// passed.
 #[must_use]
 pub fn ranges(blocks: &[BlockRow], began_s: u64, each: u64) -> Vec<BlockRange> {
     let each = usize::try_from(each.max(1)).unwrap_or(usize::MAX);
@@ -129,7 +130,8 @@ pub fn ranges(blocks: &[BlockRow], began_s: u64, each: u64) -> Vec<BlockRange> {
     ranges
 }
 
-/// Blocks by how many transactions they have, in rows of `step`: 0, then 1 to `step`, and so on. Rows without blocks at the end are left out.
+/// Counts blocks by their number of transactions, in rows of `step`: 0, then 1 to `step`, and so on. Empty rows at the
+/// end are left out.
 #[must_use]
 pub fn fill(blocks: &[BlockRow], step: u64) -> Vec<FillRow> {
     let step = step.max(1);
@@ -148,7 +150,7 @@ pub fn fill(blocks: &[BlockRow], step: u64) -> Vec<FillRow> {
         .collect()
 }
 
-/// The fullest blocks of the parent chain, of each child chain, of all child chains together.
+/// Returns the fullest blocks of the parent chain, of each child chain, and of all child chains together.
 #[must_use]
 pub fn fullest(blocks: &[BlockRow], chains: &[Chain]) -> Vec<Fullest> {
     let top = |of: String, count: &dyn Fn(&BlockRow) -> u64| {
@@ -157,7 +159,7 @@ pub fn fullest(blocks: &[BlockRow], chains: &[Chain]) -> Vec<Fullest> {
             .map(|block| (block.height, count(block)))
             .filter(|(_, count)| *count > 0)
             .collect();
-        // Of blocks that are as full the earlier one first.
+        // Among equally full blocks, the earlier one comes first.
         found.sort_by(|one, two| two.1.cmp(&one.1).then(one.0.cmp(&two.0)));
         found.truncate(FULLEST_MAX);
         Fullest { of, blocks: found }
@@ -170,7 +172,7 @@ pub fn fullest(blocks: &[BlockRow], chains: &[Chain]) -> Vec<Fullest> {
     lists
 }
 
-/// The mean time between blocks, seconds; 0 without blocks.
+/// Returns the mean time between blocks, seconds; 0 without blocks.
 #[must_use]
 pub fn block_seconds(blocks: &[BlockRow], began_s: u64) -> f64 {
     match blocks.last() {

@@ -1,13 +1,14 @@
-//! A bound on payments that wait for a block: what is offered follows what blocks take, however fast nodes accept.
+//! A bound on payments that wait for a block: the offered load follows the rate of the blocks, however fast nodes accept.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Semaphore;
 
-/// Places for payments that wait. Each look at a node tells how many wait there; the fullest node decides.
+/// Permits for waiting payments. Each reading of a node reports how many wait there. The fullest node decides.
 ///
-/// What is on its way to a node at a look counts as gone from there, so that there may be as many more as requests carry.
+/// Payments in transit to a node during a reading count as gone from it, so the limit can be exceeded by as many as the
+/// requests carry.
 #[derive(Debug)]
 pub struct Backlog {
     most: u64,
@@ -18,14 +19,14 @@ pub struct Backlog {
 
 #[derive(Debug)]
 struct Granted {
-    /// Payments that might have entered so far: it never falls.
+    /// Permits granted so far. The number never falls.
     total: u64,
-    /// The same as each node's last look has it.
+    /// The permits that the last reading of each node allows.
     by_node: Vec<u64>,
 }
 
 impl Backlog {
-    /// At most so many payments wait at any of so many nodes.
+    /// Creates a backlog: at most `most` payments wait at any of the nodes.
     #[must_use]
     pub fn new(most: u64, nodes: usize) -> Self {
         let most = most.clamp(1, Semaphore::MAX_PERMITS as u64 / 2);
@@ -40,21 +41,21 @@ impl Backlog {
         }
     }
 
-    /// Waits for a place.
+    /// Waits for a permit.
     pub async fn enter(&self) {
-        // It is never closed.
+        // The semaphore is never closed.
         if let Ok(place) = self.places.acquire().await {
             place.forget();
             self.entered.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Before a look at a node: what [`Backlog::seen`] is to be given.
+    /// Returns the value to pass to [`Backlog::seen`]. Call it before a reading of a node.
     pub fn look(&self) -> u64 {
         self.entered.load(Ordering::Relaxed)
     }
 
-    /// So many waited at a node, when so many had entered.
+    /// Records a reading of a node: `waiting` payments waited there, of `entered` that had entered.
     pub fn seen(&self, node: usize, entered: u64, waiting: u64) {
         let mut granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(of) = granted.by_node.get_mut(node) {
@@ -72,7 +73,7 @@ impl Backlog {
 mod tests {
     use super::*;
 
-    /// How many can enter now.
+    /// Returns how many can enter now.
     fn enter_all(backlog: &Backlog) -> u64 {
         let mut count = 0;
         while let Ok(place) = backlog.places.try_acquire() {
@@ -96,7 +97,7 @@ mod tests {
             (0, 100, 0),
             (0, 0, 0),
             (1, 20, 80),
-            // A node that has fallen back takes nothing away again, and gives nothing.
+            // A node that has fallen back neither withdraws permits nor grants any.
             (1, 200, 0),
             (1, 100, 0),
             (0, 100, 0),

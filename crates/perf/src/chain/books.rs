@@ -1,10 +1,10 @@
-//! What nodes accepted: kept until the audit.
+//! Accepted payments, kept until the audit.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::TxKey;
 
-/// Accepted payments that are kept at most: 48 bytes each.
+/// Upper limit on accepted payments kept: 48 bytes each.
 pub const KEPT_MAX: usize = 4_000_000;
 
 /// A payment that was accepted.
@@ -14,11 +14,11 @@ pub struct Accepted {
     pub key: TxKey,
     /// When it was due, milliseconds since the scenario began.
     pub due_ms: u64,
-    /// Which node accepted it, as a place among the targets.
+    /// The node that accepted it, as an index into the targets.
     pub node: u32,
 }
 
-/// The books. Beyond [`KEPT_MAX`] they keep every second payment, then every fourth, and so on, told by their keys.
+/// The books. Beyond [`KEPT_MAX`] they keep every second payment, then every fourth, and so on, chosen by their keys.
 #[derive(Debug)]
 pub struct Books {
     kept_max: usize,
@@ -29,7 +29,7 @@ pub struct Books {
 struct Inner {
     kept: Vec<Accepted>,
     total: u64,
-    /// Payments are kept whose key has these bits clear.
+    /// A payment is kept if its key has these bits clear.
     mask: u32,
 }
 
@@ -40,7 +40,7 @@ impl Default for Books {
 }
 
 impl Books {
-    /// Books that keep so many.
+    /// Creates books that keep this many.
     #[must_use]
     pub fn keeping(kept_max: usize) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Books {
         }
     }
 
-    /// Notes one.
+    /// Records a payment.
     pub fn accept(&self, accepted: Accepted) {
         let mut inner = self.lock();
         inner.total = inner.total.saturating_add(1);
@@ -63,12 +63,12 @@ impl Books {
         }
     }
 
-    /// How many were accepted in all.
+    /// Returns how many were accepted in all.
     pub fn total(&self) -> u64 {
         self.lock().total
     }
 
-    /// Those that are kept, by key; and of how many each is one.
+    /// Returns the kept payments by key, and the number of payments that each stands for.
     pub fn kept(&self) -> (Vec<Accepted>, u64) {
         let inner = self.lock();
         let mut kept = inner.kept.clone();
@@ -83,7 +83,7 @@ impl Books {
     }
 }
 
-/// The end of a key is as good as random.
+/// Returns whether a key is kept. The end of a key is practically random.
 fn is_kept(key: &TxKey, mask: u32) -> bool {
     let [.., a, b, c, d] = key.0;
     u32::from_be_bytes([a, b, c, d]) & mask == 0

@@ -6,7 +6,7 @@ pub(super) const MALFORMED: &str = "lab.target_malformed";
 pub(super) const SLOW: &str = "lab.target_slow";
 pub(super) const UNREACHABLE: &str = "lab.target_unreachable";
 
-/// See the module. Sorted.
+/// The error codes of this module, sorted.
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: MALFORMED,

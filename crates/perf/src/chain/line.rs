@@ -1,10 +1,10 @@
-//! A node's main chain as somebody sees it who looks again and again: when each block came, and what forks took back. Pure.
+//! A node's main chain as a repeated reader sees it: the time of each block, and the blocks that forks took back. Pure.
 
 use super::BlockSeen;
 
-/// Blocks of one chain that are kept at most: years of them.
+/// Upper limit on the blocks of one chain that are kept: years of them.
 pub const BLOCKS_MAX: usize = 4_000_000;
-/// How far back the common block of two branches is looked for at most.
+/// Upper limit on how far back the common block of two branches is searched.
 pub const BACK_MAX: u64 = 100_000;
 
 /// A block of the main chain.
@@ -12,16 +12,16 @@ pub const BACK_MAX: u64 = 100_000;
 pub struct Placed {
     /// Blocks before it.
     pub height: u64,
-    /// As the node calls it.
+    /// The node's id for it.
     pub id: String,
     /// When it was first seen in the main chain, milliseconds since the scenario began.
     pub seen_ms: u64,
 }
 
-/// A fork that was seen.
+/// An observed fork.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForkSeen {
-    /// When, milliseconds since the scenario began.
+    /// Its time, milliseconds since the scenario began.
     pub at_ms: u64,
     /// Blocks taken back.
     pub depth: u32,
@@ -34,35 +34,35 @@ pub struct Line {
     forks: Vec<ForkSeen>,
 }
 
-/// What became of blocks that were told.
+/// The outcome of taking in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// They are in the line.
     Taken,
-    /// They do not join: those from this height on are needed first.
+    /// They do not connect. The blocks from this height on are needed first.
     Needed(u64),
 }
 
 impl Line {
-    /// The block at the end.
+    /// Returns the block at the end.
     #[must_use]
     pub fn tip(&self) -> Option<&Placed> {
         self.blocks.last()
     }
 
-    /// All blocks, in order of height.
+    /// Returns all blocks, in order of height.
     #[must_use]
     pub fn blocks(&self) -> &[Placed] {
         &self.blocks
     }
 
-    /// Forks, in order of time.
+    /// Returns the forks, in order of time.
     #[must_use]
     pub fn forks(&self) -> &[ForkSeen] {
         &self.forks
     }
 
-    /// The block of a height.
+    /// Returns the block at a height.
     #[must_use]
     pub fn at(&self, height: u64) -> Option<&Placed> {
         let first = self.blocks.first()?.height;
@@ -70,7 +70,7 @@ impl Line {
             .get(usize::try_from(height.checked_sub(first)?).ok()?)
     }
 
-    /// Takes blocks in that a node showed as its main chain, ascending without gaps. `at_ms` is when.
+    /// Takes in blocks of a node's main chain, ascending without gaps. `at_ms` is the time of the reading.
     pub fn tell(&mut self, blocks: &[BlockSeen], at_ms: u64) -> Told {
         let Some(first) = blocks.first() else {
             return Told::Taken;
@@ -85,7 +85,7 @@ impl Line {
                 .and_then(|height| self.at(height));
             let joins = match before {
                 Some(before) => before.id == first.previous,
-                // Nothing below is known: whatever begins so low replaces all.
+                // Nothing below is known: blocks that begin at or below the lowest one replace everything.
                 None => first.height <= lowest.height,
             };
             if !joins {
@@ -180,7 +180,7 @@ mod tests {
                 "a1@0 a2@0 a3@1 ",
                 Told::Taken,
             ),
-            // What is known already changes nothing.
+            // Known blocks change nothing.
             (
                 &[("", &["a1", "a2"]), ("a1", &["a2"])],
                 "a1@0 a2@0 ",
@@ -197,7 +197,7 @@ mod tests {
                 "a1@0 b2@1 -1",
                 Told::Taken,
             ),
-            // A longer branch, told from its middle: what is below is asked for.
+            // A longer branch, given from its middle: the blocks below are requested.
             (
                 &[("", &["a1", "a2", "a3"]), ("b3", &["b4"])],
                 "a1@0 a2@0 a3@0 ",
@@ -210,7 +210,7 @@ mod tests {
             ),
             // A gap.
             (&[("", &["a1"]), ("a3", &["a4"])], "a1@0 ", Told::Needed(2)),
-            // All of it is another chain.
+            // An entirely different chain.
             (
                 &[("x4", &["a5", "a6"]), ("y4", &["c5", "c6", "c7"])],
                 "c5@1 c6@1 c7@1 -2",

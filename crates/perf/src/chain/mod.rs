@@ -1,12 +1,12 @@
-//! Chains under load: whom to drive, what was accepted, and what a finished run shows.
+//! Chains under load: the nodes to drive, the payments they accepted, and the analysis of a finished run.
 //!
-//! The same payments go to nodes of ours or to a server of the Ardor/Nxt family: [`ChainTarget`] is what a load needs of either.
+//! The same payments go to our own nodes or to a server of the Ardor/Nxt family. [`ChainTarget`] is the interface to
+//! both.
 //!
-//! Modules in reading order: `target` (a node as a load sees it), `ours` (our own nodes), `nxt` (the
-//! second driver, and a small fake of such a server),
-//! `payments`
-//! with `books` and `backlog` (the load, what was accepted, and what holds it back), `watch` with `line` (a node's main chain as it grows), `audit`, `analysis` with
-//! `outcome` (what a finished run shows).
+//! Modules in reading order: `target` (the interface), `ours` (our own nodes), `nxt` (the second driver, and a small fake
+//! of such a server). `payments` with `books` and `backlog` is the load, the accepted payments and the limit on waiting
+//! ones. `watch` with `line` follows a node's main chain as it grows. `audit`, and `analysis` with `outcome`, evaluate a
+//! finished run.
 
 pub mod analysis;
 pub mod audit;

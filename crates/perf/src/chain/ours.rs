@@ -1,4 +1,4 @@
-//! Nodes of ours: payments are made and signed here, so that no node needs a secret.
+//! Driver of our own nodes. Payments are made and signed here, so that no node needs a secret.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -17,37 +17,37 @@ use super::{
 };
 use crate::load::Fault;
 
-/// Blocks of a page without transactions, and with them: a node ends such a page early where they are many.
+/// Blocks per page, with or without transactions. A node ends a page with transactions early if there are many.
 const PAGE: u32 = 100;
-/// The code of a transaction that a node knows nothing of.
+/// The code for a transaction that a node does not know.
 const UNKNOWN: &str = "chain_api.unknown_transaction";
-/// The code of stopping a forger that does not forge.
+/// The code for stopping a forger that does not forge.
 const NOT_RUNNING: &str = "chain_api.not_running";
-/// How often the block that payments refer to is chosen anew.
+/// How long an anchor block is used before a new one is chosen.
 const ANCHOR_EVERY: Duration = Duration::from_secs(10);
-/// How much deeper than it must the block lies that payments refer to: nodes may be a fork apart.
+/// How many blocks deeper than required the anchor block is. Nodes may be on different forks.
 const ANCHOR_MARGIN: u32 = 30;
-/// Seconds before now at which a payment is said to be made: clocks may differ, and a second is not over when it begins.
+/// Payments are dated back by this many seconds. Clocks may differ, and the current second has not ended yet.
 const EARLIER_S: u64 = 1;
 
-/// How a node of ours is driven.
+/// Options of the driver.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where its API is.
+    /// The address of its API.
     pub endpoint: Endpoint,
-    /// What it is called in results.
+    /// Its name in results.
     pub name: String,
     /// Fees by chain.
     pub chains: Vec<Chain>,
     /// Passphrases of the test accounts.
     pub passphrases: Vec<String>,
-    /// Of these, by number, those that forge and bundle on this node.
+    /// Indices into the test accounts of those that forge and bundle on this node.
     pub forgers: Vec<usize>,
-    /// Minutes that payments are valid for.
+    /// Validity of payments, in minutes.
     pub deadline_minutes: u16,
 }
 
-/// A node of ours. See the module.
+/// One of our own nodes.
 pub struct TallyTarget {
     client: ChainClient,
     options: Options,
@@ -63,7 +63,7 @@ impl TallyTarget {
     /// Connects, and reads the network's constants.
     ///
     /// # Errors
-    /// What calls end with; a network without some of the chains.
+    /// Fails with the error of a call, or if the network lacks one of the chains.
     pub async fn connect(options: Options) -> Result<Self, Fault> {
         let client = ChainClient::new(options.endpoint.clone()).map_err(|error| said(&error))?;
         let constants = client.constants().await.map_err(|error| said(&error))?;
@@ -103,7 +103,7 @@ impl TallyTarget {
         })
     }
 
-    /// The client, for what is no part of driving a node.
+    /// Returns the client, for calls that are not part of driving a node.
     #[must_use]
     pub fn client(&self) -> &ChainClient {
         &self.client
@@ -119,13 +119,13 @@ impl TallyTarget {
         u32::try_from(seconds.saturating_sub(EARLIER_S)).unwrap_or(u32::MAX)
     }
 
-    /// The block that payments refer to: deep enough, and chosen anew now and then.
+    /// Returns the anchor block of payments: deep enough, and replaced every [`ANCHOR_EVERY`].
     async fn anchor(&self) -> Anchor {
         let (since, anchor) = *self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         if since.elapsed() < ANCHOR_EVERY {
             return anchor;
         }
-        // Others go on with the one before meanwhile.
+        // Concurrent callers use the previous anchor meanwhile.
         *self.anchor.lock().unwrap_or_else(PoisonError::into_inner) = (Instant::now(), anchor);
         let deep = async {
             let height = self.client.status().await.ok()?.height;
@@ -142,7 +142,7 @@ impl TallyTarget {
         anchor
     }
 
-    /// The bytes of a payment, signed, as hexadecimal text.
+    /// Returns the bytes of a signed payment as hexadecimal text.
     fn signed(&self, payment: &Payment, anchor: Anchor) -> Result<String, Fault> {
         let no_account =
             |number: usize| malformed(format!("there is no test account number {number}"));
@@ -282,7 +282,7 @@ impl TallyTarget {
     /// Starts a bundler on every child chain for each account that forges here.
     ///
     /// # Errors
-    /// What calls end with.
+    /// Fails with the error of a call.
     pub async fn bundle(&self) -> Result<(), Fault> {
         for forger in &self.options.forgers {
             for chain in self
@@ -307,7 +307,7 @@ impl TallyTarget {
     }
 }
 
-/// A block of the API.
+/// Converts a block of the API.
 fn seen(block: &BlockView, detail: Detail) -> Result<BlockSeen, Fault> {
     let child_blocks = block.child_blocks.as_deref().unwrap_or_default();
     let mut found = BlockSeen {
@@ -321,7 +321,7 @@ fn seen(block: &BlockView, detail: Detail) -> Result<BlockSeen, Fault> {
             .saturating_sub(u32::try_from(child_blocks.len()).unwrap_or(u32::MAX)),
         ..BlockSeen::default()
     };
-    // Without a body it is only known how many there are in all.
+    // Without a body, only the total count is known.
     if block.transactions.is_none() {
         if detail != Detail::Counts {
             return Err(malformed(format!(

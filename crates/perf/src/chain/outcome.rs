@@ -1,4 +1,4 @@
-//! From what was seen and audited to the result of a stretch. Pure.
+//! Computes the result of a stretch from the observed chains and the audit. Pure.
 
 use super::Chain;
 use super::analysis::{self, BlockRow};
@@ -8,13 +8,13 @@ use super::line::Line;
 use crate::measure::Latencies;
 use crate::results::{ChainNode, ChainResult, DiskLook, Process};
 
-/// Everything that a result is made of. Times are milliseconds since the scenario began.
+/// The input of a result. Times are milliseconds since the scenario began.
 pub struct Seen<'a> {
-    /// What each node's main chain looked like meanwhile, node by node.
+    /// Each node's observed main chain.
     pub lines: &'a [Line],
-    /// What the audit found.
+    /// The audit's result.
     pub audited: &'a Audited,
-    /// What was accepted, by key.
+    /// Accepted payments, by key.
     pub accepted: &'a [Accepted],
     /// How many were accepted in all.
     pub total: u64,
@@ -24,13 +24,13 @@ pub struct Seen<'a> {
     pub measured_ms: (u64, u64),
     /// When the block before the first was made, seconds since the chain's beginning.
     pub began_s: u64,
-    /// The aim of the time between blocks, seconds.
+    /// The target time between blocks, seconds.
     pub block_s: f64,
     /// The nodes' processes.
     pub processes: &'a [Process],
 }
 
-/// The result.
+/// Computes the result.
 #[must_use]
 pub fn outcome(seen: &Seen<'_>) -> ChainResult {
     let blocks = &seen.audited.blocks;
@@ -85,7 +85,7 @@ pub fn outcome(seen: &Seen<'_>) -> ChainResult {
     }
 }
 
-/// Payments a second in those blocks of the main chain that a node first showed while measuring.
+/// Returns the payments per second in those blocks of the main chain that a node first showed while measuring.
 fn rate(line: &Line, blocks: &[BlockRow], (from, to): (u64, u64)) -> f64 {
     let during = blocks.iter().filter(|block| {
         let seen = line.at(block.height).map(|placed| placed.seen_ms);
@@ -100,7 +100,7 @@ fn rate(line: &Line, blocks: &[BlockRow], (from, to): (u64, u64)) -> f64 {
     }
 }
 
-/// From when each payment was due until the node that took it showed its block.
+/// Measures from each payment's due time until the node that accepted it showed its block.
 fn to_block(seen: &Seen<'_>) -> Latencies {
     let mut latencies = Latencies::new();
     for (place, height) in &seen.audited.placed {
@@ -108,7 +108,7 @@ fn to_block(seen: &Seen<'_>) -> Latencies {
             continue;
         };
         let line = seen.lines.get(accepted.node as usize);
-        // Payments of the warm-up are in blocks too, and no part of what is measured.
+        // Payments of the warm-up are in blocks too, but they are not measured.
         if accepted.due_ms < seen.measured_ms.0 {
             continue;
         }
@@ -120,7 +120,7 @@ fn to_block(seen: &Seen<'_>) -> Latencies {
     latencies
 }
 
-/// Looks at files beside how many transactions there were by then.
+/// Pairs each disk reading with the number of transactions in blocks at that time.
 fn disk(seen: &Seen<'_>, nodes: &[ChainNode]) -> Vec<DiskLook> {
     let mut looks = Vec::new();
     for (at, node) in nodes.iter().enumerate() {
@@ -145,7 +145,7 @@ fn disk(seen: &Seen<'_>, nodes: &[ChainNode]) -> Vec<DiskLook> {
             }) {
                 transactions = transactions.saturating_add(block.transactions());
             }
-            // Folders are added up less often than processes are looked at.
+            // Disk usage is summed less often than processes are sampled.
             if before.replace(sample.disk_bytes) != Some(sample.disk_bytes) {
                 looks.push(DiskLook {
                     node: node.name.clone(),

@@ -11,9 +11,9 @@ use super::{ChainId, ChainTarget, Payment, TxKey};
 use crate::load::Fault;
 use crate::load::engine::{Driven, Ended};
 
-/// Payments that wait for a request to one node at most; a unit beyond waits before it.
+/// Upper limit on payments that wait for a request to one node. A further unit waits to enter the queue.
 const QUEUE_MAX: usize = 10_000;
-/// Requests under way to one node at a time, of those that carry several payments.
+/// Upper limit on concurrent batch requests to one node.
 const UNDER_WAY_MAX: usize = 4;
 
 /// Units of load: each is one payment, completed when a node has accepted it.
@@ -25,21 +25,22 @@ pub struct Payments {
     backlog: Option<Arc<Backlog>>,
 }
 
-/// The way to one node.
+/// The queue to one node.
 struct Lane {
     target: Arc<dyn ChainTarget>,
-    /// Where payments are gathered; nothing where each goes by itself.
+    /// Collects payments for a batch. `None` if each payment is sent on its own.
     gathered: Option<mpsc::Sender<Waiting>>,
 }
 
-/// A payment on its way, and who waits for it.
+/// A payment in a queue, and the channel for its answer.
 struct Waiting {
     payment: Payment,
     answer: oneshot::Sender<Result<TxKey, Fault>>,
 }
 
 impl Payments {
-    /// Ways to all targets; `batch` payments at most go together. There is a target, a chain, and there are two accounts.
+    /// Creates queues to all targets; a request carries at most `batch` payments. Requires a target, a chain and two
+    /// accounts.
     #[must_use]
     pub fn new(
         targets: &[Arc<dyn ChainTarget>],
@@ -65,14 +66,14 @@ impl Payments {
         }
     }
 
-    /// The same, held back while too many wait for a block.
+    /// Adds a limit on payments that wait for a block.
     #[must_use]
     pub fn held_by(mut self, backlog: Option<Arc<Backlog>>) -> Self {
         self.backlog = backlog;
         self
     }
 
-    /// The payment of a unit and the node that it goes to: nodes in turn, then accounts, then chains. The amount is the counter.
+    /// Chooses a unit's payment and its node: nodes in turn, then accounts, then chains. The amount is the counter.
     fn choose(&self, unit: u64) -> (usize, Payment) {
         let (lanes, accounts) = (self.lanes.len().max(1) as u64, self.accounts.max(2) as u64);
         let (node, round) = (unit % lanes, unit / lanes);
@@ -81,7 +82,7 @@ impl Payments {
             round % self.chains.len().max(1) as u64,
             round / self.chains.len().max(1) as u64,
         );
-        // Never to oneself, and to each of the others in turn.
+        // Never to the same account, and to each of the others in turn.
         let to = (from + 1 + round % (accounts - 1)) % accounts;
         let payment = Payment {
             chain: self
@@ -149,7 +150,7 @@ fn ended(outcome: Result<(), Fault>) -> Ended {
     }
 }
 
-/// Takes whatever has gathered while the requests before were under way. Nobody waits for a batch to fill.
+/// Sends the payments that gathered while earlier requests were in flight. It never waits for a batch to fill.
 async fn lane(target: Arc<dyn ChainTarget>, mut gathered: mpsc::Receiver<Waiting>, batch: usize) {
     let under_way = Arc::new(Semaphore::new(UNDER_WAY_MAX));
     loop {
@@ -165,7 +166,7 @@ async fn lane(target: Arc<dyn ChainTarget>, mut gathered: mpsc::Receiver<Waiting
             let payments: Vec<Payment> = taken.iter().map(|waiting| waiting.payment).collect();
             let answers = target.submit(&payments).await;
             for (waiting, answer) in taken.into_iter().zip(answers) {
-                // A unit that nobody waits for any more has been counted as unfinished.
+                // Ignore the error: a unit that no longer waits has been counted as unfinished.
                 let _ = waiting.answer.send(answer);
             }
             drop(place);

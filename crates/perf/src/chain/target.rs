@@ -1,4 +1,4 @@
-//! A node of a chain as a load sees it.
+//! The interface of a chain's node to the load.
 
 use std::fmt;
 use std::future::Future;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::load::Fault;
 
-/// A future that can be kept, of a trait that is used as an object.
+/// A boxed future, for a trait that is used as an object.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A chain's number; the parent's is 1.
@@ -28,20 +28,20 @@ impl ChainId {
 pub struct Chain {
     /// Its number.
     pub id: ChainId,
-    /// As people call it.
+    /// Its display name.
     pub name: String,
-    /// Digits of its token behind the point.
+    /// Decimal places of its token.
     pub decimals: u8,
     /// The fee of a payment, in minor units of its token.
     pub fee: u64,
 }
 
-/// What names a transaction for good: its full hash or id.
+/// A transaction's permanent identifier: its full hash or id.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TxKey(pub [u8; 32]);
 
 impl TxKey {
-    /// Of 64 hexadecimal digits.
+    /// Parses 64 hexadecimal digits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         primitives::hex::decode_array(text).map(Self)
@@ -63,60 +63,60 @@ impl fmt::Debug for TxKey {
 /// A payment to make. Accounts are numbers among the test accounts of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payment {
-    /// On which chain.
+    /// The chain.
     pub chain: ChainId,
-    /// Who pays.
+    /// The payer.
     pub from: usize,
-    /// Who is paid.
+    /// The payee.
     pub to: usize,
-    /// How much, in minor units of the chain's token.
+    /// The amount, in minor units of the chain's token.
     pub amount: u64,
 }
 
-/// Where a node stands.
+/// The status of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChainStatus {
     /// Height of its tip.
     pub height: u64,
-    /// The tip, as the node calls it.
+    /// The node's id of its tip.
     pub tip: String,
-    /// Transactions that it knows and that stand in no block.
+    /// Known transactions that are in no block.
     pub unconfirmed: u64,
     /// Nodes that it is connected to.
     pub peers: u64,
 }
 
-/// How much of each block is wanted.
+/// The level of detail of each block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// Headers and counts.
     Counts,
     /// Also the transactions' keys.
     Keys,
-    /// Also who paid what to whom, where the node tells it.
+    /// Also the balance changes, if the node reports them.
     Moves,
 }
 
-/// A block as a node shows it.
+/// A block as a node reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockSeen {
     /// Blocks before it.
     pub height: u64,
-    /// As the node calls it.
+    /// The node's id for it.
     pub id: String,
-    /// The block before it, as the node calls it.
+    /// The node's id of the block before it.
     pub previous: String,
-    /// When, seconds since the chain's beginning.
+    /// Its time, seconds since the chain's beginning.
     pub time_s: u64,
     /// Bytes of its body; 0 if the node does not say.
     pub bytes: u64,
-    /// Payments and the like on the parent chain, child blocks not counted.
+    /// Parent chain transactions, child blocks not counted.
     pub parent_count: u32,
-    /// What its child blocks carry, by chain.
+    /// Transactions in its child blocks, by chain.
     pub children: Vec<ChildCount>,
     /// Keys of all these transactions; empty unless asked for.
     pub keys: Vec<TxKey>,
-    /// What moved; empty unless asked for and told.
+    /// Balance changes; empty unless requested and reported.
     pub moves: Vec<Moved>,
 }
 
@@ -132,49 +132,50 @@ impl BlockSeen {
 /// Transactions of one child chain in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildCount {
-    /// Of which chain.
+    /// The chain.
     pub chain: ChainId,
     /// How many.
     pub count: u32,
 }
 
-/// What one transaction moved, fees too: the changes of balances add up to nothing on each chain.
+/// The balance changes of one transaction, fees included. On each chain they add up to zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// On which chain.
+    /// The chain.
     pub chain: ChainId,
-    /// Whose balance changed, as the node calls the account, and by how much, in minor units.
+    /// The node's name of each account and its change, in minor units.
     pub changes: Vec<(String, i128)>,
 }
 
-/// What became of a transaction that was accepted.
+/// The fate of an accepted transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It stands in a block of this height.
+    /// It is in a block of this height.
     InBlock(u64),
     /// It waits.
     Waiting,
     /// It left the pool without a block, for this reason.
     Left(String),
-    /// The node knows nothing of it.
+    /// The node does not know it.
     Unknown,
 }
 
-/// Blocks with their transactions come until there are so many of these, however many blocks are asked for: about 10 MB.
+/// A page of blocks with transactions ends after this many transactions, however many blocks were requested: about 10 MB.
 pub const ANSWER_TRANSACTIONS_MAX: u64 = 20_000;
 
-/// A node of a chain. What it refuses, and what goes wrong on the way, is a [`Fault`] with a stable code.
+/// A node of a chain. Refusals and failures are [`Fault`]s with stable codes.
 pub trait ChainTarget: Send + Sync + 'static {
-    /// What it is called in results.
+    /// Returns its name in results.
     fn name(&self) -> &str;
 
-    /// Submits payments together, at most as many as a batch may have; gives the key of each that was accepted, in order.
+    /// Submits payments together, at most a batch. Returns the key of each accepted one, in order.
     fn submit<'a>(&'a self, payments: &'a [Payment]) -> Boxed<'a, Vec<Result<TxKey, Fault>>>;
 
-    /// Where it stands.
+    /// Returns its status.
     fn status(&self) -> Boxed<'_, Result<ChainStatus, Fault>>;
 
-    /// Blocks of its main chain from a height on, ascending; at most `most`, fewer where they are large or the tip is near.
+    /// Returns blocks of its main chain from a height on, ascending: at most `most`, fewer if they are large or the tip
+    /// is near.
     fn blocks(
         &self,
         from: u64,
@@ -182,18 +183,18 @@ pub trait ChainTarget: Send + Sync + 'static {
         detail: Detail,
     ) -> Boxed<'_, Result<Vec<BlockSeen>, Fault>>;
 
-    /// Balances of a test account, in minor units, by chain.
+    /// Returns the balances of a test account, in minor units, by chain.
     fn balances(&self, account: usize) -> Boxed<'_, Result<Vec<(ChainId, u64)>, Fault>>;
 
-    /// How a test account is called in [`Moved`].
+    /// Returns the name of a test account in [`Moved`].
     fn account_name(&self, account: usize) -> String;
 
-    /// What became of a transaction.
+    /// Returns the fate of a transaction.
     fn fate(&self, key: TxKey) -> Boxed<'_, Result<Fate, Fault>>;
 
-    /// Starts or stops forging with whatever it forges with.
+    /// Starts or stops forging with its configured accounts.
     fn forge(&self, on: bool) -> Boxed<'_, Result<(), Fault>>;
 
-    /// A hash of all its balances, with the height that it is of; `None` where a node has none such.
+    /// Returns a hash of all its balances and the height of that state. `None` if the node has no such hash.
     fn state_hash(&self) -> Boxed<'_, Result<Option<(u64, String)>, Fault>>;
 }

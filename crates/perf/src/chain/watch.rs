@@ -1,4 +1,4 @@
-//! Looks at a node's main chain again and again while a load is on.
+//! Polls a node's main chain during a load.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,22 +11,23 @@ use super::line::{Line, Told};
 use super::{ChainTarget, Detail};
 use crate::load::Fault;
 
-/// Between two looks: how exactly the time to a block is known.
+/// Interval between two polls: the precision of the time to a block.
 pub const EVERY: Duration = Duration::from_millis(200);
-/// Blocks asked for at a time.
+/// Blocks requested at a time.
 const BLOCKS_AT_A_TIME: u32 = 100;
-/// Answers in a row that may not join what is known: then it is left for the next look.
+/// Upper limit on consecutive answers that do not connect to the known chain. After it, the poll is given up until the
+/// next.
 const STEPS_MAX: usize = 64;
 
-/// A look-out on one node. Dropping it ends it.
+/// A watch on one node. Dropping it ends it.
 pub struct Watch {
     line: Arc<Mutex<Line>>,
     task: JoinHandle<()>,
 }
 
 impl Watch {
-    /// Begins to look, from a height on. Times count from `epoch`. A load's backlog hears what waits at the node, which has this place
-    /// among the nodes.
+    /// Starts to poll from a height on. Times count from `epoch`. A load's backlog is told how many payments wait at the
+    /// node, which has this index among the nodes.
     #[must_use]
     pub fn begin(
         target: Arc<dyn ChainTarget>,
@@ -41,14 +42,15 @@ impl Watch {
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 ticks.tick().await;
-                // A node that does not answer now may answer at the next look; the audit asks it again in any case.
+                // Ignore the error: a node that does not answer may answer the next poll. The audit queries it again in
+                // any case.
                 let _ = look(&*target, from, epoch, &looked, backlog.as_ref()).await;
             }
         });
         Self { line, task }
     }
 
-    /// What it has seen so far.
+    /// Returns the chain observed so far.
     #[must_use]
     pub fn line(&self) -> Line {
         lock(&self.line).clone()

@@ -1,10 +1,10 @@
-//! What is set about a fake target.
+//! Settings of a fake target.
 
 use std::time::Duration;
 
 use crate::load::engine::Chance;
 
-/// Tries of one unit at most.
+/// Upper limit on tries of one unit.
 const TRIES_MAX: u32 = 10;
 
 /// How long one try takes, once it is served.
@@ -12,44 +12,44 @@ const TRIES_MAX: u32 = 10;
 pub enum ServiceTime {
     /// Always the same, milliseconds.
     Constant(f64),
-    /// Exponentially distributed around so many milliseconds.
+    /// Exponentially distributed with this mean, milliseconds.
     Exponential(f64),
     /// Mostly one time, sometimes another, milliseconds.
     Bimodal {
-        /// Of most.
+        /// The usual time.
         fast_ms: f64,
-        /// Of the others.
+        /// The time of the slow ones.
         slow_ms: f64,
-        /// The others' share, 0 to 1.
+        /// The share of the slow ones, 0 to 1.
         slow_share: f64,
     },
 }
 
-/// Everything stands still for a while, again and again.
+/// A periodic stall of the whole target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stall {
-    /// From the beginning of one to that of the next, seconds; the first begins after so long.
+    /// Period of the stalls, seconds. The first begins after one period.
     pub every_s: f64,
-    /// How long each lasts, milliseconds, less than until the next.
+    /// Length of each stall, milliseconds, less than the period.
     pub ms: f64,
 }
 
-/// How a target behaves.
+/// The behaviour of a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Behaviour {
     /// How long one try takes.
     pub service: ServiceTime,
-    /// Units served at a time, others wait in order; `None` serves all at once.
+    /// Units served concurrently; others wait in order. `None` serves all at once.
     pub slots: Option<u32>,
-    /// Units that wait at most; one more is refused at once, with `fake.busy`.
+    /// Upper limit on waiting units. A further one is refused at once, with `fake.busy`.
     pub waiting_max: u32,
-    /// Whether it stalls.
+    /// The stalls, if any.
     pub stall: Option<Stall>,
-    /// Codes with which units fail at the end of their service, each with its share of all, 0 to 1.
+    /// Error codes of units that fail at the end of their service, each with its share of all units, 0 to 1.
     pub errors: Vec<(String, f64)>,
-    /// The share of tries that have to be made again, up to ten times a unit.
+    /// The share of tries that are repeated, up to ten tries per unit.
     pub retry_share: f64,
-    /// All that is random comes from it.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
@@ -67,13 +67,13 @@ impl Default for Behaviour {
     }
 }
 
-/// What one unit will be like.
+/// The properties of one unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unit {
     /// All its tries together.
     pub service: Duration,
     pub retries: u32,
-    /// With which code it fails.
+    /// The error code if it fails.
     pub error: Option<String>,
 }
 
@@ -124,7 +124,7 @@ impl Behaviour {
     }
 }
 
-/// A time from a float, whatever it is.
+/// Converts a float to a time. Invalid values give zero.
 pub(super) fn milliseconds(ms: f64) -> Duration {
     Duration::try_from_secs_f64(ms.max(0.0) / 1000.0).unwrap_or_default()
 }

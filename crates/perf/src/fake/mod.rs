@@ -1,8 +1,8 @@
-//! A target with known behaviour, for testing the laboratory itself: what it will measure can be worked out beforehand.
+//! A target with known behaviour, for testing the laboratory itself: the correct measurement can be computed beforehand.
 //!
-//! Everything about a unit follows from the seed and the unit's number, whatever the order in which units come.
+//! Everything about a unit follows from the seed and the unit's number, independent of the order of arrival.
 //!
-//! Modules in reading order: `behaviour` (what is set), `queue` (when a unit ends), `target` (which can be driven).
+//! Modules in reading order: `behaviour` (settings), `queue` (a unit's end time), `target` (the target to drive).
 
 mod behaviour;
 mod queue;

@@ -1,4 +1,4 @@
-//! When a unit ends: it waits for its turn, is served, and time stands still in stalls.
+//! Computes when a unit ends: it waits for its turn, is served, and pauses during stalls.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,9 +9,9 @@ use super::behaviour::{Behaviour, milliseconds};
 /// Service in the order of arrival.
 #[derive(Debug)]
 pub(super) struct Queue {
-    /// When each slot is free, if there are so many and no more.
+    /// When each slot becomes free. `None` if slots are unlimited.
     slots: Option<BinaryHeap<Reverse<Duration>>>,
-    /// When each unit that still waited begins.
+    /// When each waiting unit begins.
     begins: BinaryHeap<Reverse<Duration>>,
     waiting_max: usize,
     stalls: Option<(Duration, Duration)>,
@@ -22,7 +22,7 @@ impl Queue {
         let free = |slots: u32| (0..slots.max(1)).map(|_| Reverse(Duration::ZERO)).collect();
         let stalls = behaviour.stall.map(|stall| {
             let every = milliseconds(stall.every_s * 1000.0).max(Duration::from_millis(1));
-            // It goes on for a part of the time at least.
+            // At least 1 % of each period is free of stalls.
             (every, milliseconds(stall.ms).min(every * 99 / 100))
         });
         Self {
@@ -33,7 +33,8 @@ impl Queue {
         }
     }
 
-    /// When a unit ends that comes `now` and takes `service`; `None` if too many wait. `now` never goes back.
+    /// Returns when a unit ends that arrives at `now` and takes `service`; `None` if too many wait. `now` never goes
+    /// back.
     pub fn end(&mut self, now: Duration, service: Duration) -> Option<Duration> {
         let Some(slots) = &mut self.slots else {
             return Some(after(self.stalls, now, service));
@@ -57,13 +58,14 @@ impl Queue {
     }
 }
 
-/// `service` after `begin`, not counting time in stalls: by how much of the time until then was fit for service, and back.
+/// Returns the end of a service that begins at `begin`, not counting time in stalls. It converts `begin` to stall-free
+/// time, adds `service`, and converts back.
 fn after(stalls: Option<(Duration, Duration)>, begin: Duration, service: Duration) -> Duration {
     let Some((every, length)) = stalls else {
         return begin.saturating_add(service);
     };
     let (every, length, begin) = (every.as_nanos(), length.as_nanos(), begin.as_nanos());
-    // Of each period but the first.
+    // Stall-free time of each period but the first.
     let fit = every - length;
     let fit_before = match begin / every {
         0 => begin,

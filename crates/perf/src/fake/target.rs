@@ -1,4 +1,4 @@
-//! The target itself.
+//! The fake target itself.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -8,20 +8,20 @@ use super::queue::Queue;
 use crate::load::Fault;
 use crate::load::engine::{Clock, Driven, Ended};
 
-/// The code of a unit that finds too many waiting.
+/// The code of a unit that is refused because too many are waiting.
 const BUSY: &str = "fake.busy";
 
-/// A target on a clock, exact on a virtual one; on the real one units end up to two milliseconds late.
+/// A target on a clock. It is exact on a virtual clock. On the real one, units end up to two milliseconds late.
 pub struct Target<C> {
     clock: C,
     behaviour: Behaviour,
     queue: Mutex<Queue>,
-    /// Its stalls count from here.
+    /// The origin of its stalls.
     begun: Duration,
 }
 
 impl<C: Clock> Target<C> {
-    /// Begins now.
+    /// Creates a target that begins now.
     pub fn new(clock: &C, behaviour: Behaviour) -> Self {
         Self {
             clock: clock.clone(),
@@ -31,7 +31,7 @@ impl<C: Clock> Target<C> {
         }
     }
 
-    /// Runs one unit to its end. Gives how often it was tried again, and how it ended.
+    /// Runs one unit to its end. Returns the number of retries and the outcome.
     pub async fn serve(&self, unit: u64) -> (u32, Result<(), Fault>) {
         let unit = self.behaviour.unit(unit);
         let now = self.clock.now().saturating_sub(self.begun);

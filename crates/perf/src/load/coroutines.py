@@ -7,6 +7,7 @@ import sys
 
 import tallystick
 
+# The longest line that the laboratory sends, in bytes.
 #: No line of the laboratory is longer, in bytes.
 LINE_BYTES_MAX = 1 << 20
 
@@ -23,7 +24,7 @@ async def run(client, asked):
         answer["transactions"] = outcome.transactions
     except tallystick.TallystickError as error:
         answer["code"], answer["message"] = error.code, error.message
-        # Whoever was refused for now has begun nothing.
+        # A start that is refused for now has begun nothing.
         answer["begun"] = not isinstance(error, tallystick.Busy)
         answer["retry_after_s"] = getattr(error, "retry_after_s", None)
     say(answer)

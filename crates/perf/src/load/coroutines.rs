@@ -1,6 +1,6 @@
-//! Flows started from Python coroutines over a node's HTTP API: a process beside the laboratory, which uses the package that
-//! applications use. What it takes is part of the latencies; the
-//! processor time that it costs is its own, and not among the generator's, which is that of the laboratory's process.
+//! Flows started from Python coroutines over a node's HTTP API. They run in a separate process that uses the same package
+//! as applications. Its delay is part of the latencies. Its processor time is its own and does not count as the
+//! generator's, which is that of the laboratory's process.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -21,16 +21,16 @@ use super::driver::Fault;
 /// The code of a process that did not start, or ended.
 pub const NO_PYTHON: &str = "lab.no_python";
 
-/// What runs in it.
+/// The program that runs in it.
 const PROGRAM: &str = include_str!("coroutines.py");
-/// Names the interpreter, if it is to be another than the first `python3` of the path.
+/// The variable that names the interpreter, instead of the first `python3` of the path.
 const INTERPRETER: &str = "TALLY_PYTHON";
-/// Until it has imported the package and reached the node.
+/// Time limit for importing the package and reaching the node.
 const READY_PATIENCE: Duration = Duration::from_secs(30);
-/// What is read of its last words.
+/// Upper limit on the error output read after a failed start.
 const WORDS_BYTES_MAX: u64 = 4_000;
 
-/// See the module. Dropping it ends the process.
+/// A process that runs flows in Python coroutines. Dropping it ends the process.
 pub struct Coroutines {
     stdin: tokio::sync::Mutex<ChildStdin>,
     waiting: Arc<Waiting>,
@@ -39,7 +39,7 @@ pub struct Coroutines {
     _process: Child,
 }
 
-/// Who waits for which answer; `None` once there will be no more.
+/// The waiters by number; `None` once no more answers will come.
 #[derive(Default)]
 struct Waiting(Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>);
 
@@ -61,14 +61,14 @@ struct Answer {
     retry_after_s: Option<f64>,
 }
 
-/// A flow that did not end well.
+/// A flow that did not complete.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NotRun {
-    /// A stable code, and words.
+    /// A stable code and a message.
     pub fault: Fault,
     /// Whether it may have begun.
     pub begun: bool,
-    /// When a busy node asks to come again.
+    /// When a busy node asks the caller to retry.
     pub retry_after: Option<Duration>,
 }
 
@@ -87,7 +87,7 @@ impl NotRun {
 }
 
 impl Coroutines {
-    /// Starts the process and waits until it has reached the node. It keeps so many connections at most.
+    /// Starts the process and waits until it has reached the node. It keeps at most `connections` connections.
     pub async fn start(endpoint: &Endpoint, connections: u32) -> Result<Self, NotRun> {
         let interpreter = std::env::var_os(INTERPRETER).unwrap_or_else(|| "python3".into());
         let words = interpreter.to_string_lossy().into_owned();
@@ -100,7 +100,7 @@ impl Coroutines {
         Self::begin(command, &words, &node).await
     }
 
-    /// Starts what is to be a process of coroutines, called `words`, and tells it the node.
+    /// Starts the command of a coroutine process, named `words` in errors, and passes it the node.
     async fn begin(mut command: Command, words: &str, node: &Value) -> Result<Self, NotRun> {
         let mut process = command
             .stdin(Stdio::piped())
@@ -122,7 +122,7 @@ impl Coroutines {
         let began = tokio::time::timeout(READY_PATIENCE, began).await;
         if !matches!(began, Ok(Ok(_))) || !ready.contains("\"ready\"") {
             let mut said = Vec::new();
-            // It has ended or is of no use: what it said is all that there is to know.
+            // It has ended or is unusable. Its error output is the only explanation.
             let _ = process.start_kill();
             let _ = (&mut stderr)
                 .take(WORDS_BYTES_MAX)
@@ -132,7 +132,7 @@ impl Coroutines {
             let last = said.lines().last().unwrap_or("it said nothing");
             return Err(NotRun::of(format!("{words}: {last}"), false));
         }
-        // What it says later is for people; read so that it never waits for that.
+        // Later error output is for people. It is read so that the process never blocks on a full pipe.
         tokio::spawn(async move {
             let mut words = BufReader::new(stderr).lines();
             while let Ok(Some(line)) = words.next_line().await {
@@ -154,7 +154,7 @@ impl Coroutines {
         let n = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
         match &mut *self.waiting.lock() {
-            // At most as many as the engine has outstanding.
+            // The engine's limit on outstanding units bounds the number of entries.
             Some(waiting) => waiting.insert(n, sender),
             None => return Err(NotRun::of("the process has ended", false)),
         };
@@ -189,7 +189,7 @@ impl Coroutines {
     }
 }
 
-/// Hands answers out until there are no more; whoever still waits then learns that.
+/// Hands answers to their waiters until the process ends. The remaining waiters then get an error.
 async fn read(lines: BufReader<ChildStdout>, waiting: Arc<Waiting>) {
     let mut lines = lines.lines();
     while let Ok(Some(line)) = lines.next_line().await {
@@ -201,7 +201,7 @@ async fn read(lines: BufReader<ChildStdout>, waiting: Arc<Waiting>) {
             .as_mut()
             .and_then(|all| all.remove(&answer.n));
         if let Some(who) = who {
-            // Whoever gave up does not want it.
+            // Ignore the error: the waiter has given up.
             let _ = who.send(answer);
         }
     }
@@ -212,7 +212,7 @@ async fn read(lines: BufReader<ChildStdout>, waiting: Arc<Waiting>) {
 mod tests {
     use super::*;
 
-    /// A process that answers as a shell script says.
+    /// Starts a process that answers like this shell script.
     async fn begin(script: &str) -> Result<Coroutines, NotRun> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);

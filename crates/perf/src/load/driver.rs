@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use super::live::Live;
 use crate::measure::Latencies;
 
-/// How long a slot rests after a refusal, so that a busy node is not asked again at once.
+/// Pause of a slot after a refusal, so that a busy node is not called again at once.
 const REST_AFTER_FAULT: Duration = Duration::from_millis(20);
 
-/// One kind of work, run again and again.
+/// A kind of work that is run repeatedly.
 pub trait Work: Send + Sync + 'static {
-    /// What one unit gives when it is complete (delivered).
+    /// The result of a completed (delivered) unit.
     type Done: Send + 'static;
 
     /// Runs unit `number` to its end.
@@ -27,11 +27,11 @@ pub trait Work: Send + Sync + 'static {
 pub struct Fault {
     /// A stable code.
     pub code: String,
-    /// In words.
+    /// A message for people.
     pub message: String,
 }
 
-/// How hard and how long.
+/// The intensity and duration of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// Units outstanding at any moment.
@@ -42,12 +42,12 @@ pub struct Load {
     pub most: u64,
 }
 
-/// What one stretch of load gave.
+/// The result of one stretch of load.
 #[derive(Debug)]
 pub struct Window<D> {
     /// From the first start until everything started had ended and the last caller had caught up.
     pub elapsed: Duration,
-    /// Completed units, in the order in which they ended.
+    /// Results of the completed units, ordered by their end.
     pub done: Vec<D>,
     /// Units that failed, by code, with one message each.
     pub faults: BTreeMap<String, (u64, String)>,
@@ -56,7 +56,7 @@ pub struct Window<D> {
 }
 
 impl<D> Window<D> {
-    /// Completed units a second.
+    /// Returns the completed units per second.
     pub fn per_s(&self) -> f64 {
         let seconds = self.elapsed.as_secs_f64();
         if seconds > 0.0 {
@@ -66,7 +66,7 @@ impl<D> Window<D> {
         }
     }
 
-    /// How many failed.
+    /// Returns the number of failed units.
     pub fn failed(&self) -> u64 {
         self.faults.values().map(|(count, _)| count).sum()
     }
@@ -107,7 +107,7 @@ pub async fn window<W: Work>(
         .map(|_| tokio::spawn(slot(Arc::clone(&shared))))
         .collect();
     for slot in slots {
-        // A slot has no way to fail; one that panicked has lost its unit, which the audit will tell.
+        // A slot cannot return an error. If it panicked, its unit is lost, which the audit detects.
         let _ = slot.await;
     }
     catch_up.await;

@@ -1,4 +1,4 @@
-//! Work that is a flow: the same start again and again over a node's stream, complete when *delivered*.
+//! Work that is a flow: repeats the same start over a node's stream. A unit is complete when the flow is *delivered*.
 
 use api::{FlowStatus, Outcome, StartFlow, Wait};
 use client::{ClientError, Stream};
@@ -6,7 +6,7 @@ use primitives::Hash;
 
 use super::driver::{Fault, Work};
 
-/// Starts one flow again and again, by turns on each of its streams.
+/// Starts one flow repeatedly, using its streams in turn.
 pub struct FlowWork {
     streams: Vec<Stream>,
     start: StartFlow,
@@ -14,7 +14,7 @@ pub struct FlowWork {
 }
 
 impl FlowWork {
-    /// The same `start` each time, without a client id.
+    /// Creates work with the same `start` each time, without a client id.
     pub fn new(stream: Stream, start: StartFlow) -> Self {
         Self {
             streams: vec![stream],
@@ -23,7 +23,7 @@ impl FlowWork {
         }
     }
 
-    /// Uses another stream as well: a client of its own.
+    /// Adds another stream, with its own client.
     #[must_use]
     pub fn with_stream(mut self, stream: Stream) -> Self {
         self.streams.push(stream);
@@ -43,7 +43,7 @@ impl Work for FlowWork {
     type Done = Vec<Hash>;
 
     async fn run(&self, number: u64) -> Result<Vec<Hash>, Fault> {
-        // Less than the length, which fits; there is always one.
+        // Less than the length, so it fits. There is always a stream.
         let turn = usize::try_from(number % self.streams.len() as u64).unwrap_or_default();
         let stream = &self.streams[turn];
         let outcome = match &self.client_ids {
@@ -57,7 +57,7 @@ impl Work for FlowWork {
     }
 }
 
-/// The transactions of a delivered flow; anything else is a fault.
+/// Returns the transactions of a delivered flow. Any other outcome is a fault.
 pub(super) fn delivered(outcome: Outcome) -> Result<Vec<Hash>, Fault> {
     if let Some(error) = outcome.error {
         return Err(Fault {

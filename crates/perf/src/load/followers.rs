@@ -1,4 +1,4 @@
-//! Followers of a node's vault: each on a connection of its own, reading events as they come.
+//! Followers of a node's vault: each reads events as they arrive, on its own connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use client::{Client, ClientError, Endpoint};
 use tokio::task::JoinSet;
 
-/// Reads until dropped.
+/// A set of followers. They read until dropped.
 pub struct Followers {
     counts: Arc<Counts>,
     reading: JoinSet<()>,
@@ -19,7 +19,7 @@ struct Counts {
 }
 
 impl Followers {
-    /// `count` followers of all changes from now on; returns when each has its first event.
+    /// Starts `count` followers of all changes from now on. Returns when each has its first event.
     pub async fn begin(endpoint: &Endpoint, count: usize) -> Result<Self, ClientError> {
         let counts = Arc::new(Counts::default());
         let mut reading = JoinSet::new();
@@ -40,22 +40,22 @@ impl Followers {
         Ok(Self { counts, reading })
     }
 
-    /// Events read by all of them together.
+    /// Returns the events read by all of them together.
     pub fn events(&self) -> u64 {
         self.counts.events.load(Ordering::Relaxed)
     }
 
-    /// Followers that were cut off.
+    /// Returns the number of followers that were cut off.
     pub fn cut(&self) -> u64 {
         self.counts.cut.load(Ordering::Relaxed)
     }
 
-    /// Followers there were at first.
+    /// Returns the initial number of followers.
     pub fn len(&self) -> usize {
         self.reading.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.reading.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What a progress bar looks at while a load runs.
+//! Counters for a progress bar while a load runs.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::measure::Latencies;
 
-/// Counters that the driver writes and anybody reads.
+/// Counters that the driver writes and any reader may read.
 #[derive(Debug, Default)]
 pub struct Live {
     completed: AtomicU64,
@@ -18,7 +18,7 @@ pub struct Live {
 #[derive(Debug, Default)]
 struct Recent {
     latencies: Latencies,
-    /// Median and 99th percentile of the last whole second, if they come second by second.
+    /// Median and 99th percentile of the last whole second, if latencies arrive per second.
     second: Option<(f64, f64)>,
 }
 
@@ -33,12 +33,12 @@ pub struct LiveReading {
     pub p50_ms: f64,
     /// 99th percentile since the previous reading, in milliseconds.
     pub p99_ms: f64,
-    /// Units outstanding, where the driver says so.
+    /// Units outstanding, if the driver reports them.
     pub outstanding: u64,
 }
 
 impl Live {
-    /// The counters now; the percentiles start afresh.
+    /// Returns the counters now, and resets the percentiles.
     pub fn read(&self) -> LiveReading {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let (p50_ms, p99_ms) = recent
@@ -63,7 +63,7 @@ impl Live {
             .record(took);
     }
 
-    /// Counts a unit whose latency comes with its second.
+    /// Counts a unit whose latency is reported with its second.
     pub(super) fn ended(&self, ok: bool) {
         let counter = if ok { &self.completed } else { &self.failed };
         counter.fetch_add(1, Ordering::Relaxed);
@@ -79,7 +79,7 @@ impl Live {
         self.outstanding.store(now, Ordering::Relaxed);
     }
 
-    /// What the last whole second gave.
+    /// Sets the percentiles of the last whole second.
     pub(crate) fn second(&self, p50_ms: f64, p99_ms: f64) {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.second = Some((p50_ms, p99_ms));

@@ -1,4 +1,4 @@
-//! Load: how work is driven and what a stretch of it gave.
+//! Load: drivers of work, and the results of a stretch.
 
 mod coroutines;
 mod driver;

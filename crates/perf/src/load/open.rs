@@ -1,4 +1,4 @@
-//! The open-loop driver: units start at a set rate whether or not earlier ones have ended, as the world's arrivals do.
+//! The open-loop driver: units start at a set rate even if earlier ones have not ended, like real arrivals.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,51 +9,51 @@ use super::driver::{Fault, Work};
 use super::live::Live;
 use crate::measure::Latencies;
 
-/// Between two looks at which units are due.
+/// Interval between two checks for due units.
 const TICK: Duration = Duration::from_millis(1);
 
-/// How fast and how long.
+/// The rate and duration of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
     /// Units a second, evenly spaced.
     pub per_s: f64,
     /// No unit is due after this long.
     pub duration: Duration,
-    /// Units outstanding at most; one that is due while there are so many is dropped, and counted.
+    /// Upper limit on outstanding units. A unit that is due above it is dropped and counted.
     pub outstanding_max: usize,
 }
 
-/// What a stretch of arrivals gave.
+/// The result of a stretch of arrivals.
 #[derive(Debug, Default)]
 pub struct Arrived {
     /// Units due.
     pub due: u64,
     /// Units that were due while too many were outstanding: never started.
     pub dropped: u64,
-    /// The longest that a unit started after it was due: how far the generator itself fell behind.
+    /// The longest delay between a unit's due time and its start: how far the generator itself fell behind.
     pub behind_max: Duration,
     /// Units that failed, by code, with one message each.
     pub faults: BTreeMap<String, (u64, String)>,
-    /// From when a completed unit was *due* to its completion.
+    /// Latencies of completed units, from when each was *due* to its completion.
     pub latencies: Latencies,
     /// From the first arrival until everything started had ended.
     pub elapsed: Duration,
 }
 
 impl Arrived {
-    /// How many failed with a code.
+    /// Returns how many failed with a code.
     pub fn failed_with(&self, code: &str) -> u64 {
         self.faults.get(code).map_or(0, |(count, _)| *count)
     }
 
-    /// How many failed.
+    /// Returns how many failed.
     pub fn failed(&self) -> u64 {
         self.faults.values().map(|(count, _)| count).sum()
     }
 }
 
-/// Starts units of `work` as they are due and lets all of them end; numbers count from `first`. `done` takes what each
-/// completed unit gave.
+/// Starts units of `work` when they are due and lets all of them end. Numbers count from `first`. `done` receives the
+/// result of each completed unit.
 pub async fn arrivals<W: Work>(
     work: Arc<W>,
     live: Arc<Live>,
@@ -142,7 +142,7 @@ impl<W: Work, D> Shared<W, D> {
     }
 }
 
-/// Counts itself out however its unit ends.
+/// Decrements the count of outstanding units when dropped, however the unit ends.
 struct Outstanding<'a>(&'a AtomicUsize);
 
 impl Drop for Outstanding<'_> {
@@ -192,7 +192,7 @@ mod tests {
                 note.lock().expect("not poisoned").push(number);
             }),
             async move {
-                // Everything is due by then, and what waits may end.
+                // All units are due by then. Waiting ones may end.
                 tokio::time::sleep(2 * rate.duration).await;
                 opener.0.add_permits(1_000);
             }

@@ -1,4 +1,4 @@
-//! Work that is a flow started by a request of its own, over many keep-alive connections.
+//! Work that is a flow started by a separate request, over many keep-alive connections.
 
 use api::{StartFlow, Wait};
 use client::{Client, ClientError, Endpoint};
@@ -7,14 +7,14 @@ use primitives::Hash;
 use super::driver::{Fault, Work};
 use super::flows::delivered;
 
-/// Starts one flow again and again, by turns on each of its connections; complete when *delivered*.
+/// Starts one flow repeatedly, using its connections in turn. A unit is complete when the flow is *delivered*.
 pub struct SingleStarts {
     clients: Vec<Client>,
     start: StartFlow,
 }
 
 impl SingleStarts {
-    /// Opens `connections` (at least one) and asks each for the node's health, so that the load finds them open.
+    /// Opens `connections` (at least one) and queries the node's health on each, so that the load finds them open.
     pub async fn connect(
         endpoint: &Endpoint,
         connections: usize,

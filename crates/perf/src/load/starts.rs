@@ -1,11 +1,11 @@
-//! Work that is a start of a flow, each time another one if need be; over streams, or by requests of their own.
+//! Work that starts flows, a different one for each number if needed, over streams or by single requests.
 
 use api::{Outcome, StartFlow};
 use client::{Client, ClientError, Endpoint, Stream};
 
 use super::driver::{Fault, Work};
 
-/// Where the starts go, by turns.
+/// The connections for the starts, used in turn.
 pub enum Ways {
     /// Long requests that carry many starts.
     Streams(Vec<Stream>),
@@ -14,8 +14,8 @@ pub enum Ways {
 }
 
 impl Ways {
-    /// Opens so many connections (at least one) for requests, and asks each for the node's health, so that the load finds
-    /// them open.
+    /// Opens this many connections (at least one) for requests, and queries the node's health on each, so that the load
+    /// finds them open.
     pub async fn requests(endpoint: &Endpoint, connections: usize) -> Result<Self, ClientError> {
         let mut clients = Vec::new();
         for _ in 0..connections.max(1) {
@@ -34,8 +34,8 @@ impl Ways {
     }
 }
 
-/// Starts what `make` says for each number, on the way that it says. A unit is complete when its flow has ended, and
-/// well if `expected` is no code; with a code, the flow must end with that.
+/// Starts the flow that `make` returns for each number, on the connection that it names. A unit ends with its flow. It
+/// succeeds if the flow ends as expected: well if `expected` is `None`, otherwise with that code.
 pub struct Starts<F> {
     ways: Ways,
     make: F,

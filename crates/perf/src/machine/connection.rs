@@ -1,4 +1,5 @@
-//! What one TLS connection over loopback carries, both ends on this machine, as nodes use it: rustls with aws-lc, TLS 1.3, no delay.
+//! Measures the throughput and round trip of one TLS connection over loopback. Both ends are on this machine. It is set
+//! up as in nodes: rustls with aws-lc, TLS 1.3, no delay.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -12,19 +13,19 @@ use rustls::{
 
 /// The name in the certificate.
 pub(super) const NAME: &str = "localhost";
-/// As much as nodes put into one write when they are busy.
+/// The size of a busy node's writes.
 const BLOCK_BYTES: usize = 64 * 1024;
 /// A small message, there and back.
 const PING_BYTES: usize = 64;
-/// Neither end waits longer than this for the other.
+/// Time limit of each end for the other.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Round trips kept at most.
+/// Upper limit on round trips kept.
 const TRIPS_MAX: usize = 100_000;
-/// The first byte of a message: answer it, or just take it.
+/// The first byte of a message: whether to answer it or only to receive it.
 const ANSWER: u8 = 1;
 const TAKE: u8 = 0;
 
-/// What it carries.
+/// The limits of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Ceiling {
     /// Mbit/s one way.
@@ -38,7 +39,7 @@ pub(super) fn ceiling(slice: Duration) -> io::Result<Ceiling> {
     let (server, client) = configs().map_err(io::Error::other)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
-    // Connected before anybody waits for it: the listener's backlog takes it.
+    // Connects before the far end accepts: the listener's backlog holds the connection.
     let socket = TcpStream::connect(address)?;
     let far = std::thread::Builder::new()
         .name("far end".to_owned())
@@ -56,7 +57,7 @@ pub(super) fn ceiling(slice: Duration) -> io::Result<Ceiling> {
     })
 }
 
-/// Both roles, with a certificate of their own that nobody else trusts.
+/// Returns both configurations, with a certificate that only they trust.
 pub(super) fn configs()
 -> Result<(ServerConfig, ClientConfig), Box<dyn std::error::Error + Send + Sync>> {
     let own = rcgen::generate_simple_self_signed(vec![NAME.to_owned()])?;
@@ -76,7 +77,7 @@ pub(super) fn configs()
     Ok((server, client))
 }
 
-/// Without delays, and never waiting for ever.
+/// Sets no delay and finite timeouts.
 pub(super) fn ready(socket: TcpStream) -> io::Result<TcpStream> {
     socket.set_nodelay(true)?;
     socket.set_read_timeout(Some(PATIENCE))?;
@@ -84,7 +85,7 @@ pub(super) fn ready(socket: TcpStream) -> io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// The near end: the median round trip in microseconds, and when bulk began.
+/// Runs the near end. Returns the median round trip in microseconds, and when the bulk transfer began.
 fn ask(socket: TcpStream, config: ClientConfig, slice: Duration) -> io::Result<(f64, Instant)> {
     let name = ServerName::try_from(NAME).map_err(io::Error::other)?;
     let connection = ClientConnection::new(Arc::new(config), name).map_err(io::Error::other)?;
@@ -111,7 +112,8 @@ fn ask(socket: TcpStream, config: ClientConfig, slice: Duration) -> io::Result<(
     Ok((crate::measure::median(&trips), began))
 }
 
-/// The far end: answers small messages until one says that bulk comes; the bytes of that, and when the last came.
+/// Runs the far end: answers small messages until the bulk transfer begins. Returns the bytes received, and when the last
+/// arrived.
 fn answer(listener: &TcpListener, config: ServerConfig) -> io::Result<(u64, Instant)> {
     let (socket, _) = listener.accept()?;
     let connection = ServerConnection::new(Arc::new(config)).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! How far a result is from what this machine could do at most.
+//! Compares a result with the limits of this machine.
 
 use crate::results::{Distance, Machine, MetricSeries, Point, Process, Stretch};
 use crate::stats::{growth, is_generator};
@@ -10,7 +10,7 @@ const SIGNS: &str = "tally_signatures_made_total";
 /// Bytes that it hashed.
 const HASHED: &str = "tally_hashed_bytes_total";
 
-/// The point with the highest rate.
+/// Returns the point with the highest rate.
 pub fn busiest(points: &[Point]) -> Option<&Point> {
     let rate = |point: &Point| {
         let rate = point.summary.metrics.get("rate_per_s");
@@ -21,8 +21,8 @@ pub fn busiest(points: &[Point]) -> Option<&Point> {
         .max_by(|one, two| rate(one).total_cmp(&rate(two)))
 }
 
-/// What a point used of the machine: only what nodes and the operating system have counted; what nobody counted is left out, and
-/// everything if the limits were not measured.
+/// Returns the share of the machine that a point used. It covers only values that nodes and the operating system counted.
+/// Without counts an entry is left out; without measured limits all are.
 pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
     let Some(limits) = &machine.limits else {
         return Vec::new();
@@ -80,7 +80,7 @@ pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
     found.into_iter().filter(counted).collect()
 }
 
-/// Growth a second of a counter of the processes that `which` picks, over all stretches.
+/// Returns the growth per second of a counter of the processes that `which` selects, over all stretches.
 fn per_s(
     stretches: &[Stretch],
     which: impl Fn(&Process) -> bool,
@@ -106,7 +106,7 @@ fn watched_s(process: &Process) -> f64 {
     span as f64 / 1000.0
 }
 
-/// Growth a second of a counter that nodes tell of themselves, all of them together.
+/// Returns the growth per second of a counter that nodes report, summed over all nodes.
 fn counted_per_s(stretches: &[Stretch], name: &str) -> f64 {
     let (mut sum, mut seconds) = (0.0, 0.0);
     for stretch in stretches {
@@ -126,7 +126,7 @@ fn counted_per_s(stretches: &[Stretch], name: &str) -> f64 {
     if seconds > 0.0 { sum / seconds } else { 0.0 }
 }
 
-/// Growth of a counter; one that falls was restarted and counts from 0.
+/// Returns the growth of a counter. A counter that falls was restarted and counts from 0.
 fn grown(series: &MetricSeries) -> f64 {
     let steps = series.values.windows(2).map(|pair| {
         let (before, after) = (pair[0].1, pair[1].1);

@@ -1,4 +1,4 @@
-//! How many durable commits a second the disk under a folder takes, one after another.
+//! Measures how many sequential durable commits per second the disk under a folder performs.
 
 use std::fs::OpenOptions;
 use std::io::{Seek, SeekFrom, Write};
@@ -6,15 +6,15 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 const COMMIT_BYTES: usize = 4096;
-/// The file is written once before, so that a commit changes data only, as in a log that reuses its files.
+/// The file is written once beforehand, so that a commit changes data only, as in a log that reuses its files.
 const FILE_COMMITS: usize = 1024;
-/// Times kept for the median at most.
+/// Upper limit on times kept for the median.
 const TIMES_MAX: usize = 100_000;
 
-/// What a disk takes.
+/// The commit rate of a disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Commits {
-    /// A second.
+    /// Commits per second.
     pub per_s: f64,
     /// The median time of one, microseconds.
     pub median_us: f64,

@@ -1,4 +1,5 @@
-//! What this machine can do with files in bytes a second: the disk under a folder, TLS and hashes, each alone and all together.
+//! Measures the machine's file throughput in bytes per second: the disk under a folder, TLS and hashes, each alone and
+//! all together.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -18,15 +19,16 @@ use crate::results::FileLimits;
 
 /// Size of the files that are written: a common attachment's.
 const FILE_BYTES: usize = 10_000_000;
-/// What is read and written at once.
+/// The size of one read or write.
 const BLOCK_BYTES: usize = 64 * 1024;
-/// Files written side by side, so that one is filled while another is synced; twice as many files are on the disk at most.
+/// Files written concurrently, so that one is filled while another is synced. At most twice as many files are on the
+/// disk.
 const SIDE_BY_SIDE: usize = 2;
 /// How long each is measured.
 const SLICE: Duration = Duration::from_millis(800);
 
-/// Measures for about three seconds, while nothing else should run, with some tens of megabytes below `folder`, which are removed
-/// again. Blocks: not for a thread that others wait for.
+/// Measures for about three seconds, during which nothing else should run. Writes some tens of megabytes below `folder`
+/// and removes them again. Blocks the calling thread.
 pub fn file_limits(folder: &Path) -> io::Result<FileLimits> {
     limits(folder, SLICE, FILE_BYTES)
 }
@@ -46,7 +48,7 @@ fn limits(folder: &Path, slice: Duration, file_bytes: usize) -> io::Result<FileL
     })
 }
 
-/// Megabytes a second of files written, synced and removed: the better of one after the other and several side by side.
+/// Returns the megabytes per second of files written, synced and removed: the better of sequential and concurrent writes.
 fn written(folder: &Path, slice: Duration, file_bytes: usize) -> io::Result<f64> {
     let alone = side_by_side(1, |at| write_files(folder, at, slice / 2, file_bytes))?;
     let several = side_by_side(SIDE_BY_SIDE, |at| {
@@ -55,7 +57,7 @@ fn written(folder: &Path, slice: Duration, file_bytes: usize) -> io::Result<f64>
     Ok(alone.max(several))
 }
 
-/// The sum of what so many threads come to.
+/// Returns the sum of the threads' results.
 fn side_by_side(
     count: usize,
     work: impl Fn(usize) -> io::Result<f64> + Send + Sync,
@@ -95,8 +97,8 @@ fn write_files(folder: &Path, at: usize, slice: Duration, file_bytes: usize) -> 
     }
 }
 
-/// Megabytes a second from one file in the page cache through TLS into another that is hashed and synced: as one node would send to
-/// another at best, both on this machine.
+/// Returns the megabytes per second from one file in the page cache through TLS into another file that is hashed and
+/// synced. This is the best that one node can send to another if both are on this machine.
 fn together(folder: &Path, slice: Duration, file_bytes: usize) -> io::Result<f64> {
     let source = folder.join("source");
     let mut file = create(&source)?;
@@ -132,7 +134,7 @@ fn send(
     let mut stream = StreamOwned::new(connection, ready(socket)?);
     let mut block = vec![0; BLOCK_BYTES];
     let begun = Instant::now();
-    // Whole files only: the far end counts those that it has synced.
+    // Whole files only: the far end counts the files that it has synced.
     while begun.elapsed() < slice {
         let mut offset = 0;
         loop {
@@ -146,7 +148,8 @@ fn send(
     }
     stream.conn.send_close_notify();
     stream.flush()?;
-    // Until the far end has closed: what it sent after the handshake is read, or the system would cut the connection.
+    // Waits until the far end has closed. Its messages after the handshake must be read, or the system would reset the
+    // connection.
     let _ = stream.read(&mut block);
     Ok(())
 }
@@ -184,7 +187,7 @@ fn take(
     }
 }
 
-/// A new file that can be read as well.
+/// Creates a file that can also be read.
 fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .create(true)

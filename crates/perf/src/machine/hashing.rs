@@ -7,7 +7,7 @@ use primitives::Hash;
 
 const MESSAGE_BYTES: usize = 16 * 1024;
 
-/// Megabytes (10^6) a second on one core.
+/// Returns the megabytes (10^6) a second on one core.
 pub(super) fn megabytes_per_s(slice: Duration) -> f64 {
     let message = vec![0x5a; MESSAGE_BYTES];
     super::rate(slice, || {

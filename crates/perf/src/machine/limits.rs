@@ -9,12 +9,12 @@ use crate::results;
 
 /// How long each limit is measured.
 const SLICE: Duration = Duration::from_millis(300);
-/// Syncs are slow and uneven, and get more.
+/// Syncs are slow and uneven, so they are measured for longer.
 const DISK_SLICE: Duration = Duration::from_millis(500);
 /// Distinct signers: a network of few banks.
 const SIGNERS: usize = 4;
 
-/// What machine this is, and what else runs on it now. Takes no time; the limits are left out.
+/// Describes this machine and its current load. Takes no time; the limits are left out.
 pub fn describe() -> results::Machine {
     let load = load_average();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -33,13 +33,13 @@ pub fn describe() -> results::Machine {
     }
 }
 
-/// Notes what else ran at the end.
+/// Records the load average at the end.
 pub fn finish(machine: &mut results::Machine) {
     machine.load_average_after = load_average();
 }
 
-/// Measures the machine's limits for about two and a half seconds, while nothing else should run; durable commits are those of the
-/// disk under `folder`. Blocks: not for a thread that others wait for.
+/// Measures the machine's limits for about two and a half seconds, during which nothing else should run. Durable commits
+/// are those of the disk under `folder`. Blocks the calling thread.
 pub fn limits(folder: &Path) -> std::io::Result<results::Limits> {
     let rates = signing::sign_and_check(SIGNERS, SLICE);
     let commits = durable::commits(folder, DISK_SLICE)?;
@@ -60,7 +60,7 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// `MemTotal:  4028424 kB` as bytes; 0 where the system does not say.
+/// Reads `MemTotal:  4028424 kB` as bytes; 0 if the system does not report it.
 fn memory_bytes(meminfo: &str) -> u64 {
     let line = meminfo
         .lines()

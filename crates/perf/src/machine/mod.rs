@@ -20,7 +20,7 @@ pub use files::file_limits;
 pub use limits::{describe, finish, limits};
 pub use signing::SignatureRates;
 
-/// What one core of this machine can do (durable commits: the disk under a folder).
+/// The limits of one core of this machine (durable commits: of the disk under a folder).
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
     /// Logical processors.
@@ -44,7 +44,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Measures for about two seconds; `folder` is where the run keeps its data.
+    /// Measures for about two seconds. `folder` is the folder of the run's data.
     pub fn probe(folder: &Path) -> std::io::Result<Self> {
         let load_before = load_average();
         let slice = Duration::from_millis(300);
@@ -79,7 +79,7 @@ fn processor() -> String {
         )
 }
 
-/// Repeats `work` (which returns how much it did) for `slice`, after one unmeasured call; returns how much a second.
+/// Repeats `work`, which returns the amount done, for `slice` after one unmeasured call. Returns the amount per second.
 fn rate(slice: Duration, mut work: impl FnMut() -> u64) -> f64 {
     work();
     let start = std::time::Instant::now();

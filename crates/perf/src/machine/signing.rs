@@ -16,13 +16,13 @@ const LARGE_BATCH: usize = 1024;
 pub struct SignatureRates {
     /// Distinct signers among the messages.
     pub signers: usize,
-    /// Signatures.
+    /// Signatures a second.
     pub sign_per_s: f64,
-    /// Verifications one at a time.
+    /// Verifications a second, one at a time.
     pub verify_per_s: f64,
-    /// Verifications in batches of 64.
+    /// Verifications a second in batches of 64.
     pub verify_batch_64_per_s: f64,
-    /// Verifications in batches of 1024.
+    /// Verifications a second in batches of 1024.
     pub verify_batch_1024_per_s: f64,
 }
 
@@ -40,7 +40,7 @@ impl SignatureRates {
     }
 }
 
-/// Signatures made a second, and checked a second in batches of 64, each measured for `slice`.
+/// Returns the signatures made a second, and checked a second in batches of 64. Each is measured for `slice`.
 pub(super) fn sign_and_check(signers: usize, slice: Duration) -> (f64, f64) {
     let prepared = Prepared::of(signers);
     (

@@ -1,4 +1,4 @@
-//! How much a folder holds: the live files, nothing compacted by hand first.
+//! Measures the size of a folder's live files, without compacting them first.
 
 use std::fs;
 use std::io;
@@ -8,14 +8,14 @@ use std::path::Path;
 /// Bytes under a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskUse {
-    /// What the files hold, a hole or a reserved tail counted only as far as the file system gave it blocks.
+    /// Content of the files. Holes and reserved tails count only as far as the file system has allocated blocks.
     pub live_bytes: u64,
-    /// What the file system gave them.
+    /// Bytes that the file system has allocated.
     pub allocated_bytes: u64,
 }
 
 impl DiskUse {
-    /// Adds up every file under `folder`. A file that disappears meanwhile counts as gone.
+    /// Sums all files under `folder`. A file that disappears meanwhile is skipped.
     pub fn of(folder: &Path) -> io::Result<Self> {
         let mut sum = Self::default();
         sum.add_folder(folder)?;
@@ -60,7 +60,7 @@ mod tests {
         let hole = fs::File::create(folder.path().join("hole")).expect("a file");
         hole.set_len(1 << 30).expect("a hole");
         for name in ["a", "inner/b"] {
-            // Blocks are given when the file is synced.
+            // The file system allocates blocks when the file is synced.
             let file = fs::File::open(folder.path().join(name)).expect("it is there");
             file.sync_all().expect("synced");
         }

@@ -1,4 +1,4 @@
-//! How long things took, as percentiles. Bounded memory whatever the number of samples.
+//! Latencies as percentiles, in bounded memory for any number of samples.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 
 use crate::results;
 
-/// The longest latency that is told apart; a longer one counts as this long.
+/// The longest latency recorded. A longer one counts as this long.
 const LONGEST_US: u64 = 3_600_000_000;
 
 /// A histogram of latencies with three significant digits, from 1 us to an hour.
@@ -22,7 +22,7 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// No samples yet.
+    /// Creates a histogram without samples.
     pub fn new() -> Self {
         let micros = Histogram::new_with_bounds(1, LONGEST_US, 3)
             .expect("the bounds are constants that the histogram accepts");
@@ -46,7 +46,7 @@ impl Latencies {
             .expect("the value is within the histogram's bounds");
     }
 
-    /// The samples as a document holds them, by the upper bounds of buckets.
+    /// Returns the samples in the document's form, by the upper bounds of buckets.
     pub fn histogram(&self) -> results::Histogram {
         let recorded = self.micros.iter_recorded();
         let buckets = recorded.map(|step| {
@@ -65,27 +65,27 @@ impl Latencies {
             .expect("both histograms have the same bounds");
     }
 
-    /// How many samples there are.
+    /// Returns the number of samples.
     pub fn count(&self) -> u64 {
         self.micros.len()
     }
 
-    /// The latency that `share` (0 to 1) of the samples do not exceed, in milliseconds; 0 without samples.
+    /// Returns the latency that `share` (0 to 1) of the samples do not exceed, in milliseconds; 0 without samples.
     pub fn quantile_ms(&self, share: f64) -> f64 {
         self.micros.value_at_quantile(share) as f64 / 1000.0
     }
 
-    /// The median in milliseconds.
+    /// Returns the median in milliseconds.
     pub fn p50_ms(&self) -> f64 {
         self.quantile_ms(0.50)
     }
 
-    /// The 95th percentile in milliseconds.
+    /// Returns the 95th percentile in milliseconds.
     pub fn p95_ms(&self) -> f64 {
         self.quantile_ms(0.95)
     }
 
-    /// The 99th percentile in milliseconds.
+    /// Returns the 99th percentile in milliseconds.
     pub fn p99_ms(&self) -> f64 {
         self.quantile_ms(0.99)
     }

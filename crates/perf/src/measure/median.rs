@@ -1,6 +1,6 @@
-//! The middle of a few measurements: what a result is quoted as.
+//! The median of a few measurements. Results are quoted as medians.
 
-/// The median; the mean of the middle two of an even number; 0 of none.
+/// Returns the median: the mean of the middle two for an even count, 0 for none.
 pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! What the operating system says of a process: memory at its peak, processor time so far.
+//! A process's peak memory and processor time, as the operating system reports them.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ pub struct ProcessReading {
 }
 
 impl ProcessReading {
-    /// Reads `/proc/PID`; fails when the process is gone.
+    /// Reads `/proc/PID`. Fails if the process is gone.
     pub fn of(pid: u32) -> io::Result<Self> {
         let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
@@ -31,7 +31,7 @@ impl ProcessReading {
     }
 }
 
-/// `VmHWM:     1234 kB` as bytes.
+/// Reads `VmHWM:  1234 kB` as bytes.
 fn kilobytes(status: &str, field: &str) -> Option<u64> {
     let line = status.lines().find(|line| line.starts_with(field))?;
     let number: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
@@ -50,7 +50,7 @@ fn cpu(stat: &str) -> Option<Duration> {
     ))
 }
 
-/// The one-minute load average of the machine.
+/// Returns the one-minute load average of the machine.
 pub fn load_average() -> f64 {
     fs::read_to_string("/proc/loadavg")
         .ok()

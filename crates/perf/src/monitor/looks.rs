@@ -1,14 +1,15 @@
-//! Looks kept on one time axis, thinned out when they become many.
+//! Samples on one time axis, thinned out when they become many.
 
 use std::collections::BTreeMap;
 
 use super::scrape::Counters;
 use crate::results::{MetricSeries, Process, ProcessSample};
 
-/// Looks kept of each series at most. Beyond, every second one is dropped and from then on every second one taken.
+/// Upper limit on samples kept per series. Above it, every second one is dropped, and from then on only every second one
+/// is taken.
 pub(super) const LOOKS_MAX: usize = 1200;
 
-/// All that was seen so far.
+/// All samples so far.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
     times: Vec<u64>,
@@ -17,7 +18,7 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// Nothing seen yet of these processes.
+    /// Creates empty series for these processes.
     pub fn of(names: impl IntoIterator<Item = String>) -> Self {
         let processes = names.into_iter().map(|name| Process {
             name,
@@ -29,7 +30,7 @@ impl Looks {
         }
     }
 
-    /// Begins a round of looks. True if there were so many that they were thinned out: rounds should be twice as far apart from now on.
+    /// Begins a round of samples. Returns true if they were thinned out: rounds should then be twice as far apart.
     pub fn round(&mut self, at_ms: u64) -> bool {
         let full = self.times.len() >= LOOKS_MAX;
         if full {
@@ -47,15 +48,15 @@ impl Looks {
         full
     }
 
-    /// Adds what the round saw of a process.
+    /// Adds a round's sample of a process.
     pub fn process(&mut self, position: usize, sample: ProcessSample) {
         if let Some(process) = self.processes.get_mut(position) {
             process.samples.push(sample);
         }
     }
 
-    /// Says what a node counted when it first answered: looks before that had nothing, and take this, so that no growth is seen where
-    /// nobody knows.
+    /// Sets the counters of a node's first answer in all its earlier samples, so that no growth shows for the time before
+    /// it.
     pub fn counted_from(&mut self, position: usize, counters: Counters) {
         let samples = self.processes.get_mut(position).into_iter();
         for sample in samples.flat_map(|process| &mut process.samples) {
@@ -67,13 +68,13 @@ impl Looks {
         }
     }
 
-    /// Adds what the round saw of a node's metric.
+    /// Adds a round's value of a node's metric.
     pub fn metric(&mut self, node: &str, name: String, at_ms: u64, value: f64) {
         let values = self.metrics.entry((node.to_owned(), name)).or_default();
         values.push((at_ms, value));
     }
 
-    /// Everything seen; processes that were never seen are left out.
+    /// Returns all samples. Processes without samples are left out.
     pub fn into_results(self) -> (Vec<Process>, Vec<MetricSeries>) {
         let seen = |process: &Process| !process.samples.is_empty();
         let processes = self.processes.into_iter().filter(seen).collect();

@@ -1,8 +1,8 @@
-//! Watches processes and nodes during a stretch of load: processor, memory, disk, network, durable commits and metrics of choice, all
-//! on one time axis.
+//! Monitors processes and nodes during a stretch of load, all on one time axis: processor, memory, disk, network, durable
+//! commits and chosen metrics.
 //!
-//! It has a thread and connections of its own, so that it sees a busy generator or node as it is and delays neither. What does not
-//! answer leaves a gap and never fails a run.
+//! It has its own thread and connections, so that it sees a busy generator or node correctly and delays neither. A
+//! process or node that does not answer leaves a gap and never fails a run.
 
 mod looks;
 mod reading;

@@ -1,17 +1,17 @@
-//! One look at a process by what the operating system says of it.
+//! One reading of a process, as the operating system reports it.
 
 use std::fs;
 
 use crate::measure::ProcessReading;
 
-/// A process that is told from a later one with the same id by when it started.
+/// A process, identified by its id and its start time, so that a later one with the same id is not confused with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known {
     pid: u32,
     started: u64,
 }
 
-/// What one look saw.
+/// The values of one reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Look {
     pub cpu_ms: u64,
@@ -21,19 +21,19 @@ pub(super) struct Look {
 }
 
 impl Known {
-    /// The process that has this id now; `None` if there is none.
+    /// Returns the process that has this id now; `None` if there is none.
     pub fn of(pid: u32) -> Option<Self> {
         let started = started(pid)?;
         Some(Self { pid, started })
     }
 
-    /// Looks at it; `None` once it has ended.
+    /// Reads it; `None` once it has ended.
     pub fn look(self) -> Option<Look> {
         if started(self.pid)? != self.started {
             return None;
         }
         let reading = ProcessReading::of(self.pid).ok()?;
-        // Of somebody else's process this is not to be read.
+        // Another user's process does not allow this reading.
         let io = fs::read_to_string(format!("/proc/{}/io", self.pid)).unwrap_or_default();
         Some(Look {
             cpu_ms: u64::try_from(reading.cpu.as_millis()).unwrap_or(u64::MAX),
@@ -44,7 +44,8 @@ impl Known {
     }
 }
 
-/// Ticks from the machine's start to the process's (field 22 of `stat`); `None` if it has ended, waited for or not.
+/// Returns the ticks from the machine's start to the process's (field 22 of `stat`); `None` if it has ended, reaped or
+/// not.
 fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(')')?;
@@ -55,8 +56,9 @@ fn started(pid: u32) -> Option<u64> {
     fields.nth(18)?.parse().ok()
 }
 
-/// Bytes that a process wrote. Of pages that it touched the system counts all bytes, and Linux with large folios (6.16 and later) counts up to
-/// 2 MB for a synced write of 300 bytes; what it handed over in writes bounds that.
+/// Returns the bytes that a process wrote. The system counts all bytes of the pages that a write touched. Linux with
+/// large folios (6.16 and later) counts up to 2 MB for a synced write of 300 bytes. The bytes passed to write calls bound
+/// that.
 fn written(io: &str) -> u64 {
     field(io, "write_bytes:").min(field(io, "wchar:"))
 }
@@ -67,7 +69,7 @@ fn field(text: &str, name: &str) -> u64 {
         .unwrap_or(0)
 }
 
-/// Processor time of the calling thread so far, nanoseconds; 0 where the system does not say.
+/// Returns the processor time of the calling thread so far, nanoseconds; 0 if the system does not report it.
 pub(super) fn own_cpu_ns() -> u64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let first = text.split_whitespace().next();
@@ -94,7 +96,7 @@ mod tests {
             .expect("cat is there");
         let known = Known::of(child.id()).expect("it runs");
         child.kill().expect("it runs");
-        // Ended and not waited for, at some moment soon.
+        // Ends soon, and remains unreaped.
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
         while known.look().is_some() && std::time::Instant::now() < deadline {
             std::thread::yield_now();
@@ -109,7 +111,7 @@ mod tests {
         let io =
             "rchar: 5\nwchar: 5000\nread_bytes: 12\nwrite_bytes: 4096\ncancelled_write_bytes: 7\n";
         assert_eq!((field(io, "read_bytes:"), written(io)), (12, 4096));
-        // A large folio is counted whole for the little that was written into it.
+        // A large folio is counted whole for the few bytes written into it.
         assert_eq!(written("wchar: 300\nwrite_bytes: 2097152\n"), 300);
         assert_eq!(field("", "read_bytes:"), 0);
     }

@@ -1,11 +1,11 @@
-//! What is taken from a node's `/metrics`: the few lines that are wanted, the rest is passed over.
+//! Reads the wanted lines of a node's `/metrics` and skips the rest.
 
 use std::collections::HashSet;
 
-/// Series of one node at most: a wanted name brings all its labels.
+/// Upper limit on the series of one node: a wanted name brings all its labels.
 const SERIES_MAX: usize = 96;
 
-/// Counters of a node that stand beside its process.
+/// Counters that a node reports, in addition to those of its process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counters {
     pub commits: u64,
@@ -25,7 +25,7 @@ pub(super) struct Scrape {
     pub series: Vec<(String, f64)>,
 }
 
-/// Reads an answer. Lines that make no sense are passed over.
+/// Reads an answer. Malformed lines are skipped.
 pub(super) fn read(text: &str, wanted: &HashSet<String>) -> Scrape {
     let mut scrape = Scrape::default();
     let counters = &mut scrape.counters;

@@ -1,4 +1,4 @@
-//! The thread that looks.
+//! The monitoring thread.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -28,47 +28,47 @@ pub const METRICS: [&str; 10] = [
     "tally_deliveries_pending",
     "tally_outbox_pending",
 ];
-/// The least time between two looks.
+/// The minimum interval between two rounds.
 const EVERY_MIN: Duration = Duration::from_millis(20);
-/// A node that does not answer within this leaves a gap.
+/// A node that does not answer within this time leaves a gap.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Folders are added up so often at most: there may be many files.
+/// The minimum interval between two sums of a folder's size: there may be many files.
 const DISK_EVERY: Duration = Duration::from_secs(5);
 /// The largest answer that is read.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
 
-/// Something to look at: what is `None` is not looked at.
+/// A subject to monitor. Fields that are `None` are not monitored.
 #[derive(Clone, Debug, Default)]
 pub struct Subject {
-    /// As in results: `notary`, `bank-1`.
+    /// Its name in results: `notary`, `bank-1`.
     pub name: String,
     /// A process of this machine.
     pub pid: Option<u32>,
-    /// Its folder, whose size is looked at every few seconds.
+    /// Its folder. The size is read every few seconds.
     pub folder: Option<PathBuf>,
-    /// The API of a node. Without a process its processor time and memory come from its metrics, too.
+    /// The API of a node. Without a process, its processor time and memory also come from its metrics.
     pub endpoint: Option<Endpoint>,
 }
 
-/// How to look.
+/// Settings of the monitor.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Time between two looks.
+    /// Time between two rounds.
     pub every: Duration,
-    /// Further metrics to keep beside [`METRICS`], by their Prometheus names; with labels, one series of several.
+    /// Metrics to keep in addition to [`METRICS`], by their Prometheus names; with labels, one series of several.
     pub metrics: Vec<String>,
-    /// Where the time axis begins.
+    /// The origin of the time axis.
     pub epoch: Instant,
 }
 
-/// What was seen.
+/// The result of monitoring.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Watched {
     /// Processes over time. The counters of a node that did not answer stand still for that look.
     pub processes: Vec<Process>,
     /// Metrics over time; a node that did not answer has no value for that look.
     pub metrics: Vec<MetricSeries>,
-    /// Processor time that looking took.
+    /// Processor time that monitoring took.
     pub cost: Duration,
 }
 
@@ -80,8 +80,8 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Begins to look at `subjects` and at this program itself, which is called `generator`. Returns after a first look, or when a
-    /// second has shown that some do not answer.
+    /// Starts to monitor `subjects` and this program itself, named `generator`. Returns after a first round, or after a
+    /// second if some do not answer.
     pub async fn start(subjects: Vec<Subject>, options: Options) -> Self {
         let (stop, stopped) = oneshot::channel();
         let (ready, first) = oneshot::channel();
@@ -94,31 +94,31 @@ impl Monitor {
                     .build();
                 if let Ok(runtime) = runtime {
                     let watched = runtime.block_on(watch(subjects, options, ready, stopped));
-                    // Nobody asks any more if the monitor was dropped.
+                    // Ignore the error: the monitor was dropped.
                     let _ = give.send(watched);
                 }
             });
-        // Without a thread there is nothing to wait for, and nothing will have been seen.
+        // Without a thread there is nothing to wait for, and the result will be empty.
         if spawned.is_ok() {
             let _ = first.await;
         }
         Self { stop, seen }
     }
 
-    /// Looks a last time and returns all that was seen.
+    /// Takes a last reading and returns all samples.
     pub async fn stop(self) -> Watched {
-        // Either end may be gone if the thread could not be had: then nothing was seen.
+        // Either end may be gone if the thread could not start. The result is then empty.
         let _ = self.stop.send(());
         self.seen.await.unwrap_or_default()
     }
 }
 
-/// What is known of a subject from look to look.
+/// The state of a subject between readings.
 struct Watch {
     subject: Subject,
     process: Option<Known>,
     client: Option<Client>,
-    /// As last answered; `None` before the first answer.
+    /// The counters of the last answer; `None` before the first answer.
     counters: Option<Counters>,
     disk_bytes: u64,
 }
@@ -131,7 +131,7 @@ impl Watch {
             answer_bytes_max: ANSWER_BYTES_MAX,
             ..Limits::default()
         };
-        // What cannot be asked is a gap from the first look on.
+        // A client that cannot be created leaves a gap from the first round on.
         let endpoint = subject.endpoint.clone();
         Self {
             process: subject.pid.and_then(Known::of),
@@ -144,13 +144,13 @@ impl Watch {
 
     fn look_at_folder(&mut self) {
         if let Some(folder) = &self.subject.folder {
-            // A folder that cannot be read keeps the size that it had.
+            // A folder that cannot be read keeps its last size.
             let size = DiskUse::of(folder).map(|size| size.live_bytes);
             self.disk_bytes = size.unwrap_or(self.disk_bytes);
         }
     }
 
-    /// The sample of a round; `None` if there was nothing to see.
+    /// Returns the sample of a round; `None` if there was nothing to read.
     fn sample(
         &mut self,
         at_ms: u64,
@@ -231,7 +231,7 @@ async fn watch(
         }
         round(&mut watches, &mut looks, at_ms, &wanted).await;
         if let Some(ready) = ready.take() {
-            // Whoever waited may have given up.
+            // Ignore the error: the waiting caller may have given up.
             let _ = ready.send(());
         }
         if last {
@@ -252,7 +252,7 @@ fn ticks(every: Duration) -> tokio::time::Interval {
     ticks
 }
 
-/// Looks at everything once: at the processes at once, then at the nodes, all together.
+/// Reads everything once: first the processes, then the nodes concurrently.
 async fn round(watches: &mut [Watch], looks: &mut Looks, at_ms: u64, wanted: &HashSet<String>) {
     let seen: Vec<Option<Look>> = watches
         .iter()

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use crate::chain::{Chain, ChainId};
 
-/// What to bring up and load, or what runs already, where a scenario is about a chain.
+/// The chain to bring up or use, and to load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainPlan {
     /// Nodes, at least 1: `node-1` and so on.
     pub nodes: u32,
-    /// The aim of the time between blocks, seconds.
+    /// The target time between blocks, seconds.
     pub block_s: u32,
     /// The constants of consensus: `loadtest` or `production`.
     pub profile: String,
@@ -18,49 +18,50 @@ pub struct ChainPlan {
     pub chains: Vec<Chain>,
     /// The test accounts.
     pub accounts: Vec<ChainAccount>,
-    /// Payments that go to a node in one request at most.
+    /// Upper limit on payments in one request to a node.
     pub batch: u32,
-    /// Payments that wait for a block at any node at most, if that is bounded: further ones wait before they are sent.
+    /// Upper limit on payments that wait for a block at any node, if there is one. Further ones wait before they are
+    /// sent.
     pub waiting_max: Option<u64>,
     /// Payments in the chain before the load.
     pub history: u64,
-    /// Seconds to wait after the load until everything accepted stands in blocks.
+    /// Seconds to wait after the load until all accepted payments are in blocks.
     pub drain_s: f64,
-    /// Minutes that a payment is valid for.
+    /// Validity of a payment, in minutes.
     pub deadline_minutes: u16,
     /// Settings of every node's configuration, by dotted name.
     pub settings: BTreeMap<String, toml::Value>,
-    /// Somebody's running nodes instead.
+    /// Existing nodes to use instead.
     pub target: Option<ChainServers>,
 }
 
 /// A test account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainAccount {
-    /// Its key is made of this.
+    /// The source of its key.
     pub passphrase: String,
-    /// On which node it forges and bundles, from 1.
+    /// The node on which it forges and bundles, from 1.
     pub node: u32,
 }
 
-/// Nodes that somebody else runs.
+/// Existing nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChainServers {
-    /// Nodes of ours, by their folders, each with the address, root certificate and token of its API.
+    /// Our own nodes, by their folders, each with the address, root certificate and token of its API.
     Tally(Vec<PathBuf>),
     /// Servers of the Ardor/Nxt family.
     Nxt {
         /// `http://host:port` of each.
         urls: Vec<String>,
-        /// Whether payments are prepared, signed and broadcast in calls of their own.
+        /// Whether payments are prepared, signed and broadcast in separate calls.
         prepared: bool,
     },
 }
 
-/// Digits behind the point of the published test's tokens; the parent's first.
+/// Decimal places of the published test's tokens; the parent's first.
 const DECIMALS: [u8; 5] = [8, 8, 4, 8, 8];
 
-/// The parent chain and so many children, as they are if nobody says otherwise.
+/// Returns the default chains: the parent chain and `children` child chains.
 #[must_use]
 pub fn default_chains(children: u32) -> Vec<Chain> {
     (0..=children)
@@ -76,7 +77,7 @@ pub fn default_chains(children: u32) -> Vec<Chain> {
         .collect()
 }
 
-/// A chain with the least fee where none is given: a whole parent token, or a hundredth of a child's.
+/// Returns a chain. Without a given fee it has the minimum: a whole parent token, or a hundredth of a child's.
 #[must_use]
 pub fn chain(id: u8, name: Option<String>, decimals: u8, fee: Option<u64>) -> Chain {
     let whole = 10u64.saturating_pow(u32::from(decimals));
@@ -98,7 +99,7 @@ pub fn chain(id: u8, name: Option<String>, decimals: u8, fee: Option<u64>) -> Ch
     }
 }
 
-/// So many test accounts with the passphrases 0, 1 and so on, dealt out to the nodes.
+/// Returns this many test accounts with the passphrases 0, 1 and so on, assigned to the nodes in turn.
 #[must_use]
 pub fn default_accounts(count: u32, nodes: u32) -> Vec<ChainAccount> {
     (0..count)

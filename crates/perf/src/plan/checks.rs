@@ -1,53 +1,54 @@
-//! What a scenario says to others: knobs to a workload, settings to a node. Whoever knows them checks them.
+//! Checks of values that a scenario passes on: knobs to a workload, settings to a node. Their consumers provide the
+//! checks.
 
 use toml::Value;
 
 use super::chain::ChainPlan;
 use super::model::{Network, Work};
 
-/// What is wrong with a kind of work.
+/// An error in a kind of work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnobError {
-    /// Which knob; `None` where the kind itself is meant.
+    /// The knob; `None` if the kind itself is wrong.
     pub key: Option<String>,
-    /// What is wrong, what is allowed, and what was probably meant.
+    /// The error, the allowed values, and a suggestion.
     pub message: String,
 }
 
-/// Checks of what this module carries without understanding it. Each is asked once for every point.
+/// Checks of values that this module does not interpret. Each check runs once per point.
 pub trait Checks {
-    /// Whether there is such a kind of work, takes these knobs, and can be done in this network.
+    /// Checks that the kind of work exists, accepts these knobs, and can run in this network.
     fn work(&self, work: &Work, network: &Network) -> Result<(), KnobError> {
         let _ = (work, network);
         Ok(())
     }
 
-    /// Whether each unit of it uses something up that was prepared for so many units and no more.
+    /// Returns whether each unit of it uses up a prepared resource, so that only as many units as were prepared can run.
     fn is_used_up(&self, work: &Work) -> bool {
         let _ = work;
         false
     }
 
-    /// Whether a node takes a setting, given by dotted name; `notary` says of what kind of node.
+    /// Checks that a node accepts a setting, given by dotted name. `notary` says whether the node is a notary.
     fn setting(&self, name: &str, value: &Value, notary: bool) -> Result<(), String> {
         let _ = (name, value, notary);
         Ok(())
     }
 
-    /// Whether a chain can be run as it is described.
+    /// Checks that a chain can run as described.
     fn chain(&self, chain: &ChainPlan) -> Result<(), String> {
         let _ = chain;
         Ok(())
     }
 
-    /// Whether a chain's node takes a setting.
+    /// Checks that a chain's node accepts a setting.
     fn chain_setting(&self, name: &str, value: &Value) -> Result<(), String> {
         let _ = (name, value);
         Ok(())
     }
 }
 
-/// Checks nothing of the sort.
+/// Performs no checks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoChecks;
 

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, and where.
+//! Errors in a scenario, with their places.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use super::source::Place;
 
 /// The file can't be read.
 pub(super) const UNREADABLE: &str = "lab.unreadable_scenario";
-/// Something in it is wrong.
+/// The scenario contains an error.
 pub(super) const BAD: &str = "lab.bad_scenario";
-/// A key that there is none of.
+/// A key that does not exist.
 pub(super) const UNKNOWN_SETTING: &str = "lab.unknown_setting";
-/// A `--set` that is none.
+/// A malformed `--set`.
 pub(super) const BAD_OVERRIDE: &str = "lab.bad_override";
-/// Neither a file nor the name of a shipped one.
+/// Neither a file nor the name of a shipped scenario.
 pub(super) const UNKNOWN: &str = "lab.unknown_scenario";
 
-/// Characters of a name from which on its beginning says which one is meant.
+/// Minimum length of a prefix that identifies a name.
 const BEGUN_CHARS_MIN: usize = 3;
 
 /// The codes of scenarios.
@@ -49,14 +49,14 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
 ];
 
-/// One thing that is wrong.
+/// An error in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// `lab.bad_scenario`, ...
     pub code: &'static str,
-    /// Where; `None` where no place can be told.
+    /// Its place; `None` if it has none.
     pub place: Option<Place>,
-    /// What is wrong, and what is allowed.
+    /// The error and the allowed values.
     pub message: String,
 }
 
@@ -74,15 +74,15 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why a scenario can't be used: everything that is wrong with it, at least one thing.
+/// Why a scenario can't be used: all its errors, at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanError {
-    /// In the order in which they were found; at most `PROBLEMS_MAX`.
+    /// In the order of detection; at most `PROBLEMS_MAX`.
     pub problems: Vec<Problem>,
 }
 
 impl PlanError {
-    /// One problem without a place.
+    /// Returns an error with a single problem without a place.
     pub(super) fn plain(code: &'static str, message: String) -> Self {
         let place = None;
         Self {
@@ -119,10 +119,10 @@ impl Coded for PlanError {
     }
 }
 
-/// Which of some names was meant by one that is none of them, if one is near: a typing error away, or longer by an ending.
+/// Returns the name that an unknown word probably means, if one is near: a typing error away, or a prefix of it.
 pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
-    // Longer words are no typing errors, and comparing them takes the square of their length.
+    // Longer words are no typing errors, and comparing them takes quadratic time.
     if length > super::limits::NAME_CHARS_MAX {
         return None;
     }
@@ -139,7 +139,7 @@ pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, name)| name)
 }
 
-/// `; did you mean ...?`, or nothing.
+/// Returns `; did you mean ...?`, or nothing.
 pub(super) fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, names).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }

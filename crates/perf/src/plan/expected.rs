@@ -1,21 +1,21 @@
-//! About how long a scenario takes, before it has run.
+//! Estimates how long a scenario takes, before it runs.
 
 use super::model::{Plan, Restart};
 
-/// Measuring the machine's limits.
+/// Time to measure the machine's limits.
 const MACHINE_S: f64 = 3.0;
-/// A network comes up: the first node, and each further one.
+/// Time to bring up a network: the first node, and each further one.
 const NETWORK_S: f64 = 1.5;
 const NODE_S: f64 = 0.3;
-/// Preparing the work, and an audit of what it left.
+/// Time to prepare the work, and to audit the network afterwards.
 const PREPARE_S: f64 = 2.0;
 const AUDIT_S: f64 = 2.0;
-/// After each stretch, until all have seen all.
+/// Time after each stretch, until all nodes have caught up.
 const SETTLE_S: f64 = 0.3;
 
 impl Plan {
-    /// Seconds that it takes at most on a machine that keeps up, with bring-up, preparation and audits; what is counted,
-    /// not timed, may end earlier. Rough: it is for people who wonder whether to wait.
+    /// Returns the maximum seconds that it takes on a machine that keeps up, with bring-up, preparation and audits.
+    /// Stretches that count units may end earlier. The estimate is rough: it helps people decide whether to wait.
     pub fn seconds_expected(&self) -> f64 {
         let points = self.points().unwrap_or_default();
         // Each stretch on a chain has nodes of its own, and waits for a few blocks after the load.

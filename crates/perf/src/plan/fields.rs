@@ -1,4 +1,5 @@
-//! Every key of a scenario: what it means, its unit, its default, what it may be. The checks and the reference page are made of it.
+//! All keys of a scenario, each with its meaning, unit, default and allowed values. The checks and the reference page use
+//! them.
 
 use super::limits::{
     BANKS_MAX, CHAIN_NODES_MAX, CHAINS_MAX, LABEL_CHARS_MAX, LINE_CHARS_MAX, LINK_DELAY_MS_MAX,
@@ -9,19 +10,19 @@ use super::limits::{
 /// A key.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Dotted, with `NAME` where people choose: `run.seconds`, `network.nodes.NAME.cores`.
+    /// Dotted, with `NAME` for names chosen by the user: `run.seconds`, `network.nodes.NAME.cores`.
     pub name: &'static str,
-    /// What it may be.
+    /// The allowed values.
     pub kind: Kind,
-    /// What it is if it is left out, as TOML or in words; `required` where it can't be.
+    /// The default, as TOML or in words; `required` if there is none.
     pub default: &'static str,
     /// Its unit, if any.
     pub unit: &'static str,
-    /// What it is for.
+    /// The description of the key.
     pub meaning: &'static str,
 }
 
-/// What a key may be.
+/// The type and range of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A text of so many characters at most.
@@ -36,11 +37,11 @@ pub enum Kind {
     OneOf(&'static [&'static str]),
     /// A table, or a list of tables, whose keys are fields of their own.
     Tables,
-    /// Anything: what it holds is checked by whoever it is for.
+    /// Any value; its consumer checks it.
     Free,
 }
 
-/// Metrics that a point's summary may have, by which figures are published and charted.
+/// Metrics of a point's summary that figures can be published and charted by.
 pub const METRICS: &[&str] = &[
     "block_s",
     "chain_bytes_per_tx",
@@ -75,7 +76,7 @@ pub const METRICS: &[&str] = &[
     "written_bytes_per_unit",
 ];
 
-/// Whole numbers of TOML go so far.
+/// The largest whole number of TOML.
 const WHOLE_MAX: u64 = i64::MAX as u64;
 /// Milliseconds in the longest time.
 const MS_MAX: f64 = SECONDS_MAX * 1_000.0;
@@ -201,12 +202,12 @@ pub const FIELDS: &[Field] = fields! {
     "full" Kind::Free, "none" [""] "Settings that `--full` lays over all these: `run.seconds = 1200` below `[full]`.";
 };
 
-/// The field of a name.
+/// Returns the field of a name.
 pub(super) fn field(name: &str) -> Option<&'static Field> {
     FIELDS.iter().find(|field| field.name == name)
 }
 
-/// Keys of a section, such as `run` or, for the top, the empty one.
+/// Returns the keys of a section, such as `run`; the empty name is the top level.
 pub(super) fn keys_of(section: &str) -> impl Iterator<Item = &'static str> {
     FIELDS.iter().filter_map(move |field| {
         let (before, key) = field.name.rsplit_once('.').unwrap_or(("", field.name));
@@ -215,7 +216,7 @@ pub(super) fn keys_of(section: &str) -> impl Iterator<Item = &'static str> {
 }
 
 impl Kind {
-    /// What it may be, in words: `from 1 to 64`.
+    /// Returns the allowed values in words: `from 1 to 64`.
     pub(super) fn words(&self) -> String {
         match self {
             Kind::Text(chars) => format!("a text of at most {chars} characters"),
@@ -229,7 +230,7 @@ impl Kind {
     }
 }
 
-/// Words with quotes and commas.
+/// Returns words with quotes and commas.
 pub(super) fn quoted(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     quoted.join(", ")

@@ -1,4 +1,4 @@
-//! Scenario files: what to bring up, what to do with it, how hard and how long, and what to vary.
+//! Scenario files: the network to bring up, the work, the load and its duration, and the settings to vary.
 //!
 //! [`Plan`] is a scenario as it will run: every default filled in, every value checked. [`open()`] makes one of a file or
 //! of the name of a shipped one, [`Plan::points`] goes through its sweep, [`Plan::to_toml`] writes it again.
@@ -6,8 +6,8 @@
 //! ```text
 //! file --tree--> document --[full], --set--> document --read--> Plan --cases--> a Plan for each point
 //! ```
-//! Every value of a document knows where it stands until the end, so that whatever is wrong can be shown. Nothing here
-//! runs anything, and no text can make it panic.
+//! Every value of a document keeps its place, so that error messages can show it. This module runs nothing, and no input
+//! makes it panic.
 
 pub(crate) mod chain;
 mod checks;

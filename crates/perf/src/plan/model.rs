@@ -10,70 +10,71 @@ use super::chain::ChainPlan;
 /// A scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Short, as in a file's name: what `tally lab run NAME` takes.
+    /// A short name, as in a file's name: the argument of `tally lab run NAME`.
     pub name: String,
     /// One line for people.
     pub title: String,
-    /// What it shows, in a few sentences; empty if nobody said.
+    /// A description in a few sentences; empty if none is given.
     pub about: String,
-    /// All that is random comes from it.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// What to bring up, or what runs already.
+    /// The network to bring up or use.
     pub network: Network,
-    /// A chain instead of a network: then there is no work beside its payments.
+    /// A chain instead of a network. The only work is then its payments.
     pub chain: Option<ChainPlan>,
-    /// What is done: one kind of work, or several by weight.
+    /// The work: one kind, or several by weight.
     pub work: Vec<Work>,
-    /// How hard.
+    /// The load's intensity.
     pub load: Load,
-    /// How long and how often.
+    /// Duration and repeats.
     pub run: Run,
-    /// What is varied; nothing, one axis, or the product of several.
+    /// The axes to vary: none, one, or several whose product is run.
     pub sweep: Vec<Axis>,
-    /// What is watched meanwhile.
+    /// The monitors during the run.
     pub monitors: Monitors,
-    /// What is checked after it.
+    /// The audit after the run.
     pub audit: Audit,
-    /// Figures published elsewhere, shown beside its own.
+    /// Figures published elsewhere, shown next to its own.
     pub published: Vec<PublishedLine>,
-    /// The figure that stands for the whole scenario in a line of JSON, by the name of a [`crate::results::Summary`]'s metric.
+    /// The figure that represents the whole scenario in a line of JSON: the name of a [`crate::results::Summary`]'s
+    /// metric.
     pub main_metric: String,
 }
 
-/// What to bring up.
+/// The network to bring up or use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Nodes beside the notary, at least 1: `bank-1` and so on.
+    /// Nodes in addition to the notary, at least 1: `bank-1` and so on.
     pub banks: u32,
-    /// What notary.
+    /// The kind of notary.
     pub notary: NotaryKind,
     /// Settings of every node's configuration, by dotted name.
     pub settings: BTreeMap<String, toml::Value>,
     /// Further settings by node: `notary`, `bank-1`, ...
     pub nodes: BTreeMap<String, NodeSettings>,
-    /// Distance and bandwidth between any two nodes; they talk without anything in between if `None`.
+    /// Delay and bandwidth between any two nodes. If `None`, they connect directly.
     pub link: Option<Link>,
-    /// Somebody's running network instead; nothing is brought up, wiped or restarted then.
+    /// An existing network to use instead. Nothing is brought up, wiped or restarted then.
     pub target: Option<Target>,
 }
 
-/// What notary a network has.
+/// The kind of notary in a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotaryKind {
-    /// One that sees tear-offs only.
+    /// A notary that sees tear-offs only.
     Single,
-    /// One that verifies whole transactions.
+    /// A notary that verifies whole transactions.
     Validating,
 }
 
-/// One node's own.
+/// The configuration of a single node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeSettings {
-    /// Settings that replace or join those of all.
+    /// Settings that replace or extend those of all nodes.
     pub settings: BTreeMap<String, toml::Value>,
-    /// Processor cores that it may use, the first so many of the machine's; all of them if `None`.
+    /// Number of processor cores that it may use, counted from the machine's first; all if `None`.
     pub cores: Option<u32>,
-    /// Its own link to everybody, instead of that of all.
+    /// Its own link to every other node, instead of the common link.
     pub link: Option<Link>,
 }
 
@@ -82,43 +83,43 @@ pub struct NodeSettings {
 pub struct Link {
     /// Milliseconds from one end to the other; a round trip takes twice as long.
     pub delay_ms: f64,
-    /// Bandwidth each way in megabits (10^6) a second; as much as the machine carries if `None`.
+    /// Bandwidth each way in megabits (10^6) a second; unlimited if `None`.
     pub mbit_per_s: Option<f64>,
 }
 
 impl Network {
-    /// Whether anything is in between its nodes.
+    /// Returns whether any of its nodes connect through a link.
     pub fn is_linked(&self) -> bool {
         self.link.is_some() || self.nodes.values().any(|own| own.link.is_some())
     }
 }
 
-/// A network that somebody else runs.
+/// An existing network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
     /// Folders of its banks, each with the address, root certificate and token of its API, as bootstrap makes them.
     pub banks: Vec<PathBuf>,
-    /// The notary's folder; without it the audit does without the notary's books.
+    /// The notary's folder. Without it the audit skips the notary's books.
     pub notary: Option<PathBuf>,
 }
 
 /// One kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Work {
-    /// Which workload, by its registered name: `issue`, `swap`, ...
+    /// The workload's registered name: `issue`, `swap`, ...
     pub kind: String,
-    /// How it is called in results; the kind if nobody said.
+    /// Its name in results; defaults to the kind.
     pub label: String,
     /// Its share among the others, at least 1.
     pub weight: u32,
-    /// What can be set about it; the workload checks them.
+    /// Its settings. The workload checks them.
     pub knobs: BTreeMap<String, toml::Value>,
 }
 
-/// How hard.
+/// The intensity of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Load {
-    /// A set number outstanding.
+    /// A fixed number outstanding.
     Closed(Closed),
     /// Arrivals at a rate, whether or not the system keeps up.
     Open(Open),
@@ -131,16 +132,16 @@ pub enum Load {
 pub struct Closed {
     /// Units outstanding at any moment, at least 1.
     pub outstanding: u32,
-    /// What each worker waits between two units.
+    /// The pause of each worker between two units.
     pub think: Think,
 }
 
-/// What a worker waits between two units.
+/// A worker's pause between two units.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Think {
-    /// Always so many milliseconds; 0 is not at all.
+    /// Always this many milliseconds; 0 means no pause.
     Fixed(f64),
-    /// Exponentially distributed around so many milliseconds.
+    /// Exponentially distributed with this mean, in milliseconds.
     Random(f64),
 }
 
@@ -149,18 +150,18 @@ pub enum Think {
 pub struct Open {
     /// When units are due.
     pub shape: Shape,
-    /// Whether they are due at random around that (Poisson), not evenly.
+    /// Whether arrivals are random (a Poisson process) instead of evenly spaced.
     pub poisson: bool,
-    /// Units outstanding at most; one that is due beyond is dropped, and counted.
+    /// Upper limit on outstanding units. A unit that is due above it is dropped and counted.
     pub outstanding_max: u32,
 }
 
-/// How a rate goes over time, in units a second.
+/// The rate over time, in units a second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Shape {
     /// The same rate throughout.
     Constant(f64),
-    /// From one rate to another, evenly over the measured time.
+    /// A linear change over the measured time.
     Ramp {
         /// At the beginning.
         from: f64,
@@ -176,35 +177,35 @@ pub enum Shape {
 pub struct Step {
     /// Units a second.
     pub per_s: f64,
-    /// For so many seconds.
+    /// Its length in seconds.
     pub seconds: f64,
 }
 
-/// A search for the highest rate that is still fast enough.
+/// A search for the highest rate that still meets a latency target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Knee {
     /// The lowest rate tried, units a second.
     pub from_per_s: f64,
     /// The highest.
     pub to_per_s: f64,
-    /// Which percentile has to meet the target, such as 99.
+    /// The percentile that has to meet the target, such as 99.
     pub percentile: f64,
     /// The target, milliseconds from when a unit was due.
     pub latency_ms: f64,
-    /// The search ends when the rates left are so close, as a share of the rate (0.05 is 5 %).
+    /// The search ends when the remaining interval is this small, as a share of the rate (0.05 is 5 %).
     pub within: f64,
-    /// Units outstanding at most.
+    /// Upper limit on outstanding units.
     pub outstanding_max: u32,
 }
 
-/// How long and how often.
+/// Duration and repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// Seconds of the same load before each point that are not counted.
     pub warm_up_s: f64,
-    /// Seconds that are measured; with `count`, whichever ends first.
+    /// Measured seconds; with `count`, the first limit reached applies.
     pub seconds: f64,
-    /// Units that are measured, if they are counted.
+    /// Measured units, if they are counted.
     pub count: Option<u64>,
     /// Measured stretches of each point, at least 1; intervals come from them.
     pub repeats: u32,
@@ -212,7 +213,7 @@ pub struct Run {
     pub interleave: bool,
     /// When the network is restarted.
     pub restart: Restart,
-    /// Whether every point begins with a network as prepared, without what earlier points left.
+    /// Whether every point begins with a freshly prepared network, without the data of earlier points.
     pub fresh: bool,
 }
 
@@ -227,10 +228,10 @@ pub enum Restart {
     Repeats,
 }
 
-/// Something that is varied.
+/// A varied setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// How it is called in charts.
+    /// Its name in charts.
     pub label: String,
     /// Its cases, in order; at least one.
     pub cases: Vec<Case>,
@@ -239,18 +240,18 @@ pub struct Axis {
 /// One place on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// As shown: `4`, `sequential`.
+    /// Its display name: `4`, `sequential`.
     pub name: String,
-    /// Where it is on a numeric axis, if all cases are numbers.
+    /// Its position on a numeric axis, if all cases are numbers.
     pub number: Option<f64>,
-    /// What it sets, by dotted name within the scenario: `work.parties`, `network.settings.p2p.compression`.
+    /// The settings it makes, by dotted name within the scenario: `work.parties`, `network.settings.p2p.compression`.
     pub set: BTreeMap<String, toml::Value>,
 }
 
-/// What is watched.
+/// Monitoring during the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Monitors {
-    /// Milliseconds between two looks at processes and metrics; 0 watches nothing.
+    /// Milliseconds between two readings of processes and metrics; 0 disables monitoring.
     pub every_ms: u64,
     /// Further metrics of the nodes to keep, by their Prometheus names.
     pub metrics: Vec<String>,
@@ -258,23 +259,23 @@ pub struct Monitors {
     pub machine: bool,
 }
 
-/// What is checked after a run.
+/// The audit after a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Audit {
-    /// Transactions that are read in full; more are sampled evenly.
+    /// Transactions that are read in full. If there are more, they are sampled evenly.
     pub read_max: u32,
 }
 
 /// A line of published figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedLine {
-    /// What it is called in a legend: `Corda Enterprise 4.5`.
+    /// Its name in a legend: `Corda Enterprise 4.5`.
     pub label: String,
-    /// Where it was published, and on what machines.
+    /// The publication, and the machines used.
     pub source: String,
-    /// Which metric of ours it stands beside: `rate_per_s`, `mean_ms`, ...
+    /// Our metric that it is compared with: `rate_per_s`, `mean_ms`, ...
     pub metric: String,
-    /// Values by case of the first axis, or by cases of the first few axes with ` / ` between them; a scenario without a sweep
-    /// has one, under the empty name.
+    /// Values by case of the first axis, or by cases of the first few axes joined with ` / `. A scenario without a sweep
+    /// has one value, under the empty name.
     pub values: BTreeMap<String, f64>,
 }

@@ -16,20 +16,20 @@ use super::shipped::{SHIPPED, shipped};
 use super::source::{At, Sources};
 use super::tree::{self, Table, Tree};
 
-/// How a scenario is opened.
+/// Options for opening a scenario.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether its `[full]` is laid over it.
+    /// Whether its `[full]` is applied.
     pub full: bool,
-    /// Settings laid over that, each `key=value`.
+    /// Settings applied after that, each `key=value`.
     pub set: Vec<String>,
 }
 
-/// Opens a scenario by the path of its file or by the name of a shipped one. Everything about it is checked, each of its
-/// points too.
+/// Opens a scenario by the path of its file or by the name of a shipped one. Checks all of it, including each of its
+/// points.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place.
+/// Returns all errors with their places.
 pub fn open(file_or_name: &str, options: &Options, checks: &dyn Checks) -> Result<Plan, PlanError> {
     let is_path = file_or_name.contains(['/', '\\']) || file_or_name.ends_with(".toml");
     if !is_path && let Some(shipped) = shipped(file_or_name) {
@@ -55,7 +55,7 @@ pub fn open(file_or_name: &str, options: &Options, checks: &dyn Checks) -> Resul
     parse(&stem, file_or_name, &bytes, options, checks)
 }
 
-/// At most one byte more than may be: enough to tell.
+/// Reads at most one byte more than the limit: enough to detect that a file is too long.
 fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let most = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX);
@@ -65,10 +65,10 @@ fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a scenario's text. `name` is what it is called unless it says so itself, `source` what messages call the text.
+/// Reads a scenario's text. `name` is its name unless the text gives one. `source` names the text in messages.
 ///
 /// # Errors
-/// Everything that is wrong with it, each with its place.
+/// Returns all errors with their places.
 pub fn parse(
     name: &str,
     source: &str,
@@ -93,7 +93,7 @@ pub fn parse(
         if !options.full
             && let Some(full) = &full
         {
-            // What only --full runs is judged now, not on the day when it matters.
+            // Checks the settings of `--full` on every load, so that their errors show early.
             let table = laid(&mut reader, table.clone(), Some(full.clone()), &[]);
             read_all(&mut reader, &table, name, checks, &[]);
         }
@@ -110,7 +110,7 @@ pub fn parse(
     }
 }
 
-/// The document without its `[full]`, and that.
+/// Splits the document into everything but `[full]`, and `[full]`.
 fn document(reader: &mut Reader<'_>, text: &str, file: u32) -> Option<(Table, Option<Table>)> {
     let parsed = tree::parse(text, file).and_then(|mut table| {
         tree::make_lists(&mut table);
@@ -135,7 +135,7 @@ fn document(reader: &mut Reader<'_>, text: &str, file: u32) -> Option<(Table, Op
         .ok()
 }
 
-/// The document with everything laid over it.
+/// Returns the document with all overrides applied.
 fn laid(
     reader: &mut Reader<'_>,
     mut table: Table,

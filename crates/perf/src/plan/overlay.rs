@@ -1,4 +1,4 @@
-//! `--set key=value`: a setting on the command line, laid over the file.
+//! `--set key=value`: a setting on the command line that overrides the file.
 
 use super::error::BAD_OVERRIDE;
 use super::limits::OVERRIDES_MAX;
@@ -7,19 +7,19 @@ use super::reader::Reader;
 use super::source::{At, Sources};
 use super::tree::{self, Node, Table, Tree};
 
-/// What begins a value that is meant as TOML; anything else that is none is a word.
+/// Characters that begin a TOML value. Other text that is not valid TOML is taken as a word.
 const OPENERS: [char; 4] = ['"', '\'', '[', '{'];
 
-/// One `--set`.
+/// A `--set`.
 #[derive(Clone, Debug)]
 pub(super) struct Override {
-    /// Its key's parts.
+    /// The parts of its key.
     path: Vec<String>,
     at: At,
     node: Node,
 }
 
-/// Adds every `--set` to the sources, so that what is wrong with one can be told, and reads them.
+/// Adds every `--set` to the sources, so that error messages can quote it, and parses them.
 pub(super) fn read(sources: &mut Sources, given: &[String]) -> Vec<Result<Override, tree::Wrong>> {
     given
         .iter()
@@ -48,7 +48,7 @@ fn one(text: &str, number: u32) -> Result<Override, String> {
     Ok(Override { path, at, node })
 }
 
-/// The parts of a dotted key, quoted ones too.
+/// Splits a dotted key, with quoted parts, into its parts.
 fn path(key: &str) -> Option<Vec<String>> {
     if key.contains(['\n', '\r', '#']) {
         return None;
@@ -65,13 +65,13 @@ fn path(key: &str) -> Option<Vec<String>> {
     }
 }
 
-/// At most what fits a line.
+/// Shortens a text to the length of a line.
 fn shortened(text: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().take(100).map(plain).collect()
 }
 
-/// Lays them over a document, one after the other.
+/// Applies them to a document in order.
 pub(super) fn lay(
     reader: &mut Reader<'_>,
     base: &mut Table,
@@ -99,7 +99,7 @@ pub(super) fn lay(
     }
 }
 
-/// Refuses those that a sweep would undo.
+/// Refuses those that a sweep would override.
 pub(super) fn check(
     reader: &mut Reader<'_>,
     overrides: &[Result<Override, tree::Wrong>],
@@ -120,7 +120,7 @@ pub(super) fn check(
     }
 }
 
-/// Whether one dotted name is the other, or within it.
+/// Returns whether one dotted name equals the other, or is within it.
 fn overlap(one: &str, other: &str) -> bool {
     let within = |inner: &str, outer: &str| {
         inner

@@ -1,4 +1,5 @@
-//! From a sweep to its points: every combination of its axes' cases, the last axis fastest, each a scenario of its own.
+//! Expands a sweep into its points: every combination of its axes' cases, the last axis fastest. Each is its own
+//! scenario.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +16,17 @@ use crate::results::CaseResult;
 /// One point of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointPlan {
-    /// Where it is on each axis; empty without a sweep.
+    /// Its position on each axis; empty without a sweep.
     pub at: Vec<CaseResult>,
-    /// The scenario with what its cases set, and without a sweep.
+    /// The scenario with its cases' settings and without a sweep.
     pub plan: Plan,
 }
 
 impl Plan {
-    /// Its points in order; without a sweep itself alone. Cases change the scenario with its defaults filled in.
+    /// Returns its points in order; without a sweep, only itself. Cases change the scenario with its defaults filled in.
     ///
     /// # Errors
-    /// What is wrong with a case. A scenario that was loaded has been through this already.
+    /// Returns the errors of a case. A scenario that was loaded has passed this check.
     pub fn points(&self) -> Result<Vec<PointPlan>, PlanError> {
         let sources = Sources::default();
         let mut reader = Reader::new(&sources);
@@ -40,7 +41,7 @@ impl Plan {
     }
 }
 
-/// The points of a plan, whose document this is; what is wrong with one is noted.
+/// Expands a plan into its points. `table` is the plan's document. Errors are noted in the reader.
 pub(super) fn expand(
     reader: &mut Reader<'_>,
     mut table: Table,
@@ -49,7 +50,7 @@ pub(super) fn expand(
     checks: &dyn Checks,
 ) -> Vec<PointPlan> {
     table.remove("sweep");
-    // A plan writes names of settings with dots in quotes; cases that set the same have to meet them.
+    // A plan writes names of settings with dots in quotes. Cases that set the same setting must find it.
     if let Err((at, message)) = tree::unquote_settings(&mut table) {
         reader.wrong(at, message);
     }
@@ -82,7 +83,7 @@ pub(super) fn expand(
     points
 }
 
-/// Adds what a case sets to what the others set.
+/// Adds the settings of a case to those of the other cases.
 fn apply(reader: &mut Reader<'_>, over: &mut Table, case: &Case, places: Option<&Places>) {
     for (name, value) in &case.set {
         let place = places.and_then(|places| places.get(name));
@@ -95,7 +96,7 @@ fn apply(reader: &mut Reader<'_>, over: &mut Table, case: &Case, places: Option<
     }
 }
 
-/// Positions of cases, one for each axis: one empty combination without axes.
+/// Returns the combinations of case positions, one for each axis. Without axes, the only combination is empty.
 fn combinations(axes: &[Axis]) -> Vec<Vec<usize>> {
     axes.iter().fold(vec![Vec::new()], |before, axis| {
         before

@@ -1,4 +1,4 @@
-//! Reading the keys of one table by their fields: types, ranges and words, with every problem noted where it stands.
+//! Reads the keys of a table by their fields: types, ranges and words. Every problem is noted with its place.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use super::limits::PROBLEMS_MAX;
 use super::source::{At, Sources};
 use super::tree::{Entry, Node, Table, Tree};
 
-/// Collects what is wrong.
+/// Reads tables and collects errors.
 pub(super) struct Reader<'a> {
     sources: &'a Sources,
     pub(super) problems: Vec<Problem>,
-    /// At which point of a sweep this reads, for messages; empty for the scenario itself.
+    /// The point of a sweep that this reads, for messages; empty for the scenario itself.
     pub(super) point: String,
 }
 
-/// One table, with what it is called here and in [`FIELDS`].
+/// One table, with its own name and its name in [`FIELDS`].
 #[derive(Clone, Copy)]
 pub(super) struct Section<'t> {
-    /// As in [`FIELDS`]: `network.nodes.NAME`.
+    /// Its name in [`FIELDS`]: `network.nodes.NAME`.
     schema: &'static str,
     pub(super) table: &'t Table,
     pub(super) at: At,
@@ -36,12 +36,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Notes a problem, unless it is known or there are enough.
+    /// Notes a problem, unless it is known or the limit is reached.
     pub(super) fn wrong(&mut self, at: At, message: impl Into<String>) {
         self.note(BAD, at, message.into());
     }
 
-    /// Likewise with another code.
+    /// Notes a problem with another code.
     pub(super) fn note(&mut self, code: &'static str, at: At, message: String) {
         let place = self.sources.place(at);
         let known = |problem: &Problem| {
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Opens a table whose keys are fields; those that are none are refused.
+    /// Opens a table whose keys are fields. Unknown keys are refused.
     pub(super) fn open<'t>(&mut self, node: &'t Node, schema: &'static str) -> Option<Section<'t>> {
         let section = self.open_any(node, schema)?;
         for (key, entry) in section.table {
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         Some(section)
     }
 
-    /// Opens the whole of a scenario.
+    /// Opens the top level of a scenario.
     pub(super) fn open_top<'t>(&mut self, table: &'t Table, at: At) -> Section<'t> {
         for (key, entry) in table {
             if !keys_of("").any(|known| known == key) {
@@ -106,14 +106,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The table under a key, if it is there.
+    /// Opens the table under a key, if it is there.
     pub(super) fn sub<'t>(&mut self, section: Section<'t>, key: &str) -> Option<Section<'t>> {
         let node = section.node(key)?;
         let field = section.field(key)?;
         self.open(node, field.name)
     }
 
-    /// The tables of a list; one table alone is a list of one.
+    /// Returns the tables of a list. A single table counts as a list of one.
     pub(super) fn list<'t>(&mut self, section: Section<'t>, key: &str, most: usize) -> &'t [Node] {
         let Some(node) = section.node(key) else {
             return &[];
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Refuses a key, with the one that was probably meant.
+    /// Refuses an unknown key, and suggests the one that was probably meant.
     fn unknown(&mut self, schema: &str, key: &str, at: At) {
         let mut meant = suggestion(key, keys_of(schema));
         if meant.is_empty() {
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
         self.note(UNKNOWN_SETTING, at, message);
     }
 
-    /// A value is not what its field allows.
+    /// Notes that a value is outside its field's range or of the wrong type.
     fn misfit(&mut self, section: Section<'_>, key: &str, node: &Node) {
         let Some(field) = section.field(key) else {
             return;
@@ -193,7 +193,7 @@ impl<'a> Reader<'a> {
         );
     }
 
-    /// A text.
+    /// Reads a text.
     pub(super) fn text(&mut self, section: Section<'_>, key: &str) -> Option<String> {
         let node = section.node(key)?;
         match (&node.tree, section.kind(key)) {
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A text that says something.
+    /// Reads a non-empty text.
     pub(super) fn words(&mut self, section: Section<'_>, key: &str) -> Option<String> {
         let text = self.text(section, key)?;
         if text.trim().is_empty() {
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
         Some(text)
     }
 
-    /// One of the field's words.
+    /// Reads one of the field's words.
     pub(super) fn one_of(&mut self, section: Section<'_>, key: &str) -> Option<&'static str> {
         let node = section.node(key)?;
         let found = match (&node.tree, section.kind(key)) {
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// A flag.
+    /// Reads a flag.
     pub(super) fn flag(&mut self, section: Section<'_>, key: &str) -> Option<bool> {
         let node = section.node(key)?;
         match &node.tree {
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A whole number within the field's range.
+    /// Reads a whole number within the field's range.
     pub(super) fn whole(&mut self, section: Section<'_>, key: &str) -> Option<u64> {
         let node = section.node(key)?;
         let number = match &node.tree {
@@ -270,13 +270,13 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// A whole number of 32 bits.
+    /// Reads a whole number of 32 bits.
     pub(super) fn small(&mut self, section: Section<'_>, key: &str) -> Option<u32> {
         self.whole(section, key)
             .map(|number| u32::try_from(number).unwrap_or(u32::MAX))
     }
 
-    /// A number within the field's range.
+    /// Reads a number within the field's range.
     pub(super) fn number(&mut self, section: Section<'_>, key: &str) -> Option<f64> {
         let node = section.node(key)?;
         let number = plain_number(node);
@@ -301,7 +301,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A list of texts.
+    /// Reads a list of texts.
     pub(super) fn texts(&mut self, section: Section<'_>, key: &str, most: usize) -> Vec<String> {
         let Some(node) = section.node(key) else {
             return Vec::new();
@@ -329,7 +329,7 @@ impl<'a> Reader<'a> {
         texts
     }
 
-    /// Values by dotted name, as node settings and a case's `set` are: tables are ways to write dots.
+    /// Reads values by dotted name, such as node settings and a case's `set`. Tables are another way to write dots.
     pub(super) fn dotted<'t>(
         &mut self,
         section: Section<'t>,
@@ -380,7 +380,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Refuses keys that make no sense beside another.
+    /// Refuses keys that contradict another key. `why` is the reason.
     pub(super) fn forbid(&mut self, section: Section<'_>, keys: &[&str], why: &str) {
         for key in keys {
             if let Some(entry) = section.table.get(*key) {
@@ -389,7 +389,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Refuses a word, with the one that was probably meant.
+    /// Refuses a word, and suggests the one that was probably meant.
     pub(super) fn not_one_of(&mut self, at: At, what: &str, word: &str, words: &[&str]) {
         let near = suggestion(word, words.iter().copied());
         let short: String = word.chars().take(40).collect();
@@ -403,17 +403,17 @@ impl<'a> Reader<'a> {
 }
 
 impl<'t> Section<'t> {
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(super) fn node(self, key: &str) -> Option<&'t Node> {
         self.table.get(key).map(|entry| &entry.node)
     }
 
-    /// Whether a key is there.
+    /// Returns whether a key is present.
     pub(super) fn has(self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// Where a key's value stands, or the section where it is left out.
+    /// Returns the place of a key's value, or of the section if the key is missing.
     pub(super) fn at_of(self, key: &str) -> At {
         self.node(key).map_or(self.at, |node| node.at)
     }
@@ -430,7 +430,7 @@ impl<'t> Section<'t> {
     }
 }
 
-/// A number, whole or not.
+/// Reads a number, whole or not.
 pub(super) fn plain_number(node: &Node) -> Option<f64> {
     match &node.tree {
         Tree::Leaf(Value::Integer(number)) => Some(*number as f64),

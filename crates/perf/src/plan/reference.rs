@@ -1,4 +1,4 @@
-//! `docs/reference/scenarios.md`, made of the table of keys.
+//! Generates `docs/reference/scenarios.md` from the table of keys.
 
 use super::fields::{FIELDS, Field, Kind};
 use super::limits::{
@@ -27,7 +27,7 @@ that a sweep varies is narrowed with `--set sweep.LABEL.only=[...]`, and `--set 
 Figures can be published beside, and `main_metric` can be, one of these:
 ";
 
-/// The page.
+/// Returns the page.
 pub fn reference_page() -> String {
     let mut page = HEAD.to_owned();
     page.push_str("| key | default | what it may be | unit | meaning |\n|---|---|---|---|---|\n");

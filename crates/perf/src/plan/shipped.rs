@@ -3,9 +3,9 @@
 /// A scenario that is shipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shipped {
-    /// What `tally lab run` calls it.
+    /// Its name for `tally lab run`.
     pub name: &'static str,
-    /// Its file.
+    /// The text of its file.
     pub text: &'static str,
 }
 
@@ -15,7 +15,7 @@ macro_rules! shipped {
     };
 }
 
-/// All of them, in the order in which `make lab` runs them.
+/// All shipped scenarios, in the order of `make lab`.
 pub const SHIPPED: &[Shipped] = shipped![
     "issue",
     "issue-and-pay",
@@ -44,7 +44,7 @@ pub const SHIPPED: &[Shipped] = shipped![
     "chain-soak",
 ];
 
-/// The one of a name.
+/// Returns the scenario of a name.
 pub fn shipped(name: &str) -> Option<&'static Shipped> {
     SHIPPED.iter().find(|shipped| shipped.name == name)
 }

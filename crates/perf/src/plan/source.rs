@@ -1,39 +1,39 @@
-//! Where a value comes from: a place in the file, or a `--set`.
+//! The origin of a value: a place in the file, or a `--set`.
 
 use std::ops::Range;
 
-/// Characters of a line that are shown around a place.
+/// Characters shown of the line around a place.
 const SHOWN_CHARS: usize = 120;
-/// Of these, how many before the place.
+/// How many of them are before the place.
 const BEFORE_CHARS: usize = 60;
 
-/// A place in one of the [`Sources`]; or nowhere, for what a program made up.
+/// A place in one of the [`Sources`], or nowhere for generated values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct At {
-    /// Position among the sources.
+    /// Index of the source.
     source: u32,
     /// First byte.
     start: u32,
-    /// Beyond the last.
+    /// The end, exclusive.
     end: u32,
 }
 
 impl At {
-    /// Nowhere.
+    /// No place.
     pub(super) const NOWHERE: Self = Self::new(u32::MAX, 0, 0);
 
     const fn new(source: u32, start: u32, end: u32) -> Self {
         Self { source, start, end }
     }
 
-    /// A range of a source.
+    /// Returns a range of a source.
     pub(super) fn of(source: u32, span: &Range<usize>) -> Self {
         let small = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
         Self::new(source, small(span.start), small(span.end))
     }
 }
 
-/// The texts that a scenario is made of: first the file, then each `--set`.
+/// The texts of a scenario: first the file, then each `--set`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sources(Vec<Source>);
 
@@ -41,11 +41,11 @@ pub(super) struct Sources(Vec<Source>);
 struct Source {
     name: String,
     text: String,
-    /// Whether it is a file, with lines worth telling.
+    /// Whether it is a file, so that messages give line numbers.
     file: bool,
 }
 
-/// A place as people read it.
+/// A place for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file's path, or the `--set` in full.
@@ -54,12 +54,12 @@ pub struct Place {
     pub line: u32,
     /// The column in characters, from 1; 0 for a `--set`.
     pub column: u32,
-    /// The line with a caret below the place, each line indented by two; empty where there is none.
+    /// The line with a caret below the place, each line indented by two; empty if there is none.
     pub shown: String,
 }
 
 impl Sources {
-    /// Adds a text; its number.
+    /// Adds a text and returns its number.
     pub(super) fn add(&mut self, name: &str, text: &str, file: bool) -> u32 {
         self.0.push(Source {
             name: name.to_owned(),
@@ -69,7 +69,7 @@ impl Sources {
         u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// Tells a place; `None` if it is nowhere.
+    /// Describes a place; `None` if it is nowhere.
     pub(super) fn place(&self, at: At) -> Option<Place> {
         let source = self.0.get(at.source as usize)?;
         if !source.file {
@@ -104,7 +104,7 @@ impl Sources {
     }
 }
 
-/// The nearest position at or before one that begins a character.
+/// Returns the nearest character boundary at or before a position.
 fn floor(text: &str, position: usize) -> usize {
     let mut position = position.min(text.len());
     while !text.is_char_boundary(position) {
@@ -113,7 +113,7 @@ fn floor(text: &str, position: usize) -> usize {
     position
 }
 
-/// One line in three parts, cut to what fits a screen, and carets under the middle one.
+/// Formats a line given in three parts, cut to the screen's width, with carets under the middle part.
 fn shown(number: usize, before: &str, marked: &str, after: &str) -> String {
     let clean = |text: &str| -> Vec<char> {
         let plain = |c: char| if c.is_control() { ' ' } else { c };

@@ -1,4 +1,4 @@
-//! A TOML document in which every value knows where it stands, and how one is laid over another.
+//! A TOML document whose values keep their places, and the merging of such documents.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ use super::source::At;
 /// A table's entries.
 pub(super) type Table = BTreeMap<String, Entry>;
 
-/// One entry: where its key stands, and its value.
+/// An entry: the place of its key, and its value.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) key_at: At,
     pub(super) node: Node,
 }
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) at: At,
     pub(super) tree: Tree,
 }
 
-/// A value. Leaves are no arrays and no tables.
+/// A value. Leaves are neither arrays nor tables.
 #[derive(Clone, Debug)]
 pub(super) enum Tree {
     Leaf(Value),
@@ -34,10 +34,11 @@ pub(super) enum Tree {
     Table(Table),
 }
 
-/// What is wrong with a document, and where.
+/// An error in a document, with its place.
 pub(super) type Wrong = (At, String);
 
-/// Ways to say how units come; one laid over a scenario takes the place of another. The further keys are what each allows.
+/// The kinds of load. One that is merged into a scenario replaces another. The lists are the further keys that each
+/// allows.
 const LOADS: [(&str, &[&str]); 5] = [
     ("outstanding", &["think_ms", "think"]),
     ("rate", &["poisson", "outstanding_max"]),
@@ -47,7 +48,7 @@ const LOADS: [(&str, &[&str]); 5] = [
 ];
 
 impl Node {
-    /// A value that a program made.
+    /// Creates a value that a program generated.
     pub(super) fn made(value: Value, at: At) -> Self {
         let tree = match value {
             Value::Array(values) => Tree::Array(
@@ -62,7 +63,7 @@ impl Node {
         Self { at, tree }
     }
 
-    /// The value without its places.
+    /// Returns the value without its places.
     pub(super) fn value(&self) -> Value {
         match &self.tree {
             Tree::Leaf(value) => value.clone(),
@@ -76,7 +77,7 @@ impl Node {
         }
     }
 
-    /// What kind of value it is, for messages.
+    /// Returns the type of the value, for messages.
     pub(super) fn type_name(&self) -> &'static str {
         match &self.tree {
             Tree::Table(_) => "a table",
@@ -90,7 +91,7 @@ impl Node {
     }
 }
 
-/// A table that a program made.
+/// Creates a table that a program generated.
 pub(super) fn made_table(table: toml::Table, at: At) -> Table {
     table
         .into_iter()
@@ -165,8 +166,8 @@ fn convert(value: &Spanned<DeValue<'_>>, source: u32, depth: usize) -> Result<No
     Ok(Node { at, tree })
 }
 
-/// Lays a scenario's settings over a scenario: tables grow together, everything else is replaced. A table laid over a list
-/// of tables goes into its only one, or into those that its keys name.
+/// Merges a scenario's settings into a scenario: tables are merged, everything else is replaced. A table merged into a
+/// list of tables goes into its only one, or into those that its keys name.
 pub(super) fn lay(base: &mut Table, over: Table) -> Result<(), Wrong> {
     for (key, entry) in over {
         match base.get_mut(&key) {
@@ -241,7 +242,7 @@ fn is_table(node: &Node) -> bool {
     matches!(node.tree, Tree::Table(_))
 }
 
-/// Whether a table in a list goes by a name: its label, its kind, or the last word of what it sets.
+/// Returns whether a table in a list has a name: its label, its kind, or the last word of the setting that it varies.
 fn is_called(node: &Node, name: &str) -> bool {
     let Tree::Table(table) = &node.tree else {
         return false;
@@ -254,7 +255,7 @@ fn is_called(node: &Node, name: &str) -> bool {
     [text("label"), text("kind"), set].contains(&Some(name))
 }
 
-/// Takes the other ways of load out of `below`, where `over` brings one.
+/// Removes the other kinds of load from `below` if `over` has one.
 fn make_room(below: &mut Node, over: &Node) {
     let (Tree::Table(below), Tree::Table(over)) = (&mut below.tree, &over.tree) else {
         return;
@@ -276,7 +277,7 @@ fn make_room(below: &mut Node, over: &Node) {
     });
 }
 
-/// Puts a value into a table under a path, with tables on the way. The path is not empty.
+/// Puts a value into a table under a path, and creates the tables on the way. The path is not empty.
 pub(super) fn put(table: &mut Table, path: &[String], node: Node, key_at: At) -> Result<(), Wrong> {
     let Some((first, rest)) = path.split_first() else {
         return Err((key_at, "an empty key".to_owned()));
@@ -307,7 +308,7 @@ pub(super) fn put(table: &mut Table, path: &[String], node: Node, key_at: At) ->
     }
 }
 
-/// Makes lists of tables lists even where there is one.
+/// Converts single tables to lists where a list of tables is expected.
 pub(super) fn make_lists(table: &mut Table) {
     for key in ["work", "sweep", "published"] {
         if let Some(entry) = table.get_mut(key)
@@ -320,7 +321,7 @@ pub(super) fn make_lists(table: &mut Table) {
     }
 }
 
-/// Makes names of nodes' settings with dots in quotes tables within tables.
+/// Converts quoted names of nodes' settings with dots to nested tables.
 pub(super) fn unquote_settings(table: &mut Table) -> Result<(), Wrong> {
     if let Some(settings) = inner(table, "chain").and_then(|chain| inner(chain, "settings")) {
         unquote(settings)?;
@@ -366,7 +367,7 @@ fn unquote(table: &mut Table) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Gives a document that a program made the places of the one that it was made from, where both have the same keys.
+/// Copies places from the source document to a generated one, where both have the same keys.
 pub(super) fn borrow_places(made: &mut Table, from: &Table) {
     for (key, entry) in made {
         if let Some(original) = from.get(key) {

@@ -1,4 +1,4 @@
-//! A plan as TOML that gives the same plan again.
+//! Writes a plan as TOML that reads back as the same plan.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use super::model::{
 };
 use crate::chain::Chain;
 
-/// Below, every whole number is a number of its own as a float too.
+/// Below this, floats represent every whole number exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 impl Plan {
-    /// The exact scenario with every default filled in: reading it gives this plan again.
+    /// Returns the exact scenario with every default filled in. Reading it gives this plan again.
     pub fn to_toml(&self) -> String {
         self.to_table().to_string()
     }
 
-    /// Likewise, as a table.
+    /// Returns the same as a table.
     pub(super) fn to_table(&self) -> Table {
         let mut table = Table::new();
         put(&mut table, "name", self.name.as_str());
@@ -70,12 +70,12 @@ fn list<T>(things: &[T], one: impl Fn(&T) -> Table) -> Value {
     )
 }
 
-/// TOML's whole numbers have a sign.
+/// Converts to TOML's signed whole number.
 fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Whole where it is: `5`, not `5.0`.
+/// Writes whole numbers without a fraction: `5`, not `5.0`.
 fn number(number: f64) -> Value {
     if number.fract() == 0.0 && number.abs() < EXACT {
         Value::Integer(number as i64)
@@ -130,7 +130,7 @@ fn chain(plan: &ChainPlan) -> Table {
         Some(target) => put(&mut table, "target", servers(target)),
     }
     put(&mut table, "block_s", i64::from(plan.block_s));
-    // What is as it is if nobody says stays so, so that a case of a sweep may have other nodes or fewer children.
+    // Writes defaults as defaults, so that a case of a sweep may have other nodes or fewer children.
     let children = u32::try_from(plan.chains.len().saturating_sub(1)).unwrap_or(u32::MAX);
     match plan.chains == default_chains(children) {
         true => put(&mut table, "children", i64::from(children)),
@@ -159,7 +159,7 @@ fn token(chain: &Chain) -> Table {
     table
 }
 
-/// How many, their passphrases, or each with its node.
+/// Writes the number of accounts, their passphrases, or each with its node.
 fn accounts(plan: &ChainPlan) -> Value {
     let count = u32::try_from(plan.accounts.len()).unwrap_or(u32::MAX);
     let dealt = default_accounts(count, plan.nodes);
@@ -240,7 +240,7 @@ fn settings(table: &mut Table, settings: &BTreeMap<String, Value>) {
 fn work(work: &Work) -> Table {
     let mut table: Table = work.knobs.clone().into_iter().collect();
     put(&mut table, "kind", work.kind.as_str());
-    // A case that sets another kind has another label then.
+    // A label equal to the kind is left out, so that a case that sets another kind gets that kind's label.
     if work.label != work.kind {
         put(&mut table, "label", work.label.as_str());
     }

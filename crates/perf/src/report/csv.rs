@@ -7,7 +7,7 @@ use crate::results::{Point, Report, Scenario, Stretch};
 /// Axes that have columns of their own; a report with more gives the rest in the last.
 const AXES_MAX: usize = 4;
 
-/// One row for each scenario, point and metric.
+/// Returns one row for each scenario, point and metric.
 pub fn metrics(report: &Report) -> String {
     let report = finite(report);
     let axes = report.scenarios.iter().map(|scenario| scenario.axes.len());
@@ -46,7 +46,7 @@ pub fn metrics(report: &Report) -> String {
     out
 }
 
-/// One row for each second of each measured stretch.
+/// Returns one row for each second of each measured stretch.
 pub fn series(report: &Report) -> String {
     let report = finite(report);
     let head = "scenario,point,case,repeat,at_ms,done,failed,p50_ms,p99_ms,outstanding\n";
@@ -63,7 +63,7 @@ pub fn series(report: &Report) -> String {
     out
 }
 
-/// One row for each look at each process.
+/// Returns one row for each sample of each process.
 pub fn processes(report: &Report) -> String {
     let report = finite(report);
     let mut out = "scenario,point,case,repeat,process,at_ms,cpu_ms,rss_bytes,read_bytes,written_bytes,commits,sent_bytes,\
@@ -121,12 +121,12 @@ pub(super) fn begin(scenario: &Scenario, at: usize, point: &Point, repeat: usize
     ]
 }
 
-/// A number as every program reads it: a point, no thousands.
+/// Formats a number for any program: a decimal point, no thousands separator.
 pub(super) fn plain(value: f64) -> String {
     format!("{value}")
 }
 
-/// Text that a spreadsheet takes for text: what looks like a formula gets an apostrophe before it.
+/// Escapes text for spreadsheets: text that looks like a formula gets an apostrophe before it.
 pub(super) fn text(value: &str) -> String {
     match value.chars().next() {
         Some('=' | '+' | '-' | '@' | '\t' | '\r') => format!("'{value}"),
@@ -134,7 +134,7 @@ pub(super) fn text(value: &str) -> String {
     }
 }
 
-/// Adds a row, quoted as RFC 4180 has it.
+/// Adds a row, quoted according to RFC 4180.
 pub(super) fn push(out: &mut String, row: &[String]) {
     for (at, cell) in row.iter().enumerate() {
         if at > 0 {

@@ -1,4 +1,4 @@
-//! What blocks show, as CSV: ranges of blocks, how full blocks are, the fullest.
+//! The blocks' analysis as CSV: ranges of blocks, fill of blocks, and the fullest blocks.
 
 use super::csv::{begin, plain, push, stretches, text};
 use super::finite::finite;

@@ -1,4 +1,4 @@
-//! What can go wrong with a report's files.
+//! Errors of a report's files.
 
 use primitives::ErrorInfo;
 
@@ -21,13 +21,13 @@ pub enum ReportError {
     TooLarge {
         /// Its size.
         found: u64,
-        /// What is taken.
+        /// The limit.
         max: u64,
     },
     /// A file could not be read.
     #[error("{path}: {source}")]
     Read {
-        /// Which.
+        /// The file.
         path: String,
         /// Why.
         source: std::io::Error,
@@ -35,14 +35,14 @@ pub enum ReportError {
     /// A file could not be written; none of the report's files was put in place.
     #[error("{path}: {source}")]
     Write {
-        /// Which.
+        /// The file.
         path: String,
         /// Why.
         source: std::io::Error,
     },
 }
 
-/// Every code of this module, with its cause and what to do, sorted.
+/// The error codes of this module with causes and actions, sorted.
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "lab.report_newer",
@@ -67,7 +67,7 @@ pub const ERRORS: &[ErrorInfo] = &[
 ];
 
 impl ReportError {
-    /// The stable code.
+    /// Returns the stable code.
     pub fn code(&self) -> &'static str {
         match self {
             ReportError::Newer { .. } => "lab.report_newer",

@@ -4,7 +4,8 @@ use primitives::Timestamp;
 
 use super::table::number;
 
-/// A number with at least three significant digits, thousands apart: `12,345`, `123`, `12.3`, `1.23`, `0.0123`.
+/// Formats a number with at least three significant digits and separated thousands: `12,345`, `123`, `12.3`, `1.23`,
+/// `0.0123`.
 pub fn figure(value: f64) -> String {
     let size = value.abs();
     match size {
@@ -20,7 +21,7 @@ pub fn figure(value: f64) -> String {
     }
 }
 
-/// A margin in two digits: `380`, `9.8`, `0.29`.
+/// Formats a margin in two digits: `380`, `9.8`, `0.29`.
 pub fn two_digits(margin: f64) -> String {
     let places = 1 - margin.log10().floor().clamp(-12.0, 14.0) as i32;
     match places {
@@ -38,7 +39,7 @@ pub fn bytes(value: f64) -> String {
     scaled(value, &["B", "kB", "MB", "GB", "TB", "PB"])
 }
 
-/// A number in at most five characters for an axis: `12k`, `1.5M`.
+/// Formats a number in at most five characters for an axis: `12k`, `1.5M`.
 pub fn compact(value: f64) -> String {
     if value.abs() < 10_000.0 {
         return trimmed(figure(value));
@@ -46,7 +47,7 @@ pub fn compact(value: f64) -> String {
     scaled(value, &["", "k", "M", "G", "T", "P"]).replace(' ', "")
 }
 
-/// Without zeros after the point.
+/// Removes zeros after the decimal point.
 fn trimmed(text: String) -> String {
     match text.contains('.') && !text.contains('e') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -79,7 +80,7 @@ pub fn duration(seconds: f64) -> String {
 /// Milliseconds since 1970 as `2026-11-21 17:25 UTC`.
 pub fn date(unix_ms: u64) -> String {
     let text = Timestamp::from_ms(unix_ms).to_string();
-    // Years after 9999 are longer, and nobody's.
+    // Years after 9999 have longer texts and do not occur.
     if text.len() != "2026-11-21T17:25:59.000Z".len() {
         return format!("{unix_ms} ms");
     }

@@ -11,7 +11,7 @@ use crate::results::Report;
 /// The page's name in a report's folder.
 pub const HTML_NAME: &str = "report.html";
 
-/// What of a report is drawn from its JSON.
+/// The parts of a report that are drawn from its JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts {
     /// The page.
@@ -28,9 +28,10 @@ impl Parts {
     };
 }
 
-/// Writes the report into `folder` (made if need be): `report.json`, `report.html`, `report.csv` (points), `series.csv` (seconds)
-/// and `processes.csv`; of chains also `ranges.csv`, `fill.csv` and `fullest.csv`. Earlier files of these names are replaced, each at
-/// once, after all new ones are on disk under other names: a full disk leaves what was there. Returns the files, the page first.
+/// Writes the report into `folder`, which is created if needed: `report.json`, `report.html`, `report.csv` (points),
+/// `series.csv` (seconds) and `processes.csv`. For chains it also writes `ranges.csv`, `fill.csv` and `fullest.csv`. All
+/// files are first written under temporary names. Then each atomically replaces the earlier file, so a full disk leaves
+/// the earlier files intact. Returns the files, the page first.
 ///
 /// # Errors
 /// `lab.report_unwritten`.
@@ -92,19 +93,19 @@ fn failed(path: &Path) -> impl FnOnce(std::io::Error) -> ReportError {
     |source| ReportError::Write { path, source }
 }
 
-/// Files under their temporary names; what is not renamed is removed again.
+/// Files under their temporary names. Files that were not renamed are removed on drop.
 struct Staged(Vec<(PathBuf, PathBuf)>);
 
 impl Drop for Staged {
     fn drop(&mut self) {
         for (temporary, _) in &self.0 {
-            // Nothing is lost if it stays: its name says that it is no report.
+            // Ignore the error: the name of a remaining temporary file shows that it is not a report.
             let _ = fs::remove_file(temporary);
         }
     }
 }
 
-/// Writes one file, in place of what was there, at once.
+/// Writes one file and atomically replaces an earlier one.
 ///
 /// # Errors
 /// `lab.report_unwritten`.

@@ -2,8 +2,8 @@
 
 use crate::results::{Distance, Estimate, Point, Report, Stretch};
 
-/// A copy in which every number is one: an estimate, end of an interval, value of a metric or published value that is none is
-/// left out, any other becomes 0.
+/// Returns a copy without NaN or infinite numbers. Such an estimate, interval end, metric value or published value is
+/// left out; any other such number becomes 0.
 pub fn finite(report: &Report) -> Report {
     let mut report = report.clone();
     let machine = &mut report.machine;
@@ -52,7 +52,7 @@ fn point(point: &mut Point) {
     point.distances.retain(is_finite);
 }
 
-/// An interval has two ends around its value, or none.
+/// Keeps the ends of an interval only if both are finite and enclose the value.
 fn interval(estimate: &mut Estimate) {
     let value = estimate.value;
     let ends = estimate.low.zip(estimate.high);

@@ -15,10 +15,10 @@ pub const JSON_BYTES_MAX: u64 = 512 << 20;
 /// The file's name in a report's folder.
 pub const JSON_NAME: &str = "report.json";
 
-/// The document, on one line.
+/// Returns the document on one line.
 ///
 /// # Errors
-/// Only if it cannot be put into words at all, which no report of this program is.
+/// Fails only if it cannot be serialised, which no report of this program can cause.
 pub fn json(report: &Report) -> Result<String, ReportError> {
     let mut report = finite(report);
     report.schema = SCHEMA;
@@ -28,7 +28,7 @@ pub fn json(report: &Report) -> Result<String, ReportError> {
     Ok(text)
 }
 
-/// Reads what [`json`] wrote, of this schema or an older one.
+/// Reads the output of [`json`], of this schema or an older one.
 ///
 /// # Errors
 /// `lab.report_newer`, `lab.report_too_large`, `lab.report_unreadable`.
@@ -69,14 +69,14 @@ pub fn read(path: &Path) -> Result<Report, ReportError> {
     };
     let file = std::fs::File::open(path).map_err(failed)?;
     let mut text = Vec::new();
-    // One byte beyond what is taken tells a file that is too large, also one that grows or is no plain file.
+    // Reads one byte beyond the limit. This detects a file that is too large, even if it grows or is not a plain file.
     file.take(JSON_BYTES_MAX + 1)
         .read_to_end(&mut text)
         .map_err(failed)?;
     parse(&text)
 }
 
-/// What every schema has in common.
+/// The common part of all schemas.
 #[derive(Deserialize)]
 struct Head {
     schema: u64,

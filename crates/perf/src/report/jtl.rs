@@ -1,8 +1,8 @@
 //! Every unit as a row of JMeter's CSV form (JTL), so that its listeners and its dashboard open a run of ours.
 //!
-//! A thread of its own writes what the load engine hands over in batches; the engine never waits for it. The file has a cap: where it
-//! is reached, every second row is taken out and from there on only every second one goes in, and so on, so that what is left is
-//! always an even sample of all units.
+//! A separate thread writes the batches of the load engine. The engine never waits for it. The file has a size limit.
+//! When it is reached, every second row is removed, and from then on only every second unit is written, and so on. The
+//! remaining rows are always an even sample of all units.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -21,12 +21,12 @@ use crate::load::engine::{SampleRow, SampleSink};
 pub const JTL_HEAD: &str = "timeStamp,elapsed,label,responseCode,responseMessage,threadName,dataType,success,failureMessage,bytes,\
                             sentBytes,grpThreads,allThreads,URL,Latency,IdleTime,Connect";
 
-/// The size that a file of samples has at most unless another is asked for, bytes: some 600,000 rows.
+/// The default size limit of a file of samples, bytes: some 600,000 rows.
 pub const JTL_BYTES_MAX: u64 = 64 << 20;
 
 /// Letters of a label or a code that are written.
 const WORDS_MAX: usize = 120;
-/// Stretches that wait for the writer at most; one ends before the next begins, so that there is hardly ever one.
+/// Upper limit on stretches waiting for the writer. One ends before the next begins, so there is hardly ever one.
 const STRETCHES_MAX: usize = 16;
 
 /// A file of samples that is being written.
@@ -40,7 +40,7 @@ pub struct Jtl {
     writer: Option<JoinHandle<std::io::Result<Counts>>>,
 }
 
-/// What was written.
+/// The result of writing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JtlWritten {
     /// The file.
@@ -49,20 +49,20 @@ pub struct JtlWritten {
     pub rows: u64,
     /// Units that were measured, written or not.
     pub units: u64,
-    /// One unit in so many is in the file: 1, or a power of two where the cap was reached.
+    /// One unit in this many is in the file: 1, or a power of two if the limit was reached.
     pub every: u64,
-    /// Units that the writer was too slow for; they are in no row.
+    /// Units lost because the writer was too slow.
     pub lost: u64,
 }
 
-/// What comes of one stretch.
+/// The input of one stretch.
 struct Batches {
     labels: Vec<String>,
     threads: u32,
     rows: Receiver<Vec<SampleRow>>,
 }
 
-/// What the writer counts.
+/// The writer's counts.
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     rows: u64,
@@ -71,7 +71,7 @@ struct Counts {
 }
 
 impl Jtl {
-    /// Begins a file of at most `bytes_max` bytes. It has its name only when it is whole.
+    /// Begins a file of at most `bytes_max` bytes. It gets its name only when it is complete.
     ///
     /// # Errors
     /// `lab.report_unwritten`.
@@ -98,8 +98,9 @@ impl Jtl {
         })
     }
 
-    /// The sink for one stretch: `labels` names its kinds of work, `threads` are its workers, or the units outstanding at most.
-    /// What comes after the next one has begun, or the file ended, goes nowhere. Rows after a failure of the disk are counted as lost.
+    /// Returns the sink for one stretch. `labels` names its kinds of work, `threads` is its number of workers or its
+    /// limit of outstanding units. Rows that arrive after the next stretch has begun, or the file has ended, are dropped.
+    /// Rows after a disk failure count as lost.
     pub fn stretch(&mut self, labels: &[String], threads: u32) -> SampleSink {
         let (sink, rows) = SampleSink::channel();
         let labels = labels.iter().map(|label| one_line(label)).collect();
@@ -109,7 +110,7 @@ impl Jtl {
             rows,
         };
         if let Some(stretches) = &self.stretches {
-            // Only a writer whose disk has failed is gone, or this far behind: then the rows find nobody and are counted as lost.
+            // It fails only if the writer is gone after a disk failure, or this far behind. The rows then count as lost.
             let _ = stretches.try_send(batches);
         }
         self.forget();
@@ -117,7 +118,7 @@ impl Jtl {
         sink
     }
 
-    /// Lets the last stretch end: the writer waits for no more of it, whoever still has its sink.
+    /// Ends the last stretch. The writer stops waiting for it even if clones of its sink remain.
     fn forget(&mut self) {
         if let Some(sink) = self.sink.take() {
             sink.close();
@@ -157,13 +158,13 @@ impl Drop for Jtl {
     fn drop(&mut self) {
         self.stretches = None;
         self.forget();
-        // A file that was given its name is not here any more; half a file is of no use.
+        // Removes an incomplete file. A complete one has been renamed.
         let _ = fs::remove_file(&self.temporary);
         let _ = fs::remove_file(self.temporary.with_extension("half"));
     }
 }
 
-/// The writer's thread: stretch after stretch, until nobody has another.
+/// Runs the writer's thread: stretch after stretch, until the sender is dropped.
 fn write(mut file: Samples, stretches: &mpsc::Receiver<Batches>) -> std::io::Result<Counts> {
     while let Ok(mut batches) = stretches.recv() {
         while let Some(rows) = batches.rows.blocking_recv() {
@@ -221,7 +222,7 @@ impl Samples {
         Ok(())
     }
 
-    /// Takes every second row out. No row has a line break within it.
+    /// Removes every second row. No row contains a line break.
     fn halve(&mut self) -> std::io::Result<()> {
         self.to.flush()?;
         let halved = self.path.with_extension("half");
@@ -249,7 +250,7 @@ impl Samples {
     }
 }
 
-/// One row. Times are whole milliseconds, as JMeter has them; half a millisecond counts as one.
+/// Writes one row. Times are whole milliseconds, as in JMeter, rounded half up.
 fn line(out: &mut String, row: &SampleRow, label: &str, threads: u32) {
     use std::fmt::Write;
     let elapsed = row.elapsed_us.saturating_add(500) / 1000;
@@ -271,7 +272,7 @@ fn line(out: &mut String, row: &SampleRow, label: &str, threads: u32) {
     let _ = writeln!(out, ",0,0,{threads},{threads},null,0,0,0");
 }
 
-/// The HTTP status that a code has, or would have over HTTP.
+/// Returns the HTTP status of a code, or the one that it would have over HTTP.
 fn status(code: &str) -> u16 {
     const REFUSED: u16 = 422;
     const NOT_ANSWERED: u16 = 500;
@@ -385,7 +386,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.jtl");
         let mut jtl = Jtl::create(&path, JTL_BYTES_MAX).expect("begun");
-        // A worker that never ends keeps its sink: the file does not wait for it.
+        // A worker that never ends keeps its sink. The file does not wait for it.
         let kept = jtl.stretch(&["x".into()], 1);
         assert!(!path.exists());
         let written = jtl.end().expect("ended");

@@ -1,7 +1,7 @@
-//! Reports: a page, JSON, CSV and tables of what a run gave; figures published elsewhere beside our own.
+//! Reports: the results of a run as a page, JSON, CSV and tables, with figures published elsewhere for comparison.
 //!
-//! Modules in reading order: [`write()`] puts a report's files in a folder; `html` with `chart` is the page; `json`, `csv` and `jtl` are
-//! for programs; `table`, `figures`, `units` and `published` for terminals too.
+//! Modules in reading order: [`write()`] puts a report's files into a folder. `html` with `chart` is the page. `json`,
+//! `csv` and `jtl` are for programs. `table`, `figures`, `units` and `published` are also used on terminals.
 
 mod chart;
 mod csv;

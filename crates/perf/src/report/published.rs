@@ -1,4 +1,4 @@
-//! Figures published elsewhere, shown beside a run's own. Sources are named with each.
+//! Figures published elsewhere, shown with a run's own. Each names its source.
 
 /// A reference line.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub const ISSUE: Published = Published {
     open_source_per_s: Some(146.0),
 };
 
-/// Issue, then pay what was issued. The enterprise figure is CE 3.0 on a 32-core machine with a notary machine.
+/// Issue, then pay with the issued state. The enterprise figure is CE 3.0 on a 32-core machine with a notary machine.
 pub const ISSUE_AND_PAY: Published = Published {
     work: "Issue + Pay",
     enterprise_per_s: Some(205.0),

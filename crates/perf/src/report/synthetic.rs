@@ -1,4 +1,4 @@
-//! A report as a run might give it, made from a seed: what the tests of pages and files look at.
+//! A synthetic report made from a seed, as a run might produce it. The tests of pages and files use it.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::results::{
 pub struct Dice(u64);
 
 impl Dice {
-    /// From a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Self {
         Dice(seed.wrapping_mul(2).wrapping_add(1))
     }
 
-    /// A figure with three decimals, which JSON gives back as it was.
+    /// Rounds a figure to three decimals, which JSON preserves.
     fn figure(value: f64) -> f64 {
         (value * 1000.0).round() / 1000.0
     }
 
-    /// Between 0 and 1.
+    /// Returns a number between 0 and 1.
     pub fn share(&mut self) -> f64 {
         self.0 = self
             .0
@@ -31,14 +31,14 @@ impl Dice {
         ((self.0 >> 33) as f64) / f64::from(1u32 << 31)
     }
 
-    /// About 1, give or take `spread`.
+    /// Returns a number near 1, with about this spread.
     pub fn around(&mut self, spread: f64) -> f64 {
         let sum: f64 = (0..6).map(|_| self.share()).sum();
         1.0 + (sum - 3.0) * spread
     }
 }
 
-/// What a synthetic stretch is like.
+/// The properties of a synthetic stretch.
 #[derive(Clone, Copy)]
 pub struct Shape {
     /// Units a second.
@@ -47,13 +47,13 @@ pub struct Shape {
     pub p50_ms: f64,
     /// Measured seconds.
     pub seconds: u64,
-    /// Banks beside the notary.
+    /// Banks in addition to the notary.
     pub banks: u32,
     /// Share of units that fail.
     pub failing: f64,
 }
 
-/// One stretch that begins at `at_ms`.
+/// Returns one stretch that begins at `at_ms`.
 pub fn stretch(dice: &mut Dice, shape: Shape, at_ms: u64) -> Stretch {
     let mut series = Vec::new();
     let mut latencies = Histogram::default();
@@ -185,7 +185,7 @@ fn process(dice: &mut Dice, name: String, shape: Shape, at_ms: u64) -> Process {
     Process { name, samples }
 }
 
-/// A point of `repeats` stretches, summed up.
+/// Returns a point of `repeats` stretches, with its summary.
 pub fn point(
     dice: &mut Dice,
     at: &[(&str, &str, Option<f64>)],
@@ -282,7 +282,7 @@ fn published(label: &str, source: &str, metric: &str, values: &[(&str, f64)]) ->
 
 const SERVERS: &str = "Corda performance benchmarking results; 11 nodes on 4 servers of 24 cores, PostgreSQL on 4 more";
 
-/// A combined report of several kinds of scenario, one of which failed.
+/// Returns a combined report of several kinds of scenario, including a failed one.
 pub fn report() -> Report {
     let mut dice = Dice::new(11);
     let mut clock = 4000;

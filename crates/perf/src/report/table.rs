@@ -1,4 +1,4 @@
-//! Tables for a terminal: the first column left, the others right, as wide as their widest cell.
+//! Tables for a terminal: the first column left-aligned, the others right-aligned, as wide as their widest cell.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows; `bold` sets the headings off with terminal escapes.
+    /// Creates a table without rows. `bold` highlights the headings with terminal escapes.
     pub fn new(headings: &[&str], bold: bool) -> Self {
         Self {
             headings: headings.iter().map(|text| (*text).to_owned()).collect(),
@@ -63,7 +63,7 @@ impl fmt::Display for Table {
     }
 }
 
-/// A number for people: thousands apart, decimals only while they say something.
+/// Formats a number: thousands separated, and decimals only if they are significant.
 pub fn number(value: f64) -> String {
     if !value.is_finite() {
         return "-".to_owned();

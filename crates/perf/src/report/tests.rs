@@ -7,7 +7,7 @@ use crate::results::{
 };
 use crate::stats::{Compared, Comparison, LeftOut, Method, Scale, Side, Test, Verdict};
 
-/// A page must open everywhere and ask nobody for anything.
+/// Checks that a page opens everywhere and makes no request.
 fn check_page(page: &str) {
     assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
     let body = page.split("</style>").nth(1).unwrap_or_default();
@@ -50,7 +50,7 @@ fn a_page_stands_alone_and_stays_small() {
     ] {
         assert!(page.contains(words), "{words}");
     }
-    // Who wants to look at it says where.
+    // Writes the page to a folder if the environment names one.
     if let Some(folder) = std::env::var_os("TALLY_REPORT_PAGES") {
         write(&report, folder.as_ref()).expect("the folder can be written");
     }
@@ -116,7 +116,7 @@ fn hostile_text_stays_text() {
     assert_eq!(again.title, evil);
 }
 
-/// A report with one scenario of one point.
+/// Returns a report with one scenario of one point.
 fn of(stretches: Vec<Stretch>) -> Report {
     Report {
         scenarios: vec![Scenario {
@@ -427,7 +427,7 @@ fn every_code_is_in_the_catalogue() {
     }
 }
 
-/// A comparison with one of everything that it may say.
+/// Returns a comparison with one of every kind of result.
 fn comparison(evil: &str) -> Comparison {
     let estimate = |value: f64, margin: f64| Estimate {
         value,

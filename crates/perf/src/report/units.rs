@@ -1,9 +1,9 @@
-//! What the metrics of a point are called, what they are counted in, and which way is better.
+//! The metrics of a point: their titles, their units, and their better direction.
 
 use super::figures::{compact, figure, two_digits};
 use crate::results::Estimate;
 
-/// Which way a metric is better.
+/// The better direction of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     /// More is better: rates.
@@ -12,24 +12,24 @@ pub enum Better {
     Lower,
 }
 
-/// What a metric is.
+/// The description of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
     /// Its name in the document.
     pub name: String,
-    /// As people call it.
+    /// Its display title.
     pub title: String,
-    /// The same where there is little room.
+    /// A shorter title.
     pub brief: String,
-    /// What it is counted in, after the number; empty for a plain number.
+    /// The unit shown after the number; empty for a plain number.
     pub unit: &'static str,
-    /// Which way is better; `None` where nobody can say.
+    /// The better direction; `None` if neither is better.
     pub better: Option<Better>,
-    /// What the stored figure is multiplied by for showing.
+    /// The factor from the stored figure to the shown one.
     pub scale: f64,
 }
 
-/// The known metrics in the order in which tables have them: name, title, short title, unit, better, scale.
+/// The known metrics in the order of the tables: name, title, short title, unit, better, scale.
 const KNOWN: [(&str, &str, &str, &str, Better, f64); 31] = [
     (
         "chain_tps",
@@ -219,7 +219,7 @@ const KNOWN: [(&str, &str, &str, &str, Better, f64); 31] = [
 ];
 
 impl Metric {
-    /// The metric of that name; an unknown one is shown under its own name, without a unit.
+    /// Returns the metric of that name. An unknown one is shown under its own name, without a unit.
     pub fn named(name: &str) -> Self {
         let known = KNOWN.iter().find(|known| known.0 == name);
         match known {
@@ -242,7 +242,7 @@ impl Metric {
         }
     }
 
-    /// Title and unit, for a table's heading or an axis.
+    /// Returns title and unit, for a table's heading or an axis.
     pub fn heading(&self) -> String {
         match self.unit {
             "" => self.title.clone(),
@@ -251,7 +251,7 @@ impl Metric {
         }
     }
 
-    /// The same in as few words as there are.
+    /// Returns the short title and unit.
     pub fn short(&self) -> String {
         match self.unit {
             "" => self.brief.clone(),
@@ -259,17 +259,17 @@ impl Metric {
         }
     }
 
-    /// Whether it is a latency.
+    /// Returns whether it is a latency.
     pub fn is_latency(&self) -> bool {
         self.unit == "ms"
     }
 
-    /// A figure of it, as shown, without its unit.
+    /// Formats a figure of it, without its unit.
     pub fn figure(&self, value: f64) -> String {
         figure(value * self.scale)
     }
 
-    /// A figure of it with its unit.
+    /// Formats a figure of it with its unit.
     pub fn with_unit(&self, value: f64) -> String {
         match self.unit {
             "" | "/s" | "%" => format!("{}{}", self.figure(value), self.unit),
@@ -277,7 +277,8 @@ impl Metric {
         }
     }
 
-    /// How far the interval reaches to the farther side, in two digits; `None` without an interval, or of one without width.
+    /// Returns the distance to the farther end of the interval, in two digits; `None` without an interval, or if it has
+    /// no width.
     pub fn margin(&self, estimate: &Estimate) -> Option<String> {
         self.margin_of(estimate).map(two_digits)
     }
@@ -288,7 +289,7 @@ impl Metric {
         (margin > 0.0).then_some(margin)
     }
 
-    /// The estimate as `1,234 ± 56`.
+    /// Formats the estimate as `1,234 ± 56`.
     pub fn estimate(&self, estimate: &Estimate) -> String {
         match self.margin(estimate) {
             Some(margin) => format!("{} ± {margin}", self.figure(estimate.value)),
@@ -296,7 +297,7 @@ impl Metric {
         }
     }
 
-    /// The same in at most about so many letters, if need be as `1.03M ± 36k`.
+    /// Returns the same in at most about `letters` letters, if need be as `1.03M ± 36k`.
     pub fn estimate_within(&self, estimate: &Estimate, letters: usize) -> String {
         let whole = self.estimate(estimate);
         if whole.chars().count() <= letters {
@@ -309,7 +310,7 @@ impl Metric {
         }
     }
 
-    /// How many times better `ours` is than `theirs`; `None` where nothing can be said.
+    /// Returns how many times better `ours` is than `theirs`; `None` if they cannot be compared.
     pub fn factor(&self, ours: f64, theirs: f64) -> Option<f64> {
         if !(ours > 0.0 && theirs > 0.0) {
             return None;
@@ -321,7 +322,7 @@ impl Metric {
         factor.is_finite().then_some(factor)
     }
 
-    /// A factor in words: `12.3 times the rate`, `1.4 times slower`.
+    /// Returns a factor in words: `12.3 times the rate`, `1.4 times slower`.
     pub fn factor_words(&self, factor: f64) -> String {
         let times = figure(if factor >= 1.0 { factor } else { 1.0 / factor });
         let words = match (self.better, self.unit, factor >= 1.0) {
@@ -339,7 +340,7 @@ impl Metric {
 /// Metrics that are facts, neither good nor bad.
 const NEUTRAL: [&str; 2] = ["block_s", "sent_mbit_per_s"];
 
-/// Where a metric stands in tables: the known first, in their order, then the others by name.
+/// Returns the rank of a metric in tables: the known first, in their order, then the others by name.
 pub fn rank(name: &str) -> usize {
     KNOWN
         .iter()
@@ -347,13 +348,13 @@ pub fn rank(name: &str) -> usize {
         .unwrap_or(KNOWN.len())
 }
 
-/// The names of all known metrics.
+/// Returns the names of all known metrics.
 #[cfg(test)]
 pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|known| known.0)
 }
 
-/// What a name's ending says about its unit.
+/// Returns the unit that a name's ending implies.
 fn unit_of(name: &str) -> &'static str {
     match name.rsplit('_').next() {
         Some("ms") => "ms",

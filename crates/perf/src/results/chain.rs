@@ -1,4 +1,4 @@
-//! What a load on a chain gave, beside what every load gives: blocks, forks, the time to a block, the audit's figures.
+//! The results specific to a load on a chain: blocks, forks, the time to a block, the audit's figures.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,13 +12,13 @@ pub struct ChainResult {
     pub payments_per_s: f64,
     /// Payments that were accepted.
     pub accepted: u64,
-    /// Of these, those that stand in a block of the main chain of every node.
+    /// Accepted payments that are in a block of the main chain of every node.
     pub in_blocks: u64,
-    /// Of these, those that left the pool without a block, by reason.
+    /// Accepted payments that left the pool without a block, by reason.
     pub left: Vec<Fault>,
-    /// From when a payment was due until the node it was sent to first showed the block of the main chain that has it.
+    /// Time from a payment's due time until the node it was sent to first showed its block of the main chain.
     pub to_block: Histogram,
-    /// The aim of the time between blocks, seconds; 0 if nobody knows.
+    /// The target time between blocks, seconds; 0 if unknown.
     pub block_seconds: f64,
     /// The mean time between blocks of the main chain, seconds.
     pub block_seconds_mean: f64,
@@ -45,13 +45,13 @@ pub struct ChainResult {
 /// One node.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChainNode {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Payments a second in blocks of its main chain while the load was on.
     pub payments_per_s: f64,
-    /// Its height in the end.
+    /// Its height at the end.
     pub height: u64,
-    /// Its tip in the end.
+    /// Its tip at the end.
     pub tip: String,
     /// A hash of its state then, if it has one.
     pub state_hash: Option<String>,
@@ -70,54 +70,54 @@ pub struct BlockRange {
     pub transactions: u64,
     /// Seconds from the block before its first to its last.
     pub seconds: f64,
-    /// Transactions a second in it; 0 where no time passed.
+    /// Transactions a second in it; 0 if no time passed.
     pub per_s: f64,
     /// Transactions a second from the first range to this one.
     pub cumulative_per_s: f64,
 }
 
-/// Blocks with about as many transactions.
+/// Blocks with a similar number of transactions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FillRow {
-    /// So many transactions at least.
+    /// The lowest number of transactions.
     pub from: u64,
-    /// And so many at most.
+    /// The highest number of transactions.
     pub to: u64,
     /// How many blocks.
     pub blocks: u64,
 }
 
-/// The fullest blocks by one measure.
+/// The fullest blocks by one count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fullest {
-    /// Of what: `parent`, a child chain's name, `all child chains`.
+    /// The counted transactions: `parent`, a child chain's name, or `all child chains`.
     pub of: String,
     /// Heights and transactions, the fullest first.
     pub blocks: Vec<(u64, u64)>,
 }
 
-/// A look at the files of a node.
+/// A reading of the size of a node's files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiskLook {
-    /// Whose.
+    /// The node.
     pub node: String,
-    /// When, milliseconds since the scenario began.
+    /// The time, milliseconds since the scenario began.
     pub at_ms: u64,
     /// Transactions in its blocks by then.
     pub transactions: u64,
-    /// What its files hold.
+    /// The size of its files.
     pub bytes: u64,
 }
 
 impl ChainResult {
-    /// The deepest fork that any node saw.
+    /// Returns the depth of the deepest fork that any node saw.
     #[must_use]
     pub fn fork_depth_max(&self) -> u32 {
         let depths = self.nodes.iter().flat_map(|node| &node.forks);
         depths.copied().max().unwrap_or(0)
     }
 
-    /// Growth of the first node's files for each transaction, bytes; `None` where nobody looked, or nothing grew.
+    /// Returns the growth of the first node's files per transaction, bytes; `None` without readings or without growth.
     #[must_use]
     pub fn bytes_per_transaction(&self) -> Option<f64> {
         let name = &self.disk.first()?.node;

@@ -1,4 +1,4 @@
-//! What a run of the laboratory gave: the one document that every report, table and comparison is made of, and its JSON.
+//! The results of a run of the laboratory: the one document behind every report, table and comparison, and its JSON.
 
 mod chain;
 mod model;

@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::chain::ChainResult;
 use super::samples::Histogram;
 
-/// Which form of document this program writes; a reader refuses newer ones.
+/// The schema of the document that this program writes. A reader refuses newer ones.
 pub const SCHEMA: u32 = 1;
 
-/// Between the cases in a name of [`Published::values`].
+/// Separates the cases in a name of [`Published::values`].
 pub const CASES_JOINED: &str = " / ";
 
-/// Everything that one `tally lab run` gave.
+/// The complete result of one `tally lab run`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// [`SCHEMA`] of who wrote it.
+    /// The [`SCHEMA`] of the program that wrote it.
     pub schema: u32,
     /// One line for people.
     pub title: String,
@@ -26,18 +26,18 @@ pub struct Report {
     pub seconds: f64,
     /// The version of `tally`, of generator and nodes.
     pub version: String,
-    /// Where it ran.
+    /// The machine it ran on.
     pub machine: Machine,
-    /// The scenarios, in the order in which they ran.
+    /// The scenarios, in the order of execution.
     pub scenarios: Vec<Scenario>,
-    /// Whether somebody ended it early.
+    /// Whether the run was stopped early.
     pub interrupted: bool,
 }
 
 /// A machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
-    /// As the processor calls itself.
+    /// The processor's own name.
     pub processor: String,
     /// Cores that this program may use.
     pub cores: u32,
@@ -45,11 +45,11 @@ pub struct Machine {
     pub memory_bytes: u64,
     /// Name and version of the operating system's kernel.
     pub system: String,
-    /// The one-minute load average before the run: what else ran.
+    /// The one-minute load average before the run: the load of other processes.
     pub load_average_before: f64,
-    /// And after it.
+    /// The one-minute load average after the run.
     pub load_average_after: f64,
-    /// What it could do at most, if that was measured.
+    /// Its limits, if they were measured.
     pub limits: Option<Limits>,
 }
 
@@ -70,12 +70,12 @@ pub struct Limits {
     pub tls_mbit_per_s: f64,
     /// A round trip of one small message over it, microseconds, the median.
     pub loopback_us: f64,
-    /// With files, measured only where the work moves any.
+    /// Throughput of files, measured only if the work moves any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<FileLimits>,
 }
 
-/// What a machine can do with files, megabytes (10^6) a second.
+/// The file throughput of a machine, megabytes (10^6) a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileLimits {
     /// Files written and synced.
@@ -84,19 +84,20 @@ pub struct FileLimits {
     pub tls_mb_per_s: f64,
     /// SHA-256 on one core.
     pub hash_mb_per_s: f64,
-    /// From a cached file through TLS into another that is hashed and synced, as a node sends to another at best.
+    /// From a cached file through TLS into another that is hashed and synced: the best that one node can send to another.
     pub together_mb_per_s: f64,
 }
 
 impl FileLimits {
-    /// The tightest of disk, TLS and hash, each alone.
+    /// Returns the lowest of disk, TLS and hash, each measured alone.
     pub fn least_mb_per_s(&self) -> f64 {
         self.disk_mb_per_s
             .min(self.tls_mb_per_s)
             .min(self.hash_mb_per_s)
     }
 
-    /// The mean of two measurements, one before and one after what is held against them: a shared machine drifts.
+    /// Returns the mean of two measurements, one before and one after the load that they are compared with. A shared
+    /// machine drifts.
     #[must_use]
     pub fn mean(&self, other: &Self) -> Self {
         let mean = |one: f64, other: f64| f64::midpoint(one, other);
@@ -109,14 +110,14 @@ impl FileLimits {
     }
 }
 
-/// What one scenario gave.
+/// The results of one scenario.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
     /// Its short name.
     pub name: String,
     /// One line for people.
     pub title: String,
-    /// What it shows.
+    /// Its description.
     pub about: String,
     /// The exact scenario, as TOML that runs again.
     pub source: String,
@@ -128,81 +129,81 @@ pub struct Scenario {
     pub started_unix_ms: u64,
     /// How long it took, seconds, with preparation and audit.
     pub seconds: f64,
-    /// What its axes are called; empty without a sweep.
+    /// The names of its axes; empty without a sweep.
     pub axes: Vec<String>,
     /// Its points, in order.
     pub points: Vec<Point>,
-    /// Published figures beside it.
+    /// Published figures to compare it with.
     pub published: Vec<Published>,
-    /// The metric that stands for it.
+    /// Its main metric.
     pub main_metric: String,
-    /// What people should know before they believe it: alarms of the generator, failed audits, short windows.
+    /// Warnings about its results: alarms of the generator, failed audits, short windows.
     pub findings: Vec<Finding>,
-    /// Why it went no further, as `code: words`; `None` if it ran to its end.
+    /// Why it stopped, as `code: message`; `None` if it ran to its end.
     pub failure: Option<String>,
 }
 
 impl Scenario {
-    /// Whether it ran to its end and nothing is wrong with what it left.
+    /// Returns whether it ran to its end and all its audits are clean.
     pub fn is_good(&self) -> bool {
         let audits = || self.points.iter().flat_map(|point| &point.audits);
         self.failure.is_none() && audits().all(|audit| audit.clean)
     }
 }
 
-/// Something that people should know.
+/// A warning about a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// A stable code, `lab.generator_limit`.
     pub code: String,
-    /// In words, with what to do.
+    /// The message, with the action to take.
     pub message: String,
 }
 
 /// One point of a sweep, or the whole of a scenario without one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Where it is on each axis.
+    /// Its position on each axis.
     pub at: Vec<CaseResult>,
-    /// What was measured, once for each repeat.
+    /// The measured stretches, one for each repeat.
     pub stretches: Vec<Stretch>,
     /// Over all repeats.
     pub summary: Summary,
-    /// What the audits after it said; the points of one network may share an audit, which then stands at the last.
+    /// The audits after it. The points of one network may share an audit, which is then listed with the last of them.
     pub audits: Vec<AuditResult>,
-    /// How near it came to what the machine can do at most; nothing where that was not measured.
+    /// Its distances from the machine's limits; empty if those were not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<Distance>,
 }
 
-/// What a point used of one limit of the machine.
+/// A point's use of one limit of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Distance {
-    /// Of what, in words that follow a number: `signature checks a second`.
+    /// The limited quantity, in words that follow a number: `signature checks a second`.
     pub what: String,
-    /// How much the point used, all its nodes together unless `what` says otherwise.
+    /// The amount that the point used, summed over its nodes unless `what` says otherwise.
     pub used: f64,
-    /// What the machine can do at most.
+    /// The machine's limit.
     pub limit: f64,
-    /// What that limit means.
+    /// The meaning of that limit.
     pub note: String,
 }
 
 impl Distance {
-    /// The part of the limit that was used, 0 to 1 and above where the limit is one core's and more worked.
+    /// Returns the used share of the limit, 0 to 1. It can exceed 1 if the limit is that of one core and several worked.
     pub fn share(&self) -> f64 {
         self.used / self.limit
     }
 }
 
-/// A place on an axis.
+/// A position on an axis.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaseResult {
     /// The axis.
     pub axis: String,
     /// The case, as shown.
     pub name: String,
-    /// Where it is on a numeric axis.
+    /// Its position on a numeric axis.
     pub number: Option<f64>,
 }
 
@@ -241,13 +242,13 @@ pub struct Stretch {
     pub disk_bytes: u64,
     /// Units a second that were tried, in a search for the knee, with whether each met the target.
     pub tried: Vec<(f64, bool)>,
-    /// What it was on a chain; nothing elsewhere.
+    /// The results specific to a chain; `None` otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<Box<ChainResult>>,
 }
 
 impl Stretch {
-    /// Completed units a second.
+    /// Returns the completed units per second.
     pub fn per_s(&self) -> f64 {
         if self.seconds > 0.0 {
             self.done as f64 / self.seconds
@@ -256,7 +257,7 @@ impl Stretch {
         }
     }
 
-    /// How many failed.
+    /// Returns the number of failed units.
     pub fn failed(&self) -> u64 {
         let counts = self.faults.iter().map(|fault| fault.count);
         counts.fold(0u64, u64::saturating_add)
@@ -274,7 +275,7 @@ pub struct Fault {
     pub message: String,
 }
 
-/// What one kind of work gave among others.
+/// The results of one kind of work in a mix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkResult {
     /// Its label.
@@ -304,22 +305,22 @@ pub struct Second {
     pub outstanding: u64,
 }
 
-/// The load generator: whether what it measured can be itself.
+/// The load generator: whether its own limits affected the measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Generator {
     /// Its processor use, in cores.
     pub cpu_cores: f64,
     /// How late its timers woke it: the 99th percentile, milliseconds.
     pub lag_p99_ms: f64,
-    /// At worst.
+    /// The longest such delay, milliseconds.
     pub lag_max_ms: f64,
-    /// From when a unit was due until it was started, at worst, milliseconds (open loop).
+    /// The longest time from a unit's due time to its start, milliseconds (open loop).
     pub behind_max_ms: f64,
     /// A unit that starts so much after it was due is late, milliseconds.
     pub late_after_ms: f64,
     /// Processes that generated, agents included.
     pub agents: u32,
-    /// Agents that died on the way; what they had done until then counts.
+    /// Agents that died during the stretch. Their results until then count.
     pub agents_lost: u32,
 }
 
@@ -328,11 +329,11 @@ pub struct Generator {
 pub struct Process {
     /// `notary`, `bank-1`, `generator`.
     pub name: String,
-    /// Looks at it.
+    /// Readings of it.
     pub samples: Vec<ProcessSample>,
 }
 
-/// One look at a process. Counters count from the process's start.
+/// One reading of a process. Counters count from the process's start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessSample {
     /// When.
@@ -341,10 +342,10 @@ pub struct ProcessSample {
     pub cpu_ms: u64,
     /// Resident memory.
     pub rss_bytes: u64,
-    /// Bytes it has caused to be read from disks.
+    /// Bytes that it caused to be read from disks.
     pub read_bytes: u64,
-    /// Bytes it has written: what it handed the system in writes (to connections too, where it wrote them like files), or the bytes of the
-    /// pages that it touched, whichever is less.
+    /// Bytes it has written: the smaller of the bytes passed to write calls (including connections that it writes like
+    /// files) and the bytes of the pages that it touched.
     pub written_bytes: u64,
     /// Durable commits so far, as the node counts them.
     pub commits: u64,
@@ -358,7 +359,7 @@ pub struct ProcessSample {
     /// Bytes that it received from them.
     #[serde(default)]
     pub from_clients_bytes: u64,
-    /// What its folder holds, looked at now and then; 0 if nobody looked.
+    /// The size of its folder, read at intervals; 0 if it was not read.
     #[serde(default)]
     pub disk_bytes: u64,
 }
@@ -366,11 +367,11 @@ pub struct ProcessSample {
 /// A node's metric over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MetricSeries {
-    /// Whose.
+    /// The node.
     pub node: String,
     /// Its Prometheus name, with labels.
     pub name: String,
-    /// When, and what it said.
+    /// Times and values.
     pub values: Vec<(u64, f64)>,
 }
 
@@ -379,31 +380,37 @@ pub struct MetricSeries {
 pub struct Estimate {
     /// The estimate: the mean of the repeats, or the figure of the only one.
     pub value: f64,
-    /// The lower end of its 95 % confidence interval; `None` where one repeat tells nothing.
+    /// The lower end of its 95 % confidence interval; `None` if there is only one repeat.
     pub low: Option<f64>,
     /// The upper end.
     pub high: Option<f64>,
 }
 
-/// A point in figures. `metrics` holds, each as an estimate over the repeats: `rate_per_s`, `mean_ms`, `p50_ms`, `p90_ms`,
-/// `p95_ms`, `p99_ms`, `max_ms`, `error_share`, `retries_per_unit`, `dropped_share` and `late_share` of an open loop, `states_per_s`
-/// where the workload says how many a unit makes, `cpu_us_per_unit`, `commits_per_unit`, `written_bytes_per_unit` and
-/// `disk_bytes_per_unit` (nodes together), `rss_mb_max` (the largest node), `sent_mbit_per_s` (the first bank), `generator_cpu_cores`,
-/// `file_mb_per_s` where units move files, `knee_per_s` of a search; of stretches of a minute and more also `rate_drift_percent_per_h`, `p50_drift_percent_per_h`,
-/// `rss_drift_mb_per_h` and `disk_mb_per_h` (nodes together). On a chain also `chain_tps` (payments a second in blocks, the least over
-/// the nodes), `to_block_p50_s`, `to_block_p95_s`, `block_s`, `fork_depth_max` and `chain_bytes_per_tx`.
+/// A point in figures. `metrics` holds estimates over the repeats:
+///
+/// - All loads: `rate_per_s`, `mean_ms`, `p50_ms`, `p90_ms`, `p95_ms`, `p99_ms`, `max_ms`, `error_share`, `retries_per_unit`,
+///   `cpu_us_per_unit`, `commits_per_unit`, `written_bytes_per_unit` and `disk_bytes_per_unit` (summed over the nodes),
+///   `rss_mb_max` (the largest node), `sent_mbit_per_s` (the first bank), `generator_cpu_cores`.
+/// - Open loop: `dropped_share` and `late_share`.
+/// - Search: `knee_per_s`.
+/// - Work with a known number of states per unit: `states_per_s`.
+/// - Units that move files: `file_mb_per_s`.
+/// - Stretches of a minute and more: `rate_drift_percent_per_h`, `p50_drift_percent_per_h`, `rss_drift_mb_per_h` and
+///   `disk_mb_per_h` (summed over the nodes).
+/// - Chains: `chain_tps` (payments a second in blocks, the least over the nodes), `to_block_p50_s`, `to_block_p95_s`,
+///   `block_s`, `fork_depth_max` and `chain_bytes_per_tx`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// By name.
+    /// The estimates by metric's name.
     pub metrics: BTreeMap<String, Estimate>,
 }
 
-/// What an audit said.
+/// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditResult {
-    /// Whether nothing is wrong.
+    /// Whether it found no fault.
     pub clean: bool,
-    /// In words: what was compared, or what is wrong.
+    /// The comparison made, or the findings, in words.
     pub words: String,
     /// Acknowledged transactions checked.
     pub transactions: u64,
@@ -412,19 +419,20 @@ pub struct AuditResult {
 /// A line of published figures.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Published {
-    /// What it is called.
+    /// Its name.
     pub label: String,
-    /// Where it was published, on what machines.
+    /// The publication, and the machines used.
     pub source: String,
-    /// Which metric it stands beside.
+    /// The metric that it is compared with.
     pub metric: String,
-    /// Values by case of the first axis, or by the cases of the first few axes with ` / ` between them; without axes under the
-    /// empty name.
+    /// Values by case of the first axis, or by the cases of the first few axes joined with ` / `. Without axes the value
+    /// has the empty name.
     pub values: BTreeMap<String, f64>,
 }
 
 impl Published {
-    /// What stands beside a point: what names most of its cases says most of where it was measured.
+    /// Returns the value to compare with a point: the one whose name matches the most cases, since it is the most
+    /// specific.
     pub fn value_at(&self, at: &[CaseResult]) -> Option<f64> {
         let names: Vec<&str> = at.iter().map(|case| case.name.as_str()).collect();
         let keys = (names.len().min(1)..=names.len()).rev();

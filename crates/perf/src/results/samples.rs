@@ -1,4 +1,4 @@
-//! Latencies as a document holds them: exact to the histogram's buckets, merged without loss.
+//! Latencies in the document's form: exact up to the histogram's buckets, and merged without loss.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Histogram {
-    /// Upper bound of a bucket in microseconds, to how many samples fell into it.
+    /// The number of samples by the upper bound of their bucket in microseconds.
     pub buckets: BTreeMap<u64, u64>,
 }
 
 impl Histogram {
-    /// How many samples there are.
+    /// Returns the number of samples.
     pub fn count(&self) -> u64 {
         let counts = self.buckets.values();
         counts.fold(0u64, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Adds every sample of another.
+    /// Adds every sample of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
         for (bucket, count) in &other.buckets {
             let sum = self.buckets.entry(*bucket).or_default();
@@ -27,7 +27,7 @@ impl Histogram {
         }
     }
 
-    /// The latency that `share` (0 to 1) of the samples do not exceed, in milliseconds; 0 without samples.
+    /// Returns the latency that `share` (0 to 1) of the samples do not exceed, in milliseconds; 0 without samples.
     pub fn quantile_ms(&self, share: f64) -> f64 {
         let wanted = (share.clamp(0.0, 1.0) * self.count() as f64)
             .ceil()
@@ -42,7 +42,7 @@ impl Histogram {
         0.0
     }
 
-    /// The mean in milliseconds; 0 without samples.
+    /// Returns the mean in milliseconds; 0 without samples.
     pub fn mean_ms(&self) -> f64 {
         let count = self.count();
         if count == 0 {

@@ -1,18 +1,18 @@
-//! What a point's scenario says of the network: which one it needs, and what its nodes run with.
+//! The network that a point's scenario requires, and the settings of its nodes.
 
 use std::path::PathBuf;
 
 use crate::plan;
 use crate::topology::{LinkSpeed, LinkSpeeds, NetworkOptions, NodeCare, Settings, Who};
 
-/// What cannot be changed of a network that stands.
+/// The properties that cannot change once a network exists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shape {
     pub banks: u32,
     pub validating: bool,
-    /// Whether there are links in between.
+    /// Whether its nodes connect through links.
     pub links: bool,
-    /// Another executable than the run's own.
+    /// Its executable, if it is not the run's.
     pub binary: Option<PathBuf>,
 }
 
@@ -26,7 +26,7 @@ impl Shape {
         }
     }
 
-    /// What to bring up, with `usual` where it has no executable of its own.
+    /// Returns the options to bring it up. `usual` is the executable if it has none of its own.
     pub fn options(&self, usual: PathBuf) -> NetworkOptions {
         let binary = self.binary.clone().unwrap_or(usual);
         NetworkOptions {
@@ -37,7 +37,7 @@ impl Shape {
     }
 }
 
-/// What one node runs with: everybody's settings, then its own.
+/// Returns the configuration of one node: the common settings, overridden by its own.
 pub(super) fn care(network: &plan::Network, who: Who) -> NodeCare {
     let mut settings: Settings = network.settings.clone();
     let own = network.nodes.get(&who.to_string());
@@ -50,7 +50,7 @@ pub(super) fn care(network: &plan::Network, who: Who) -> NodeCare {
     }
 }
 
-/// How fast its links are.
+/// Returns the speeds of its links.
 pub(super) fn link_speeds(network: &plan::Network) -> LinkSpeeds {
     let speed = |link: &plan::Link| LinkSpeed::new(link.delay_ms, link.mbit_per_s);
     let everybody = std::iter::once(Who::Notary).chain((0..network.banks as usize).map(Who::Bank));

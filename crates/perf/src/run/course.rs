@@ -1,4 +1,4 @@
-//! The course of one scenario: from stretch to stretch, with whatever the network needs between them, and the audits.
+//! The course of one scenario: its stretches, the changes to the network between them, and the audits.
 //!
 //! A *life* is the time of a network between two beginnings: from its bootstrap, a wipe or a restored copy until the next of
 //! them, or the end. Everything that ran in a life is audited at its end, once, with the books kept through all of it.
@@ -26,7 +26,7 @@ use crate::workload::{Mix, Site};
 use life::Life;
 use shown::Shown;
 
-/// One scenario on its way.
+/// A scenario in progress.
 pub(super) struct Course<'a> {
     pub plan: &'a Plan,
     pub options: &'a Options,
@@ -35,16 +35,16 @@ pub(super) struct Course<'a> {
     /// Executables of points that have their own.
     pub binaries: &'a [Option<PathBuf>],
     pub mixes: &'a [Arc<Mix>],
-    /// Where the time axis begins.
+    /// The origin of the time axis.
     pub epoch: Instant,
-    /// What was measured, point by point.
+    /// The results, point by point.
     pub results: &'a mut [Point],
-    /// Where every unit goes, if somebody wants it.
+    /// The destination of every unit, if samples are written.
     pub jtl: Option<&'a mut Jtl>,
-    /// What each point needs prepared.
+    /// The preparation that each point needs.
     prepared: Vec<Arc<Prepared>>,
     grounds: Vec<(GroundKey, Ground)>,
-    /// The ground that the last stretch ran on.
+    /// The index of the ground that the last stretch ran on.
     here: usize,
     life: Option<Life>,
     last: Option<Turn>,
@@ -85,7 +85,8 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Runs every turn, or as many as can be; then audits what is not audited yet and cleans up, whatever happened.
+    /// Runs every turn, or as many as possible. Then audits everything not audited yet and cleans up, even after a
+    /// failure.
     pub async fn run(mut self) -> Result<(), RunError> {
         let run = &self.plan.run;
         let all = turns(
@@ -109,7 +110,7 @@ impl<'a> Course<'a> {
         ended.and(undone)
     }
 
-    /// The first of the turns that are left.
+    /// Runs the first of the remaining turns.
     async fn turn(&mut self, left: &[Turn]) -> Result<(), RunError> {
         let Some(turn) = left.first().copied() else {
             return Ok(());
@@ -120,7 +121,7 @@ impl<'a> Course<'a> {
         let prepared = Arc::clone(&self.prepared[turn.point]);
         self.make_ready(turn, &prepared, left).await?;
         let Some(life) = &self.life else {
-            // Somebody asked to stop before it was ready.
+            // A stop was requested before it was ready.
             return Ok(());
         };
         if self.options.stop.is_asked() {
@@ -154,7 +155,7 @@ impl<'a> Course<'a> {
         }
         self.last = Some(turn);
         let measured = measured?;
-        // One that was broken off is no repeat like the others: it counts only where there is nothing else.
+        // An interrupted stretch is not comparable with other repeats. It counts only if there is no other.
         let stretches = &mut self.results[turn.point].stretches;
         if !self.options.stop.is_asked() || (stretches.is_empty() && measured.stretch.done > 0) {
             stretches.push(measured.stretch);
@@ -169,7 +170,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Moves to the ground of a point; the one that is left is audited and rests.
+    /// Moves to the ground of a point. The previous one is audited and stopped.
     async fn go_to(&mut self, key: &GroundKey) -> Result<(), RunError> {
         let known = self.grounds.iter().position(|(known, _)| known == key);
         if known == Some(self.here) {
@@ -190,8 +191,8 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// Audits a life in which something ran, and ends it. A failed audit is a result, not an error; what could not be taken
-    /// back on somebody else's network is one.
+    /// Audits a life if any stretch ran in it, and ends it. A failed audit is a result, not an error. If changes to an
+    /// existing network could not be undone, that is an error.
     async fn end_life(&mut self) -> Result<(), RunError> {
         let Some(life) = self.life.take() else {
             return Ok(());
@@ -203,7 +204,8 @@ impl<'a> Course<'a> {
         undone
     }
 
-    /// Networks of ours go with all that stands in them; others go on without us.
+    /// Takes back changes to an existing network, which continues without us. Our own networks are discarded with
+    /// everything in them.
     async fn take_back(&self, site: &Site) -> Result<(), RunError> {
         let ground = self.grounds.get(self.here);
         if !matches!(ground, Some((_, Ground::Theirs(_)))) {
@@ -252,7 +254,7 @@ impl<'a> Course<'a> {
         self.results[point].audits.push(result);
     }
 
-    /// Takes networks down, or leaves the last one up if that was asked for.
+    /// Takes networks down, or leaves the last one running if that was requested.
     async fn close(mut self) {
         if !self.options.keep || self.here >= self.grounds.len() {
             return;
@@ -266,7 +268,7 @@ impl<'a> Course<'a> {
     }
 }
 
-/// Stretches differ in chance, and are the same from run to run.
+/// Returns the seed of a stretch. Seeds differ between stretches and are the same in every run.
 fn stretch_seed(seed: u64, turn: Turn) -> u64 {
     let turn = (turn.point as u64) << 32 | u64::from(turn.repeat);
     seed ^ turn.wrapping_mul(0x9e37_79b9_7f4a_7c15)

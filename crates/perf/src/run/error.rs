@@ -1,4 +1,4 @@
-//! Why a scenario goes no further.
+//! Errors that end a scenario.
 
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
@@ -8,7 +8,7 @@ use crate::plan::PlanError;
 use crate::topology::NetworkError;
 use crate::workload::{Failed, MixError, SiteError};
 
-/// Codes of runs, and of what people should know about their results.
+/// Codes of runs, and of warnings about their results.
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: AUDIT_FAILED,
@@ -64,7 +64,7 @@ pub const ERRORS: &[ErrorInfo] = &[
 
 /// A run whose audit fails is a failed run.
 pub const AUDIT_FAILED: &str = "lab.audit_failed";
-/// Some scenario went no further.
+/// At least one scenario failed.
 pub const RUN_FAILED: &str = "lab.run_failed";
 pub(super) const LINKS_ENDED: &str = "lab.links_ended";
 pub(super) const NODE_DIED: &str = "lab.node_died";
@@ -77,57 +77,57 @@ pub(super) const UNITS_FAILED: &str = "lab.units_failed";
 /// Why a scenario goes no further.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// A network does not stand.
+    /// A network does not start.
     #[error(transparent)]
     Network(#[from] NetworkError),
-    /// A node's API, or a view that does not catch up.
+    /// A node's API fails, or a view does not catch up.
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// A workload.
+    /// A workload fails.
     #[error("{what}: {failed}")]
     Work {
-        /// What it was at.
+        /// The operation.
         what: &'static str,
         /// Its failure.
         failed: Failed,
     },
-    /// A node of a chain.
+    /// A node of a chain fails.
     #[error("{what}: {fault}")]
     Chain {
-        /// What it was at.
+        /// The operation.
         what: &'static str,
-        /// What it answered.
+        /// The node's error.
         fault: Fault,
     },
-    /// A chain cannot be loaded from elsewhere.
+    /// A scenario about a chain cannot use agents.
     #[error("a scenario about a chain generates its load here; leave --agent out")]
     ChainAgents,
-    /// No point is left that this machine has the cores for.
+    /// Every point needs more cores than this machine has.
     #[error("every point gives a node more cores than the {0} that this machine has for it")]
     TooFewCores(u32),
-    /// The scenario's work.
+    /// The scenario's work is invalid.
     #[error(transparent)]
     Mix(#[from] MixError),
-    /// The scenario itself.
+    /// The scenario itself is invalid.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// A node ended.
     #[error("{name} ended while it was under load; the end of its log {log}:\n{tail}")]
     NodeDied {
-        /// Which.
+        /// The node.
         name: String,
         /// Its log file.
         log: String,
         /// The last lines of the log.
         tail: String,
     },
-    /// Something ended that never should.
+    /// A background task ended unexpectedly.
     #[error("a task of the run ended unexpectedly: {0}")]
     Task(#[from] tokio::task::JoinError),
 }
 
 impl RunError {
-    /// A stable code.
+    /// Returns a stable code.
     pub fn code(&self) -> &str {
         match self {
             RunError::Network(error) => error.code(),

@@ -1,4 +1,4 @@
-//! What a run tells whoever watches it, as it happens.
+//! Progress events of a run.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::load::Live;
 use crate::results::{AuditResult, Finding, Scenario, Stretch};
 use crate::workload::Site;
 
-/// One thing that happened. Every [`Event::Began`] is followed by an [`Event::Ended`] before anything else begins.
+/// An event. Every [`Event::Began`] is followed by an [`Event::Ended`] before anything else begins.
 #[derive(Clone)]
 pub enum Event {
     /// A scenario began.
@@ -21,38 +21,38 @@ pub enum Event {
         /// Stretches of load in all.
         stretches: usize,
     },
-    /// A step without a measure of its own began.
+    /// A step without its own progress measure began.
     Began(Step),
     /// The step ended.
     Ended {
-        /// Whether it went well.
+        /// Whether it succeeded.
         well: bool,
-        /// What came of it, for people; empty if it turned out that there was nothing to do.
+        /// Its result, for people; empty if there was nothing to do.
         words: String,
     },
-    /// A preparation begins; the site says how far it is.
+    /// A preparation begins. The site reports its progress.
     Preparing(Arc<Site>),
     /// A stretch of load begins.
     Load {
         /// Its point and repeat, for people.
         label: String,
-        /// Seconds that it takes at most, with its warm-up; more where it is a search.
+        /// The maximum seconds that it takes, with its warm-up. A search takes longer.
         seconds: f64,
-        /// What it does, as it does it.
+        /// Its live counters.
         live: Arc<Live>,
     },
     /// A stretch of load has ended.
     Loaded {
-        /// As it was announced.
+        /// The label of its announcement.
         label: String,
-        /// What it gave.
+        /// Its results.
         stretch: Arc<Stretch>,
     },
-    /// What an audit said.
+    /// The result of an audit.
     Audited(AuditResult),
-    /// Something that people should know.
+    /// A warning about the results.
     Found(Finding),
-    /// A network was left running, as was asked for.
+    /// A network was left running, as requested.
     Kept {
         /// Its folder.
         folder: PathBuf,
@@ -63,7 +63,7 @@ pub enum Event {
     Over(Arc<Scenario>),
 }
 
-/// A step without a measure of its own.
+/// A step without its own progress measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The machine's limits are measured.
@@ -82,14 +82,14 @@ pub enum Step {
     Preparation,
     /// A chain's pools empty, and its nodes come to one tip.
     Settle,
-    /// What somebody else's banks gave for the load, such as mandates, is taken back.
+    /// Changes made for the load on an existing network, such as mandates, are undone.
     TakingBack,
-    /// Everybody's books are read and compared.
+    /// All books are read and compared.
     Audit,
 }
 
 impl Step {
-    /// For people.
+    /// Returns its name for people.
     pub fn as_str(self) -> &'static str {
         match self {
             Step::Machine => "Machine's limits",
@@ -106,5 +106,5 @@ impl Step {
     }
 }
 
-/// Where events go. Called from the runner's task: it must not block.
+/// The destination of events. It is called from the runner's task and must not block.
 pub type Events = Arc<dyn Fn(Event) + Send + Sync>;

@@ -1,4 +1,4 @@
-//! What people should know before they believe a result.
+//! Warnings about a result.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use super::error::{AUDIT_FAILED, REPEATS_MISSING, SHORT_WINDOW, UNITS_FAILED};
 use crate::load::engine;
 use crate::results::{Finding, Scenario};
 
-/// Seconds below which a stretch says little of a steady state.
+/// Below this many seconds a stretch says little about a steady state.
 const SECONDS_MIN: f64 = 0.5;
-/// Completed units below which percentiles are a handful of samples.
+/// Below this many completed units the percentiles are unreliable.
 const UNITS_MIN: u64 = 30;
-/// Findings of one code at most; the rest is counted.
+/// Upper limit on findings of one code. Further ones are counted.
 const PER_CODE_MAX: usize = 3;
 
-/// Everything that is to be said about a scenario whose points are complete as far as they will be.
+/// Returns all warnings about a scenario whose points are final.
 pub(super) fn findings(scenario: &Scenario, repeats: u32) -> Vec<Finding> {
     let mut found = Vec::new();
     for point in &scenario.points {
@@ -64,7 +64,7 @@ pub(super) fn findings(scenario: &Scenario, repeats: u32) -> Vec<Finding> {
     few_of_each(found)
 }
 
-/// The first few of each code, and how many more there are.
+/// Returns the first few of each code, with the number of further ones.
 fn few_of_each(all: Vec<Finding>) -> Vec<Finding> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut few = Vec::new();

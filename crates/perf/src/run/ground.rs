@@ -1,4 +1,4 @@
-//! What a point runs on: a network of ours, somebody else's, or nothing at all.
+//! The ground that a point runs on: our own network, an existing one, or none.
 
 use std::path::PathBuf;
 
@@ -12,19 +12,19 @@ use crate::plan::{self, Target};
 use crate::topology::{ExternalNode, NetworkError, Who};
 use crate::workload::{Site, SiteNode};
 
-/// What tells grounds apart: points with the same share one.
+/// The identity of a ground: points with equal keys share one.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum GroundKey {
-    /// No node at all.
+    /// No node.
     Nothing,
-    /// Brought up for this.
+    /// Brought up for this run.
     Ours(Shape),
-    /// Runs already.
+    /// An existing network.
     Theirs(Target),
 }
 
 impl GroundKey {
-    /// What a scenario asks for.
+    /// Returns the key of the ground that a scenario needs.
     pub fn of(network: &plan::Network, binary: Option<PathBuf>) -> Self {
         match &network.target {
             Some(target) => GroundKey::Theirs(target.clone()),
@@ -34,7 +34,7 @@ impl GroundKey {
     }
 }
 
-/// See the module.
+/// The ground that a point runs on.
 pub(super) enum Ground {
     Nothing,
     Ours(Box<Ours>),
@@ -48,7 +48,7 @@ pub(super) struct Theirs {
 }
 
 impl Ground {
-    /// Makes it, without starting anything.
+    /// Creates it without starting anything.
     pub async fn new(key: &GroundKey, binary: PathBuf) -> Result<Self, RunError> {
         Ok(match key {
             GroundKey::Nothing => Ground::Nothing,
@@ -57,7 +57,7 @@ impl Ground {
         })
     }
 
-    /// As workloads see it.
+    /// Returns the site for workloads.
     pub fn site(&self, seed: u64, outstanding: u32) -> Result<Site, RunError> {
         match self {
             Ground::Nothing => Ok(Site::new(Vec::new(), None, seed)),
@@ -66,7 +66,7 @@ impl Ground {
         }
     }
 
-    /// Its banks' names and APIs, in order, for those who generate load elsewhere.
+    /// Returns its banks' names and APIs in order, for generators on other machines.
     pub fn banks(&self) -> Result<Vec<(String, Endpoint)>, RunError> {
         match self {
             Ground::Nothing => Ok(Vec::new()),
@@ -80,7 +80,7 @@ impl Ground {
         }
     }
 
-    /// What there is to watch.
+    /// Returns the subjects to monitor.
     pub fn subjects(&self) -> Result<Vec<Subject>, RunError> {
         match self {
             Ground::Nothing => Ok(Vec::new()),
@@ -89,7 +89,7 @@ impl Ground {
         }
     }
 
-    /// Bytes on all disks together; 0 where that is not ours to see.
+    /// Returns the bytes on all disks together; 0 if they are not accessible.
     pub fn disk_bytes(&self) -> u64 {
         match self {
             Ground::Ours(ours) => ours.disk_bytes(),

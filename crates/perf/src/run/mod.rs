@@ -4,13 +4,13 @@
 //! ```text
 //! plans --points, repeats--> turns --network, preparation--> stretch --monitors--> results --audit, summary--> Report
 //! ```
-//! What goes wrong with one scenario is written down with it, and the next one runs. An audit is never skipped: it follows
-//! every life of a network in which something ran, also after Ctrl-C, also after a failure. Whatever was brought up is gone
-//! when the runner ends or is dropped.
+//! The failure of a scenario is recorded in it, and the next one runs. An audit is never skipped: it follows every life
+//! of a network in which something ran, even after Ctrl-C or a failure. Everything that was brought up is gone when the
+//! runner ends or is dropped.
 //!
-//! Modules in reading order: `event` (what it tells), `scenario` (one of them), `course` (from stretch to stretch),
-//! `schedule` (in which order), `prepared` (what is needed first), `ground` with `ours` and `care` (the network),
-//! `stretch` (one measurement), `findings` (what to know about the results); `chain` is the course of a scenario about a chain.
+//! Modules in reading order: `event` (progress), `scenario` (one scenario), `course` (its stretches) and `schedule`
+//! (their order). `prepared` is the preparation of a point. `ground` with `ours` and `care` is the network. `stretch` is
+//! one measurement. `findings` are the warnings. `chain` is the course of a scenario about a chain.
 
 mod care;
 mod chain;
@@ -41,14 +41,14 @@ use crate::plan::{Plan, PointPlan};
 use crate::results::{CaseResult, Limits, Report, SCHEMA};
 use crate::workload::{Mix, Workloads};
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone)]
 pub struct Options {
-    /// The `tally` executable that nodes are run with.
+    /// The `tally` executable of the nodes.
     pub binary: PathBuf,
-    /// The kinds of work there are.
+    /// The available kinds of work.
     pub workloads: Workloads,
-    /// One line for people, over the whole report.
+    /// The title of the whole report, one line.
     pub title: String,
     /// The version of `tally`.
     pub version: String,
@@ -56,15 +56,15 @@ pub struct Options {
     pub full: bool,
     /// Whether the last network is left running.
     pub keep: bool,
-    /// To end it early: nothing more starts, what ran is audited.
+    /// Ends it early: nothing more starts, and completed work is audited.
     pub stop: Stop,
-    /// The folder where every unit is written, a file for each scenario ([`samples_names`]); nowhere if `None`.
+    /// The folder for the samples of every unit, a file for each scenario ([`samples_names`]); no samples if `None`.
     pub samples: Option<PathBuf>,
-    /// Who generates the load, if not this process.
+    /// The agents that generate the load; this process if `None`.
     pub agents: Option<Agents>,
 }
 
-/// Runs scenarios one after another. What goes wrong stands in the report.
+/// Runs scenarios one after another. Failures are recorded in the report.
 pub async fn run(plans: &[Plan], options: &Options, events: &Events) -> Report {
     let begun = Instant::now();
     let measured = plans.iter().any(|plan| plan.monitors.machine);
@@ -81,7 +81,7 @@ pub async fn run(plans: &[Plan], options: &Options, events: &Events) -> Report {
     end(report, begun, options)
 }
 
-/// Whether any work of any point moves files.
+/// Returns whether any work of any point moves files.
 fn moves_files(plan: &Plan, options: &Options) -> bool {
     let moves = |plan: &Plan| {
         let mix = Mix::new(&options.workloads, &plan.work, plan.seed);
@@ -91,7 +91,8 @@ fn moves_files(plan: &Plan, options: &Options) -> bool {
     moves(plan) || points.iter().any(|point| moves(&point.plan))
 }
 
-/// A report without scenarios, with the machine's limits if they are to be measured, and those with files as well.
+/// Returns a report without scenarios. It has the machine's limits if they are to be measured, and the file limits if
+/// `files`.
 async fn begin(measured: bool, files: bool, options: &Options, events: &Events) -> Report {
     let mut report = Report {
         schema: SCHEMA,
@@ -145,14 +146,14 @@ fn end(mut report: Report, begun: Instant, options: &Options) -> Report {
 /// A point of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
-    /// What runs, with its place on an axis that tells the sides apart.
+    /// The point, whose position on an axis identifies the side.
     pub point: PointPlan,
     /// The executable of its nodes, if it is not the run's.
     pub binary: Option<PathBuf>,
 }
 
-/// Runs points of different scenarios side by side, in rounds, as if they were one scenario's: of `plan` come name, seed, repeats
-/// and what is said about the whole. What goes wrong stands in the report.
+/// Runs points of different scenarios in interleaved rounds, as one scenario. Its name, seed, repeats and descriptions
+/// are those of `plan`. Failures are recorded in the report.
 pub async fn run_sides(
     plan: &Plan,
     sides: Vec<Side>,
@@ -175,7 +176,8 @@ pub async fn run_sides(
     end(report, begun, options)
 }
 
-/// What the files of samples are called: `issue.jtl`; of scenarios with the same name the later ones have a number.
+/// Returns the names of the sample files: `issue.jtl`. If several scenarios have the same name, the later ones get a
+/// number.
 pub fn samples_names(plans: &[Plan]) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(plans.len());
     for plan in plans {
@@ -189,7 +191,7 @@ pub fn samples_names(plans: &[Plan]) -> Vec<String> {
     names
 }
 
-/// A point and a repeat in words: `parties 4, sequential, repeat 2`; empty for the only one.
+/// Returns a point and a repeat in words: `parties 4, sequential, repeat 2`; empty if there is only one.
 fn label(at: &[CaseResult], repeat: Option<u32>) -> String {
     let mut words: Vec<String> = at
         .iter()
@@ -202,7 +204,7 @@ fn label(at: &[CaseResult], repeat: Option<u32>) -> String {
     words.join(", ")
 }
 
-/// What samples are called: the kind of work, and where there is a sweep the point, so that points can be told apart.
+/// Returns the labels of samples: the kind of work, and in a sweep also the point.
 fn samples_labels(works: &[String], at: &[CaseResult]) -> Vec<String> {
     let point = label(at, None);
     works

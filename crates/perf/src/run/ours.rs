@@ -1,5 +1,5 @@
-//! A network that is ours to bring up, restart and wipe, with what was prepared on it. Whatever takes long runs beside the
-//! runner's own thread, so that Ctrl-C is heard and progress is drawn meanwhile.
+//! Our own network, which can be brought up, restarted and wiped, with its preparations. Long steps run in a separate
+//! thread, so that Ctrl-C is handled and progress is drawn meanwhile.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,30 +13,30 @@ use crate::plan;
 use crate::topology::{Network, NetworkError, Who};
 use crate::workload::{Site, SiteBooks, SiteNode};
 
-/// Within a network's folder: copies of its data.
+/// The folder within a network's folder that holds copies of its data.
 const SNAPSHOTS: &str = "snapshots";
-/// Starts that one stream of a site should have to carry; a node takes a few thousand.
+/// Starts that one stream of a site should carry. A node can take a few thousand.
 const PER_STREAM: u32 = 1_000;
-/// Streams to one node at most.
+/// Upper limit on streams to one node.
 const STREAMS_MAX: u32 = 16;
 
-/// See the module.
+/// A network of our own.
 pub(super) struct Ours {
-    /// Away only while a step has it.
+    /// `None` only while a step is using it.
     network: Option<Network>,
     /// Whether anything was recorded since it was bootstrapped or wiped.
     used: bool,
     snapshots: BTreeMap<String, Snapshot>,
 }
 
-/// A copy of everybody's data, with the books that belong to it.
+/// A copy of all nodes' data, with the matching books.
 struct Snapshot {
     folder: PathBuf,
     books: SiteBooks,
 }
 
 impl Ours {
-    /// Keys, certificates and folders; nothing runs yet.
+    /// Creates keys, certificates and folders. Nothing runs yet.
     pub async fn bootstrap(binary: PathBuf, shape: &Shape) -> Result<Self, RunError> {
         let options = shape.options(binary);
         let made = tokio::task::spawn_blocking(move || Network::bootstrap(&options));
@@ -47,7 +47,7 @@ impl Ours {
         })
     }
 
-    /// Does something that may take long. If the caller gives up, the network is cleaned up when the step has ended.
+    /// Runs a long step. If the caller gives up, the network is cleaned up when the step has ended.
     async fn step<T: Send + 'static>(
         &mut self,
         step: impl FnOnce(&mut Network) -> Result<T, NetworkError> + Send + 'static,
@@ -64,8 +64,8 @@ impl Ours {
         Ok(result?)
     }
 
-    /// Makes every node run with what the scenario says; those that run with something else are restarted. Returns whether
-    /// any was.
+    /// Applies the scenario's configuration to every node. Nodes with a different configuration are restarted. Returns
+    /// whether any was.
     pub async fn configure(&mut self, network: &plan::Network) -> Result<bool, RunError> {
         let plan = network.clone();
         self.step(move |network| {
@@ -77,45 +77,45 @@ impl Ours {
         .await
     }
 
-    /// Starts whatever does not run.
+    /// Starts all nodes that do not run.
     pub async fn start(&mut self) -> Result<(), RunError> {
         self.step(Network::start_all).await
     }
 
-    /// Stops whatever runs.
+    /// Stops all running nodes.
     pub async fn stop(&mut self) -> Result<(), RunError> {
         self.step(Network::stop_all).await
     }
 
-    /// Restarts everybody.
+    /// Restarts all nodes.
     pub async fn restart(&mut self) -> Result<(), RunError> {
         self.step(Network::restart_all).await
     }
 
-    /// Runs without data.
+    /// Wipes the data and runs again.
     pub async fn wipe(&mut self) -> Result<(), RunError> {
         self.step(Network::wipe).await?;
         self.used = false;
         Ok(())
     }
 
-    /// Whether it may hold anything.
+    /// Returns whether it may hold data.
     pub fn is_used(&self) -> bool {
         self.used
     }
 
-    /// Notes that it may hold something from now on.
+    /// Notes that it may hold data from now on.
     pub fn use_it(&mut self) {
         self.used = true;
     }
 
-    /// Whether anything of it runs.
+    /// Returns whether any of its nodes runs.
     pub fn is_up(&self) -> bool {
         let network = self.network.as_ref();
         network.is_some_and(|network| network.pid(Who::Notary).is_some())
     }
 
-    /// Whether there is a copy under this name.
+    /// Returns whether there is a copy under this name.
     pub fn has(&self, name: &str) -> bool {
         self.snapshots.contains_key(name)
     }
@@ -135,7 +135,7 @@ impl Ours {
         Ok(())
     }
 
-    /// Puts a copy back; returns the books that belong to it, or `None` if there is none of this name.
+    /// Restores a copy. Returns its books, or `None` if there is no copy of this name.
     pub async fn restore(&mut self, name: &str) -> Result<Option<SiteBooks>, RunError> {
         let Some(snapshot) = self.snapshots.get(name) else {
             return Ok(None);
@@ -146,7 +146,7 @@ impl Ours {
         Ok(Some(books))
     }
 
-    /// The network as workloads see it, with connections of its own.
+    /// Returns the site for workloads, with its own connections.
     pub fn site(&self, seed: u64, outstanding: u32) -> Result<Site, RunError> {
         let network = self.network()?;
         let node = |who| site_node(network, who, outstanding);
@@ -156,7 +156,7 @@ impl Ours {
         Ok(Site::new(banks?, Some(node(Who::Notary)?), seed))
     }
 
-    /// Its banks' names and APIs, in order.
+    /// Returns its banks' names and APIs, in order.
     pub fn banks(&self) -> Result<Vec<(String, Endpoint)>, RunError> {
         let network = self.network()?;
         let bank = |at| {
@@ -166,7 +166,7 @@ impl Ours {
         (0..network.banks()).map(bank).collect()
     }
 
-    /// What there is to watch.
+    /// Returns the subjects to monitor.
     pub fn subjects(&self) -> Result<Vec<Subject>, RunError> {
         let network = self.network()?;
         let subject = |who: Who| {
@@ -180,14 +180,14 @@ impl Ours {
         network.everybody().into_iter().map(subject).collect()
     }
 
-    /// Bytes on all disks together.
+    /// Returns the bytes on all disks together.
     pub fn disk_bytes(&self) -> u64 {
         let network = self.network.as_ref();
         let size = network.and_then(|network| network.disk_use().ok());
         size.map_or(0, |size| size.live_bytes)
     }
 
-    /// Who has ended by itself, and the end of its log.
+    /// Returns the node that has ended by itself, with the end of its log.
     pub fn died(&mut self) -> Option<RunError> {
         let network = self.network.as_mut()?;
         let who = network
@@ -202,7 +202,7 @@ impl Ours {
         })
     }
 
-    /// Gives the network up: it goes on without us. Returns its folder and processes.
+    /// Releases the network, which keeps running. Returns its folder and processes.
     pub fn keep(mut self) -> Option<(PathBuf, Vec<u32>)> {
         let network = self.network.take()?;
         let pids = network.everybody().into_iter();
@@ -216,7 +216,7 @@ impl Ours {
     }
 }
 
-/// Streams to one node, for so many units outstanding.
+/// Returns the number of streams to one node for this many units outstanding.
 pub(super) fn streams(outstanding: u32) -> u32 {
     outstanding.div_ceil(PER_STREAM).clamp(1, STREAMS_MAX)
 }

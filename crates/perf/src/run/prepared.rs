@@ -1,26 +1,26 @@
-//! What a point needs prepared, and whether another point has needed the same.
+//! The preparation that a point needs, and whether points can share it.
 
 use crate::plan::{Load, Plan, Shape};
 use crate::workload::Mix;
 
-/// Units a second that a closed loop may come to, for all that is known before it runs.
+/// Units a second assumed for a closed loop before it has run.
 const PER_S_GUESSED: f64 = 200.0;
 
-/// See the module.
+/// The preparation of a point.
 pub(super) struct Prepared {
-    /// The same for points that can share a preparation.
+    /// Equal for points that can share a preparation.
     pub key: String,
-    /// Units that a stretch will run, about, its warm-up included.
+    /// Approximate number of units that a stretch will run, including its warm-up.
     pub units: u64,
-    /// Of them for the warm-up.
+    /// Approximate number of units of the warm-up.
     pub warm_up: u64,
     needed: bool,
-    /// Whether it is made for so many units and no more.
+    /// Whether it supports only a limited number of units.
     limited: bool,
 }
 
 impl Prepared {
-    /// Of a point.
+    /// Determines the preparation of a point.
     pub fn of(plan: &Plan, mix: &Mix) -> Self {
         let (warm_up, measured) = (warm_up(plan), measured(plan));
         let units = warm_up.saturating_add(measured);
@@ -34,36 +34,36 @@ impl Prepared {
         }
     }
 
-    /// Units that the warm-up of a closed loop may run, if what is prepared is used up by units.
+    /// Returns the upper limit on units of a closed loop's warm-up, if units use up the preparation.
     pub fn warm_up_max(&self) -> Option<u64> {
         self.limited.then_some(self.warm_up)
     }
 
-    /// Units that may be measured, if what is prepared is used up by units.
+    /// Returns the upper limit on measured units, if units use up the preparation.
     pub fn measured_max(&self) -> Option<u64> {
         let measured = self.units.saturating_sub(self.warm_up);
         self.limited.then_some(measured)
     }
 
-    /// Whether there is something to prepare.
+    /// Returns whether there is anything to prepare.
     pub fn is_needed(&self) -> bool {
         self.needed
     }
 
-    /// Whether a stretch uses it up, so that the next one needs another.
+    /// Returns whether a stretch uses it up, so that the next one needs another.
     pub fn is_used_up(&self) -> bool {
         self.needed && self.limited
     }
 }
 
-/// Units of the warm-up, about.
+/// Returns the approximate number of units of the warm-up.
 fn warm_up(plan: &Plan) -> u64 {
     let run = &plan.run;
     if run.warm_up_s <= 0.0 {
         return 0;
     }
     match (&plan.load, run.count) {
-        // The rate is not known before; a quarter of what is measured will do.
+        // The rate is unknown before the run. A quarter of the measured units is enough.
         (Load::Closed(_), Some(count)) => count.div_ceil(4),
         (Load::Closed(_), None) => whole(PER_S_GUESSED * run.warm_up_s),
         (Load::Open(open), _) => arrivals(rate_at_first(&open.shape) * run.warm_up_s),
@@ -71,7 +71,7 @@ fn warm_up(plan: &Plan) -> u64 {
     }
 }
 
-/// Measured units, about.
+/// Returns the approximate number of measured units.
 fn measured(plan: &Plan) -> u64 {
     let run = &plan.run;
     let by_time = match &plan.load {
@@ -98,7 +98,7 @@ fn rate_at_first(shape: &Shape) -> f64 {
     }
 }
 
-/// So many arrivals, and some more: at random there may be.
+/// Returns the mean number of arrivals plus six standard deviations, since arrivals may be random.
 fn arrivals(mean: f64) -> u64 {
     whole(mean + 6.0 * mean.max(0.0).sqrt())
 }

@@ -1,4 +1,4 @@
-//! One scenario: its points, its course, and what is said about it in the end.
+//! One scenario: its points, its course, and its findings.
 
 use std::path::Path;
 use std::path::PathBuf;
@@ -18,8 +18,7 @@ use crate::stats;
 use crate::topology;
 use crate::workload::Mix;
 
-/// Runs it. What goes wrong stands in the result.
-/// `samples` is where every unit is written, if somebody wants that.
+/// Runs it. Failures are recorded in the result. `samples` is the file for every unit, if samples are written.
 pub(super) async fn run(
     plan: &Plan,
     options: &Options,
@@ -37,10 +36,10 @@ pub(super) async fn run(
     .await
 }
 
-/// Points, and the executables of those that have their own, by place; none for all if there are fewer.
+/// Points, and their own executables by index. The executables may be fewer than the points; the others use the run's.
 pub(super) type Given = (Vec<PointPlan>, Vec<Option<PathBuf>>);
 
-/// Runs these points as those of the scenario. What goes wrong stands in the result.
+/// Runs these points as those of the scenario. Failures are recorded in the result.
 pub(super) async fn run_points(
     plan: &Plan,
     given: Result<Given, RunError>,
@@ -55,7 +54,7 @@ pub(super) async fn run_points(
     let made = given.and_then(|given| {
         let given = on_this_machine(given, topology::cores(), &mut left_out)?;
         let mixes = match plan.chain {
-            // Payments are all that is done, and they are no workload.
+            // Payments are the only work, and they are not a workload.
             Some(_) if options.agents.is_some() => return Err(RunError::ChainAgents),
             Some(_) => Vec::new(),
             None => mixes(&given.0, options)?,
@@ -149,8 +148,8 @@ pub(super) async fn run_points(
     scenario
 }
 
-/// The points that this machine has the cores for, with a word about each of the others: on fewer cores than it says, a point
-/// would have the figures of another one.
+/// Returns the points that this machine has enough cores for, and adds a finding for each other one. With fewer cores, a
+/// point would have another point's figures.
 fn on_this_machine(
     (points, binaries): Given,
     cores: u32,
@@ -180,9 +179,9 @@ fn on_this_machine(
     }
 }
 
-/// Gives the samples their name; returns what they lack, if anything.
+/// Completes the sample file. Returns the missing parts in words, if any.
 async fn end_samples(jtl: Jtl) -> Option<String> {
-    // Away from the runner's thread: it waits for the writer.
+    // Not on the runner's thread: it waits for the writer.
     let ended = tokio::task::spawn_blocking(|| jtl.end()).await;
     match ended {
         Ok(Ok(written)) if written.lost > 0 => Some(format!(
@@ -199,7 +198,7 @@ async fn end_samples(jtl: Jtl) -> Option<String> {
     }
 }
 
-/// The work of points, made and checked before anything is brought up.
+/// Creates and checks the work of all points before anything is brought up.
 fn mixes(points: &[PointPlan], options: &Options) -> Result<Vec<Arc<Mix>>, RunError> {
     let mixes = points.iter().map(|point| {
         let plan = &point.plan;
@@ -209,7 +208,7 @@ fn mixes(points: &[PointPlan], options: &Options) -> Result<Vec<Arc<Mix>>, RunEr
     mixes.collect()
 }
 
-/// What is known before it runs.
+/// Returns the scenario's data that are known before it runs.
 fn blank(plan: &Plan, options: &Options) -> Scenario {
     Scenario {
         name: plan.name.clone(),

@@ -1,8 +1,8 @@
-//! In which order the stretches of a scenario run.
+//! The order of the stretches of a scenario.
 
 use crate::load::engine::Chance;
 
-/// Tells this use of a seed from others.
+/// Separates this use of a seed from others.
 const ORDER: u64 = 0x6f72_6465_7200;
 
 /// One stretch to come.
@@ -10,12 +10,13 @@ const ORDER: u64 = 0x6f72_6465_7200;
 pub(super) struct Turn {
     /// The point, by position.
     pub point: usize,
-    /// Which of its repeats, from 0.
+    /// Its repeat, from 0.
     pub repeat: u32,
 }
 
-/// Every repeat of every point: in rounds of all points, each round in an order of its own by chance (AB BA BA AB), or each point's
-/// repeats after one another (AABB). Chance in each round is what lets a comparison of points be exact, whatever drifts meanwhile.
+/// Returns every repeat of every point. Interleaved, they run in rounds of all points, each round in its own random order
+/// (AB BA BA AB). Otherwise, each point's repeats run one after another (AABB). The random order in each round makes an
+/// exact comparison of points possible, even if the machine drifts.
 pub(super) fn turns(points: usize, repeats: u32, interleave: bool, seed: u64) -> Vec<Turn> {
     if interleave {
         let mut chance = Chance::new(seed, ORDER);
@@ -35,7 +36,7 @@ pub(super) fn turns(points: usize, repeats: u32, interleave: bool, seed: u64) ->
     }
 }
 
-/// Every order as likely as every other (Fisher and Yates).
+/// Shuffles uniformly (Fisher and Yates).
 fn shuffle(order: &mut [usize], chance: &mut Chance) {
     for last in (1..order.len()).rev() {
         // Below `last` + 1, as a share is below 1.

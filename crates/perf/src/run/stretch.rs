@@ -19,14 +19,14 @@ use crate::plan::{Load, Plan};
 use crate::results::{ProcessSample, Stretch};
 use crate::workload::{Failed, Mix, Site};
 
-/// Workers of an open loop at most: arrivals take turns among them.
+/// Upper limit on workers of an open loop. Arrivals use them in turn.
 const OPEN_WORKERS_MAX: u32 = 64;
-/// Between two looks at whether a warm-up is over, or somebody asked to stop.
+/// Interval between two checks for the end of a warm-up or a requested stop.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// What a stretch needs.
+/// The input of a stretch.
 pub(super) struct Measure<'a> {
-    /// The point's.
+    /// The point's plan.
     pub plan: &'a Plan,
     pub mix: &'a Arc<Mix>,
     pub prepared: &'a Prepared,
@@ -34,20 +34,20 @@ pub(super) struct Measure<'a> {
     pub ground: &'a Ground,
     /// Its point and repeat, for people.
     pub label: String,
-    /// Where the scenario's time axis begins.
+    /// The origin of the scenario's time axis.
     pub epoch: Instant,
     /// The next unit's number.
     pub units: Arc<AtomicU64>,
-    /// All that is random in it comes from this.
+    /// The seed of all its random choices.
     pub seed: u64,
     pub stop: Stop,
     pub samples: Option<SampleSink>,
-    /// Who generates the load, if not this process.
+    /// The agents that generate the load; this process if `None`.
     pub agents: Option<&'a Agents>,
     pub events: &'a Events,
 }
 
-/// What came of it: also a stretch after which something is wrong has figures.
+/// The result of a stretch. It has figures even if there was a failure after it.
 pub(super) struct Measured {
     pub stretch: Stretch,
     pub failure: Option<RunError>,
@@ -77,7 +77,7 @@ impl Driven for Driving {
 }
 
 impl Measure<'_> {
-    /// Sets up, measures, tears down.
+    /// Sets up, measures and tears down.
     pub async fn run(self) -> Result<Measured, RunError> {
         if let Some(agents) = self.agents {
             return self.elsewhere(agents).await;
@@ -102,7 +102,7 @@ impl Measure<'_> {
         Ok(Measured { stretch, failure })
     }
 
-    /// Has agents do it, whose workers are their own.
+    /// Runs the stretch on agents, which have their own workers.
     async fn elsewhere(&self, agents: &Agents) -> Result<Measured, RunError> {
         let live = Arc::new(Live::default());
         (self.events)(Event::Load {
@@ -182,7 +182,7 @@ impl Measure<'_> {
         (stretch, failure)
     }
 
-    /// What the engine is told, with the warm-up.
+    /// Returns the engine's settings, including the warm-up.
     fn settings(&self) -> Settings {
         let run = &self.plan.run;
         let counts = [run.count, self.prepared.measured_max()];
@@ -196,7 +196,7 @@ impl Measure<'_> {
         }
     }
 
-    /// For a warm-up: nobody watches.
+    /// Returns the engine's connections for a warm-up, which is not recorded.
     fn around(&self) -> Around {
         Around {
             live: Arc::default(),
@@ -207,7 +207,8 @@ impl Measure<'_> {
         }
     }
 
-    /// A closed loop's warm-up is let end, so that watching can begin between; an open one goes on without a pause.
+    /// Returns the settings of a separate warm-up for a closed loop, so that monitoring can begin after it. An open
+    /// loop's warm-up continues into the measurement without a pause.
     fn warm_up_apart(&self, settings: &mut Settings) -> Option<Settings> {
         if !matches!(self.plan.load, Load::Closed(_)) || settings.warm_up == Duration::ZERO {
             return None;
@@ -222,7 +223,7 @@ impl Measure<'_> {
         Some(warm_up)
     }
 
-    /// Begins to watch after `wait`.
+    /// Starts to monitor after `wait`.
     async fn watch(&self, wait: Duration) -> Watch {
         let until = Instant::now() + wait;
         while Instant::now() < until && !self.stop.is_asked() {
@@ -251,16 +252,16 @@ impl Measure<'_> {
     }
 }
 
-/// What watches a stretch.
+/// The monitoring of a stretch.
 struct Watch {
-    /// On all disks when it began.
+    /// Bytes on all disks when it began.
     disk_bytes: u64,
     monitor: Option<Monitor>,
     failure: Option<RunError>,
 }
 
 impl Watch {
-    /// Ends it and adds what it saw. A search's figures are of its last trial, so what was seen before that is left out.
+    /// Ends it and adds its results. A search's figures are those of its last trial, so earlier samples are left out.
     async fn end(self, ground: &Ground, stretch: &mut Stretch, search: bool) -> Option<RunError> {
         if let Some(monitor) = self.monitor {
             let watched = monitor.stop().await;
@@ -285,7 +286,7 @@ impl Watch {
     }
 }
 
-/// How many samples come before the last one that was taken when measuring began, or earlier.
+/// Returns how many samples precede the last one that was taken at or before the start of measuring.
 fn before(samples: &[ProcessSample], began_ms: u64) -> usize {
     let earlier = samples.partition_point(|sample| sample.at_ms <= began_ms);
     earlier.saturating_sub(1)
@@ -295,7 +296,7 @@ fn work(what: &'static str, failed: Failed) -> RunError {
     RunError::Work { what, failed }
 }
 
-/// Workers that a load needs.
+/// Returns the workers that a load needs.
 fn workers(load: &Load) -> u32 {
     match load {
         Load::Closed(closed) => closed.outstanding.max(1),
@@ -304,7 +305,7 @@ fn workers(load: &Load) -> u32 {
     }
 }
 
-/// Units outstanding at most.
+/// Returns the upper limit on outstanding units.
 pub(super) fn outstanding(load: &Load) -> u32 {
     match load {
         Load::Closed(closed) => closed.outstanding,
@@ -313,7 +314,7 @@ pub(super) fn outstanding(load: &Load) -> u32 {
     }
 }
 
-/// How long a stretch takes, about, for those who watch.
+/// Returns the approximate duration of a stretch, for progress display.
 pub(super) fn expected_seconds(plan: &Plan) -> f64 {
     let once = plan.run.warm_up_s + plan.run.seconds;
     match &plan.load {

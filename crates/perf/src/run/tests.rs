@@ -62,7 +62,7 @@ async fn the_fake_target_runs_without_a_network_and_every_unit_is_a_sample() {
     let report = run(&[plan], &options, &events).await;
     let scenario = &report.scenarios[0];
     assert!(scenario.is_good(), "{scenario:#?}");
-    // Rounds come in order, points within one by chance.
+    // Rounds are in order. Points within a round are in random order.
     let mut labels = labels.lock().expect("no panic").clone();
     labels[..2].sort();
     labels[2..].sort();

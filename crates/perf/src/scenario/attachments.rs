@@ -1,4 +1,5 @@
-//! Large files, many at once, with small payments beside them: what they take, and whether the payments still come through.
+//! Many large files at once together with small payments: the time for the files, and whether the payments still get
+//! through.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,23 +14,23 @@ use crate::plan::Work;
 use crate::topology::{Network, NetworkError, Who};
 use crate::workload::{Failed, Mix, Site, SiteNode, Workloads};
 
-/// Payments outstanding beside the files at most; one that is due beyond is not made, and counted.
+/// Upper limit on outstanding payments. A payment that is due above it is skipped and counted.
 const PAYMENTS_MAX: usize = 1_000;
 /// Transactions that the audit reads in full.
 const READ_MAX: u32 = 20_000;
 
-/// What is sent.
+/// The load of the scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct LargeFiles {
     /// Files, all at once.
     pub files: u32,
     /// Bytes of each.
     pub size: u64,
-    /// Payments due a second beside them.
+    /// Payments due a second at the same time.
     pub payments_per_s: u32,
 }
 
-/// What came of it.
+/// The result of the scenario.
 #[derive(Clone, Debug)]
 pub struct LargeFilesSent {
     /// From the first start until the last file was at its receiver.
@@ -38,18 +39,18 @@ pub struct LargeFilesSent {
     pub rss_mb_max: f64,
     /// Payments delivered meanwhile.
     pub payments: usize,
-    /// Payments that failed, or were due while too many were outstanding.
+    /// Payments that failed, or were due above the limit of outstanding ones.
     pub payments_failed: usize,
-    /// From when one was due until it was delivered, the 99th percentile, milliseconds.
+    /// Time from a payment's due time to its delivery, the 99th percentile, milliseconds.
     pub payment_p99_ms: f64,
     /// The median.
     pub payment_p50_ms: f64,
-    /// What the audit of files, transactions and money found.
+    /// The audit's verdict on files, transactions and money.
     pub verdict: Verdict,
 }
 
-/// Uploads the files to the first bank, drops them from its page cache, and shares them all at once with the second, with payments
-/// beside them. Fails if any does not arrive.
+/// Uploads the files to the first bank, drops them from its page cache, and shares them all at once with the second,
+/// while payments run. Fails if any file does not arrive.
 pub async fn send_large_files(
     network: &Network,
     asked: LargeFiles,
@@ -79,7 +80,7 @@ pub async fn send_large_files(
     let seconds = begun.elapsed().as_secs_f64();
     ended.store(true, Ordering::Relaxed);
     let paid = beside.await.map_err(|error| failed(&error))?;
-    // Both, and the files' own failure counts first.
+    // Both are torn down. The files' own failure has precedence.
     let torn = files.tear_down().await.and(payments.tear_down().await);
     sent.and(torn)?;
     site.caught_up().await?;
@@ -126,7 +127,7 @@ fn site(network: &Network, seed: u64) -> Result<Site, NetworkError> {
     Ok(Site::new(banks?, Some(node(Who::Notary)?), seed))
 }
 
-/// Every file, at once; the first failure is told.
+/// Sends every file at once. Returns the first failure.
 async fn send(files: &Arc<Mix>, count: u32) -> Result<(), Failed> {
     let mut running = JoinSet::new();
     for number in 0..count {
@@ -141,14 +142,14 @@ async fn send(files: &Arc<Mix>, count: u32) -> Result<(), Failed> {
     first
 }
 
-/// What payments took.
+/// The latencies and failures of payments.
 #[derive(Default)]
 struct Paid {
     latencies_ms: Vec<f64>,
     failed: usize,
 }
 
-/// Payments at a rate, until told that it is enough; those that are outstanding then are waited for.
+/// Makes payments at a rate until told to end, then waits for the outstanding ones.
 async fn pay(payments: Arc<Mix>, per_s: u32, ended: Arc<AtomicBool>) -> Paid {
     let mut paid = Paid::default();
     let mut running: JoinSet<Result<f64, Failed>> = JoinSet::new();
@@ -156,7 +157,7 @@ async fn pay(payments: Arc<Mix>, per_s: u32, ended: Arc<AtomicBool>) -> Paid {
     ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
     let mut number = 0;
     while !ended.load(Ordering::Relaxed) {
-        // Counted from when it was due, whether or not this task came to run then.
+        // Latency counts from the due time, even if this task ran late.
         let due = ticks.tick().await;
         while let Some(one) = running.try_join_next() {
             paid.note(one.map_err(|error| failed(&error)).flatten());
@@ -188,7 +189,7 @@ impl Paid {
     }
 }
 
-/// The value below which so large a share of sorted ones is; 0 of none.
+/// Returns the quantile of sorted values; 0 if there are none.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let rank = (sorted.len() as f64 * share).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)

@@ -1,10 +1,10 @@
-//! The arguments of the cash flows, as a client writes them.
+//! The arguments of the cash flows, in the form that a client sends.
 
 use api::StartFlow;
 use client::ClientError;
 use serde_json::json;
 
-/// Issues `quantity` minor units to the issuer itself, in one state.
+/// Returns an issue of `quantity` minor units to the issuer itself, in one state.
 pub fn issue(currency: &str, quantity: u64) -> Result<StartFlow, ClientError> {
     start(
         "cash.issue",
@@ -12,7 +12,7 @@ pub fn issue(currency: &str, quantity: u64) -> Result<StartFlow, ClientError> {
     )
 }
 
-/// Pays `quantity` minor units issued by `issuer` (the payer, if `None`) to `to` in `states` states.
+/// Returns a payment of `quantity` minor units issued by `issuer` (the payer, if `None`) to `to` in `states` states.
 pub fn pay(
     currency: &str,
     issuer: Option<&str>,
@@ -27,7 +27,7 @@ pub fn pay(
     )
 }
 
-/// Issues `quantity` minor units and pays them to `to`.
+/// Returns an issue of `quantity` minor units and their payment to `to`.
 pub fn issue_and_pay(currency: &str, quantity: u64, to: &str) -> Result<StartFlow, ClientError> {
     start(
         "cash.issue_and_pay",
@@ -35,7 +35,7 @@ pub fn issue_and_pay(currency: &str, quantity: u64, to: &str) -> Result<StartFlo
     )
 }
 
-/// Takes `quantity` minor units that the holder issued itself out of the world.
+/// Returns an exit of `quantity` minor units that the holder issued itself.
 pub fn exit(currency: &str, quantity: u64) -> Result<StartFlow, ClientError> {
     start(
         "cash.exit",

@@ -1,4 +1,4 @@
-//! A network under cash load: who pays whom, what was issued, what was acknowledged, and the audit at the end.
+//! A network under cash load: payments, issues, their acknowledgements, and the audit at the end.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,12 +24,12 @@ const PAYEE: usize = 1;
 const CATCH_UP_MAX: Duration = Duration::from_secs(120);
 /// Starts outstanding while coins are made.
 const FUNDING_OUTSTANDING: usize = 256;
-/// Transactions that an audit reads in full; more are sampled evenly.
+/// Upper limit on transactions that an audit reads in full. Further ones are sampled evenly.
 const SPENDS_READ_MAX: usize = 20_000;
 
-/// Clients, each with a stream of its own, among whom arrivals take turns.
+/// Clients, each with its own stream, that are used in turn for arrivals.
 const ARRIVING_CLIENTS: usize = 16;
-/// The code of a refusal that says that nothing was begun.
+/// The code of a refusal after which nothing was begun.
 const BUSY: &str = "node.busy";
 
 /// The kinds of work.
@@ -63,7 +63,7 @@ pub enum LabError {
     Funding {
         /// How many failed.
         failed: u64,
-        /// Of how many.
+        /// The number of issues.
         wanted: u64,
         /// The first reason.
         first: String,
@@ -73,7 +73,7 @@ pub enum LabError {
     ViewBehind(String),
 }
 
-/// See the module.
+/// A network under cash load.
 pub struct CashLab {
     /// The network under load.
     pub network: Network,
@@ -87,7 +87,7 @@ pub struct CashLab {
 }
 
 impl CashLab {
-    /// Over a network with at least two banks, all ready.
+    /// Creates a laboratory over a network with at least two banks, all ready.
     pub fn new(network: Network) -> Result<Self, LabError> {
         let clients: Result<Vec<Client>, _> = (0..network.banks())
             .map(|bank| network.client(Who::Bank(bank)))
@@ -133,7 +133,7 @@ impl CashLab {
         }
     }
 
-    /// One window of work in `currency`, each unit of `quantity` minor units; counts *delivered* flows.
+    /// Runs one window of work in `currency`, each unit of `quantity` minor units. Counts *delivered* flows.
     pub async fn run(
         &mut self,
         work: CashWork,
@@ -188,7 +188,7 @@ impl CashLab {
         Ok(window)
     }
 
-    /// Issues to the payer by requests of their own over many connections; counts *delivered* flows.
+    /// Issues to the payer by single requests over many connections. Counts *delivered* flows.
     pub async fn issue_by_requests(
         &mut self,
         currency: &str,
@@ -205,7 +205,7 @@ impl CashLab {
         Ok(window)
     }
 
-    /// Issues and pays at a set rate, whether or not the payer keeps up.
+    /// Issues and pays at a set rate, even if the payer does not keep up.
     pub async fn issue_and_pay_at(
         &mut self,
         rate: Arrivals,
@@ -237,7 +237,7 @@ impl CashLab {
         Ok(arrived)
     }
 
-    /// Waits until every vault view shows all that its ledger has.
+    /// Waits until every vault view shows its whole ledger.
     async fn catch_up(&self) -> Result<(), LabError> {
         for (bank, client) in self.clients.iter().enumerate() {
             if !view_caught_up(client).await {
@@ -248,7 +248,8 @@ impl CashLab {
         Ok(())
     }
 
-    /// The last transaction of a flow concerns all participants; one made on the way (an issue) only its maker.
+    /// Records acknowledgements. The last transaction of a flow concerns all participants, an earlier one (an issue) only
+    /// its maker.
     fn acknowledge(&mut self, transactions: &[Hash], participants: &[usize]) {
         for (at, id) in transactions.iter().enumerate() {
             let last = at + 1 == transactions.len();
@@ -268,7 +269,7 @@ impl CashLab {
         self.unknown += unknown.map(|(_, (count, _))| count).sum::<u64>();
     }
 
-    /// Reads everybody's books and judges them. The load must have come to rest.
+    /// Reads all books and judges them. The load must have come to rest.
     pub async fn audit(&self) -> Result<Verdict, LabError> {
         let mut books = Books {
             acknowledged: self.acknowledged.clone(),
@@ -293,13 +294,13 @@ impl CashLab {
         Ok(audit::judge(&books))
     }
 
-    /// Flows that failed in a way that leaves open whether they took effect.
+    /// Returns the number of flows that failed without a known outcome.
     pub fn unknown(&self) -> u64 {
         self.unknown
     }
 }
 
-/// Waits until a node's vault view shows all that its ledger had when asked.
+/// Waits until a node's vault view shows the state of its ledger at the time of the call.
 pub(super) async fn view_caught_up(client: &Client) -> bool {
     let deadline = tokio::time::Instant::now() + CATCH_UP_MAX;
     while tokio::time::Instant::now() < deadline {

@@ -1,4 +1,4 @@
-//! Scenarios: what is driven, in the order in which it is measured.
+//! Scenarios: the driven work, in the order of measurement.
 
 mod attachments;
 pub mod cash;

@@ -1,4 +1,4 @@
-//! Queries of a stocked vault: five typical ones, and some that an index does not answer by itself.
+//! Queries of a stocked vault: five typical ones, and some that an index alone cannot answer.
 
 use std::time::Instant;
 
@@ -10,21 +10,21 @@ use crate::measure::Latencies;
 
 /// States on a page.
 const PAGE: u32 = 100;
-/// Pages of 1,000 states passed before a late page, at most.
+/// Upper limit on pages of 1,000 states before the late page.
 const LATE_PAGES: u32 = 100;
 
 /// A query with a name.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// As results name it.
+    /// Its name in results.
     pub name: &'static str,
     /// Whether it is one of the five.
     pub typical: bool,
-    /// What is asked.
+    /// The query.
     pub query: VaultQuery,
 }
 
-/// How long it took, from the request to the decoded answer.
+/// The result and duration of a query, from the request to the decoded answer.
 #[derive(Debug)]
 pub struct Asked {
     /// States or groups in the answer.
@@ -34,7 +34,7 @@ pub struct Asked {
 }
 
 impl Question {
-    /// Asks again and again, one request after the other.
+    /// Runs the query repeatedly, one request after the other.
     pub async fn ask(&self, client: &Client, repeats: u32) -> Result<Asked, ClientError> {
         let mut asked = Asked {
             rows: 0,
@@ -52,7 +52,7 @@ impl Question {
     }
 }
 
-/// The queries, about what the vault of the first of `names` holds.
+/// Returns the queries, built from the contents of the vault of the first of `names`.
 pub async fn questions(client: &Client, names: &[String]) -> Result<Vec<Question>, ClientError> {
     let page = |criterion, limit| VaultQuery {
         criterion: Some(criterion),
@@ -126,7 +126,7 @@ pub async fn questions(client: &Client, names: &[String]) -> Result<Vec<Question
     Ok(questions)
 }
 
-/// Where the last but one of many pages ends.
+/// Returns the mark at the end of the last but one of many pages.
 async fn mark_of_late_page(
     client: &Client,
     query: &VaultQuery,

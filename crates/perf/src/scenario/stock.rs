@@ -1,8 +1,9 @@
-//! A vault with many states of several kinds, all of them recorded by flows: what queries are measured on.
+//! A vault with many states of several kinds, all recorded by flows, for measuring queries.
 //!
-//! Four banks: the first is asked; it issues cash to itself, the second and third issue cash and papers to it, it owes
-//! them and they owe it; the fourth is owed a little by it, and so is a participant that few states have. Then the
-//! asked bank takes cash of its own out of the world and pays the others theirs back, until the share is consumed.
+//! There are four banks. The first one is queried. It issues cash to itself, and the second and third issue cash and
+//! papers to it. It has obligations to them and they to it. It also has a few obligations to the fourth, a participant
+//! that few states have. Then the first bank exits some of its own cash and pays the others' cash back, until the wanted
+//! share is consumed.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -17,31 +18,31 @@ use super::lab::{LabError, view_caught_up};
 use crate::load::{Fault, Live, Load, Starts, Ways, window};
 use crate::topology::{Network, NetworkOptions, Who};
 
-/// The bank whose vault it is.
+/// The bank whose vault is queried.
 pub const ASKED: Who = Who::Bank(0);
-/// Of so many states one is an obligation, and one a paper.
+/// One state in this many is an obligation, and one is a paper.
 const ONE_IN: u64 = 100;
-/// Cash states of one issue at most: about what 60 KB hold.
+/// Upper limit on cash states of one issue: about 60 KB.
 const OUTPUTS_MAX: u64 = 400;
-/// Issues at least, so that small stocks are of several tokens too.
+/// Minimum number of issues, so that small stocks have several tokens too.
 const ISSUES_MIN: u64 = 50;
-/// Obligations to the fourth bank at most.
+/// Upper limit on obligations to the fourth bank.
 const RARE_MAX: u64 = 20;
-/// Flows outstanding while states are made; an issue makes hundreds.
+/// Flows outstanding while states are made. An issue makes hundreds.
 const OUTSTANDING: usize = 16;
-/// Percent of the states that are consumed in the end.
+/// Percent of the states that are consumed at the end.
 const CONSUMED_PERCENT: u64 = 30;
-/// States that one flow should consume, about.
+/// Approximate number of states that one flow consumes.
 const CONSUMED_AT_ONCE: u64 = 300;
-/// Rounds of consuming; each gets at least a third of the way.
+/// Upper limit on rounds of consuming. Each covers at least a third of the rest.
 const ROUNDS_MAX: usize = 40;
 /// How long one stretch may take.
 const STRETCH_MAX: Duration = Duration::from_secs(3_600);
-/// Obligations and papers fall due within so many days after they are made.
+/// Obligations and papers fall due within this many days after they are made.
 const DUE_DAYS: u64 = 365;
 const DAY_MS: u64 = 86_400_000;
 
-/// Four banks and a notary.
+/// Returns the options of a network of four banks and a notary.
 pub fn network_options(binary: std::path::PathBuf) -> NetworkOptions {
     NetworkOptions {
         banks: ["Bank A", "Bank B", "Bank C", "Bank D"]
@@ -51,7 +52,7 @@ pub fn network_options(binary: std::path::PathBuf) -> NetworkOptions {
     }
 }
 
-/// What the vault holds in the end, as the node counts it.
+/// The vault's contents at the end, as the node counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stocked {
     /// States, consumed or not.
@@ -60,7 +61,7 @@ pub struct Stocked {
     pub consumed: u64,
 }
 
-/// Fills the vault of the first bank with so many states.
+/// Fills the vault of the first bank with this many states.
 pub async fn fill(network: &Network, states: u64, live: Arc<Live>) -> Result<Stocked, LabError> {
     let banks: Result<Vec<Client>, _> = (0..network.banks())
         .map(|bank| network.client(Who::Bank(bank)))
@@ -88,7 +89,7 @@ impl Stock {
         let cash = states.saturating_sub(2 * special).max(1);
         let outputs = (cash / ISSUES_MIN).clamp(1, OUTPUTS_MAX);
         let issues = cash.div_ceil(outputs);
-        // Each kind is spread over the whole, so that times and kinds have nothing to do with each other.
+        // Each kind is spread over the whole period, so that times and kinds are independent.
         let units = issues + 2 * special;
         let plan = Plan {
             names: self.names.clone(),
@@ -145,7 +146,8 @@ impl Stock {
         Ok(())
     }
 
-    /// Largest coins go first, so a flow takes fewer than the average says; hence several rounds.
+    /// Consumes states. The largest coins go first, so a flow consumes fewer than the average implies. Hence several
+    /// rounds.
     async fn consume(&self, states: u64) -> Result<(), LabError> {
         let wanted = states * CONSUMED_PERCENT / 100;
         for _ in 0..ROUNDS_MAX {
@@ -239,7 +241,7 @@ struct Held {
     quantity: u128,
 }
 
-/// What each unit of the making is.
+/// The plan of the units that make the stock.
 struct Plan {
     names: Vec<String>,
     now_ms: u64,
@@ -249,7 +251,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// Which bank starts what.
+    /// Returns the flow of a unit and the bank that starts it.
     fn unit(&self, number: u64) -> Result<(usize, StartFlow), ClientError> {
         let before = |number: u64| number * 2 * self.special / self.units;
         let (at, next) = (before(number), before(number + 1));
@@ -263,7 +265,7 @@ impl Plan {
         }
     }
 
-    /// Three fifths are the asked bank's own; two fifths are pounds.
+    /// Returns an issue of cash. Three fifths are the first bank's own; two fifths are pounds.
     fn cash(&self, n: u64) -> Result<(usize, StartFlow), ClientError> {
         let issuer = [0, 0, 0, 1, 2][(n % 5) as usize];
         let currency = ["GBP", "GBP", "EUR", "USD", "CHF"][(n / 5 % 5) as usize];
@@ -299,7 +301,7 @@ impl Plan {
         Ok((issuer, start("paper.issue", &args)?))
     }
 
-    /// Within a year, a day from now at the earliest.
+    /// Returns a due time within a year, at the earliest a day from now.
     fn due(&self, n: u64) -> u64 {
         self.now_ms + DAY_MS + mixed(n) % (DUE_DAYS * DAY_MS)
     }
@@ -309,7 +311,7 @@ fn start(flow: &str, arguments: &serde_json::Value) -> Result<StartFlow, ClientE
     StartFlow::new(flow, arguments).map_err(ClientError::arguments)
 }
 
-/// A number that looks like chance and is the same in each run.
+/// Returns a pseudo-random number that is the same in each run.
 fn mixed(n: u64) -> u64 {
     let x = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (x ^ (x >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 16

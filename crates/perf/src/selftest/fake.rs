@@ -1,4 +1,4 @@
-//! On the fake target, in virtual time.
+//! The self-test on the fake target, in virtual time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +16,14 @@ const PAIRS: u32 = 12;
 const UNITS: u64 = 2_500;
 const OUTSTANDING: u32 = 8;
 const SERVICE_MS: f64 = 5.0;
-/// How much slower or faster stretches are than usual for reasons of the machine, about.
+/// Approximate random variation of stretches due to the machine.
 const WEATHER: f64 = 0.02;
-/// How much of that stays from one stretch to the next.
+/// The share of that variation that carries over to the next stretch.
 const STAYS: f64 = 0.9;
-/// Tells this use of a seed from others.
+/// Separates this use of a seed from others.
 const COINS: u64 = 0x7365_6c66_0000;
 
-/// Compares the same with itself twenty times.
+/// Compares identical targets twenty times.
 pub fn on_fake(seed: u64) -> Tried {
     let mut tried = Tried {
         comparisons: COMPARISONS,
@@ -57,7 +57,7 @@ pub fn planted(seed: u64, planted: f64) -> Planted {
 }
 
 impl Tried {
-    /// Counts what a comparison of the same found. One that could not be made has found what must not be.
+    /// Records a comparison of identical sides. A comparison that failed counts as a false finding.
     pub(super) fn note(&mut self, number: u64, comparison: &Result<Comparison, CompareError>) {
         let words = match comparison {
             Err(error) => vec![error.to_string()],
@@ -94,7 +94,7 @@ fn compared(seed: u64, factor: f64) -> Result<Comparison, CompareError> {
     for _ in 0..PAIRS {
         let first = usize::from(chance.share() < 0.5);
         for side in [first, 1 - first] {
-            // Two even shares less one are a hump around zero, with a spread of 0.4.
+            // The sum of two uniform shares, less one: centred on zero with a standard deviation of 0.41.
             let fresh = (chance.share() + chance.share() - 1.0) / 0.41;
             weather = STAYS * weather + (1.0 - STAYS * STAYS).sqrt() * fresh;
             let slower = if side == 1 { factor } else { 1.0 };
@@ -113,7 +113,7 @@ fn compared(seed: u64, factor: f64) -> Result<Comparison, CompareError> {
     compare(vec![side("A"), side("B")], &[case], Design::Random, seed)
 }
 
-/// A stretch on a target of its own.
+/// Runs a stretch on its own target.
 fn one(ms: f64, seed: u64) -> Stretch {
     let behaviour = Behaviour {
         service: ServiceTime::Exponential(ms),

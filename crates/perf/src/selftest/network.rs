@@ -1,4 +1,4 @@
-//! On a network: one scenario of forty points that are all the same, measured in rounds, compared two by two.
+//! The self-test on a network: one scenario of forty identical points, measured in rounds, compared in pairs.
 
 use super::{COMPARISONS, Tried};
 use crate::plan::{Plan, PointPlan};
@@ -6,9 +6,9 @@ use crate::results::{CaseResult, Report};
 use crate::run;
 use crate::stats::{Case, Design, Side, compare};
 
-/// What every point runs: short, at a rate that any machine manages, on a bank and a notary.
+/// The scenario of every point: short, at a rate that any machine manages, on a bank and a notary.
 pub const SCENARIO: &str = r#"title = "The same against itself"
-about = "Twenty comparisons of a system with itself: whatever they find is a false finding."
+about = "Twenty comparisons of a system with itself: every change that they find is a false finding."
 seed = 1
 main_metric = "p50_ms"
 [network]
@@ -29,7 +29,7 @@ machine = false
 const COMPARISON: &str = "comparison";
 const SIDE: &str = "side";
 
-/// The points, two for each comparison.
+/// Returns the points, two for each comparison.
 pub fn sides(plan: &Plan) -> Vec<run::Side> {
     let side = |number: u32, name: &str| run::Side {
         point: PointPlan {
@@ -53,7 +53,7 @@ pub fn sides(plan: &Plan) -> Vec<run::Side> {
     (1..=COMPARISONS).flat_map(pair).collect()
 }
 
-/// What the comparisons found in what [`sides`] gave.
+/// Judges the comparisons in a report of [`sides`].
 pub fn judge(report: &Report) -> Tried {
     let mut tried = Tried::default();
     for scenario in &report.scenarios {
@@ -100,7 +100,7 @@ mod tests {
             at: side.point.at.clone(),
             stretches: (0..10u64)
                 .map(|round| Stretch {
-                    // The last pair differs, whatever else there is.
+                    // Only the last pair differs by much.
                     seconds: 1.0
                         + ((at as u64 * 7 + round * 13) % 11) as f64 * 1e-3 * f64::from(at < 38)
                         + f64::from(at == 39),

@@ -1,4 +1,4 @@
-//! The answer: what every node needs at a rate, and how far that lies beyond what was measured.
+//! The answer of sizing: the needs of every node at a rate, and how far the rate lies beyond the measured range.
 
 use primitives::{Coded, ErrorInfo};
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::stats::{is_generator, mean_interval};
 const MB: f64 = 1e6;
 const GB: f64 = 1e9;
 const DAY_S: f64 = 86_400.0;
-/// Fewer stretches allow no line worth its interval.
+/// Minimum number of stretches for a line with a useful interval.
 const STRETCHES_MIN: usize = 6;
 
 /// The codes of sizing.
@@ -27,7 +27,7 @@ pub const ERRORS: &[ErrorInfo] = &[ErrorInfo {
     "{stretches} stretches with work done and processes watched; at least {STRETCHES_MIN} are needed"
 )]
 pub struct SizeError {
-    /// How many there were.
+    /// The number of stretches.
     pub stretches: usize,
 }
 
@@ -41,7 +41,7 @@ impl Coded for SizeError {
     }
 }
 
-/// What a rate takes.
+/// The needs at a rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sizing {
     /// The scenario.
@@ -50,32 +50,32 @@ pub struct Sizing {
     pub target_per_s: f64,
     /// The highest rate that this machine showed, with everything on it.
     pub shown_per_s: Estimate,
-    /// The target over that; above 1 every need is extrapolated so many times beyond what was measured.
+    /// The target divided by that rate. Above 1, every need is extrapolated by this factor beyond the measured range.
     pub factor: f64,
-    /// Whether the target lies within what was measured.
+    /// Whether the target lies within the measured range.
     pub within: bool,
-    /// What each node needs.
+    /// The needs of each node.
     pub nodes: Vec<NodeNeed>,
     /// Cores of all nodes together.
     pub cores: Estimate,
-    /// Cores and memory of this machine, and its processor: what a core here means.
+    /// Cores, memory and processor of this machine: the meaning of a core in the answer.
     pub machine: Machine,
-    /// What was measured, level by level.
+    /// The measurements, level by level.
     pub evidence: Vec<Evidence>,
     /// Stretches that the lines go through.
     pub stretches: usize,
-    /// In words: how the answer came about.
+    /// The method of the answer, in words.
     pub model: String,
 }
 
-/// What one node needs.
+/// The needs of one node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodeNeed {
     /// `notary`, `bank-1`, ...
     pub name: String,
     /// Processor cores in use.
     pub cores: Need,
-    /// Resident memory, megabytes (10^6). At least what was seen.
+    /// Resident memory, megabytes (10^6). At least the largest measured value.
     pub memory_mb: Need,
     /// Growth of its files, gigabytes (10^9) a day at this rate around the clock.
     pub disk_gb_per_day: Need,
@@ -85,10 +85,10 @@ pub struct NodeNeed {
     pub received_mbit_per_s: Need,
 }
 
-/// A need at the target, and the line that it is read off.
+/// A need at the target, and the line that it is computed from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Need {
-    /// At the target, with the 95 % interval in which one more stretch at that rate would fall.
+    /// At the target, with the 95 % interval for one further stretch at that rate.
     pub at_target: Estimate,
     /// At no load, by the line.
     pub at_zero: f64,
@@ -111,7 +111,7 @@ pub struct Evidence {
     pub memory_mb_max: f64,
 }
 
-/// What one node did in one stretch.
+/// One node's resource use in one stretch.
 struct Use {
     rate: f64,
     units: f64,
@@ -122,10 +122,10 @@ struct Use {
     received_mbit_per_s: f64,
 }
 
-/// Reads the needs at a target off a report of [`super::plan`]'s scenario.
+/// Computes the needs at a target from a report of [`super::plan`]'s scenario.
 ///
 /// # Errors
-/// Too little was measured.
+/// Fails if too little was measured.
 pub fn answer(
     report: &Report,
     scenario: &Scenario,
@@ -200,8 +200,8 @@ fn nodes(stretch: &Stretch) -> impl Iterator<Item = &Process> {
     all.filter(|process| !is_generator(&process.name))
 }
 
-/// The first and the last look at a process. Each stretch is watched by itself, so they are its beginning and its end; what
-/// its folder holds is looked at only then.
+/// Returns the first and the last reading of a process. Each stretch is monitored separately, so they are its beginning
+/// and its end. The size of its folder is read only then.
 fn window(process: &Process) -> Option<(&ProcessSample, &ProcessSample)> {
     let (first, last) = (process.samples.first()?, process.samples.last()?);
     (last.at_ms > first.at_ms).then_some((first, last))
@@ -293,7 +293,7 @@ mod tests {
     use super::*;
     use crate::results::{CaseResult, Histogram, Point};
 
-    /// A stretch of 4 s at a rate, on a node that takes 100 us, 500 bytes of disk and 1,000 bytes sent for each unit.
+    /// Returns a stretch of 4 s at a rate. Its node uses 100 us, 500 bytes of disk and 1,000 sent bytes for each unit.
     fn stretch(rate: u64) -> Stretch {
         let sample = |at_ms: u64| ProcessSample {
             at_ms: 1_000 + at_ms,

@@ -1,15 +1,15 @@
-//! Straight lines and what they say at a place, with intervals for one further stretch of load.
+//! Fits straight lines and evaluates them, with intervals for one further stretch of load.
 
 use crate::results::Estimate;
 use crate::stats::t_quantile;
 
-/// What a share of 95 % takes on each side.
+/// The upper quantile of a two-sided 95 % interval.
 const UPPER: f64 = 0.975;
 
-/// A fitted line, read at a place.
+/// A fitted line, evaluated at a position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reading {
-    /// The line there, with the 95 % interval in which one more stretch would fall.
+    /// Its value there, with the 95 % interval for one further stretch.
     pub(super) at: Estimate,
     /// Its value at rate 0.
     pub(super) at_zero: f64,
@@ -17,7 +17,7 @@ pub(super) struct Reading {
     pub(super) per_unit: f64,
 }
 
-/// The line of least squares through points, at `x`; `None` for fewer than three points or all at one place.
+/// Returns the least-squares line at `x`; `None` for fewer than three points, or if all have the same x.
 pub(super) fn line(points: &[(f64, f64)], x: f64) -> Option<Reading> {
     let count = points.len() as f64;
     if points.len() < 3 {
@@ -45,7 +45,7 @@ pub(super) fn line(points: &[(f64, f64)], x: f64) -> Option<Reading> {
     reading(at_zero + slope * x, half, at_zero, slope)
 }
 
-/// Likewise of a line through the origin: for what only work makes grow.
+/// Returns the same for a line through the origin. It suits quantities that only grow with work.
 pub(super) fn through_origin(points: &[(f64, f64)], x: f64) -> Option<Reading> {
     let count = points.len() as f64;
     let spread: f64 = points.iter().map(|point| point.0.powi(2)).sum();

@@ -1,7 +1,8 @@
-//! What a rate takes on machines like this one: cores, memory, disk a day and network of every node, from a few measured points.
+//! Estimates the needs of a rate on machines like this one from a few measured points: cores, memory, disk per day and
+//! network of every node.
 //!
-//! [`plan`] makes of a scenario one that shows the same work at rates from low to as high as they get; [`answer`] fits
-//! straight lines to what that gave and reads them off at the target. Pure but for the run between the two.
+//! [`plan`] turns a scenario into one that measures the same work at rates from low to the highest possible. [`answer`]
+//! fits straight lines to those results and evaluates them at the target. Both are pure; the run happens between them.
 
 mod answer;
 mod fit;
@@ -12,16 +13,17 @@ use std::collections::BTreeMap;
 
 use crate::plan::{Axis, Case, Load, Plan};
 
-/// Rates from one unit outstanding to as many as the scenario has, in so many points.
+/// Number of levels, from one unit outstanding to the scenario's number.
 const POINTS: u32 = 5;
-/// Units outstanding at the top where the scenario does not say.
+/// Units outstanding at the top level if the scenario does not say.
 const OUTSTANDING: u32 = 100;
-/// Fewer at the top would not show what the machine can do.
+/// Fewer units at the top level would not show the machine's maximum rate.
 const OUTSTANDING_MIN: u32 = 16;
-/// Looks at processes: several in each stretch.
+/// Interval of the monitor: several readings in each stretch.
 const EVERY_MS: u64 = 250;
 
-/// The scenario with its load at a few levels instead of its own load and sweep. `seconds` and `repeats` are those of each level.
+/// Returns the scenario with its load at a few levels instead of its own load and sweep. `seconds` and `repeats` apply to
+/// each level.
 pub fn plan(scenario: &Plan, seconds: f64, repeats: u32) -> Plan {
     let top = match &scenario.load {
         Load::Closed(closed) => closed.outstanding.max(OUTSTANDING_MIN),
@@ -48,7 +50,7 @@ pub fn plan(scenario: &Plan, seconds: f64, repeats: u32) -> Plan {
     plan.run.seconds = seconds;
     plan.run.count = None;
     plan.run.repeats = repeats;
-    // Levels take turns, so that what grows with time is not taken for what grows with the rate.
+    // Levels take turns, so that growth over time is not mistaken for growth with the rate.
     plan.run.interleave = true;
     plan.run.fresh = false;
     plan.monitors.every_ms = EVERY_MS;

@@ -1,4 +1,4 @@
-//! Compares the stretches of two or more sides: what changed beyond noise, and what would have been seen.
+//! Compares the stretches of two or more sides: the changes beyond noise, and the smallest detectable changes.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +13,19 @@ use super::summary::figures;
 use super::welch::{Welch, floor, holm};
 use crate::results::{Estimate, Stretch};
 
-/// The chance of any false finding among all metrics of a comparison that is accepted.
+/// The accepted chance of any false finding among all metrics of a comparison.
 pub const ERROR_RATE: f64 = 0.01;
-/// Pairs that a comparison needs: with ten, agreement of all has a chance of 2 in 1,024.
+/// Minimum number of pairs. With ten, the chance that all agree in sign is 2 in 1,024.
 pub const PAIRS_MIN: usize = 10;
-/// Sides at most, so that ten pairs can still find something in each.
+/// Upper limit on sides, so that ten pairs can still find changes in each.
 pub const SIDES_MAX: usize = 6;
-/// Metrics of points tested together at most: the test holds its statistic for 20,000 arrangements of each.
+/// Upper limit on metrics of points tested together. The test holds the statistics of 20,000 arrangements of each.
 const COLUMNS_MAX: usize = 500;
-/// How often a change of the size in [`Compared::seen_from`] is found.
+/// The probability of finding a change of the size in [`Compared::seen_from`].
 const POWER: f64 = 0.8;
 
-/// What is compared. What follows from others (states a second), says nothing of the system (the generator's own use) or hangs on a
-/// single unit (the maximum) is not.
+/// The compared metrics. Left out are metrics that follow from others (states a second), that say nothing of the system
+/// (the generator's own use), or that depend on a single unit (the maximum).
 pub const COMPARED: [(&str, Scale); 16] = [
     ("rate_per_s", Scale::Ratio),
     ("mean_ms", Scale::Ratio),
@@ -79,7 +79,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
 ];
 
-/// A comparison found a change, and somebody asked to fail then.
+/// A comparison found a change, and the caller asked to fail then.
 pub const CHANGED: &str = "lab.changed";
 /// The comparison's own test failed.
 pub const SELFTEST_FAILED: &str = "lab.selftest_failed";
@@ -87,17 +87,17 @@ pub const SELFTEST_FAILED: &str = "lab.selftest_failed";
 /// Why nothing can be compared.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum CompareError {
-    /// Nothing in common.
+    /// The sides have nothing in common.
     #[error("the sides have nothing in common that could be compared: {0}")]
     Nothing(String),
     /// Too few repeats.
     #[error("{have} of {needed} {what} that a comparison needs")]
     Repeats {
-        /// How many there are.
+        /// The number present.
         have: usize,
-        /// How many there have to be.
+        /// The number required.
         needed: usize,
-        /// `pairs`, or repeats of whom.
+        /// `pairs`, or the repeats of a side.
         what: String,
     },
     /// Too few sides, or too many.
@@ -120,30 +120,30 @@ impl Coded for CompareError {
     }
 }
 
-/// One point as each side has measured it.
+/// One point as measured by each side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// The point, for people; empty without a sweep.
     pub at: String,
-    /// Its stretches, side by side in the order of the sides. In a paired comparison the ones at the same place are of one round.
+    /// Its stretches by side. In a paired comparison, stretches at the same index belong to one round.
     pub stretches: Vec<Vec<Stretch>>,
 }
 
-/// How the stretches came about.
+/// How the stretches were ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// In rounds, each side once in each, in an order by chance.
+    /// In rounds with one stretch per side, in random order.
     Random,
     /// In rounds, always in the same order.
     Fixed,
-    /// In runs of their own.
+    /// In separate runs.
     Separate,
 }
 
 /// A figure by metric for each stretch.
 type Figures = BTreeMap<&'static str, Vec<Option<f64>>>;
 
-/// One metric of one point as two sides have it.
+/// One metric of one point for two sides.
 struct Column {
     at: String,
     side: usize,
@@ -167,7 +167,7 @@ pub fn compare(
         return Err(CompareError::Sides(sides.len()));
     }
     let count = repeats(&sides, cases, design)?;
-    // Of several comparisons each gets its part of what is accepted.
+    // Each of several comparisons gets its share of the accepted error rate.
     let error_rate = ERROR_RATE / (sides.len() - 1) as f64;
     let mut comparison = Comparison {
         sides,
@@ -216,7 +216,7 @@ pub fn compare(
     Ok(comparison)
 }
 
-/// The rounds that all sides have of all points, or the fewest repeats.
+/// Returns the number of rounds that all sides have for all points, or the fewest repeats.
 fn repeats(sides: &[Side], cases: &[Case], design: Design) -> Result<usize, CompareError> {
     let lengths = cases
         .iter()
@@ -251,7 +251,8 @@ fn figures_of(stretches: &[Stretch]) -> Figures {
     found
 }
 
-/// The metrics of a point that can be tested between the first side and another; the others are noted as left out.
+/// Returns the metrics of a point that can be tested between the first side and another. The others are noted as left
+/// out.
 fn columns_of(
     case: &Case,
     side: usize,
@@ -296,7 +297,7 @@ fn columns_of(
         if all().all(|value| *value == 0.0) {
             continue;
         }
-        // A ratio with zero says nothing; a difference does.
+        // A ratio with zero is meaningless; a difference is not.
         let scale = if all().any(|value| *value <= 0.0) {
             Scale::Difference
         } else {
@@ -315,7 +316,7 @@ fn columns_of(
 }
 
 impl Column {
-    /// What is averaged: logarithms for ratios.
+    /// Converts a value to the scale of the test: its logarithm for ratios.
     fn reckoned(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Ratio => value.ln(),
@@ -334,7 +335,7 @@ impl Column {
             .collect()
     }
 
-    /// A change from what was reckoned with.
+    /// Converts a change from the scale of the test.
     fn shown(&self, reckoned: f64) -> f64 {
         match self.scale {
             Scale::Ratio => reckoned.exp(),
@@ -413,7 +414,7 @@ fn unpaired(columns: Vec<Column>, error_rate: f64) -> Vec<Compared> {
             .collect::<Vec<_>>(),
     );
     let found = p.iter().filter(|p| **p <= error_rate).count();
-    // What Holm leaves to a metric that was not found.
+    // Holm's significance level for a metric that was not found.
     let each = error_rate / (tested.len() - found).max(1) as f64;
     tested
         .into_iter()

@@ -1,4 +1,4 @@
-//! What a comparison says, and its JSON.
+//! The result of a comparison, and its JSON.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,24 +9,24 @@ use crate::results::{Estimate, Machine};
 pub struct Comparison {
     /// One line for people.
     pub title: String,
-    /// The sides, in the order given; the first is what the others are compared with.
+    /// The sides, in the order given. The others are compared with the first.
     pub sides: Vec<Side>,
     /// How it was tested.
     pub test: Test,
     /// Every metric of every point, for each side but the first.
     pub metrics: Vec<Compared>,
-    /// What was not tested, and why.
+    /// The metrics that were not tested, with reasons.
     pub left_out: Vec<LeftOut>,
-    /// What people should know before they believe it, in words.
+    /// Warnings about the comparison, in words.
     pub notes: Vec<String>,
-    /// Where it ran, if it was run for this comparison.
+    /// The machine it ran on, if it was run for this comparison.
     pub machine: Option<Machine>,
-    /// All that was random came from it.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
 impl Comparison {
-    /// Whether anything changed.
+    /// Returns whether anything changed.
     pub fn is_changed(&self) -> bool {
         let changed = |metric: &Compared| metric.verdict != Verdict::NotShown;
         self.metrics.iter().any(changed)
@@ -38,33 +38,34 @@ impl Comparison {
 pub struct Side {
     /// A short name: `A`, or a case's.
     pub name: String,
-    /// What it is: a file, settings, a binary.
+    /// Its description: a file, settings, a binary.
     pub about: String,
 }
 
 /// How sides were tested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Test {
-    /// Which test.
+    /// The test.
     pub method: Method,
     /// Pairs (paired), or the fewest repeats of a side (unpaired).
     pub count: u32,
-    /// The chance of any false finding among all metrics that was accepted.
+    /// The accepted chance of any false finding among all metrics.
     pub error_rate: f64,
-    /// How many arrangements of signs were drawn, where they are too many to be counted; `None` if the chances are exact.
+    /// The number of random arrangements of signs, if there are too many to enumerate; `None` if the chances are exact.
     pub drawn: Option<u32>,
 }
 
-/// Which test.
+/// The statistical test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Stretches in pairs, in an order by chance; signs flipped at random, the largest statistic of all metrics.
+    /// Stretches in pairs, in random order: signs flipped at random, the largest statistic of all metrics.
     #[default]
     PairedRandomOrder,
-    /// Stretches in turns, in a fixed order: the same test, which then takes the noise of a pair for symmetric.
+    /// Stretches in turns, in a fixed order: the same test, which then assumes that the noise of a pair is symmetric.
     PairedFixedOrder,
-    /// Runs of their own: Welch's t-tests with Holm's correction. What differed between the runs beside the sides is not seen.
+    /// Separate runs: Welch's t-tests with Holm's correction. Other differences between the runs cannot be separated from
+    /// the sides.
     Unpaired,
 }
 
@@ -73,32 +74,34 @@ pub enum Method {
 pub struct Compared {
     /// The point, empty without a sweep: `parties 4`.
     pub at: String,
-    /// Which side is compared with the first, by its place in [`Comparison::sides`].
+    /// The side that is compared with the first, by its index in [`Comparison::sides`].
     pub side: usize,
     /// Its name in the document.
     pub metric: String,
-    /// Of the first side, with its 95 % interval.
+    /// The first side's value, with its 95 % interval.
     pub before: Estimate,
-    /// Of the other side.
+    /// The other side's value.
     pub after: Estimate,
-    /// What kind of change `change` is.
+    /// The scale of `change`.
     pub scale: Scale,
-    /// The change, with a 95 % interval of its own: after divided by before (the geometric mean of the pairs' ratios), or after less before.
+    /// The change with its own 95 % interval: after divided by before (the geometric mean of the pairs' ratios), or after
+    /// less before.
     pub change: Estimate,
-    /// The chance of a change at least as large, in any of the metrics, where nothing has changed.
+    /// The chance of a change at least as large, in any of the metrics, if nothing has changed.
     pub p: f64,
-    /// What can be said.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The smallest change that would have been found four times of five with this noise, as a ratio (1.05) or a difference. `None` if
-    /// no change could have been.
+    /// The smallest change that would have been found four times out of five with this noise, as a ratio (1.05) or a
+    /// difference. `None` if no change could have been found.
     pub seen_from: Option<f64>,
 }
 
-/// A test that sees only what is larger than this ratio sees nothing that anybody asks about: the stretches were too few.
+/// If a test detects only ratios above this one, it detects no change of practical interest: there were too few
+/// stretches.
 const RATIO_SEEN_MAX: f64 = 10.0;
 
 impl Compared {
-    /// Whether only a change of more than tenfold would have been found.
+    /// Returns whether only a change of more than tenfold would have been found.
     #[must_use]
     pub fn sees_too_little(&self) -> bool {
         let too_large = |ratio: f64| !(RATIO_SEEN_MAX.recip()..=RATIO_SEEN_MAX).contains(&ratio);
@@ -106,22 +109,22 @@ impl Compared {
     }
 }
 
-/// What kind of change is reckoned with.
+/// The scale of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Ratios, of what is always above zero.
+    /// Ratios, for metrics that are always above zero.
     #[default]
     Ratio,
-    /// Differences, of what may be zero.
+    /// Differences, for metrics that may be zero.
     Difference,
 }
 
-/// What can be said of a metric.
+/// The verdict on a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// No change was shown, which does not say that there is none.
+    /// No change was shown. There may still be one.
     #[default]
     NotShown,
     /// It rose.
@@ -130,13 +133,13 @@ pub enum Verdict {
     Lower,
 }
 
-/// What was not tested.
+/// A metric that was not tested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// The point.
     pub at: String,
     /// The metric; empty for all of the point.
     pub metric: String,
-    /// Why, in words.
+    /// The reason, in words.
     pub why: String,
 }

@@ -1,4 +1,4 @@
-//! Whether something creeps in a long stretch: rate, latency, memory and disk by lines through block means.
+//! Finds drift in long stretches: rate, latency, memory and disk, by lines through block means.
 
 use std::collections::BTreeMap;
 
@@ -6,22 +6,22 @@ use super::line::{Line, block_means, fit};
 use super::summary::is_generator;
 use crate::results::{Estimate, Stretch};
 
-/// Shorter stretches have no drift worth a line.
+/// A shorter stretch has no meaningful drift.
 const SECONDS_MIN: f64 = 60.0;
-/// Parts that a stretch is averaged over before a line is fitted.
+/// Number of blocks that a stretch is averaged over before a line is fitted.
 const BLOCKS: usize = 20;
-/// Fewer parts with values allow no line.
+/// Minimum number of blocks with values for a line.
 const BLOCKS_MIN: usize = 8;
 const MS_PER_H: f64 = 3_600_000.0;
 const MB: f64 = 1e6;
 
-/// The drifts of one stretch by metric's name; none of a short one.
+/// Returns the drifts of one stretch by metric's name; none for a short one.
 pub(super) fn drifts(stretch: &Stretch) -> BTreeMap<&'static str, Estimate> {
     let mut found = BTreeMap::new();
     if stretch.seconds < SECONDS_MIN {
         return found;
     }
-    // The last second is a part of one.
+    // The last second is incomplete.
     let whole = &stretch.series[..stretch.series.len().saturating_sub(1)];
     let rate: Vec<_> = whole
         .iter()
@@ -58,7 +58,7 @@ enum Of {
     Disk,
 }
 
-/// The nodes' sum over time. Looks of one round have one time; a round in which a node was missing is left out.
+/// Returns the sum of the nodes over time. Samples of one round have one time. A round without all nodes is left out.
 fn together(stretch: &Stretch, of: Of) -> Vec<(f64, f64)> {
     let mut rounds: BTreeMap<u64, (usize, u64)> = BTreeMap::new();
     let nodes = stretch

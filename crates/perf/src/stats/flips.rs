@@ -1,37 +1,38 @@
 //! The paired test: random signs, and the largest statistic of all metrics.
 //!
-//! A pair is two stretches, one of each side, in an order that a coin decided. If the sides are the same, the coin alone decided the
-//! sign of each pair's difference, in all metrics at once: the differences as observed are one of 2^n equally likely arrangements of
-//! signs. So the share of arrangements whose statistic is at least as large is the exact chance of a false finding, whatever the
-//! noise: skewed, heavy-tailed, or alike from stretch to stretch. Comparing with the *largest* statistic over all metrics keeps the
-//! chance of any false finding among them, and metrics that move together cost little. Metrics are then tested step by step: one
-//! that is found no longer stands in the way of the next (Westfall and Young's step-down).
+//! A pair is two stretches, one of each side, in an order that a coin decided. If the sides are the same, the coin alone
+//! decided the sign of each pair's difference, in all metrics at once. The observed differences are then one of 2^n
+//! equally likely arrangements of signs. So the exact chance of a false finding is the share of arrangements with a
+//! statistic at least as large. This holds for any noise: skewed, heavy-tailed, or correlated between stretches.
+//! Comparing with the *largest* statistic over all metrics bounds the chance of any false finding among them, and metrics
+//! that move together cost little. Metrics are then tested step by step: one that is found is removed before the next is
+//! tested (Westfall and Young's step-down).
 
 use crate::load::engine::Chance;
 
-/// Up to so many pairs every arrangement of signs is counted.
+/// Up to this many pairs, every arrangement of signs is enumerated.
 pub(super) const EXACT_PAIRS_MAX: usize = 15;
-/// Beyond, so many are drawn.
+/// With more pairs, this many arrangements are drawn.
 const DRAWN: usize = 20_000;
-/// Tells this use of a seed from others.
+/// Separates this use of a seed from others.
 const SIGNS: u64 = 0x7369_676e_7300;
-/// Sums that differ by less than rounding are equal.
+/// Sums that differ by less are equal up to rounding.
 const EQUAL: f64 = 1e-9;
 
-/// What the test gave.
+/// The result of the test.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Flips {
     /// For each metric the chance, over all metrics together, of a difference at least as large by the coins alone.
     pub p: Vec<f64>,
-    /// For each metric the least t-statistic of its differences that would have been found at the error rate asked for, beside those
-    /// that were found; `None` if the pairs are too few for any.
+    /// For each metric the least t-statistic that would have been found at the requested error rate, given the metrics
+    /// that were found. `None` if there are too few pairs for any.
     pub t_needed: Vec<Option<f64>>,
-    /// Whether all arrangements were counted, or so many drawn from the seed.
+    /// The number of arrangements drawn from the seed; `None` if all were enumerated.
     pub drawn: Option<usize>,
 }
 
-/// Tests columns of differences, one for each metric, all of the same pairs. `error_rate` is the chance of any false finding that is
-/// accepted.
+/// Tests columns of differences, one for each metric, all of the same pairs. `error_rate` is the accepted chance of any
+/// false finding.
 pub(super) fn test(columns: &[Vec<f64>], error_rate: f64, seed: u64) -> Flips {
     let pairs = columns.iter().map(Vec::len).min().unwrap_or(0);
     let scaled: Vec<Vec<f64>> = columns
@@ -63,7 +64,7 @@ pub(super) fn test(columns: &[Vec<f64>], error_rate: f64, seed: u64) -> Flips {
             .critical(place, error_rate)
             .and_then(|sum| t_of(sum, pairs))
     };
-    // What was not found was tested beside all the others that were not.
+    // Metrics that were not found were tested together with all others that were not.
     let of_rest = (found < order.len()).then(|| t_needed(found)).flatten();
     let mut needed = vec![of_rest; columns.len()];
     for (place, at) in order.iter().enumerate().take(found) {
@@ -76,25 +77,26 @@ pub(super) fn test(columns: &[Vec<f64>], error_rate: f64, seed: u64) -> Flips {
     }
 }
 
-/// Differences divided by their length, so that metrics compare; all zero if they are.
+/// Divides differences by their norm, so that metrics are comparable. All-zero differences stay zero.
 fn unit(column: &[f64]) -> Vec<f64> {
     let length = column.iter().map(|value| value * value).sum::<f64>().sqrt();
     let by = if length > 0.0 { length } else { 1.0 };
     column.iter().map(|value| value / by).collect()
 }
 
-/// For each arrangement of signs, at each place the largest statistic of the metrics from that place on.
+/// For each arrangement of signs and each position, the largest statistic of the metrics from that position on.
 struct Maxima {
-    /// Arrangement after arrangement, `places` of each.
+    /// The values arrangement by arrangement, `places` of each.
     values: Vec<f64>,
     places: usize,
     arrangements: usize,
-    /// 1 where arrangements are drawn: they leave the observed one out, which is one of them all the same.
+    /// 1 if arrangements are drawn, to count the observed one, which the draw leaves out.
     beyond: usize,
 }
 
 impl Maxima {
-    /// Of every arrangement, and its opposite as one with it: each differs from the one before in one sign (Gray's code).
+    /// Enumerates the arrangements, each standing for its opposite too. Each differs from the one before in one sign
+    /// (Gray code).
     fn counted(sorted: &[&[f64]], pairs: usize) -> Self {
         let arrangements = 1usize << pairs.saturating_sub(1);
         let mut maxima = Self::with_room(sorted.len(), arrangements, 0);
@@ -164,7 +166,7 @@ impl Maxima {
             .copied()
     }
 
-    /// The share of arrangements that reach `observed` from `place` on.
+    /// Returns the share of arrangements that reach `observed` from `place` on.
     fn chance(&self, place: usize, observed: f64) -> f64 {
         let reached = self
             .at(place)
@@ -173,7 +175,8 @@ impl Maxima {
         (reached + self.beyond) as f64 / (self.arrangements + self.beyond) as f64
     }
 
-    /// The sum beyond which so few arrangements lie from `place` on that it is found; `None` if there are too few for any to be.
+    /// Returns the sum that a finding must exceed from `place` on at this error rate. `None` if there are too few
+    /// arrangements.
     fn critical(&self, place: usize, error_rate: f64) -> Option<f64> {
         let allowed =
             (error_rate * (self.arrangements + self.beyond) as f64 + EQUAL).floor() as usize;
@@ -185,7 +188,8 @@ impl Maxima {
     }
 }
 
-/// The t-statistic of differences whose sum, divided by their length, is `sum`; `None` if only equal ones reach it.
+/// Returns the t-statistic of differences with this sum, divided by their norm; `None` if only equal differences reach
+/// it.
 fn t_of(sum: f64, pairs: usize) -> Option<f64> {
     let count = pairs as f64;
     let left = count - sum * sum;
@@ -198,7 +202,7 @@ mod tests {
 
     #[test]
     fn chances_are_counted_exactly() {
-        // Of 2^4 arrangements of 1, 2, 3, 4: sums of 10 and -10 reach 10.
+        // There are 2^4 arrangements of 1, 2, 3, 4. Two sums, 10 and -10, reach 10.
         let flips = test(&[vec![1.0, 2.0, 3.0, 4.0]], 0.2, 0);
         assert_eq!(flips.p, [2.0 / 16.0]);
         // 8 is reached by 10 and 8: 4 of 16.

@@ -3,10 +3,10 @@
 use super::student::t_quantile;
 use crate::results::Estimate;
 
-/// What the intervals cover.
+/// The coverage of the intervals.
 const COVERED: f64 = 0.95;
 
-/// Mean and variance (of the sample, divided by one less than the count).
+/// Returns mean and variance (of the sample, divided by one less than the count).
 pub(super) fn moments(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     if values.is_empty() {
@@ -20,8 +20,8 @@ pub(super) fn moments(values: &[f64]) -> (f64, f64) {
     (mean, squares / (count - 1.0))
 }
 
-/// The mean of independent repeats with its 95 % interval by Student's t: exact for normal noise, good for anything that is not
-/// wildly skewed. One value has no interval; none at all is `None`.
+/// Returns the mean of independent repeats with its 95 % interval by Student's t. It is exact for normal noise, and good
+/// unless the noise is strongly skewed. One value has no interval; no value gives `None`.
 pub fn mean_interval(values: &[f64]) -> Option<Estimate> {
     if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
         return None;
@@ -43,8 +43,8 @@ pub fn mean_interval(values: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// The geometric mean of positive ratios with its 95 % interval (the t-interval of their logarithms); `None` if there is none or one
-/// is not positive.
+/// Returns the geometric mean of positive ratios with its 95 % interval (the t-interval of their logarithms). `None` if
+/// there are none, or if one is not positive.
 pub fn geometric_mean(ratios: &[f64]) -> Option<Estimate> {
     if ratios.iter().any(|ratio| *ratio <= 0.0) {
         return None;

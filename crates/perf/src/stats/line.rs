@@ -1,4 +1,4 @@
-//! Straight lines through values over time, for what drifts in hours of the same load.
+//! Straight lines through values over time, for drift over hours of the same load.
 
 use super::interval::moments;
 use super::student::t_quantile;
@@ -13,10 +13,11 @@ pub struct Line {
     pub slope: Estimate,
 }
 
-/// The means of `blocks` equal parts of the time that the points cover, `(mean x, mean y)` of each; parts without points are left out.
+/// Returns the means of `blocks` equal parts of the time that the points cover, `(mean x, mean y)` of each. Parts without
+/// points are left out.
 ///
-/// Neighbouring looks at a running system resemble each other. Means over blocks much longer than that resemblance are close to
-/// independent, and what is fitted to them has an interval that can be believed.
+/// Neighbouring samples of a running system are correlated. Means over blocks much longer than that correlation are close
+/// to independent, so a line fitted to them has a valid interval.
 pub fn block_means(points: &[(f64, f64)], blocks: usize) -> Vec<(f64, f64)> {
     let finite = || {
         points
@@ -43,8 +44,8 @@ pub fn block_means(points: &[(f64, f64)], blocks: usize) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The line of least squares. What neighbours in order of x still have in common widens the interval, by the correlation of
-/// neighbouring residuals. `None` for fewer than three points, or all at one x.
+/// Returns the least-squares line. The remaining correlation of neighbouring residuals in order of x widens the interval.
+/// `None` for fewer than three points, or if all have the same x.
 pub fn fit(points: &[(f64, f64)]) -> Option<Line> {
     let count = points.len() as f64;
     if points.len() < 3 {

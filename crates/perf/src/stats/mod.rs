@@ -1,7 +1,8 @@
-//! What measurements allow to be said: estimates with intervals, drifts, comparisons with tests. Pure: no clock, and chance only from a seed.
+//! Statistics: estimates with intervals, drifts, comparisons with tests. Pure: no clock, and random numbers only from a
+//! seed.
 //!
-//! Everywhere the independent observation is a *stretch* of load, never a unit within one: units of one stretch share queues, commits
-//! and caches, so that an interval that counts them as independent would be far too narrow.
+//! Everywhere the independent observation is a *stretch* of load, never a unit within one. Units of one stretch share
+//! queues, commits and caches, so an interval that counts them as independent would be far too narrow.
 
 mod compare;
 mod comparison;

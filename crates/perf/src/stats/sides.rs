@@ -1,4 +1,4 @@
-//! From finished reports to the sides of a comparison.
+//! Builds the sides of a comparison from finished reports.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use super::compare::{Case, CompareError, Design, PAIRS_MIN, compare};
 use super::comparison::{Comparison, LeftOut, Side};
 use crate::results::{CaseResult, Point, Report, Scenario, Stretch};
 
-/// Compares finished reports, each with the first, in the points that all have. Runs at different times differ by more than their
-/// sides, which no test on their figures can see: the comparison says so.
+/// Compares finished reports, each with the first, in their common points. Runs at different times differ by more than
+/// their sides, which no test on their figures can detect. The comparison says so.
 ///
 /// # Errors
 /// As [`compare`].
@@ -51,18 +51,18 @@ pub fn compare_reports(reports: &[(Side, Report)]) -> Result<Comparison, Compare
     let mut comparison = compare(sides, &cases, Design::Separate, seed)?;
     comparison.left_out.splice(0..0, left_out);
     comparison.notes.push(
-        "These are runs of their own: whatever else differed between them (the time of day, what else ran, the machine) counts as a change. To rule that out, let `tally lab compare` run the scenarios side by side."
+        "These are runs of their own: every other difference between them (the time of day, other processes, the machine) counts as a change. To rule that out, let `tally lab compare` run the scenarios side by side."
             .to_owned(),
     );
     comparison.notes.extend(doubts(reports));
     Ok(comparison)
 }
 
-/// A place on the other axes, with the stretches of each side there.
+/// A position on the other axes, with the stretches of each side there.
 type Place = (Vec<CaseResult>, BTreeMap<usize, Vec<Stretch>>);
 
-/// Compares the cases of one axis of a report, each with the first, at every place on the other axes. Repeats that ran in rounds are
-/// pairs, others are separate runs.
+/// Compares the cases of one axis of a report, each with the first, at every position on the other axes. Repeats that ran
+/// in rounds are pairs; others are separate runs.
 ///
 /// # Errors
 /// As [`compare`]; `lab.compare_nothing` also if no scenario has the axis.
@@ -147,7 +147,7 @@ pub fn compare_axis(report: &Report, axis: &str) -> Result<Comparison, CompareEr
     Ok(comparison)
 }
 
-/// How stretches came about, by when they began: in rounds, and then whether always in the same order.
+/// Returns the order of stretches, by their start times: in rounds or not, and whether rounds always had the same order.
 fn design(cases: &[Case]) -> Design {
     let mut fixed = true;
     for case in cases {
@@ -172,7 +172,7 @@ fn design(cases: &[Case]) -> Design {
     if fixed { Design::Fixed } else { Design::Random }
 }
 
-/// The scenario of another report that a scenario is compared with: of the same name, or the only one of each.
+/// Returns the scenario of another report to compare with: of the same name, or the only one of each.
 fn same_scenario<'a>(
     first: &Report,
     other: &'a Report,
@@ -192,7 +192,7 @@ fn same_place(one: &[CaseResult], other: &[CaseResult]) -> bool {
     places(one) == places(other)
 }
 
-/// A point for people: `swap: parties 4, sequential`.
+/// Returns a point for people: `swap: parties 4, sequential`.
 fn words(scenario: &Scenario, at: &[CaseResult], with_scenario: bool) -> String {
     let cases: Vec<String> = at
         .iter()
@@ -208,7 +208,7 @@ fn words(scenario: &Scenario, at: &[CaseResult], with_scenario: bool) -> String 
     }
 }
 
-/// What speaks against believing reports, or against comparing them.
+/// Returns reasons to doubt the reports, or their comparison.
 fn doubts(reports: &[(Side, Report)]) -> Vec<String> {
     let mut found: Vec<String> = reports
         .iter()
@@ -237,7 +237,7 @@ fn doubts(reports: &[(Side, Report)]) -> Vec<String> {
     found
 }
 
-/// What speaks against believing a report.
+/// Returns reasons to doubt a report.
 pub fn doubts_of(name: &str, report: &Report) -> Vec<String> {
     let bad = report
         .scenarios
@@ -284,7 +284,8 @@ mod tests {
         }
     }
 
-    /// A scenario with two cases of `variant` at two of `parties`; `order` says which of the two variants comes first in a round.
+    /// Returns a scenario with two cases of `variant` at two of `parties`. `order` says which of the two variants comes
+    /// first in a round.
     fn swept(rounds: u64, order: impl Fn(u64) -> u64) -> Report {
         let point = |parties: u64, variant: u64| {
             let stretches = (0..rounds).map(|round| {

@@ -12,12 +12,12 @@ const LANCZOS: [f64; 9] = [
     9.984_369_578_019_572e-6,
     1.505_632_735_149_311_6e-7,
 ];
-/// Terms of the continued fraction at most; it takes about the square root of the larger parameter.
+/// Upper limit on terms of the continued fraction. It takes about the square root of the larger parameter.
 const TERMS_MAX: u32 = 20_000;
-/// Halvings of the interval that a quantile is in: past the precision of the numbers.
+/// Halvings of a quantile's interval: beyond the precision of the numbers.
 const HALVINGS: u32 = 200;
 
-/// The natural logarithm of the gamma function, for positive numbers.
+/// Returns the natural logarithm of the gamma function, for positive numbers.
 fn ln_gamma(x: f64) -> f64 {
     if x < 0.5 {
         let pi = std::f64::consts::PI;
@@ -32,7 +32,7 @@ fn ln_gamma(x: f64) -> f64 {
     0.5 * (2.0 * std::f64::consts::PI).ln() + (x + 0.5) * t.ln() - t + sum.ln()
 }
 
-/// The regularised incomplete beta function I_x(a, b), for positive `a` and `b`; `x` is taken as within 0 to 1.
+/// Returns the regularised incomplete beta function I_x(a, b), for positive `a` and `b`; `x` is clamped to 0 to 1.
 fn beta_below(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -49,7 +49,7 @@ fn beta_below(x: f64, a: f64, b: f64) -> f64 {
     }
 }
 
-/// The continued fraction of the incomplete beta function, by Lentz's method.
+/// Returns the continued fraction of the incomplete beta function, by Lentz's method.
 fn fraction(x: f64, a: f64, b: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let apart = |value: f64| if value.abs() < TINY { TINY } else { value };
@@ -74,13 +74,14 @@ fn fraction(x: f64, a: f64, b: f64) -> f64 {
     result
 }
 
-/// The chance that a t-distributed value with `freedom` degrees is at most `t`.
+/// Returns the chance that a t-distributed value with `freedom` degrees is at most `t`.
 pub fn t_below(t: f64, freedom: f64) -> f64 {
     let tail = 0.5 * beta_below(freedom / (freedom + t * t), freedom / 2.0, 0.5);
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The value that a t-distributed one with `freedom` (more than 0) degrees stays below with chance `share` (0 to 1, both excluded).
+/// Returns the value that a t-distributed one with `freedom` (more than 0) degrees stays below with chance `share` (0 to
+/// 1, both excluded).
 pub fn t_quantile(share: f64, freedom: f64) -> f64 {
     if share < 0.5 {
         return -t_quantile(1.0 - share, freedom);
@@ -130,7 +131,7 @@ mod tests {
                 "{share} {freedom}: {found}"
             );
         }
-        // Many degrees are the normal distribution.
+        // With many degrees of freedom it approaches the normal distribution.
         assert!((t_quantile(0.975, 1e7) - 1.959_964).abs() < 1e-5);
     }
 

@@ -1,4 +1,4 @@
-//! Stretches in figures: what stands in tables and curves.
+//! Summarises stretches in the figures of tables and curves.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,10 @@ use super::drift::drifts;
 use super::interval::mean_interval;
 use crate::results::{ChainResult, Estimate, Process, ProcessSample, Stretch, Summary};
 
-/// The figures of the repeats of one point, each the mean over the repeats with its 95 % interval by Student's t (none for one repeat).
-/// `states_per_unit` is what the workload says of its output states, 0 if nothing. A figure that some stretches lack is made of the
-/// others; one that all lack is left out. Drifts of long stretches have the interval of their lines where there is but one repeat.
+/// Returns the figures of the repeats of one point. Each is the mean over the repeats with its 95 % interval by Student's
+/// t (no interval for one repeat). `states_per_unit` is the workload's number of output states, 0 if unknown. If some
+/// stretches lack a figure, it is computed from the others; if all lack it, it is left out. With a single repeat, drifts
+/// have the interval of their line.
 pub fn summarise(stretches: &[Stretch], states_per_unit: f64) -> Summary {
     let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
     let mut alone: BTreeMap<&'static str, Estimate> = BTreeMap::new();
@@ -33,7 +34,7 @@ pub fn summarise(stretches: &[Stretch], states_per_unit: f64) -> Summary {
     }
 }
 
-/// Adds `file_mb_per_s` to a point whose units move so many bytes of files each; nothing if they move none.
+/// Adds `file_mb_per_s` to a point whose units each move this many bytes of files; nothing if they move none.
 pub fn with_files(summary: &mut Summary, bytes_per_unit: f64) {
     let rate = summary.metrics.get("rate_per_s");
     let Some(rate) = rate.filter(|_| bytes_per_unit > 0.0) else {
@@ -48,12 +49,12 @@ pub fn with_files(summary: &mut Summary, bytes_per_unit: f64) {
     summary.metrics.insert("file_mb_per_s".to_owned(), moved);
 }
 
-/// Whether a process makes the load and is no part of what is measured.
+/// Returns whether a process generates the load and so is not part of the measured system.
 pub fn is_generator(name: &str) -> bool {
     name == "generator" || name.starts_with("agent")
 }
 
-/// The figures of one stretch by metric's name.
+/// Returns the figures of one stretch by metric's name.
 pub(super) fn figures(stretch: &Stretch, states_per_unit: f64) -> Vec<(&'static str, f64)> {
     let mut found = vec![("rate_per_s", stretch.per_s())];
     let latencies = &stretch.latencies;
@@ -75,7 +76,7 @@ pub(super) fn figures(stretch: &Stretch, states_per_unit: f64) -> Vec<(&'static 
     found.extend(shares(stretch));
     found.extend(resources(stretch));
     found.extend(stretch.chain.iter().flat_map(|chain| on_a_chain(chain)));
-    // The last trial is the one at the knee, made once more.
+    // The last trial is the confirming one at the knee.
     let knee = stretch.tried.last().filter(|(_, met)| *met);
     if let Some((rate, _)) = knee {
         found.push(("knee_per_s", *rate));
@@ -83,7 +84,7 @@ pub(super) fn figures(stretch: &Stretch, states_per_unit: f64) -> Vec<(&'static 
     found
 }
 
-/// What blocks say.
+/// Returns the figures of the blocks.
 fn on_a_chain(chain: &ChainResult) -> Vec<(&'static str, f64)> {
     let mut found = vec![
         ("chain_tps", chain.payments_per_s),
@@ -105,7 +106,7 @@ fn on_a_chain(chain: &ChainResult) -> Vec<(&'static str, f64)> {
     found
 }
 
-/// What went otherwise than it should, as shares.
+/// Returns the shares of failed, retried, dropped and late units.
 fn shares(stretch: &Stretch) -> Vec<(&'static str, f64)> {
     let mut found = Vec::new();
     let failed = stretch.failed();
@@ -114,7 +115,7 @@ fn shares(stretch: &Stretch) -> Vec<(&'static str, f64)> {
         found.push(("error_share", failed as f64 / ended as f64));
         found.push(("retries_per_unit", stretch.retries as f64 / ended as f64));
     }
-    // Only an open loop says what is late.
+    // Only an open loop records late units.
     if stretch.generator.late_after_ms > 0.0 && stretch.due > 0 {
         found.push(("dropped_share", stretch.dropped as f64 / stretch.due as f64));
         found.push(("late_share", stretch.late as f64 / stretch.due as f64));
@@ -122,7 +123,7 @@ fn shares(stretch: &Stretch) -> Vec<(&'static str, f64)> {
     found
 }
 
-/// What the nodes used.
+/// Returns the resources that the nodes used.
 fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
     let mut found = vec![("generator_cpu_cores", stretch.generator.cpu_cores)];
     let nodes = || {
@@ -166,14 +167,14 @@ fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
     found
 }
 
-/// Bytes a second that a node sent between the first and the last look at it.
+/// Returns the bytes a second that a node sent between its first and last sample.
 fn sent_per_s(node: &Process) -> Option<f64> {
     let (first, last) = (node.samples.first()?, node.samples.last()?);
     let ms = last.at_ms.checked_sub(first.at_ms).filter(|ms| *ms > 0)?;
     Some(growth(&node.samples, |sample| sample.sent_bytes) as f64 * 1000.0 / ms as f64)
 }
 
-/// How much a counter grew from the first look to the last. A process that was restarted meanwhile counts from 0 again.
+/// Returns the growth of a counter from the first sample to the last. A restarted process counts from 0 again.
 pub fn growth(samples: &[ProcessSample], of: fn(&ProcessSample) -> u64) -> u64 {
     let steps = samples.windows(2).map(|pair| {
         let (before, after) = (of(&pair[0]), of(&pair[1]));

@@ -1,22 +1,22 @@
-//! The comparison tried on noise that is known: how often it finds what is not there, and how often what is.
+//! Tests of the comparison with known noise: its rate of false findings, and its rate of found changes.
 
 use super::compare::{Case, CompareError, Design, compare};
 use super::comparison::{Comparison, Method, Scale, Side, Verdict};
 use crate::load::engine::Chance;
 use crate::results::{Fault, Histogram, Process, ProcessSample, Stretch};
 
-/// What kind of noise stretches have, apart from size.
+/// The kind of noise of stretches, apart from its size.
 #[derive(Clone, Copy, Debug)]
 enum Noise {
-    /// Independent and bell-shaped.
+    /// Independent and normally distributed.
     Plain,
-    /// Each stretch much like the one before, and a drift over the whole.
+    /// Correlated between neighbouring stretches, with a drift over the whole.
     Alike,
-    /// Now and then far out, always slower.
+    /// Occasional outliers, always slower.
     HeavyTailed,
 }
 
-/// Noisy stretches, one after another as they would run.
+/// A source of noisy stretches, in order of execution.
 struct Machine {
     chance: Chance,
     noise: Noise,
@@ -36,12 +36,12 @@ impl Machine {
         }
     }
 
-    /// About the standard normal distribution.
+    /// Returns an approximately standard normal number.
     fn bell(&mut self) -> f64 {
         (0..12).map(|_| self.chance.share()).sum::<f64>() - 6.0
     }
 
-    /// What the next stretch has in common in all its metrics.
+    /// Returns the noise that all metrics of the next stretch share.
     fn weather(&mut self) -> f64 {
         self.count += 1.0;
         let fresh = self.bell();
@@ -56,7 +56,7 @@ impl Machine {
         }
     }
 
-    /// The next stretch, of a system that is `factor` times slower than usual.
+    /// Returns the next stretch, of a system that is `factor` times slower than usual.
     fn stretch(&mut self, factor: f64) -> Stretch {
         let weather = self.weather();
         let mut value = |usual: f64| {
@@ -97,7 +97,7 @@ impl Machine {
         }
     }
 
-    /// Rounds of two, each in an order by a coin.
+    /// Returns rounds of two stretches, each in random order.
     fn pairs(&mut self, count: usize, factor: f64) -> Case {
         let mut stretches = vec![Vec::new(), Vec::new()];
         for _ in 0..count {
@@ -128,7 +128,7 @@ fn compared(noise: Noise, size: f64, pairs: usize, factor: f64, seed: u64) -> Co
     compare(sides(2), &[case], Design::Random, seed).expect("enough pairs")
 }
 
-/// How many of `runs` found something.
+/// Returns how many of `runs` found something.
 fn found(noise: Noise, size: f64, pairs: usize, factor: f64, runs: u64) -> u64 {
     let run = |seed: &u64| compared(noise, size, pairs, factor, *seed * 7919 + 1).is_changed();
     (0..runs).filter(run).count() as u64
@@ -140,7 +140,7 @@ fn the_same_against_itself_is_found_different_once_in_a_hundred_times_at_most() 
         let found = found(noise, 0.03, 10, 1.0, 2000);
         // 1 % of 2,000 is 20; three standard deviations above it.
         assert!(found <= 34, "{noise:?}: {found} of 2000");
-        // Of 512 arrangements 5 are at most 1 %: the test is no milder than it has to be.
+        // 5 of 512 arrangements are at most 1 %: the test is not more conservative than necessary.
         assert!(found >= 7, "{noise:?}: {found} of 2000");
     }
 }

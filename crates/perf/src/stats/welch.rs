@@ -1,9 +1,9 @@
-//! The unpaired test, for runs that were not made as pairs: Welch's t-test of each metric, Holm's correction over all.
+//! The unpaired test, for separate runs: Welch's t-test of each metric, with Holm's correction over all.
 
 use super::interval::moments;
 use super::student::{t_below, t_quantile};
 
-/// Figures come from histograms and clocks with three digits: a sample whose values happen to be equal is no more certain than that.
+/// Figures come from histograms and clocks with three digits. Equal values in a sample are no more precise than that.
 const RESOLUTION: f64 = 5e-4;
 
 /// Two samples' difference of means, with its standard error and degrees of freedom.
@@ -15,8 +15,8 @@ pub(super) struct Welch {
 }
 
 impl Welch {
-    /// Of `a` and `b`, each of two values at least; the difference is b's mean less a's. `floor` is the least standard deviation that
-    /// either is believed to have.
+    /// Compares `a` and `b`, each of at least two values. The difference is b's mean less a's. `floor` is the minimum
+    /// standard deviation assumed for either.
     pub fn of(a: &[f64], b: &[f64], floor: f64) -> Option<Self> {
         if a.len() < 2 || b.len() < 2 {
             return None;
@@ -37,18 +37,18 @@ impl Welch {
         (welch.error > 0.0 && freedom.is_finite()).then_some(welch)
     }
 
-    /// The chance of a difference at least as large, either way, between samples of one mean.
+    /// Returns the chance of a difference at least as large, either way, between samples with equal means.
     pub fn p(&self) -> f64 {
         2.0 * t_below(-(self.difference / self.error).abs(), self.freedom)
     }
 
-    /// Half the width of the 95 % interval of the difference.
+    /// Returns half the width of the 95 % interval of the difference.
     pub fn half(&self) -> f64 {
         t_quantile(0.975, self.freedom) * self.error
     }
 }
 
-/// The least standard deviation of a logarithm, or of values around `mean`.
+/// Returns the minimum standard deviation of a logarithm, or of values around `mean`.
 pub(super) fn floor(logarithms: bool, mean: f64) -> f64 {
     if logarithms {
         RESOLUTION
@@ -57,7 +57,7 @@ pub(super) fn floor(logarithms: bool, mean: f64) -> f64 {
     }
 }
 
-/// Holm's correction: chances over all tests together, in the order given.
+/// Applies Holm's correction: chances over all tests together, in the order given.
 pub(super) fn holm(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|x, y| p[*x].total_cmp(&p[*y]));

@@ -1,19 +1,19 @@
-//! Starting a process on some of the machine's cores.
+//! Starts a process on some of the machine's cores.
 
 use std::io;
 use std::process::{Child, Command};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// How many cores this process may use.
+/// Returns the number of cores that this process may use.
 pub fn cores() -> u32 {
     sched_getaffinity(None).map_or(1, |mine| mine.count().max(1))
 }
 
 /// Starts `command` on the first `cores` of those that this process may use (at least one, at most all of them).
 ///
-/// A child has the cores of the thread that starts it, so a thread of its own is bound to them and starts it: the rest of
-/// this process stays where it is.
+/// A child inherits the cores of the thread that starts it. So a separate thread is bound to them and starts it, and the
+/// rest of this process is unaffected.
 pub(super) fn spawn_on(mut command: Command, cores: u32) -> io::Result<Child> {
     let mine = sched_getaffinity(None)?;
     let mut few = CpuSet::new();

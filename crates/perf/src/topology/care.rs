@@ -1,4 +1,4 @@
-//! Care for a network between stretches of load: settings, restarts, wiping, and copies of what was prepared.
+//! Management of a network between stretches of load: settings, restarts, wiping, and copies of prepared data.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -7,23 +7,23 @@ use super::config_file::Settings;
 use super::copy::{copy_folder, remove_folder};
 use super::network::{ANCHOR_FILE, Network, NetworkError, READY_MAX, STOP_MAX, Who, system};
 
-/// A node's anchor in a snapshot.
+/// Returns the path of a node's anchor in a snapshot.
 fn anchor_in(snapshot: &Path, who: Who) -> PathBuf {
     snapshot.join(format!("{who}.anchor"))
 }
 
-/// What one node runs with.
+/// The configuration of one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeCare {
-    /// Settings over those that bootstrap wrote.
+    /// Settings that override those of bootstrap.
     pub settings: Settings,
-    /// Processor cores that it may use, the first so many of ours; all of them if `None`.
+    /// Number of processor cores that it may use, counted from the first of ours; all if `None`.
     pub cores: Option<u32>,
 }
 
 impl Network {
-    /// Makes every node run with what `care` says. Those that run with something else are restarted in good order, the
-    /// others go on; returns whether any was.
+    /// Applies the configuration of `care` to every node. Nodes with a different configuration are restarted in good
+    /// order, the others continue. Returns whether any was restarted.
     pub fn configure(&mut self, care: impl Fn(Who) -> NodeCare) -> Result<bool, NetworkError> {
         let mut changed = Vec::new();
         for who in self.everybody() {
@@ -46,7 +46,7 @@ impl Network {
         self.start_all()
     }
 
-    /// Asks every node that runs to finish and end, all at once.
+    /// Asks every running node to finish and end, all at once.
     pub fn stop_all(&mut self) -> Result<(), NetworkError> {
         let running: Vec<Who> = self.everybody();
         let running: Vec<Who> = running
@@ -56,7 +56,7 @@ impl Network {
         self.stop_those(&running)
     }
 
-    /// Starts every node without data, as bootstrap left it.
+    /// Starts every node without data, in the state that bootstrap left.
     pub fn wipe(&mut self) -> Result<(), NetworkError> {
         self.stop_all()?;
         for who in self.everybody() {
@@ -65,7 +65,7 @@ impl Network {
         self.start_all()
     }
 
-    /// Removes the data of one that does not run, and lets its next start make an empty store.
+    /// Removes the data of a stopped node, and lets its next start make an empty store.
     pub fn forget_data(&mut self, who: Who) -> Result<(), NetworkError> {
         let data = self.data(who);
         remove_folder(&data).map_err(|source| system(&data.display().to_string(), source))?;
@@ -74,7 +74,8 @@ impl Network {
             .map_err(|source| system(&anchor.display().to_string(), source))
     }
 
-    /// Copies every node's data into `into`, which must not exist; the network rests meanwhile and runs again after it.
+    /// Copies every node's data into `into`, which must not exist. The network is stopped meanwhile and runs again
+    /// afterwards.
     pub fn snapshot(&mut self, into: &Path) -> Result<(), NetworkError> {
         self.stop_all()?;
         std::fs::create_dir_all(into)
@@ -88,7 +89,7 @@ impl Network {
         self.start_all()
     }
 
-    /// Puts a snapshot of this network in the place of every node's data; the network runs after it.
+    /// Replaces every node's data with a snapshot of this network. The network runs afterwards.
     pub fn restore(&mut self, snapshot: &Path) -> Result<(), NetworkError> {
         self.stop_all()?;
         for who in self.everybody() {
@@ -111,7 +112,7 @@ impl Network {
     }
 
     fn stop_those(&mut self, those: &[Who]) -> Result<(), NetworkError> {
-        // All are asked first, so that they finish side by side.
+        // All are asked first, so that they finish concurrently.
         for who in those {
             self.member_mut(*who).process.ask_to_stop();
         }

@@ -23,30 +23,31 @@ use super::process::{NodeProcess, Program, tail};
 use crate::measure::DiskUse;
 use crate::plan::ChainPlan;
 
-/// What a node prints on standard output when it takes work.
+/// A node prints this on standard output when it is ready.
 const READY: &str = "\"ready\":";
-/// In a network's and a node's folder: what the chain begins with.
+/// The file with the genesis, in a network's and a node's folder.
 const GENESIS_FILE: &str = "genesis.toml";
 /// In a node's folder: its data.
 const DATA: &str = "data";
-/// Whole tokens of each chain that a test account begins with, as far as there may be so many.
+/// Initial whole tokens of each chain per test account, as far as the chain's supply limit allows.
 const TOKENS_EACH: u64 = 100_000_000;
-/// What a chain's time begins before: a node's clock may differ a little.
+/// How long before the present a chain begins. A node's clock may differ a little.
 const BEFORE_MS: u64 = 1_000;
 
-/// A history's blocks may take so many times as long as the chain aims at, so that it fits into the time before the present.
+/// A history's blocks may take this many times the target time, so that the history fits into the time before the
+/// present.
 const HISTORY_SLACK: f64 = 1.5;
-/// And so many seconds more.
+/// Further seconds allowed.
 const HISTORY_MORE_S: f64 = 120.0;
 
-/// What `tally chain history` says that it made.
+/// The output of `tally chain history`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 pub struct HistoryBuilt {
     /// Payments in blocks.
     pub transactions: u64,
     /// Blocks, empty ones at the end included.
     pub blocks: u64,
-    /// What it took.
+    /// The duration.
     pub seconds: f64,
     /// Bytes of the store's files.
     pub disk_bytes: u64,
@@ -62,7 +63,7 @@ pub struct ChainNetwork {
     temporary: Option<TempDir>,
 }
 
-/// One of them.
+/// A node of the network.
 #[derive(Debug)]
 struct ChainNode {
     name: String,
@@ -72,10 +73,11 @@ struct ChainNode {
 }
 
 impl ChainNetwork {
-    /// Makes folders for what a scenario describes; nothing runs yet.
+    /// Creates the folders of a scenario's chain. Nothing runs yet.
     ///
     /// # Errors
-    /// What `tally chain genesis` says, files, settings that a node does not take.
+    /// Fails with the error of `tally chain genesis`, for inaccessible files, and for settings that a node does not
+    /// accept.
     pub fn make(binary: &Path, plan: &ChainPlan) -> Result<Self, NetworkError> {
         let temporary = tempfile::Builder::new()
             .prefix("tally-chain-")
@@ -137,8 +139,8 @@ impl ChainNetwork {
         })
     }
 
-    /// Writes the scenario's history into the stores of these nodes (numbers from 0), before they are started: made once, copied to
-    /// the others. Nothing where the scenario has none.
+    /// Writes the scenario's history into the stores of these nodes (numbers from 0) before they are started. It is made
+    /// once, and copied to the others. Does nothing if the scenario has none.
     pub fn make_history(
         &self,
         plan: &ChainPlan,
@@ -172,7 +174,7 @@ impl ChainNetwork {
         Ok(built)
     }
 
-    /// Makes a store that was copied from another node this node's own.
+    /// Turns a store that was copied from another node into this node's own.
     fn accept_store(&self, at: usize) -> Result<(), NetworkError> {
         let Some(node) = self.nodes.get(at) else {
             return Ok(());
@@ -191,7 +193,7 @@ impl ChainNetwork {
         }
     }
 
-    /// Starts those of these numbers (from 0) that do not run, and waits until they are ready.
+    /// Starts those of these nodes (numbers from 0) that do not run, and waits until they are ready.
     pub fn start(&mut self, those: &[usize]) -> Result<(), NetworkError> {
         for at in those {
             if let Some(node) = self
@@ -218,7 +220,7 @@ impl ChainNetwork {
         self.start(&all)
     }
 
-    /// Asks all that run to finish and end.
+    /// Asks all running nodes to finish and end.
     pub fn stop_all(&mut self) -> Result<(), NetworkError> {
         let mut running: Vec<&mut ChainNode> = self
             .nodes
@@ -234,31 +236,31 @@ impl ChainNetwork {
         Ok(())
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.nodes.len()
     }
 
-    /// A node's name: `node-1`.
+    /// Returns a node's name: `node-1`.
     #[must_use]
     pub fn name(&self, at: usize) -> &str {
         self.nodes.get(at).map_or("", |node| node.name.as_str())
     }
 
-    /// Where a node's API is.
+    /// Returns a node's API.
     #[must_use]
     pub fn endpoint(&self, at: usize) -> Option<Endpoint> {
         self.nodes.get(at).map(|node| node.endpoint.clone())
     }
 
-    /// A node's process, while it runs.
+    /// Returns a node's process, while it runs.
     #[must_use]
     pub fn pid(&self, at: usize) -> Option<u32> {
         self.nodes.get(at).and_then(|node| node.process.pid())
     }
 
-    /// A node's folder.
+    /// Returns a node's folder.
     #[must_use]
     pub fn folder(&self, at: usize) -> PathBuf {
         self.nodes
@@ -266,7 +268,7 @@ impl ChainNetwork {
             .map_or_else(PathBuf::new, |node| node.folder.clone())
     }
 
-    /// Where a node's data is.
+    /// Returns the folder of a node's data.
     #[must_use]
     pub fn data(&self, at: usize) -> PathBuf {
         self.folder(at).join(DATA)
@@ -281,7 +283,7 @@ impl ChainNetwork {
             .fold(0, u64::saturating_add)
     }
 
-    /// Who was started and has ended by itself: its name, its log and the log's end.
+    /// Returns the name, the log and the log's end of a started node that has ended by itself.
     pub fn died(&mut self) -> Option<(String, PathBuf, String)> {
         let node = self.nodes.iter_mut().find_map(|node| {
             (node.process.pid().is_some() && node.process.has_ended()).then_some(node)
@@ -290,7 +292,7 @@ impl ChainNetwork {
         Some((node.name.clone(), log.clone(), tail(&log)))
     }
 
-    /// Gives the network up: it goes on without us. Returns its folder and processes.
+    /// Releases the network, which keeps running. Returns its folder and processes.
     pub fn keep(mut self) -> (PathBuf, Vec<u32>) {
         let pids = self
             .nodes
@@ -308,8 +310,8 @@ impl ChainNetwork {
     }
 }
 
-/// The genesis of a scenario's chain: its chains, and the same for every test account. With a history it began so long ago that its
-/// blocks have had time.
+/// Returns the genesis of a scenario's chain: its chains, and the same balance for every test account. With a history, it
+/// begins long enough ago for its blocks.
 fn genesis_of(plan: &ChainPlan) -> Result<GenesisSpec, NetworkError> {
     let mut spec = spec_of(plan);
     if plan.history == 0 {
@@ -377,7 +379,8 @@ fn spec_of(plan: &ChainPlan) -> GenesisSpec {
     }
 }
 
-/// What a node runs with: its own accounts forge, the first of them bundles every child chain; then what the scenario sets.
+/// Returns the settings of a node. Its own accounts forge, and the first of them bundles every child chain. The
+/// scenario's settings override these.
 fn settings_of(plan: &ChainPlan, node: u32) -> Settings {
     let own = plan.accounts.iter().filter(|account| account.node == node);
     let own: Vec<toml::Value> = own
@@ -388,7 +391,7 @@ fn settings_of(plan: &ChainPlan, node: u32) -> Settings {
         for one in plan.chains.iter().skip(1) {
             let mut rules = toml::Table::new();
             rules.insert("child".into(), i64::from(one.id.0).into());
-            // Whatever the scenario's payments pay is enough.
+            // Any fee that the scenario's payments offer is enough.
             rules.insert("rate_min".into(), 1.into());
             let mut bundler = toml::Table::new();
             bundler.insert("passphrase".into(), first.clone());

@@ -1,4 +1,4 @@
-//! The codes of what goes wrong with a network of the laboratory.
+//! The error codes of the laboratory's networks.
 
 use primitives::{Coded, ErrorInfo};
 

@@ -1,4 +1,4 @@
-//! A node's `node.toml` as bootstrap wrote it, with the laboratory's settings laid over it.
+//! A node's `node.toml` from bootstrap, with the laboratory's settings applied.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use super::network::{NetworkError, system};
 /// Settings by dotted name, as `limits.live_flows`.
 pub type Settings = BTreeMap<String, toml::Value>;
 
-/// What a network stands on: another value would be another network.
+/// The settings that define a network. With other values it would be a different network.
 pub const FIXED: &[&str] = &[
     "node.name",
     "node.data_dir",
@@ -20,17 +20,17 @@ pub const FIXED: &[&str] = &[
     "notary.validating",
 ];
 
-/// See the module.
+/// A node's configuration file.
 #[derive(Debug)]
 pub(super) struct ConfigFile {
     path: PathBuf,
     base: toml::Table,
-    /// What the file holds now.
+    /// The current content of the file.
     now: String,
 }
 
 impl ConfigFile {
-    /// Reads what bootstrap wrote.
+    /// Reads the file that bootstrap wrote.
     pub(super) fn read(path: PathBuf) -> Result<Self, NetworkError> {
         let now = fs::read_to_string(&path)
             .map_err(|source| system(&path.display().to_string(), source))?;
@@ -43,7 +43,7 @@ impl ConfigFile {
         Ok(Self { path, base, now })
     }
 
-    /// Makes the file hold these settings and no others beside bootstrap's; says whether that changed it.
+    /// Writes bootstrap's values with exactly these settings applied. Returns whether that changed the file.
     pub(super) fn lay(&mut self, settings: &Settings) -> Result<bool, NetworkError> {
         let mut table = self.base.clone();
         for (name, value) in settings {
@@ -56,7 +56,7 @@ impl ConfigFile {
             name: self.path.display().to_string(),
             message: error.to_string(),
         })?;
-        // What bootstrap wrote has a comment; only the values count.
+        // Bootstrap's file has a comment. Only the values are compared.
         if self.now.parse::<toml::Table>().ok().as_ref() == Some(&table) {
             return Ok(false);
         }
@@ -66,7 +66,7 @@ impl ConfigFile {
     }
 }
 
-/// Whole or not at all, so that a node never reads half a file.
+/// Writes the file atomically, so that a node never reads half a file.
 fn write(path: &Path, text: &str) -> Result<(), NetworkError> {
     let new = path.with_extension("toml.new");
     fs::write(&new, text)

@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Folders within folders at most: a node's data has two levels.
+/// Upper limit on nested folders. A node's data has two levels.
 const DEPTH_MAX: u32 = 16;
 
-/// Copies everything under `from` to `to`, which must not exist, and syncs it, so that writing it back does not disturb
-/// what is measured next.
+/// Copies everything under `from` to `to`, which must not exist, and syncs it, so that later write-back does not disturb
+/// the next measurement.
 pub(super) fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     copy_within(from, to, DEPTH_MAX)
 }

@@ -1,4 +1,4 @@
-//! What network to bring up, and its `NETWORK.toml`.
+//! The description of a network to bring up, and its `NETWORK.toml`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,14 +6,14 @@ use std::path::PathBuf;
 /// The notary's short name.
 pub(super) const NOTARY: &str = "Notary";
 
-/// What to bring up.
+/// Options of a network to bring up.
 #[derive(Clone, Debug)]
 pub struct NetworkOptions {
     /// The `tally` executable.
     pub binary: PathBuf,
     /// Short names of the banks; each becomes `O=NAME, L=London, C=GB`.
     pub banks: Vec<String>,
-    /// Where to put everything; a temporary folder, removed at the end, if `None`.
+    /// The folder of the network. If `None`, a temporary folder that is removed at the end.
     pub folder: Option<PathBuf>,
     /// Settings of every node, each a line such as `limits.live_flows = 100`.
     pub settings: Vec<String>,
@@ -21,12 +21,12 @@ pub struct NetworkOptions {
     pub validating: bool,
     /// Whether the last bank is a second notary instead.
     pub second_notary: bool,
-    /// Whether there is a proxy in front of each node, which can hold up what comes from the others ([`Links`](super::Links)).
+    /// Whether each node is behind a proxy that can delay traffic from the others ([`Links`](super::Links)).
     pub links: bool,
 }
 
 impl NetworkOptions {
-    /// Two banks in a temporary folder.
+    /// Returns options for two banks in a temporary folder.
     pub fn two_banks(binary: PathBuf) -> Self {
         Self {
             binary,
@@ -39,7 +39,7 @@ impl NetworkOptions {
         }
     }
 
-    /// So many banks, `Bank 1` and so on: their folders are `bank-1` and so on.
+    /// Returns options for this many banks, named `Bank 1` and so on. Their folders are `bank-1` and so on.
     pub fn numbered(binary: PathBuf, banks: u32) -> Self {
         Self {
             banks: (1..=banks).map(|bank| format!("Bank {bank}")).collect(),
@@ -49,13 +49,13 @@ impl NetworkOptions {
 }
 
 impl NetworkOptions {
-    /// The folder that bootstrap makes for the notary (position 0) or a bank (from 1).
+    /// Returns the folder that bootstrap makes for the notary (position 0) or a bank (from 1).
     pub(super) fn folder_name(&self, position: usize) -> String {
         self.short_name(position).to_lowercase().replace(' ', "-")
     }
 
-    /// The description that bootstrap reads; two ports for each node, for other nodes and for clients. Where there are links, others
-    /// find the nodes at theirs.
+    /// Returns the description that bootstrap reads. Each node has two ports, for other nodes and for clients. With
+    /// links, other nodes use the links' addresses.
     pub(super) fn network_toml(&self, ports: &[u16], links: &[SocketAddr]) -> String {
         let mut text = String::new();
         for (position, pair) in ports.chunks_exact(2).enumerate() {
@@ -89,7 +89,7 @@ impl NetworkOptions {
     }
 }
 
-/// `Bank A` to its legal name.
+/// Converts `Bank A` to its legal name.
 pub(super) fn legal_name(short: &str) -> String {
     format!("O={short}, L=London, C=GB")
 }

@@ -1,4 +1,4 @@
-//! A node that somebody else runs, by its folder.
+//! An existing node, described by its folder.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ const CONFIG_FILE: &str = "node.toml";
 /// In the folder of a chain's node: the same.
 pub(super) const CHAIN_CONFIG_FILE: &str = "chain.toml";
 
-/// A node's name and where its API is, as its folder says.
+/// A node's name and API address, read from its folder.
 #[derive(Clone, Debug)]
 pub struct ExternalNode {
     /// The legal name.
@@ -22,7 +22,7 @@ pub struct ExternalNode {
 }
 
 impl ExternalNode {
-    /// Reads configuration, root certificate and token; nothing is asked of the node.
+    /// Reads configuration, root certificate and token. Does not contact the node.
     pub fn of_folder(folder: &Path) -> Result<Self, NetworkError> {
         let path = folder.join(CONFIG_FILE);
         let bad = |message: String| NetworkError::Setting {
@@ -40,7 +40,7 @@ impl ExternalNode {
     }
 }
 
-/// Where the API of a chain's node is, by its folder.
+/// Returns the API of a chain's node, by its folder.
 pub fn chain_endpoint(folder: &Path) -> Result<Endpoint, NetworkError> {
     endpoint_of(folder, CHAIN_CONFIG_FILE)
 }
@@ -55,7 +55,7 @@ fn table_of(path: &Path) -> Result<toml::Table, NetworkError> {
         })
 }
 
-/// Where a node's API is, by its folder and the name of its configuration there.
+/// Returns a node's API, by its folder and the name of its configuration file there.
 fn endpoint_of(folder: &Path, config: &str) -> Result<Endpoint, NetworkError> {
     let read = |name: &str| {
         let path = folder.join(name);
@@ -79,7 +79,7 @@ fn endpoint_of(folder: &Path, config: &str) -> Result<Endpoint, NetworkError> {
     })
 }
 
-/// What listens everywhere is reached here.
+/// Converts a listen address for all interfaces to the loopback address.
 fn reachable(listen: &str) -> String {
     for (everywhere, here) in [("0.0.0.0:", "127.0.0.1:"), ("[::]:", "[::1]:")] {
         if let Some(port) = listen.strip_prefix(everywhere) {

@@ -1,4 +1,5 @@
-//! A network of real processes on this machine: bootstrapped into a folder, on free ports, ready, restartable, removed at the end.
+//! A network of real processes on this machine: bootstrapped into a folder, on free ports, restartable, removed at the
+//! end.
 
 use std::fmt;
 use std::fs;
@@ -20,11 +21,11 @@ use super::ports::free_ports;
 use super::process::{NodeProcess, ProcessError, Program, tail};
 use crate::measure::{DiskUse, ProcessReading};
 
-/// What a node prints on standard output when it takes work.
+/// A node prints this on standard output when it is ready.
 const READY: &str = "\"ready\":";
 /// How long a node may take to become ready.
 pub(super) const READY_MAX: Duration = Duration::from_secs(60);
-/// How long a node may take to finish what it has.
+/// How long a node may take to finish its work.
 pub(super) const STOP_MAX: Duration = Duration::from_secs(30);
 
 /// In a node's folder: the certificate that its API chains to.
@@ -33,7 +34,7 @@ pub(super) const ROOT_FILE: &str = "root.pem";
 const CONFIG_FILE: &str = "node.toml";
 /// In a node's folder: its data.
 const DATA: &str = "data";
-/// In a node's folder: what says which store is the node's.
+/// The file in a node's folder that identifies its store.
 pub(super) const ANCHOR_FILE: &str = "ledger.anchor";
 /// In a node's folder: the token of its API.
 pub(super) const TOKEN_FILE: &str = "api-token";
@@ -60,7 +61,7 @@ pub(super) struct Member {
     pub(super) fresh_anchor: Vec<u8>,
 }
 
-/// One of a network's processes.
+/// A process of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// The notary.
@@ -70,7 +71,7 @@ pub enum Who {
 }
 
 impl fmt::Display for Who {
-    /// As results and scenarios name it: `notary`, `bank-1`.
+    /// Writes the name used in results and scenarios: `notary`, `bank-1`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Who::Notary => out.write_str("notary"),
@@ -79,32 +80,32 @@ impl fmt::Display for Who {
     }
 }
 
-/// Why a network does not stand.
+/// Why a network cannot run.
 #[derive(Debug, Error)]
 pub enum NetworkError {
-    /// A file or a port.
+    /// A file or a port is not available.
     #[error("{what}: {source}")]
     System {
-        /// What was being done.
+        /// The operation.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The command that makes the folders failed, or they are gone.
     #[error("the network's folders could not be made: {0}")]
     Bootstrap(String),
-    /// A setting of a node, or a file of them.
+    /// A setting of a node, or a configuration file, is invalid.
     #[error("{name}: {message}")]
     Setting {
         /// The setting, or the file.
         name: String,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
-    /// A process.
+    /// A process failed.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// A client.
+    /// A client failed.
     #[error("{} ({})", .0, .0.hint())]
     Client(#[from] ClientError),
 }
@@ -117,7 +118,7 @@ impl Network {
         Ok(network)
     }
 
-    /// Keys, certificates and folders; nothing runs yet.
+    /// Creates keys, certificates and folders. Nothing runs yet.
     pub fn bootstrap(options: &NetworkOptions) -> Result<Self, NetworkError> {
         let (root, temporary) = match &options.folder {
             Some(folder) => (folder.clone(), None),
@@ -131,7 +132,7 @@ impl Network {
         };
         let members = options.banks.len() + 1;
         let ports = free_ports(2 * members).map_err(|source| system("free ports", source))?;
-        // Who a process is, a link can tell as soon as it runs.
+        // A link can identify a process as soon as it runs.
         let pids: Vec<Arc<AtomicU32>> = (0..members).map(|_| Arc::default()).collect();
         let links = match options.links {
             true => Some(links(&ports, &pids).map_err(|source| system("links", source))?),
@@ -195,7 +196,7 @@ impl Network {
         })
     }
 
-    /// Starts whatever does not run and waits until all are ready.
+    /// Starts all members that do not run, and waits until all are ready.
     pub fn start_all(&mut self) -> Result<(), NetworkError> {
         for member in self.members_mut() {
             if member.process.pid().is_none() {
@@ -208,18 +209,18 @@ impl Network {
         Ok(())
     }
 
-    /// Kill -9.
+    /// Kills a member (kill -9).
     pub fn kill(&mut self, who: Who) {
         self.member_mut(who).process.kill();
     }
 
-    /// Asks one to finish and end; killed if it takes too long.
+    /// Asks a member to finish and end. Kills it if it takes too long.
     pub fn stop(&mut self, who: Who) -> Result<(), NetworkError> {
         self.member_mut(who).process.stop(STOP_MAX)?;
         Ok(())
     }
 
-    /// Starts one that was killed or stopped and waits until it is ready; returns how long that took.
+    /// Starts a member that was killed or stopped and waits until it is ready. Returns how long that took.
     pub fn start(&mut self, who: Who) -> Result<Duration, NetworkError> {
         let process = &mut self.member_mut(who).process;
         process.start()?;
@@ -227,66 +228,66 @@ impl Network {
         Ok(process.wait_ready(deadline.saturating_duration_since(Instant::now()))?)
     }
 
-    /// Restarts one in good order; returns how long it took from start to ready.
+    /// Restarts a member in good order. Returns how long it took from start to ready.
     pub fn restart(&mut self, who: Who) -> Result<Duration, NetworkError> {
         self.stop(who)?;
         self.start(who)
     }
 
-    /// The links between the nodes, if the network was made with any ([`NetworkOptions::links`]).
+    /// Returns the links between the nodes, if the network was made with any ([`NetworkOptions::links`]).
     pub fn links(&self) -> Option<&Links> {
         self.links.as_ref()
     }
 
-    /// How many banks there are.
+    /// Returns the number of banks.
     pub fn banks(&self) -> usize {
         self.banks.len()
     }
 
-    /// Everybody.
+    /// Returns all members.
     pub fn everybody(&self) -> Vec<Who> {
         std::iter::once(Who::Notary)
             .chain((0..self.banks.len()).map(Who::Bank))
             .collect()
     }
 
-    /// One's legal name.
+    /// Returns a member's legal name.
     pub fn name(&self, who: Who) -> &str {
         &self.member(who).name
     }
 
-    /// One's folder.
+    /// Returns a member's folder.
     pub fn folder(&self, who: Who) -> &Path {
         &self.member(who).folder
     }
 
-    /// The folder of one's data: ledger, vault view, everything that grows.
+    /// Returns the folder of a member's data: ledger, vault view, everything that grows.
     pub fn data(&self, who: Who) -> PathBuf {
         self.folder(who).join(DATA)
     }
 
-    /// One's log file.
+    /// Returns a member's log file.
     pub fn log(&self, who: Who) -> &Path {
         self.member(who).process.log()
     }
 
-    /// One's process, for a test that does what this type does not.
+    /// Returns a member's process, for tests that need more than this type offers.
     pub fn process(&mut self, who: Who) -> &mut NodeProcess {
         &mut self.member_mut(who).process
     }
 
-    /// A client of one's API with its bootstrapped token.
+    /// Returns a client of a member's API with its bootstrapped token.
     pub fn client(&self, who: Who) -> Result<Client, NetworkError> {
         let endpoint = self.endpoint(who)?;
         Ok(Client::new(endpoint)?)
     }
 
-    /// Where everything is.
+    /// Returns the network's folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Bytes on disk, all members together.
+    /// Returns the bytes on disk, over all members.
     pub fn disk_use(&self) -> Result<DiskUse, NetworkError> {
         let mut sum = DiskUse::default();
         for who in self.everybody() {
@@ -299,7 +300,7 @@ impl Network {
         Ok(sum)
     }
 
-    /// Memory and processor time of everybody who runs.
+    /// Returns memory and processor time of all running members.
     pub fn readings(&self) -> Vec<(Who, ProcessReading)> {
         self.everybody()
             .into_iter()
@@ -310,7 +311,7 @@ impl Network {
             .collect()
     }
 
-    /// Where one's API is, with its bootstrapped token.
+    /// Returns a member's API with its bootstrapped token.
     pub fn endpoint(&self, who: Who) -> Result<Endpoint, NetworkError> {
         let member = self.member(who);
         let read = |name: &str| {
@@ -325,7 +326,7 @@ impl Network {
         })
     }
 
-    /// The same call for a person with curl.
+    /// Returns the same call as a curl command.
     pub fn curl(&self, who: Who, path: &str) -> String {
         let member = self.member(who);
         let folder = member.folder.display();
@@ -335,19 +336,20 @@ impl Network {
         )
     }
 
-    /// One's process id while it runs.
+    /// Returns a member's process id while it runs.
     pub fn pid(&self, who: Who) -> Option<u32> {
         self.member(who).process.pid()
     }
 
-    /// Peak resident memory of the largest process, in megabytes (10^6).
+    /// Returns the peak resident memory of the largest process, in megabytes (10^6).
     pub fn rss_mb_max(&self) -> f64 {
         let peaks = self.readings().into_iter();
         let largest = peaks.map(|(_, reading)| reading.rss_peak_bytes).max();
         largest.unwrap_or(0) as f64 / 1e6
     }
 
-    /// Leaves processes and folder behind; returns the folder. Links end with us: nodes behind them do not find each other any more.
+    /// Leaves processes and folder behind and returns the folder. Links end with this process, so nodes behind them lose
+    /// each other.
     pub fn keep(mut self) -> PathBuf {
         for member in self.members_mut() {
             member.process.leave_running();
@@ -377,7 +379,7 @@ impl Network {
     }
 }
 
-/// A proxy in front of each node.
+/// Starts a proxy in front of each node.
 fn links(ports: &[u16], pids: &[Arc<AtomicU32>]) -> std::io::Result<Links> {
     let nodes = ports.chunks_exact(2).zip(pids);
     let behind = nodes.map(|(pair, pid)| Behind {
@@ -388,7 +390,7 @@ fn links(ports: &[u16], pids: &[Arc<AtomicU32>]) -> std::io::Result<Links> {
 }
 
 impl Drop for Network {
-    /// Whoever panics with a network in hand wants to see what its processes said last.
+    /// During a panic, prints the end of each process's log.
     fn drop(&mut self) {
         if std::thread::panicking() {
             for member in self.members_mut() {

@@ -1,19 +1,19 @@
-//! Free ports on this machine, for processes that must know each other's before they start.
+//! Free ports on this machine, for processes that must know each other's port before they start.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Below the range from which Linux picks the source ports of outgoing connections (32768 up), so that a port stays free
-/// between choosing it and a process listening on it, also while that process restarts.
+/// The range below Linux's source ports of outgoing connections (32768 up). A port there stays free until a process
+/// listens on it, and while that process restarts.
 const FIRST: u32 = 10_000;
 const LAST: u32 = 32_000;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// `count` different ports on which nobody listens now.
+/// Returns `count` different ports without a listener.
 pub fn free_ports(count: usize) -> std::io::Result<Vec<u16>> {
     let span = LAST - FIRST;
-    // Processes that choose at the same time start from different places.
+    // Processes that choose at the same time start at different ports.
     let start = std::process::id().wrapping_mul(2_654_435_761) % span;
     let mut found = Vec::with_capacity(count);
     for _ in 0..span {

@@ -1,4 +1,4 @@
-//! One node as a real process that we started: ready line, log file, stop, kill -9, and never left behind.
+//! One node as a real process: ready line, log file, stop and kill -9. The process never outlives us by accident.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -14,10 +14,10 @@ use thiserror::Error;
 
 use super::affinity::spawn_on;
 
-/// How often an exit is looked for while stopping.
+/// Interval between two checks for the exit while stopping.
 const POLL: Duration = Duration::from_millis(2);
 
-/// What to run.
+/// A program to run.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// A name for people.
@@ -28,7 +28,7 @@ pub struct Program {
     pub arguments: Vec<String>,
     /// Extra environment variables.
     pub environment: Vec<(String, String)>,
-    /// Where its standard error and output are appended.
+    /// The file that its standard error and output are appended to.
     pub log: PathBuf,
     /// The process is ready when a line of its standard output contains this.
     pub ready_marker: String,
@@ -40,36 +40,36 @@ pub struct NodeProcess {
     program: Program,
     cores: Option<u32>,
     running: Option<Running>,
-    /// The process that was started last; 0 before the first.
+    /// The id of the process that was started last; 0 before the first.
     last: Arc<AtomicU32>,
 }
 
 #[derive(Debug)]
 struct Running {
     child: Child,
-    /// Whether it was asked to end: a node that is asked twice ends at once.
+    /// Whether it was asked to end. A node that is asked twice ends at once.
     asked: bool,
     started: Instant,
     ready: Receiver<Instant>,
 }
 
-/// Why a process is not as it should be.
+/// Why a process operation failed.
 #[derive(Debug, Error)]
 pub enum ProcessError {
     /// The executable or its log could not be opened.
     #[error("{name} does not start: {source} (log: {log})")]
     Start {
-        /// Which process.
+        /// The process.
         name: String,
         /// Its log file.
         log: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// It ended before it was ready.
     #[error("{name} ended before it was ready; the end of its log {log}:\n{tail}")]
     Ended {
-        /// Which process.
+        /// The process.
         name: String,
         /// Its log file.
         log: PathBuf,
@@ -79,7 +79,7 @@ pub enum ProcessError {
     /// It did not become ready in time.
     #[error("{name} is not ready after {seconds} s; the end of its log {log}:\n{tail}")]
     NotReady {
-        /// Which process.
+        /// The process.
         name: String,
         /// How long we waited.
         seconds: u64,
@@ -91,23 +91,23 @@ pub enum ProcessError {
     /// It is running already, or not running.
     #[error("{name} is {state}")]
     State {
-        /// Which process.
+        /// The process.
         name: String,
-        /// In words.
+        /// Its state, in words.
         state: &'static str,
     },
-    /// A signal could not be sent or the exit not be awaited.
+    /// A signal could not be sent, or waiting for the exit failed.
     #[error("{name} cannot be stopped: {source}")]
     Stop {
-        /// Which process.
+        /// The process.
         name: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
 impl NodeProcess {
-    /// A process that is not running yet.
+    /// Creates a process that is not running yet.
     pub fn new(program: Program) -> Self {
         Self {
             program,
@@ -117,7 +117,7 @@ impl NodeProcess {
         }
     }
 
-    /// Binds the starts to come to so many cores, or to none in particular; says whether that is another number than before.
+    /// Sets the number of cores for future starts, or no limit. Returns whether that changed it.
     pub fn set_cores(&mut self, cores: Option<u32>) -> bool {
         std::mem::replace(&mut self.cores, cores) != cores
     }
@@ -137,7 +137,7 @@ impl NodeProcess {
         self.running.as_ref().map(|running| running.child.id())
     }
 
-    /// Sets an environment variable for the starts to come.
+    /// Sets an environment variable for future starts.
     pub fn set_environment(&mut self, name: &str, value: &str) {
         self.program.environment.retain(|(known, _)| known != name);
         self.program
@@ -145,12 +145,12 @@ impl NodeProcess {
             .push((name.to_owned(), value.to_owned()));
     }
 
-    /// Takes an environment variable away for the starts to come.
+    /// Removes an environment variable for future starts.
     pub fn remove_environment(&mut self, name: &str) {
         self.program.environment.retain(|(known, _)| known != name);
     }
 
-    /// Starts it, in a process group of its own so that a Ctrl-C reaches only us.
+    /// Starts it in its own process group, so that a Ctrl-C reaches only us.
     pub fn start(&mut self) -> Result<(), ProcessError> {
         if self.running.is_some() {
             return Err(self.state("running already"));
@@ -165,7 +165,7 @@ impl NodeProcess {
         Ok(())
     }
 
-    /// Notes the id of each process that is started in `last`, for whoever has to know it from then on.
+    /// Stores the id of each started process in `last`.
     pub(super) fn noted_in(mut self, last: Arc<AtomicU32>) -> Self {
         self.last = last;
         self
@@ -197,7 +197,7 @@ impl NodeProcess {
         std::thread::spawn(move || {
             if let Some(stdout) = stdout {
                 copy_lines(BufReader::new(stdout), copy, &marker, |at| {
-                    // Nobody may be waiting any more; the line is in the log all the same.
+                    // Ignore the error: the waiting caller may be gone. The line is in the log anyway.
                     let _ = sender.send(at);
                 });
             }
@@ -234,7 +234,7 @@ impl NodeProcess {
         }
     }
 
-    /// Kill -9, and waits until the process is gone. Does nothing to a process that is not running.
+    /// Kills the process (kill -9), and waits until it is gone. Does nothing to a process that is not running.
     pub fn kill(&mut self) {
         if let Some(mut running) = self.running.take() {
             // Both fail only for a process that is gone already.
@@ -243,7 +243,7 @@ impl NodeProcess {
         }
     }
 
-    /// Asks it to finish what it has and end (SIGTERM), without waiting for that; [`stop`](Self::stop) waits.
+    /// Asks it to finish its work and end (SIGTERM), without waiting. [`stop`](Self::stop) waits.
     pub fn ask_to_stop(&mut self) {
         if let Some(running) = &mut self.running
             && !std::mem::replace(&mut running.asked, true)
@@ -252,7 +252,7 @@ impl NodeProcess {
         }
     }
 
-    /// Asks it to finish what it has and end (SIGTERM); after `patience` it is killed. Returns its exit status.
+    /// Asks it to finish its work and end (SIGTERM). After `patience` it is killed. Returns its exit status.
     pub fn stop(&mut self, patience: Duration) -> Result<ExitStatus, ProcessError> {
         let name = self.program.name.clone();
         self.ask_to_stop();
@@ -268,12 +268,12 @@ impl NodeProcess {
                 Err(source) => return Err(failed(source)),
             }
         }
-        // It may end just now; then there is nothing to kill.
+        // Ignore the error: it may have ended just now.
         let _ = running.child.kill();
         running.child.wait().map_err(failed)
     }
 
-    /// Whether it has ended by itself since it was started.
+    /// Returns whether it has ended by itself since it was started.
     pub fn has_ended(&mut self) -> bool {
         match &mut self.running {
             Some(running) => !matches!(running.child.try_wait(), Ok(None)),
@@ -281,7 +281,7 @@ impl NodeProcess {
         }
     }
 
-    /// Waits until it ends by itself. Returns its exit status, or nothing if it still runs after `patience` or never ran.
+    /// Waits until it ends by itself. Returns its exit status, or `None` if it still runs after `patience` or never ran.
     pub fn ended_within(&mut self, patience: Duration) -> Option<ExitStatus> {
         let start = Instant::now();
         loop {
@@ -297,7 +297,7 @@ impl NodeProcess {
         }
     }
 
-    /// Gives the process up: it goes on after us and is nobody's to kill.
+    /// Releases the process: it keeps running after us and is not killed.
     pub fn leave_running(&mut self) {
         self.running = None;
     }
@@ -316,7 +316,7 @@ impl Drop for NodeProcess {
     }
 }
 
-/// Sends SIGTERM to a process of ours that has not been waited for, so that its id cannot be another's.
+/// Sends SIGTERM to a child process that has not been waited for, so its id cannot have been reused.
 fn terminate(pid: u32) {
     if let Some(pid) = i32::try_from(pid)
         .ok()
@@ -340,7 +340,7 @@ fn copy_lines(from: impl BufRead, mut to: File, marker: &str, ready: impl Fn(Ins
     }
 }
 
-/// The last lines of a log; empty if it cannot be read.
+/// Returns the last lines of a log; empty if it cannot be read.
 pub fn tail(log: &Path) -> String {
     let text = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text[text.len().saturating_sub(8_000)..]).into_owned();

@@ -1,8 +1,8 @@
-//! The audit of a site: everybody's books, through the public API, against the site's own.
+//! The audit of a site: compares all books, read through the public API, with the site's own.
 //!
-//! A site may be audited any number of times. What one audit keeps in memory is bounded: once there are too many
-//! transactions, it looks at a sample of them one by one (all that begin with so many zero bits, the same ones everywhere),
-//! and still sums up every state. How many it looked at is part of its words.
+//! A site may be audited any number of times. An audit's memory is bounded. If there are too many transactions, it checks
+//! a sample of them one by one (all whose ids begin with a number of zero bits, the same ones everywhere), and still sums
+//! up every state. Its report contains the size of the sample.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::SystemTime;
@@ -14,23 +14,23 @@ use super::books::SiteBooks;
 use super::site::{SiteError, SiteNode};
 use crate::audit::{self, Acknowledged, Books, NodeBooks, Sample, Verdict};
 
-/// Transactions and states of all banks that an audit keeps, about.
+/// Approximate upper limit on transactions and states of all banks that an audit keeps.
 const ENTRIES_MAX: u64 = 4_000_000;
 
-/// Where a network of others stood when our work began.
+/// The state of a shared network when our work began.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Before {
     /// The last position of each bank's ledger.
     positions: Vec<u64>,
-    /// What the banks held together, by token, as text: it may not fit a number of JSON.
+    /// The banks' total holdings by token, as text: they may not fit a number of JSON.
     sums: BTreeMap<String, String>,
 }
 
 impl Site {
-    /// Notes where the network stands, before the first unit: for one that somebody else runs, and that has a past, other
-    /// members or other work. The audit then judges what happens from here on, and only what this site's work does: no
-    /// strange transaction is a finding, and sums are compared for the tokens that the work issues. Nobody else should
-    /// issue or pay those meanwhile.
+    /// Notes the state of the network before the first unit. It is for an existing network, which has a past, other
+    /// members or other work. The audit then judges only the effects of this site's work from here on. Unknown
+    /// transactions are no findings, and sums are compared for the tokens that the work issues. No other party should
+    /// issue or pay those tokens meanwhile.
     pub async fn begin_among_others(&self) -> Result<(), SiteError> {
         let mut before = Before::default();
         let mut sums: BTreeMap<String, u128> = BTreeMap::new();
@@ -58,8 +58,8 @@ impl Site {
         Ok(())
     }
 
-    /// Reads everybody's books and judges them, at most `read_max` transactions in full. The load must have come to rest,
-    /// and the views must have caught up.
+    /// Reads all books and judges them, at most `read_max` transactions in full. The load must have come to rest, and the
+    /// views must have caught up.
     pub async fn audit(&self, read_max: u32) -> Result<Verdict, SiteError> {
         let own = self.books();
         let sample = own.sample().max(self.affordable(own.before()).await?);
@@ -83,7 +83,7 @@ impl Site {
         Ok(verdict)
     }
 
-    /// The largest sample that fits into memory.
+    /// Returns the largest sample that fits into memory.
     async fn affordable(&self, before: Option<&Before>) -> Result<Sample, SiteError> {
         let mut entries = 0u64;
         for (at, node) in self.banks.iter().enumerate() {
@@ -102,7 +102,7 @@ impl Site {
     }
 }
 
-/// What the site's own books say must be found.
+/// Returns the books expected according to the site's own.
 fn expected(own: &SiteBooks, sample: Sample) -> Books {
     let mut books = Books {
         in_circulation: own.in_circulation().clone(),
@@ -129,8 +129,8 @@ fn expected(own: &SiteBooks, sample: Sample) -> Books {
     books
 }
 
-/// Which transactions are read in full, evenly over all, each at one bank that has it. Those who are paid are asked first:
-/// what they tell is not what the payer told them.
+/// Chooses the transactions to read in full, evenly over all, each at one bank that has it. Payees are asked first, since
+/// their copy is independent of the payer's.
 fn shared_out<'a>(
     banks: &'a [SiteNode],
     nodes: &[NodeBooks],

@@ -1,4 +1,4 @@
-//! What a site's work has left behind: the figures that the audit holds against the network's own books.
+//! The record of a site's work, which the audit compares with the network's own books.
 
 mod shares;
 
@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use super::auditing::Before;
 use crate::audit::{self, Sample};
 
-/// Acknowledged transactions that the books keep, each counted once for every participant. When there would be more, the
-/// books drop half of the ids, by their first bits, and the audit looks at no others from then on: about 200 MB while it
-/// runs, however long the load was.
+/// Upper limit on acknowledged transactions that the books keep, each counted once for every participant. Above it, the
+/// books drop half of the ids, by their first bits, and the audit ignores those from then on. The audit then uses about
+/// 200 MB, however long the load was.
 const RECORDS_MAX: u64 = 2_000_000;
-/// Values of one store at most ([`SiteBooks::put`]).
+/// Upper limit on the values of one store ([`SiteBooks::put`]).
 const STORE_MAX: usize = 4_000_000;
-/// Files that the books keep; further ones are counted.
+/// Upper limit on files that the books keep. Further ones are counted.
 const FILES_MAX: usize = 200_000;
 
-/// A file that some banks have been said to hold.
+/// A file that some banks have acknowledged to hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileNote {
     /// Its bytes.
@@ -29,28 +29,28 @@ pub struct FileNote {
     pub banks: BTreeSet<u32>,
 }
 
-/// Something that is issued in quantities.
+/// A token that is issued in quantities.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Token {
     /// Such as `GBP`.
     pub symbol: String,
-    /// The legal name of who issues it.
+    /// The legal name of its issuer.
     pub issuer: String,
 }
 
 impl fmt::Display for Token {
-    /// As the audit names it; issuers' references make no difference.
+    /// Writes the audit's name of the token. Issuers' references make no difference.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&audit::token_label(&self.symbol, &self.issuer))
     }
 }
 
-/// See the module. Saved with a snapshot of the network, and restored with it.
+/// The books of a site. They are saved with a snapshot of the network and restored with it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SiteBooks {
     #[serde(with = "sums")]
     issued: BTreeMap<String, u128>,
-    /// Taken out of the world beyond what these books know to be issued: others of the same load do.
+    /// Amounts redeemed beyond the issues in these books. Other generators of the same load have issued them.
     #[serde(with = "sums", default)]
     owed: BTreeMap<String, u128>,
     #[serde(with = "sums")]
@@ -66,24 +66,24 @@ pub struct SiteBooks {
     /// By hash, as text.
     #[serde(default)]
     files: BTreeMap<String, FileNote>,
-    /// Files beyond those.
+    /// Number of files beyond the limit.
     #[serde(default)]
     files_unnoted: u64,
     before: Option<Before>,
 }
 
 impl SiteBooks {
-    /// So much was issued.
+    /// Records an issue.
     pub(super) fn issued(&mut self, token: &Token, quantity: u64) {
         add(&mut self.issued, token, quantity);
     }
 
-    /// So much may have been issued, or not.
+    /// Records an issue of unknown outcome.
     pub(super) fn in_doubt(&mut self, token: &Token, quantity: u64) {
         add(&mut self.in_doubt, token, quantity);
     }
 
-    /// So much was taken out of the world.
+    /// Records an exit from the ledger.
     pub(super) fn redeemed(&mut self, token: &Token, quantity: u64) {
         self.took_out(token.to_string(), u128::from(quantity));
     }
@@ -98,7 +98,7 @@ impl SiteBooks {
         }
     }
 
-    /// A transaction that all of these (positions of banks) have recorded.
+    /// Records a transaction that all of these banks (by position) have recorded.
     pub(super) fn acknowledge(&mut self, id: Hash, participants: &[u32]) {
         if !self.sample.has(&id) {
             return;
@@ -115,7 +115,7 @@ impl SiteBooks {
         }
     }
 
-    /// Leaves every second id out.
+    /// Drops every second id.
     fn thin_out(&mut self) {
         self.sample = self.sample.halved();
         self.records = 0;
@@ -126,7 +126,7 @@ impl SiteBooks {
         }
     }
 
-    /// A file that all of these hold.
+    /// Records a file that all of these banks hold.
     pub(super) fn holds_file(&mut self, hash: Hash, size: u64, banks: &[u32]) {
         self.holds_file_named(hash.to_string(), size, banks);
     }
@@ -141,12 +141,12 @@ impl SiteBooks {
         note.banks.extend(banks);
     }
 
-    /// A unit that may have left something, or not.
+    /// Records a unit of unknown outcome.
     pub(super) fn unknown(&mut self) {
         self.unknown = self.unknown.saturating_add(1);
     }
 
-    /// Whether each store may hold so much; the value is lost if not.
+    /// Puts a value into a store. Returns false, and drops the value, if the store is full.
     pub(super) fn put(&mut self, store: &str, value: serde_json::Value) -> bool {
         let store = self.stores.entry(store.to_owned()).or_default();
         let room = store.len() < STORE_MAX;
@@ -164,7 +164,7 @@ impl SiteBooks {
         self.stores.get(store).map_or(0, VecDeque::len)
     }
 
-    /// The network has a past, or other members; `mark` is a number that earlier work on it did not have, most likely.
+    /// Begins work on an existing network. `mark` is a number that earlier work on it most likely did not use.
     pub(super) fn begin(&mut self, before: Before, mark: u64) {
         self.before = Some(before);
         self.counts_from = mark;
@@ -177,42 +177,42 @@ impl SiteBooks {
         number
     }
 
-    /// Where it stood when the work began; `None` for a network that came up for it.
+    /// Returns its state when the work began; `None` for a network that was brought up for it.
     pub(super) fn before(&self) -> Option<&Before> {
         self.before.as_ref()
     }
 
-    /// Sums by token: what must exist.
+    /// Returns the sums that must exist, by token.
     pub fn in_circulation(&self) -> &BTreeMap<String, u128> {
         &self.issued
     }
 
-    /// Sums by token: what may exist beside it.
+    /// Returns the further sums that may exist, by token.
     pub fn possibly(&self) -> &BTreeMap<String, u128> {
         &self.in_doubt
     }
 
-    /// Units that failed in a way that leaves open whether they took effect.
+    /// Returns the number of units that failed without a known outcome.
     pub fn unknown_units(&self) -> u64 {
         self.unknown
     }
 
-    /// Which ids the books keep.
+    /// Returns the sample of ids that the books keep.
     pub fn sample(&self) -> Sample {
         self.sample
     }
 
-    /// Files that somebody has to hold, by hash.
+    /// Returns the files that banks must hold, by hash.
     pub fn files(&self) -> impl Iterator<Item = (&str, &FileNote)> {
         self.files.iter().map(|(hash, note)| (hash.as_str(), note))
     }
 
-    /// Files that these books had no room for.
+    /// Returns the number of files above the limit.
     pub fn files_unnoted(&self) -> u64 {
         self.files_unnoted
     }
 
-    /// Acknowledged ids by participants.
+    /// Returns acknowledged ids by participants.
     pub fn acknowledged(&self) -> &BTreeMap<Vec<u32>, Vec<Hash>> {
         &self.acknowledged
     }
@@ -223,7 +223,7 @@ fn add(sums: &mut BTreeMap<String, u128>, token: &Token, quantity: u64) {
     *sum = sum.saturating_add(u128::from(quantity));
 }
 
-/// Sums as text: they may not fit a number of JSON.
+/// Serialises sums as text: they may not fit a number of JSON.
 mod sums {
     use super::BTreeMap;
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -252,7 +252,7 @@ mod sums {
     }
 }
 
-/// A map whose keys are lists, as a list of pairs.
+/// Serialises a map whose keys are lists as a list of pairs.
 mod by_participants {
     use super::{BTreeMap, Hash};
     use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -342,7 +342,7 @@ mod tests {
         assert!(books.records <= RECORDS_MAX);
         let kept = books.acknowledged()[&vec![0, 1]].len() as u64;
         assert_eq!(2 * kept, books.records);
-        // Four times too many for the limit: a quarter is left, or an eighth if that was a little too much.
+        // Four times the limit: a quarter remains, or an eighth if that is slightly too much.
         assert!([4, 8].contains(&books.sample().one_in()));
         let expected = units / books.sample().one_in();
         assert!(kept.abs_diff(expected) < expected / 50, "{kept} of {units}");

@@ -1,4 +1,4 @@
-//! What the cash workloads share: who pays whom, how much, and the arguments of their flows.
+//! The shared part of the cash workloads: payer, payee, amounts, and the arguments of their flows.
 
 use serde::Serialize;
 
@@ -10,14 +10,14 @@ use super::{KnobError, Knobs, Site};
 pub(super) const PAYER: u32 = 0;
 /// The position of the bank that is paid.
 pub(super) const PAYEE: u32 = 1;
-/// Minor units of each issue and payment, unless somebody says otherwise.
+/// Default minor units of each issue and payment.
 const QUANTITY: u64 = 1_000;
-/// Minor units of a unit of work at most: sums of all that a run makes stay far below what a quantity can hold.
+/// Upper limit on minor units of a unit of work. Sums over a run stay far below the maximum of a quantity.
 const QUANTITY_MAX: u64 = 1_000_000_000;
-/// States that one transaction makes at most, as the flows have it.
+/// The flows' upper limit on states of one transaction.
 const STATES_MAX: u64 = 1_000;
 
-/// What each issue or payment moves: the knobs `currency` and `quantity`.
+/// The amount of each issue or payment: the knobs `currency` and `quantity`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Money {
     pub currency: String,
@@ -26,7 +26,7 @@ pub(super) struct Money {
 }
 
 impl Money {
-    /// As the knobs say; in `currency` if they do not.
+    /// Reads the knobs; `currency` is the default currency.
     pub fn of(knobs: &mut Knobs, currency: &str) -> Result<Self, KnobError> {
         Ok(Self {
             quantity: knobs.number("quantity", QUANTITY, 1..=QUANTITY_MAX)?,
@@ -34,7 +34,7 @@ impl Money {
         })
     }
 
-    /// How many states it is divided into: the knob `states`.
+    /// Returns the number of states that it is divided into: the knob `states`.
     pub fn states(&self, knobs: &mut Knobs) -> Result<u64, KnobError> {
         let states = knobs.number("states", 1, 1..=STATES_MAX)?;
         if states > self.quantity {
@@ -47,7 +47,7 @@ impl Money {
         Ok(states)
     }
 
-    /// The token that the payer issues.
+    /// Returns the token that the payer issues.
     pub fn token(&self, site: &Site) -> Result<Token, Failed> {
         site.token(&self.currency, PAYER as usize)
     }

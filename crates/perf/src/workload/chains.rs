@@ -1,9 +1,9 @@
-//! States with a past: each comes from an issue and then from so many payments of its holder to itself, of which nobody
-//! else knows.
+//! States with a back chain: an issue, followed by a number of payments of the holder to itself. Only the holder knows
+//! them.
 //!
-//! Payments select their coins from the vault: the smallest one that suffices, and of equal ones the oldest. So a batch of
-//! states has a quantity of its own, and the next round of payments begins when the last one has ended; then each round
-//! moves each state of the batch once.
+//! Payments select their coins from the vault: the smallest one that suffices, and of equal ones the oldest. So each
+//! batch of states has a unique quantity, and a round of payments begins when the previous one has ended. Then each round
+//! moves each state of the batch exactly once.
 
 use std::sync::Arc;
 
@@ -16,33 +16,33 @@ use super::codes::TOO_MUCH_TO_PREPARE;
 use super::site::{Delivered, Step};
 use super::traits::Failed;
 
-/// States of one batch; well within what a node keeps in memory of one token.
+/// States of one batch, well within the number that a node keeps in memory for one token.
 const BATCH_MAX: u64 = 4_000;
-/// States of one issue: few, so that what they have in common is small.
+/// States of one issue: few, so that their shared history is small.
 const ISSUED_AT_ONCE: u64 = 20;
-/// Transactions of one preparation at most.
+/// Upper limit on transactions of one preparation.
 const TRANSACTIONS_MAX: u64 = 5_000_000;
 
-/// A state, as flows take it in their arguments.
+/// A state reference in the form of the flows' arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StateRef {
     pub tx: String,
     pub index: u32,
 }
 
-/// A prepared state and what it is worth.
+/// A prepared state and its value.
 #[derive(Clone, Debug)]
 pub(super) struct Prepared {
     pub quantity: u64,
     pub state: StateRef,
 }
 
-/// What is prepared.
+/// The asset to prepare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asset {
-    /// Cash of the holder's own, under a currency.
+    /// Cash issued by the holder, under a currency.
     Cash,
-    /// Stock of the holder's own, under a symbol.
+    /// Stock issued by the holder, under a symbol.
     Stock,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Chains {
     pub depth: u64,
 }
 
-/// Flows that `count` chains take.
+/// Returns the number of flows for `count` chains.
 pub(super) fn flows(count: u64, depth: u64) -> Result<u64, Failed> {
     let issues = count.div_ceil(ISSUED_AT_ONCE).max(1);
     let all = count.saturating_mul(depth).saturating_add(issues);
@@ -72,8 +72,8 @@ pub(super) fn flows(count: u64, depth: u64) -> Result<u64, Failed> {
 }
 
 impl Chains {
-    /// Makes so many, the first batch worth `quantity` each, later ones a little more; what is made of this symbol on one
-    /// site never has the same quantity twice.
+    /// Makes `count` states. Those of the first batch are worth `quantity` each, later ones a little more. No quantity is
+    /// used twice for one symbol on a site.
     pub async fn build(
         &self,
         site: &Arc<Site>,
@@ -155,12 +155,12 @@ impl Chains {
     }
 }
 
-/// States as they are made.
+/// Collects states as they are made.
 #[derive(Default)]
 struct Collected(std::sync::Mutex<Vec<StateRef>>);
 
 impl Collected {
-    /// The first outputs of a flow's last transaction.
+    /// Adds the first outputs of a flow's last transaction.
     fn add(&self, delivered: &Delivered, outputs: u64) -> Result<(), Failed> {
         let tx = delivered.last()?.to_string();
         let mut states = self.lock();

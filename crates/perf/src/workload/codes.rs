@@ -1,4 +1,4 @@
-//! The codes that units and preparations of the shipped workloads fail with, beside those of nodes and flows.
+//! The error codes of units and preparations of the shipped workloads, in addition to those of nodes and flows.
 
 use primitives::ErrorInfo;
 

@@ -1,4 +1,4 @@
-//! `empty`: a flow that does nothing. What a start itself costs: the API, the queue, the journal, the answer.
+//! `empty`: a flow that does nothing. It measures the cost of a start: the API, the queue, the journal, the answer.
 
 use std::sync::Arc;
 

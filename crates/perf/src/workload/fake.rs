@@ -1,5 +1,5 @@
-//! `fake`: no network at all, but a target in this process whose latencies, stalls and failures are known beforehand. It
-//! shows that everything from the scenario to the report says what happened.
+//! `fake`: no network, but a target in this process with known latencies, stalls and failures. It shows that the whole
+//! path from the scenario to the report is correct.
 
 use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
@@ -18,14 +18,14 @@ pub(super) const REGISTERED: (&str, &str, Make) = (
     Fake::make,
 );
 
-/// Milliseconds that a knob may say at most: an hour.
+/// Upper limit of knobs in milliseconds: an hour.
 const MS_MAX: f64 = 3_600_000.0;
-/// Places that a knob may say at most.
+/// Upper limit of knobs that count places.
 const PLACES_MAX: u64 = 1_000_000;
 
 struct Fake {
     behaviour: Behaviour,
-    /// Made when the first worker comes; all of them use it.
+    /// Created by the first worker and shared by all.
     target: OnceLock<Arc<Target<Real>>>,
 }
 
@@ -76,7 +76,7 @@ impl Fake {
     }
 }
 
-/// A number that need not be whole; `default` if it is not set.
+/// Returns a number that need not be whole; `default` if it is not set.
 fn number(
     knobs: &mut Knobs,
     knob: &str,

@@ -1,6 +1,6 @@
 //! `issue_and_pay`: a bank issues cash to itself and pays it to the other one. Two transactions.
 //!
-//! Without `selection` one flow does both and pays what it has just made. With it the client starts an issue and then a
+//! Without `selection`, one flow does both and pays with the new state. With it, the client starts an issue and then a
 //! payment, which selects its coins from the vault.
 
 use std::sync::Arc;
@@ -135,7 +135,7 @@ impl Worker for IssuingAndPaying {
                     failed.retries += tried.retries;
                     failed
                 });
-                // An issue whose payment fails is there all the same.
+                // An issue exists even if its payment fails.
                 if delivered.is_err() {
                     self.site.acknowledge(&made, &[PAYER]);
                 }
@@ -143,7 +143,7 @@ impl Worker for IssuingAndPaying {
                 tried.retries += delivered.retries;
                 made.extend(delivered.transactions);
             }
-            // The issue is the payer's business; the payment concerns both.
+            // The issue concerns the payer only; the payment concerns both.
             if let Some((payment, issues)) = made.split_last() {
                 self.site.acknowledge(issues, &[PAYER]);
                 self.site.acknowledge(&[*payment], &[PAYER, PAYEE]);

@@ -1,22 +1,22 @@
-//! Knobs: what a scenario sets about a workload, checked one by one.
+//! Knobs: a workload's settings in a scenario, checked one by one.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
-/// A knob that a workload cannot take.
+/// An invalid knob of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{knob}: {message}")]
 pub struct KnobError {
-    /// Which one, as the scenario names it; `kind` for a kind that nobody registered.
+    /// Its name in the scenario; `kind` for a kind that is not registered.
     pub knob: String,
-    /// What is allowed.
+    /// The error and the allowed values.
     pub message: String,
 }
 
 impl KnobError {
-    /// For a rule that only the workload knows.
+    /// Creates an error of a rule that only the workload knows.
     pub fn new(knob: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             knob: knob.into(),
@@ -25,7 +25,7 @@ impl KnobError {
     }
 }
 
-/// The knobs of one piece of work. Each question takes one out; what nobody asked for is an error in the end.
+/// The knobs of one piece of work. Each read removes one. A knob that remains at the end is an error.
 #[derive(Clone, Debug, Default)]
 pub struct Knobs {
     set: BTreeMap<String, toml::Value>,
@@ -33,13 +33,13 @@ pub struct Knobs {
 }
 
 impl Knobs {
-    /// As set in a scenario.
+    /// Creates the knobs that a scenario sets.
     pub fn new(set: BTreeMap<String, toml::Value>) -> Self {
         let asked = Vec::new();
         Self { set, asked }
     }
 
-    /// A whole number within `allowed`; `default` if it is not set.
+    /// Reads a whole number within `allowed`; `default` if it is not set.
     pub fn number(
         &mut self,
         knob: &str,
@@ -61,7 +61,7 @@ impl Knobs {
         }
     }
 
-    /// Yes or no; `default` if it is not set.
+    /// Reads a flag; `default` if it is not set.
     pub fn flag(&mut self, knob: &str, default: bool) -> Result<bool, KnobError> {
         match self.take(knob) {
             None => Ok(default),
@@ -73,7 +73,7 @@ impl Knobs {
         }
     }
 
-    /// Text that `fits`, which `what` describes; `default` if it is not set.
+    /// Reads a text that satisfies `fits`; `what` describes that rule. Returns `default` if it is not set.
     pub fn text(
         &mut self,
         knob: &str,
@@ -88,7 +88,7 @@ impl Knobs {
         }
     }
 
-    /// One of several words; the first if it is not set.
+    /// Reads one of several words; the first if it is not set.
     pub fn word(
         &mut self,
         knob: &str,
@@ -106,7 +106,7 @@ impl Knobs {
         })
     }
 
-    /// A currency: three capital letters.
+    /// Reads a currency: three capital letters.
     pub fn currency(&mut self, default: &str) -> Result<String, KnobError> {
         self.text(
             "currency",
@@ -116,13 +116,13 @@ impl Knobs {
         )
     }
 
-    /// Any value; `None` if it is not set. For knobs of other forms.
+    /// Takes any value; `None` if it is not set. For knobs of other forms.
     pub fn take(&mut self, knob: &str) -> Option<toml::Value> {
         self.asked.push(knob.to_owned());
         self.set.remove(knob)
     }
 
-    /// The knobs that somebody asked for, in order.
+    /// Returns the names of the knobs that were read, sorted.
     pub(super) fn asked(&self) -> Vec<&str> {
         let mut known: Vec<&str> = self.asked.iter().map(String::as_str).collect();
         known.sort_unstable();
@@ -130,7 +130,7 @@ impl Knobs {
         known
     }
 
-    /// Fails if anything is left that nobody asked for.
+    /// Fails if a knob was not read.
     pub fn end(self) -> Result<(), KnobError> {
         let known = self.asked();
         let Some(knob) = self.set.keys().next().cloned() else {

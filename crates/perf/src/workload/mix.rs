@@ -1,4 +1,4 @@
-//! Several kinds of work by weight, as one thing that the load engine drives.
+//! Several kinds of work by weight, combined for the load engine.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -11,18 +11,18 @@ use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
 use super::{KnobError, Site, Workloads};
 use crate::plan::Work;
 
-/// Work that a mix cannot be made of.
+/// An error in the work of a mix.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("work {}: {error}", .at + 1)]
 pub struct MixError {
-    /// Which of the scenario's, from 0.
+    /// Index of the scenario's work, from 0.
     pub at: usize,
-    /// The knob, and what is allowed.
+    /// The knob, and the allowed values.
     #[source]
     pub error: KnobError,
 }
 
-/// See the module. Which work a unit is follows from the seed and the unit's number.
+/// A mix of work. The work of a unit follows from the seed and the unit's number.
 pub struct Mix {
     parts: Vec<Part>,
     weights: u64,
@@ -45,7 +45,7 @@ struct Slot {
 }
 
 impl Mix {
-    /// Of a scenario's work, at least one.
+    /// Creates a mix of a scenario's work, at least one kind.
     pub fn new(workloads: &Workloads, work: &[Work], seed: u64) -> Result<Self, MixError> {
         if work.is_empty() {
             let error = KnobError::new("work", "at least one kind of work is needed");
@@ -71,18 +71,18 @@ impl Mix {
         })
     }
 
-    /// Banks that it needs at least.
+    /// Returns the minimum number of banks.
     pub fn banks_min(&self) -> u32 {
         let needs = self.parts.iter().map(|part| part.workload.banks_min());
         needs.max().unwrap_or(0)
     }
 
-    /// What its works are called, in order.
+    /// Returns the labels of its works, in order.
     pub fn labels(&self) -> Vec<String> {
         self.parts.iter().map(|part| part.label.clone()).collect()
     }
 
-    /// New states of one unit, on average.
+    /// Returns the mean number of new states per unit.
     pub fn states_per_unit(&self) -> f64 {
         let states = self
             .parts
@@ -91,14 +91,14 @@ impl Mix {
         states.sum::<f64>() / self.weights as f64
     }
 
-    /// Bytes of files that one unit moves, on average.
+    /// Returns the mean bytes of files that a unit moves.
     pub fn bytes_per_unit(&self) -> f64 {
         let bytes = self.parts.iter();
         let bytes = bytes.map(|part| part.workload.bytes_per_unit() * part.weight as f64);
         bytes.sum::<f64>() / self.weights as f64
     }
 
-    /// Prepares a network for so many units in all, each kind for its share.
+    /// Prepares a network for this many units in all, each kind for its share.
     pub async fn prepare(&self, site: &Arc<Site>, units_expected: u64) -> Result<(), Failed> {
         for part in &self.parts {
             let share = self.share(part, units_expected);
@@ -107,7 +107,8 @@ impl Mix {
         Ok(())
     }
 
-    /// What the preparation for so many units is: the same for mixes that can share it, `None` if there is none.
+    /// Returns the key of the preparation for this many units: equal for mixes that can share it, `None` if there is
+    /// none.
     pub fn preparation(&self, units_expected: u64) -> Option<String> {
         let of_part = |part: &Part| {
             let (kind, share) = (part.workload.kind(), self.share(part, units_expected));
@@ -121,18 +122,18 @@ impl Mix {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Units of one kind, about.
+    /// Returns the approximate number of units of one kind.
     fn share(&self, part: &Part, units: u64) -> u64 {
         if self.parts.len() == 1 {
             return units;
         }
-        // A share at random may be somewhat larger than its weight says.
+        // A random share may be somewhat larger than its weight.
         let even = u128::from(units) * u128::from(part.weight) / u128::from(self.weights);
         let even = u64::try_from(even).unwrap_or(u64::MAX);
         even.saturating_add(even / 4).saturating_add(100)
     }
 
-    /// Sets up so many workers of each kind. If one cannot be, those that were are torn down again.
+    /// Sets up this many workers of each kind. If one fails, those already set up are torn down again.
     pub async fn set_up(&self, site: &Arc<Site>, workers: u32) -> Result<(), Failed> {
         for number in 0..workers.max(1) {
             let mut slot = Slot {
@@ -154,7 +155,7 @@ impl Mix {
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(Arc::new(slot));
             if let Some(failed) = failed {
-                // Why the set-up failed says more than what its undoing says.
+                // Ignore this result: the failure of the set-up explains more.
                 let _ = self.tear_down().await;
                 return Err(failed);
             }
@@ -162,7 +163,7 @@ impl Mix {
         Ok(())
     }
 
-    /// Tears every worker down, all of them even if one fails; the first failure is told. Nothing may be running.
+    /// Tears down all workers, even if one fails. Returns the first failure. No unit may be running.
     pub async fn tear_down(&self) -> Result<(), Failed> {
         let slots =
             std::mem::take(&mut *self.workers.write().unwrap_or_else(PoisonError::into_inner));
@@ -174,7 +175,7 @@ impl Mix {
         first
     }
 
-    /// Which work a unit is.
+    /// Returns the work of a unit.
     pub fn work_of(&self, unit: u64) -> usize {
         let mut left = mixed(self.seed, unit) % self.weights;
         for (at, part) in self.parts.iter().enumerate() {
@@ -186,12 +187,12 @@ impl Mix {
         0
     }
 
-    /// Runs a unit on the worker of a slot; which work it was, and how it went. A panic is a failure of this unit.
+    /// Runs a unit on the worker of a slot. Returns its work and its outcome. A panic is a failure of this unit.
     pub async fn invoke(&self, slot: u32, unit: u64) -> (usize, Result<Tried, Failed>) {
         let work = self.work_of(unit);
         let slot = {
             let workers = self.workers.read().unwrap_or_else(PoisonError::into_inner);
-            // A slot beyond the workers is one of them by turns.
+            // Slots beyond the workers share them in turn.
             let at = slot as usize % workers.len().max(1);
             workers.get(at).map(Arc::clone)
         };
@@ -204,14 +205,14 @@ impl Mix {
             .as_ref()
             .is_err_and(|failed| failed.fault.code == WORKER_PANICKED)
         {
-            // What it had begun nobody knows.
+            // The outcome of its flow is unknown.
             slot.site.unknown();
         }
         (work, ended)
     }
 }
 
-/// A future whose panic is a failure.
+/// Runs a future. A panic becomes a failure.
 async fn guarded<T>(mut future: Boxed<'_, Result<T, Failed>>) -> Result<T, Failed> {
     std::future::poll_fn(move |context| {
         let polled = std::panic::catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
@@ -227,7 +228,7 @@ async fn guarded<T>(mut future: Boxed<'_, Result<T, Failed>>) -> Result<T, Faile
     .await
 }
 
-/// A number that looks like chance and is the same for the same seed and unit (splitmix64, Steele et al. 2014).
+/// Returns a pseudo-random number that follows from the seed and the unit (splitmix64, Steele et al. 2014).
 fn mixed(seed: u64, unit: u64) -> u64 {
     let x = seed.wrapping_add((unit.wrapping_add(1)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,9 +1,10 @@
-//! Workloads: what a unit of load is. The shipped ones, and the trait that makes one of your own.
+//! Workloads: the kinds of units of load. The shipped ones, and the trait for your own.
 //!
-//! A [`Workload`] is a kind of work with its knobs set. It prepares a network once, gives each [`Worker`] its set-up, and
-//! a worker runs unit after unit; in the end every worker is torn down, also after a failure. It reaches the network
-//! through a [`Site`] alone, which also keeps the books that the audit judges: what was issued, and what was acknowledged
-//! to whom. [`Workloads`] knows the kinds by name, and [`Mix`] drives several of them by weight.
+//! A [`Workload`] is a kind of work with its knobs set. It prepares a network once and gives each [`Worker`] its set-up.
+//! A worker runs unit after unit. At the end every worker is torn down, even after a failure. A workload reaches the
+//! network through a [`Site`] alone. The site also keeps the books that the audit judges: issued amounts, and
+//! acknowledged transactions with their participants. [`Workloads`] knows the kinds by name, and [`Mix`] drives several
+//! of them by weight.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -39,7 +40,8 @@
 //!
 //! `docs/guides/own-workload.md` walks through a complete one, with a preparation and books.
 //!
-//! Modules in reading order: `traits`, `knobs`, `registry`; `site` with its `books`; `mix`; the shipped kinds.
+//! Modules in reading order: `traits`, `knobs` and `registry`. Then `site` with its `books`, `mix`, and the shipped
+//! kinds.
 
 mod attachments;
 mod auditing;

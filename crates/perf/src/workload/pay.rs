@@ -1,4 +1,4 @@
-//! `pay`: a bank pays another one again and again, from large coins that were made before. One transaction, with change.
+//! `pay`: a bank pays another one repeatedly, from large coins that were made before. One transaction, with change.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ pub(super) const REGISTERED: (&str, &str, Make) = (
     Pay::make,
 );
 
-/// Coins, unless somebody says otherwise: as many as flows that are usually outstanding.
+/// Default number of coins: the usual number of outstanding flows.
 const COINS: u64 = 800;
-/// Coins at most.
+/// Upper limit on coins.
 const COINS_MAX: u64 = 100_000;
-/// Each coin is good for so many payments.
+/// The number of payments that each coin suffices for.
 const PAYMENTS_PER_COIN: u64 = 1_000_000;
 /// Coins of one issue.
 const COINS_AT_ONCE: u64 = 100;
@@ -58,7 +58,7 @@ impl Workload for Pay {
         2
     }
 
-    /// `coins` coins, few to a transaction.
+    /// Prepares `coins` coins, few per transaction.
     fn prepare<'a>(&'a self, site: &'a Arc<Site>, _: u64) -> Boxed<'a, Result<(), Failed>> {
         Box::pin(async move {
             let token = self.money.token(site)?;
@@ -122,13 +122,13 @@ impl Workload for Pay {
         })
     }
 
-    /// The payee's. Change is not counted, nor is it in what others publish.
+    /// Returns the payee's states. Change is not counted, and published figures do not count it either.
     fn states_per_unit(&self) -> f64 {
         self.states as f64
     }
 }
 
-/// Also of the `transfer` kind: a start whose transactions concern payer and payee.
+/// Starts flows whose transactions concern payer and payee. The `transfer` kind uses it too.
 pub(super) struct Paying {
     pub site: Arc<Site>,
     pub start: StartFlow,
@@ -147,7 +147,7 @@ impl Worker for Paying {
     }
 }
 
-/// The same, started as the knobs say.
+/// The same with the starter of the knobs.
 struct PayingBy {
     way: Start,
     paying: Paying,

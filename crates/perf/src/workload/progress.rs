@@ -1,9 +1,9 @@
-//! How far a preparation is.
+//! The progress of a preparation.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Counters that a preparation writes and anybody reads.
+/// Counters that a preparation writes and any reader may read.
 #[derive(Debug, Default)]
 pub struct Preparation {
     done: AtomicU64,
@@ -14,28 +14,28 @@ pub struct Preparation {
 /// A reading of [`Preparation`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PreparationReading {
-    /// What it is at, for people; empty before the first step.
+    /// Its current step, for people; empty before the first step.
     pub step: String,
     /// Flows of this step that have ended.
     pub done: u64,
-    /// Flows that it takes.
+    /// The number of flows of this step.
     pub wanted: u64,
 }
 
 impl Preparation {
-    /// A new step of so many flows.
+    /// Begins a new step with this many flows.
     pub fn begin(&self, step: &str, wanted: u64) {
         *self.step.lock().unwrap_or_else(PoisonError::into_inner) = step.to_owned();
         self.done.store(0, Ordering::Relaxed);
         self.wanted.store(wanted, Ordering::Relaxed);
     }
 
-    /// One of them has ended.
+    /// Counts a flow that has ended.
     pub fn advance(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How far it is.
+    /// Returns the progress.
     pub fn read(&self) -> PreparationReading {
         PreparationReading {
             step: self

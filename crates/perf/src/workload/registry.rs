@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::{KnobError, Knobs, Workload};
 use super::{attachments, empty, fake, issue, issue_and_pay, pay, swap, transfer};
 
-/// Makes a workload from its knobs. It asks for every knob that it has; what is left over is refused by the registry.
+/// Makes a workload from its knobs. It reads every knob that it supports. The registry refuses the remaining ones.
 pub type Make = fn(&mut Knobs) -> Result<Arc<dyn Workload>, KnobError>;
 
-/// See the module.
+/// The registered kinds of work.
 #[derive(Clone)]
 pub struct Workloads {
     kinds: BTreeMap<String, Kind>,
@@ -22,13 +22,13 @@ struct Kind {
 }
 
 impl Workloads {
-    /// Nothing.
+    /// Returns an empty registry.
     pub fn none() -> Self {
         let kinds = BTreeMap::new();
         Self { kinds }
     }
 
-    /// What comes with `tally`.
+    /// Returns the kinds that come with `tally`.
     pub fn shipped() -> Self {
         let mut all = Self::none();
         for (kind, about, make) in [
@@ -52,13 +52,13 @@ impl Workloads {
         self.kinds.insert(kind.to_owned(), Kind { about, make });
     }
 
-    /// Names, with a line about each.
+    /// Returns the names, with a line about each.
     pub fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
         let kinds = self.kinds.iter();
         kinds.map(|(kind, known)| (kind.as_str(), known.about.as_str()))
     }
 
-    /// A workload of a kind, with its knobs set; an error names the knob, or `kind`, and what is allowed.
+    /// Makes a workload of a kind with its knobs set. An error names the knob, or `kind`, and the allowed values.
     pub fn make(
         &self,
         kind: &str,
@@ -80,7 +80,7 @@ impl Workloads {
 mod tests {
     use super::*;
 
-    /// The page that people read.
+    /// The reference page.
     const PAGE: &str = include_str!("../../../../docs/reference/workloads.md");
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
         }
     }
 
-    /// What a kind says to knobs: nothing if it takes them.
+    /// Checks a kind's error for these knobs; the expected text is empty if it accepts them.
     fn check(kind: &str, knobs: &str, expected: &str) {
         let set: BTreeMap<String, toml::Value> = toml::from_str(knobs).expect("TOML");
         let said = match Workloads::shipped().make(kind, &set) {

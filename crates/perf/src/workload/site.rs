@@ -1,5 +1,5 @@
-//! A network as workloads see it: banks with clients, their names, and the books. Who runs the processes, and where, it
-//! does not know.
+//! A network as workloads see it: banks with clients, their names, and the books. It does not know where the processes
+//! run.
 
 mod delivered;
 mod error;
@@ -34,12 +34,12 @@ const UNSPENT: &[&str] = &[
     "vault.selection_timeout",
     "vault.state_locked",
 ];
-/// Within a node's data: its files.
+/// The folder of a node's files, within its data.
 const FILES: &str = "attachments";
-/// Between two looks at a view that is behind.
+/// Interval between two checks of a view that is behind.
 const CATCH_UP_EVERY: Duration = Duration::from_millis(2);
 
-/// See the module. Everything takes `&self`: a site is shared by all workers.
+/// A network as workloads see it. All methods take `&self`: all workers share a site.
 pub struct Site {
     pub(super) banks: Vec<SiteNode>,
     pub(super) notary: Option<SiteNode>,
@@ -50,7 +50,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// A network that came up for this alone: its banks, all of them, and its notary. All randomness comes from `seed`.
+    /// Creates a site for a network of its own: all its banks, and its notary. `seed` is the source of all randomness.
     pub fn new(banks: Vec<SiteNode>, notary: Option<SiteNode>, seed: u64) -> Self {
         Self {
             banks,
@@ -62,12 +62,12 @@ impl Site {
         }
     }
 
-    /// How many banks there are.
+    /// Returns the number of banks.
     pub fn banks(&self) -> usize {
         self.banks.len()
     }
 
-    /// A bank, by position.
+    /// Returns a bank, by position.
     pub fn bank(&self, at: usize) -> Result<&SiteNode, Failed> {
         self.banks.get(at).ok_or_else(|| {
             let message = format!("bank {} of {} is needed", at + 1, self.banks.len());
@@ -75,25 +75,25 @@ impl Site {
         })
     }
 
-    /// A bank's legal name.
+    /// Returns a bank's legal name.
     pub fn name(&self, at: usize) -> Result<&str, Failed> {
         self.bank(at).map(SiteNode::name)
     }
 
-    /// Where a bank's API is.
+    /// Returns a bank's API.
     pub fn endpoint(&self, at: usize) -> Result<&Endpoint, Failed> {
         let endpoint = self.bank(at)?.endpoint();
         let unknown = || Failed::new(NO_CONNECTION, "nobody said where its API is");
         endpoint.ok_or_else(unknown)
     }
 
-    /// Where a bank keeps its files, if that is on this machine.
+    /// Returns the folder of a bank's files, if it is on this machine.
     pub(super) fn files_folder(&self, at: usize) -> Result<Option<PathBuf>, Failed> {
         let data = self.bank(at)?.data();
         Ok(data.map(|data| data.join(FILES)))
     }
 
-    /// A token that a bank issues.
+    /// Returns a token that a bank issues.
     pub fn token(&self, symbol: &str, issuer: usize) -> Result<Token, Failed> {
         Ok(Token {
             symbol: symbol.to_owned(),
@@ -101,33 +101,33 @@ impl Site {
         })
     }
 
-    /// What all randomness comes from.
+    /// Returns the seed of all random choices.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// How far the preparation is, for those who watch, and for those who prepare.
+    /// Returns the progress of the preparation, to show it and to update it.
     pub fn preparation(&self) -> &Preparation {
         &self.preparation
     }
 
-    /// A start that is complete when it is delivered.
+    /// Returns a start that is complete when it is delivered.
     pub fn start_of(&self, flow: &str, arguments: &impl Serialize) -> Result<StartFlow, Failed> {
         let start = StartFlow::new(flow, arguments).map_err(ClientError::arguments)?;
         Ok(start.wait(Wait::Delivered))
     }
 
-    /// Notes that so much was issued.
+    /// Notes an issue.
     pub fn issued(&self, token: &Token, quantity: u64) {
         self.lock().issued(token, quantity);
     }
 
-    /// Notes that so much was taken out of the world.
+    /// Notes an exit from the ledger.
     pub fn redeemed(&self, token: &Token, quantity: u64) {
         self.lock().redeemed(token, quantity);
     }
 
-    /// Notes transactions that all of these banks have been said to have recorded; the audit looks whether they have.
+    /// Notes transactions that all of these banks have acknowledged. The audit checks that they have recorded them.
     pub fn acknowledge(&self, transactions: &[Hash], participants: &[u32]) {
         let mut books = self.lock();
         for id in transactions {
@@ -135,18 +135,18 @@ impl Site {
         }
     }
 
-    /// Notes a file that all of these banks have been said to hold whole; the audit reads it back there.
+    /// Notes a file that all of these banks have acknowledged to hold. The audit reads it back there.
     pub fn holds_file(&self, hash: Hash, size: u64, banks: &[u32]) {
         self.lock().holds_file(hash, size, banks);
     }
 
-    /// Notes a unit that failed in a way that leaves open whether it took effect. [`Site::run`] does so itself.
+    /// Notes a unit that failed without a known outcome. [`Site::run`] does so itself.
     pub fn unknown(&self) {
         self.lock().unknown();
     }
 
-    /// Puts something away for later units, such as a prepared state; it is saved with snapshots. Fails if there is too
-    /// much of it.
+    /// Puts a value away for later units, such as a prepared state. It is saved with snapshots. Fails if the store is
+    /// full.
     pub fn put(&self, store: &str, value: serde_json::Value) -> Result<(), Failed> {
         if self.lock().put(store, value) {
             return Ok(());
@@ -155,12 +155,12 @@ impl Site {
         Err(Failed::new(STORE_FULL, message))
     }
 
-    /// Takes what was put away first.
+    /// Takes the oldest value of a store.
     pub fn take(&self, store: &str) -> Option<serde_json::Value> {
         self.lock().take(store)
     }
 
-    /// Puts back what a failed unit had taken, if it is certain that the unit has not spent it; gives the failure back.
+    /// Puts back a value that a failed unit had taken, if the unit certainly did not spend it. Returns the failure.
     pub(super) fn put_back<T>(
         &self,
         store: &str,
@@ -173,32 +173,32 @@ impl Site {
         Err(failed)
     }
 
-    /// Numbers of this name, each once in the network's life.
+    /// Returns the next number of a counter. Each number occurs once in the network's life.
     pub(super) fn count(&self, name: &str) -> u64 {
         self.lock().count(name)
     }
 
-    /// How much is put away there.
+    /// Returns the number of values in a store.
     pub fn stored(&self, store: &str) -> usize {
         self.lock().stored(store)
     }
 
-    /// The books as they are, to be saved with a snapshot of the network.
+    /// Returns a copy of the books, to be saved with a snapshot of the network.
     pub fn books(&self) -> SiteBooks {
         self.lock().clone()
     }
 
-    /// The books of a snapshot that the network has been restored from.
+    /// Replaces the books by those of the snapshot that the network has been restored from.
     pub fn restore(&self, books: SiteBooks) {
         *self.lock() = books;
     }
 
-    /// Changes the books where several generators share a load.
+    /// Changes the books if several generators share a load.
     pub(crate) fn with_books<T>(&self, change: impl FnOnce(&mut SiteBooks) -> T) -> T {
         change(&mut self.lock())
     }
 
-    /// Waits until the vault view of every bank shows all that its ledger had when asked.
+    /// Waits until the vault view of every bank shows the state of its ledger at the time of the call.
     pub async fn caught_up(&self) -> Result<(), SiteError> {
         for node in &self.banks {
             if !view_caught_up(node.client()).await {

@@ -1,5 +1,5 @@
-//! How the flows of a kind of work are started: over the laboratory's streams, by requests, or from Python coroutines; and through
-//! what gateway.
+//! The ways to start the flows of a kind of work: over the laboratory's streams, by requests, or from Python coroutines,
+//! and optionally through a gateway.
 
 use std::sync::{Arc, Weak};
 
@@ -12,12 +12,12 @@ use super::traits::Failed;
 use super::{KnobError, Knobs, Site};
 use crate::load::Coroutines;
 
-/// Workers of a gateway at most.
+/// Upper limit on workers of a gateway.
 const GATEWAY_MAX: u64 = 10_000;
-/// Connections of one process of coroutines at most.
+/// Upper limit on connections of one process of coroutines.
 const CONNECTIONS_MAX: u32 = 256;
 
-/// What the knobs say.
+/// The way of starting that the knobs choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     Stream,
@@ -25,16 +25,16 @@ enum By {
     Python,
 }
 
-/// See the module. Workers make their own [`Start`] of it.
+/// The way of starting of a workload. Workers derive their own [`Start`] from it.
 pub(super) struct Starter {
     by: By,
-    /// As many units as the gateway lets through at once; all of them if `None`.
+    /// Permits for the units that the gateway admits at once; `None` means no gateway.
     gateway: Option<Arc<Semaphore>>,
     /// The process of a stretch, as long as a worker needs it.
     coroutines: Mutex<Weak<Coroutines>>,
 }
 
-/// A worker's way to a bank.
+/// A worker's connection to a bank.
 pub(super) struct Start {
     kind: Kind,
     gateway: Option<Arc<Semaphore>>,
@@ -47,7 +47,7 @@ enum Kind {
 }
 
 impl Starter {
-    /// Of the knobs `starts` and `gateway_workers`.
+    /// Reads the knobs `starts` and `gateway_workers`.
     pub(super) fn of(knobs: &mut Knobs) -> Result<Self, KnobError> {
         let by = match knobs.word("starts", &["stream", "requests", "python"])? {
             "requests" => By::Requests,
@@ -55,7 +55,7 @@ impl Starter {
             _ => By::Stream,
         };
         let workers = knobs.number("gateway_workers", 0, 0..=GATEWAY_MAX)?;
-        // So few fit.
+        // The limit is small enough for this conversion.
         let permits = usize::try_from(workers).unwrap_or(usize::MAX);
         Ok(Self {
             by,
@@ -64,7 +64,7 @@ impl Starter {
         })
     }
 
-    /// One worker's.
+    /// Creates the start of one worker.
     pub(super) async fn start(&self, site: &Site, bank: usize) -> Result<Start, Failed> {
         let kind = match self.by {
             By::Stream => Kind::Stream,
@@ -92,7 +92,7 @@ impl Starter {
 }
 
 impl Start {
-    /// Runs a flow on a bank to its end, like [`Site::run`], after it has passed the gateway, where it keeps its place until then.
+    /// Runs a flow on a bank to its end, like [`Site::run`]. It holds a place in the gateway until then.
     pub(super) async fn run(
         &self,
         site: &Site,
@@ -101,7 +101,7 @@ impl Start {
         retry: bool,
     ) -> Result<Delivered, Failed> {
         let _place = match &self.gateway {
-            // Nobody closes it.
+            // The semaphore is never closed.
             Some(gateway) => gateway.acquire().await.ok(),
             None => None,
         };

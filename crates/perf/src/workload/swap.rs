@@ -1,9 +1,9 @@
 //! `swap`: a coordinator swaps cash for stock between two, four, ... ten parties in one transaction.
 //!
-//! Half of the parties pay with cash that they issued, the others deliver stock that they issued; nobody else knows those
-//! back chains. Every party has given the coordinator a standing mandate. Without a back chain (`depth = 0`) what was
-//! swapped is swapped back by a later unit, so that a few hundred states are enough for any number of units; with one each
-//! unit consumes states of its own.
+//! Half of the parties pay with cash that they issued, the others deliver stock that they issued. Only the issuers know
+//! those back chains. Every party has given the coordinator a standing mandate. Without a back chain (`depth = 0`), a
+//! later unit swaps the same states back, so a few hundred states are enough for any number of units. With one, each unit
+//! consumes its own states.
 
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ pub(super) const REGISTERED: (&str, &str, Make) = (
     Swap::make,
 );
 
-/// Minor units that are paid in each pair, and units of stock; each batch of prepared states adds one.
+/// Minor units paid in each pair, and units of stock. Each batch of prepared states adds one.
 const CASH: u64 = 1_000_000;
 const STOCK: u64 = 1;
-/// A mandate's limits: any price that a batch can come to.
+/// A mandate's limits: above any price that a batch can reach.
 const PRICE_MAX: u64 = 1_000_000_000;
 const QUANTITY_MAX: u64 = 1_000_000_000;
-/// Units whose states take turns when nothing is prepared for each unit: no more may be outstanding at once.
+/// Units whose states are used in turn if there is no preparation per unit. No more may be outstanding at once.
 const TURNS: u64 = 1_000;
 
 #[derive(Clone)]
@@ -47,16 +47,16 @@ struct Swap {
     retry: bool,
 }
 
-/// What one unit swaps, put away until it runs.
+/// The swap of one unit, stored until it runs.
 #[derive(Serialize, Deserialize)]
 struct Entry {
-    /// Whether those who delivered stock now get it back.
+    /// Whether the stock goes back to the parties that delivered it.
     back: bool,
     /// The pairs, in order.
     pairs: Vec<Pair>,
 }
 
-/// What one pair swaps.
+/// The swap of one pair.
 #[derive(Serialize, Deserialize)]
 struct Pair {
     /// Minor units.
@@ -74,13 +74,13 @@ struct PairStates {
     stock: StateRef,
 }
 
-/// What `swap.mandate` returns.
+/// The return value of `swap.mandate`.
 #[derive(Deserialize)]
 struct Given {
     state: StateRef,
 }
 
-/// What `swap.run` returns.
+/// The return value of `swap.run`.
 #[derive(Deserialize)]
 struct Swapped {
     transaction: String,
@@ -119,7 +119,7 @@ impl Swap {
         }))
     }
 
-    /// Where prepared units are put away.
+    /// Returns the store of the prepared units.
     fn store(&self) -> String {
         let how = if self.tracked { "tracked" } else { "vault" };
         format!(
@@ -128,23 +128,24 @@ impl Swap {
         )
     }
 
-    /// Whether states are swapped back, rather than consumed for good.
+    /// Returns whether states are swapped back instead of being consumed for good.
     fn takes_turns(&self) -> bool {
         self.depth == 0
     }
 
-    /// How many units states are prepared for.
+    /// Returns the number of units that states are prepared for.
     fn units(&self, expected: u64) -> u64 {
         if self.takes_turns() { TURNS } else { expected }
     }
 
-    /// The first bank coordinates; the parties are those after it, or it is one of them if there are no more banks.
+    /// Returns the bank of a party. The first bank coordinates. The parties are the banks after it. If there are too few
+    /// banks, it is one of the parties.
     fn party(&self, site: &Site, number: u32) -> u32 {
         let more = site.banks() > self.parties as usize;
         number + u32::from(more)
     }
 
-    /// Buyer and seller of a pair.
+    /// Returns buyer and seller of a pair.
     fn pair(&self, site: &Site, pair: u32) -> (u32, u32) {
         (self.party(site, 2 * pair), self.party(site, 2 * pair + 1))
     }
@@ -182,7 +183,7 @@ impl Swap {
         Ok(())
     }
 
-    /// What each party brings, all parties at once.
+    /// Makes each party's states, for all parties concurrently.
     async fn states(&self, site: &Arc<Site>, count: u64) -> Result<Vec<Vec<Prepared>>, Failed> {
         let each = flows(count, self.depth)?;
         site.preparation()
@@ -217,7 +218,7 @@ impl Swap {
     }
 }
 
-/// Has a party give a mandate, unless it stands already, and notes how it is taken back.
+/// Lets a party grant a mandate, unless it has done so, and notes how to revoke it.
 async fn mandate(site: &Arc<Site>, party: u32, arguments: &Value) -> Result<(), Failed> {
     let what = format!("the mandate of {}, {arguments}", site.name(party as usize)?);
     if site.stands(&what) {
@@ -245,7 +246,7 @@ impl Workload for Swap {
         Prepares::By(format!("{} {}", self.units(units_expected), self.store()))
     }
 
-    /// Mandates, and states with their back chains for each unit.
+    /// Prepares mandates, and states with their back chains for each unit.
     fn prepare<'a>(
         &'a self,
         site: &'a Arc<Site>,
@@ -300,7 +301,7 @@ impl Workload for Swap {
         })
     }
 
-    /// Cash and stock of each pair.
+    /// Counts cash and stock of each pair.
     fn states_per_unit(&self) -> f64 {
         f64::from(self.parties)
     }
@@ -353,7 +354,7 @@ impl Worker for Swapping {
             let swapped = self.site.run(0, &start, self.swap.retry).await;
             let delivered =
                 swapped.or_else(|failed| self.site.put_back(&self.store, taken, failed))?;
-            // The parties' earlier transactions, which this node had to fetch, are not of its making.
+            // The parties' earlier transactions, which this node had to fetch, are not part of its own output.
             let swapped: Swapped = delivered.returned()?;
             let id = swapped
                 .transaction

@@ -9,29 +9,29 @@ use client::ClientError;
 use super::Site;
 use crate::load::Fault;
 
-/// A future on the heap, as traits that are used by reference need it.
+/// A boxed future, for traits that are used as objects.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A future that has ended already.
+/// Returns a future that is already complete.
 pub fn done<'a, T: Send + 'a>(value: T) -> Boxed<'a, T> {
     Box::pin(std::future::ready(value))
 }
 
 /// A kind of work, made from its knobs for one point of a scenario.
 pub trait Workload: Send + Sync + 'static {
-    /// Its registered name.
+    /// Returns its registered name.
     fn kind(&self) -> &str;
 
-    /// Banks that it needs at least.
+    /// Returns the minimum number of banks.
     fn banks_min(&self) -> u32 {
         1
     }
 
-    /// Runs before the load, on an empty network, and again where more is needed than is left: coins, back chains, standing orders.
-    /// `units_expected` is how many units will run, about.
+    /// Prepares an empty network before the load, and again if the remaining preparation is too small: coins, back
+    /// chains, standing orders. `units_expected` is the approximate number of units that will run.
     ///
-    /// It is skipped where a snapshot of the same preparation is restored: so all that it leaves is in the network, or in
-    /// the site's books, which are restored with it ([`Site::put`]). [`Site::preparation`] shows how far it is.
+    /// It is skipped if a snapshot of the same preparation is restored. So all its results must be in the network, or in
+    /// the site's books, which are restored with it ([`Site::put`]). [`Site::preparation`] shows its progress.
     fn prepare<'a>(
         &'a self,
         site: &'a Arc<Site>,
@@ -41,44 +41,45 @@ pub trait Workload: Send + Sync + 'static {
         done(Ok(()))
     }
 
-    /// What the preparation for so many units depends on: points of a sweep for which it is the same share one, made once
-    /// and copied. A kind that prepares nothing says so, and its points may then share a network as well.
+    /// Returns the inputs of the preparation for this many units. Points of a sweep with equal inputs share one
+    /// preparation, made once and copied. A kind that prepares nothing returns [`Prepares::Nothing`], and its points may
+    /// share a network as well.
     fn prepares(&self, units_expected: u64) -> Prepares {
         let _ = units_expected;
         Prepares::ByKnobs
     }
 
-    /// One worker's set-up. Numbers count from 0; there are as many workers as units outstanding in a closed loop.
+    /// Sets up one worker. Numbers count from 0. In a closed loop there are as many workers as units outstanding.
     fn worker<'a>(
         &'a self,
         site: &'a Arc<Site>,
         number: u32,
     ) -> Boxed<'a, Result<Box<dyn Worker>, Failed>>;
 
-    /// New states that one unit leaves, for rates of states; 0 if that says nothing about it.
+    /// Returns the new states per unit, for rates of states; 0 if there is no meaningful number.
     fn states_per_unit(&self) -> f64 {
         0.0
     }
 
-    /// Bytes of files that one unit moves, on average; 0 if it moves none. What moves some is shown beside what the machine can do
-    /// with files at most.
+    /// Returns the mean bytes of files that a unit moves; 0 if it moves none. Otherwise, results show the machine's file
+    /// limits for comparison.
     fn bytes_per_unit(&self) -> f64 {
         0.0
     }
 }
 
-/// What a preparation depends on.
+/// The inputs of a preparation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prepares {
-    /// There is none.
+    /// There is no preparation.
     Nothing,
-    /// On every knob, and on how many units are expected.
+    /// Every knob, and the expected number of units.
     ByKnobs,
-    /// On this alone, beside the kind.
+    /// This key alone, together with the kind.
     By(String),
 }
 
-/// Whether each unit uses up something that was prepared for so many units and no more.
+/// Returns whether each unit uses up a prepared resource, so that only as many units as were prepared can run.
 pub fn is_used_up(workload: &dyn Workload) -> bool {
     match workload.prepares(1) {
         Prepares::Nothing => false,
@@ -87,39 +88,39 @@ pub fn is_used_up(workload: &dyn Workload) -> bool {
     }
 }
 
-/// One of those who do the work.
+/// A worker, which runs units.
 pub trait Worker: Send + Sync {
-    /// Runs one unit to its end: delivered to all whom it concerns. `unit` differs from those of all other units of a
-    /// stretch. In an open loop one worker may have several outstanding.
+    /// Runs one unit to its end: delivered to all participants. `unit` is unique within a stretch. In an open loop one
+    /// worker may have several outstanding.
     fn invoke(&self, unit: u64) -> Boxed<'_, Result<Tried, Failed>>;
 
-    /// Undoes the set-up. Runs once, after the last unit, also when units failed or another worker's set-up did.
+    /// Undoes the set-up. Runs once, after the last unit, even if units or another worker's set-up failed.
     fn teardown(&self) -> Boxed<'_, Result<(), Failed>> {
         done(Ok(()))
     }
 }
 
-/// How a unit that ended well went.
+/// The statistics of a unit that ended well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
-    /// Tries beyond the first. They are counted apart: a unit is one success, however often it was tried.
+    /// Tries beyond the first. They are counted separately: a unit is one success, however often it was tried.
     pub retries: u32,
 }
 
-/// Something that did not end well.
+/// A failed operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{fault}")]
 pub struct Failed {
-    /// A stable code, and words.
+    /// A stable code and a message.
     pub fault: Fault,
     /// Tries beyond the first.
     pub retries: u32,
-    /// Whether something may have begun that nobody saw the end of.
+    /// Whether something may have begun whose end is unknown.
     pub begun: bool,
 }
 
 impl Failed {
-    /// With a code of one's own.
+    /// Creates a failure with this code.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::from(Fault {
             code: code.into(),

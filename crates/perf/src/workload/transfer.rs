@@ -1,5 +1,5 @@
-//! `transfer`: a bank pays another one with a coin that has a past, of which the payee knows nothing: the payee's node
-//! fetches and verifies the whole back chain before it records the payment.
+//! `transfer`: a bank pays another one with a coin whose back chain the payee does not know. The payee's node fetches and
+//! verifies the whole back chain before it records the payment.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) const REGISTERED: (&str, &str, Make) = (
     Transfer::make,
 );
 
-/// Transactions behind a coin at most.
+/// Upper limit on transactions behind a coin.
 pub(super) const DEPTH_MAX: u64 = 10_000;
 
 struct Transfer {
@@ -39,7 +39,7 @@ impl Transfer {
         }))
     }
 
-    /// Where the quantities of the prepared coins are put away.
+    /// Returns the store of the prepared coins' quantities.
     fn store(&self) -> String {
         format!("transfer {} {}", self.money.currency, self.depth)
     }
@@ -62,7 +62,7 @@ impl Workload for Transfer {
         ))
     }
 
-    /// A coin for each unit.
+    /// Prepares a coin for each unit.
     fn prepare<'a>(
         &'a self,
         site: &'a Arc<Site>,
@@ -136,7 +136,7 @@ impl Worker for Transferring {
     }
 }
 
-/// More units ran than were prepared for.
+/// Returns the failure of units beyond the number prepared.
 pub(super) fn used_up() -> Failed {
     let message = "every state that was prepared is spent: more units ran than were expected; set run.count, or raise it";
     Failed::new(USED_UP, message)

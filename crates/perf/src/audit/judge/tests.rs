@@ -1,4 +1,4 @@
-//! Good books, and books with every kind of wrong planted in them.
+//! Tests with good books, and with every kind of fault planted in them.
 
 use super::*;
 use crate::audit::Sample;
@@ -131,7 +131,7 @@ fn planted_wrongs_are_found() {
     });
 }
 
-/// What others do on the same network is no finding; what concerns one's own work still is.
+/// Other parties' activity on the same network is no finding. Faults that concern one's own work still are.
 #[test]
 fn among_others_only_ones_own_is_judged() {
     let among_others = |plant: fn(&mut Books)| {

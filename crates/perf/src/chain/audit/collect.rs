@@ -1,4 +1,4 @@
-//! Asks the nodes.
+//! Collects the nodes' answers.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,16 +10,16 @@ use crate::chain::{BlockSeen, ChainTarget, Detail, Fate};
 use crate::load::Fault;
 use crate::results::{self, AuditResult};
 
-/// Blocks asked for at a time; a node gives fewer where they are large.
+/// Blocks requested at a time. A node returns fewer if they are large.
 const BLOCKS_AT_A_TIME: u32 = 100;
-/// Accepted payments in no block whose fate is asked one by one; the rest counts as lost.
+/// Upper limit on accepted payments outside any block that are looked up one by one. The rest counts as lost.
 const FATES_MAX: usize = 10_000;
-/// How often a reading is tried again whose height changed meanwhile.
+/// Upper limit on retries of a reading during which the height changed.
 const TRIES_MAX: u32 = 20;
-/// Between two tries.
+/// Pause between two tries.
 const TRY_EVERY: Duration = Duration::from_millis(100);
 
-/// Where a chain stood before a load.
+/// The state of a chain before a load.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Start {
     /// Height of its tip.
@@ -30,10 +30,10 @@ pub struct Start {
     pub balances: Balances,
 }
 
-/// Asks where a chain stands now: balances and the height that they are of.
+/// Reads the current state of a chain: balances and their height.
 ///
 /// # Errors
-/// What the node answers; `lab.target_slow` if blocks come faster than balances can be read.
+/// Returns the node's error, or `lab.target_slow` if blocks come faster than balances can be read.
 pub async fn start(target: &dyn ChainTarget, accounts: usize) -> Result<Start, Fault> {
     for _ in 0..TRIES_MAX {
         let before = target.status().await?;
@@ -43,7 +43,7 @@ pub async fn start(target: &dyn ChainTarget, accounts: usize) -> Result<Start, F
             let tip = target.blocks(before.height, 1, Detail::Counts).await?;
             return Ok(Start {
                 height: before.height,
-                // Genesis is no block of some, and made at the beginning.
+                // Genesis has no predecessor; its time is 0.
                 time_s: tip.first().map_or(0, |tip| tip.time_s),
                 balances,
             });
@@ -72,7 +72,8 @@ async fn balances(target: &dyn ChainTarget, accounts: usize) -> Result<Balances,
     Ok(all)
 }
 
-/// The whole audit. The nodes should be quiet: nothing submitted, and nobody forging, if they can be told.
+/// Runs the whole audit. The nodes should be quiet: nothing is submitted, and forging is stopped on nodes that can stop
+/// it.
 pub async fn audit(question: &Question<'_>) -> Audited {
     let mut audited = Audited::default();
     let mut findings = Findings::default();
@@ -222,7 +223,7 @@ async fn ask(
     Ok(())
 }
 
-/// Asks what became of accepted payments that stand in no block.
+/// Looks up accepted payments that are in no block.
 async fn fates(
     question: &Question<'_>,
     missing: Vec<usize>,
@@ -249,7 +250,7 @@ async fn fates(
                 accepted.key
             )),
             Fate::Unknown => findings.note(format!(
-                "{}: the payment {} was accepted and is lost: in no block, not waiting, and nobody says why",
+                "{}: the payment {} was accepted and is lost: in no block, not waiting, and without a reason",
                 target.name(),
                 accepted.key
             )),

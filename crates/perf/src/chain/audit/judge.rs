@@ -1,4 +1,4 @@
-//! What is wrong with what the nodes answered. Pure: it is told block by block, and asked in the end.
+//! Judges the nodes' answers. Pure: it is given blocks one by one, and returns its findings at the end.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{Balances, NodeEnd};
 use crate::chain::books::Accepted;
 use crate::chain::{BlockSeen, Chain, ChainId, TxKey};
 
-/// Findings that are put into words; more are counted.
+/// Upper limit on findings in words. Further ones are only counted.
 const FINDINGS_MAX: usize = 20;
 
 /// Findings so far.
@@ -37,7 +37,7 @@ impl Findings {
     }
 }
 
-/// Where accepted payments stand in one node's blocks.
+/// Positions of accepted payments in one node's blocks.
 pub(super) struct Places<'a> {
     accepted: &'a [Accepted],
     heights: Vec<Option<u64>>,
@@ -45,7 +45,7 @@ pub(super) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// `accepted` is in order of keys.
+    /// Creates it; `accepted` is in order of keys.
     pub fn new(accepted: &'a [Accepted]) -> Self {
         Self {
             accepted,
@@ -54,14 +54,14 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// A block of the main chain.
+    /// Takes in a block of the main chain.
     pub fn block(&mut self, block: &BlockSeen) {
         for key in &block.keys {
             let Ok(place) = self
                 .accepted
                 .binary_search_by_key(key, |accepted| accepted.key)
             else {
-                // Somebody else's, or not kept.
+                // Another client's payment, or one that the books do not keep.
                 continue;
             };
             if self.heights[place].replace(block.height).is_some() {
@@ -70,7 +70,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Those in no block.
+    /// Returns the payments in no block.
     pub fn missing(&self) -> impl Iterator<Item = usize> {
         let heights = self.heights.iter().enumerate();
         heights
@@ -78,7 +78,7 @@ impl<'a> Places<'a> {
             .map(|(place, _)| place)
     }
 
-    /// Those in a block, with its height.
+    /// Returns the payments in a block, with its height.
     pub fn placed(&self) -> Vec<(usize, u64)> {
         let heights = self.heights.iter().enumerate();
         heights
@@ -86,7 +86,7 @@ impl<'a> Places<'a> {
             .collect()
     }
 
-    /// Notes what stands in several blocks.
+    /// Notes payments that are in several blocks.
     pub fn judge(&self, node: &str, findings: &mut Findings) {
         for place in &self.twice {
             let key: TxKey = self.accepted[*place].key;
@@ -97,11 +97,11 @@ impl<'a> Places<'a> {
     }
 }
 
-/// What blocks say balances must be.
+/// The balance changes according to the blocks.
 #[derive(Default)]
 pub(super) struct Moves {
     changes: BTreeMap<(String, ChainId), i128>,
-    /// Whether some block did not tell what moved.
+    /// Whether some block did not report its balance changes.
     silent: bool,
 }
 
@@ -121,7 +121,8 @@ impl Moves {
         }
     }
 
-    /// Compares the balances of a node with those before and what moved; without moves the sums of each chain.
+    /// Compares a node's balances with those before plus the changes. Without changes, it compares the sums of each
+    /// chain.
     pub fn judge(
         &self,
         node: &str,
@@ -152,7 +153,7 @@ impl Moves {
         }
     }
 
-    /// Checks that nothing came from nowhere: what moved adds up to nothing on each chain.
+    /// Checks conservation: the changes on each chain add up to zero.
     pub fn judge_supply(&self, chains: &[Chain], findings: &mut Findings) {
         for chain in chains {
             let changes = self.changes.iter().filter(|((_, of), _)| *of == chain.id);
@@ -161,7 +162,7 @@ impl Moves {
                 .fold(0, i128::saturating_add);
             if sum != 0 {
                 findings.note(format!(
-                    "what moved on {} adds up to {sum}, not to nothing",
+                    "the sum of all changes on {} adds up to {sum}, not to zero",
                     chain.name
                 ));
             }
@@ -174,7 +175,7 @@ fn chain_name(chains: &[Chain], id: ChainId) -> &str {
     chain.map_or("an unknown chain", |chain| chain.name.as_str())
 }
 
-/// Sums of each chain stay the same, fees included, as long as only test accounts forge and bundle.
+/// Checks that the sum of each chain stays the same, fees included. This holds while only test accounts forge and bundle.
 fn sums(
     node: &str,
     before: &Balances,
@@ -197,7 +198,7 @@ fn sums(
     }
 }
 
-/// All nodes have one tip, and where they tell, one state.
+/// Checks that all nodes have one tip and, where they report it, one state.
 pub(super) fn one_tip(nodes: &[NodeEnd], findings: &mut Findings) {
     let Some((first, others)) = nodes.split_first() else {
         return;

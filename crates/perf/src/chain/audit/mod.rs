@@ -1,7 +1,7 @@
-//! The audit of a chain after a load: every accepted payment stands in a block of every node's main chain exactly once, or has a
-//! reason why it left; balances add up; all nodes have one tip and one state.
+//! The audit of a chain after a load. Every accepted payment is in a block of every node's main chain exactly once, or
+//! has a reason for leaving. Balances add up. All nodes have one tip and one state.
 //!
-//! `collect` asks the nodes, `judge` says what is wrong with what they answered and asks nobody.
+//! `collect` reads the nodes, `judge` judges the answers without any input or output.
 
 mod collect;
 mod judge;
@@ -19,7 +19,7 @@ use crate::results::{AuditResult, Fault};
 /// Balances by test account and chain, in minor units.
 pub type Balances = BTreeMap<(usize, ChainId), u64>;
 
-/// Whom to ask, and what they are held to.
+/// The nodes to audit, and the expectations.
 pub struct Question<'a> {
     /// The nodes.
     pub targets: &'a [Arc<dyn ChainTarget>],
@@ -27,40 +27,41 @@ pub struct Question<'a> {
     pub chains: &'a [Chain],
     /// Test accounts.
     pub accounts: usize,
-    /// What was accepted, by key.
+    /// Accepted payments, by key.
     pub accepted: &'a [Accepted],
-    /// Of how many each of these is one.
+    /// Each of these stands for this many payments.
     pub every: u64,
-    /// Where the chain stood before.
+    /// The state of the chain before the load.
     pub start: &'a Start,
-    /// Transactions up to which every node's blocks are read in full; beyond, all but the first node show their blocks' hashes.
+    /// Up to this many transactions, every node's blocks are read in full. Above it, only the first node's are; the
+    /// others return block hashes.
     pub read_max: u64,
 }
 
-/// What an audit found.
+/// The result of an audit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Audited {
     /// Its verdict.
     pub result: AuditResult,
     /// Blocks of the main chain since the start.
     pub blocks: Vec<BlockRow>,
-    /// Where each accepted payment stands: a place among `accepted`, and a height.
+    /// The position of each accepted payment: its index in `accepted`, and a height.
     pub placed: Vec<(usize, u64)>,
     /// Accepted payments that left without a block, by reason.
     pub left: Vec<Fault>,
-    /// The nodes in the end.
+    /// The nodes at the end.
     pub nodes: Vec<NodeEnd>,
 }
 
-/// Where a node stood in the end.
+/// The state of a node at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeEnd {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its height.
     pub height: u64,
     /// Its tip.
     pub tip: String,
-    /// A hash of its state, if it has one, with the height that it is of.
+    /// A hash of its state and the height of that state, if it has one.
     pub state: Option<(u64, String)>,
 }

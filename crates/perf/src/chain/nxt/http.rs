@@ -1,4 +1,4 @@
-//! `POST /nxt?requestType=...` with form parameters, over HTTP/1.1 connections that are kept.
+//! `POST /nxt?requestType=...` with form parameters, over persistent HTTP/1.1 connections.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -16,28 +16,28 @@ use tokio::time::timeout;
 use crate::chain::codes::{MALFORMED, SLOW, UNREACHABLE};
 use crate::load::Fault;
 
-/// Connections kept while nobody uses them; more are closed after use.
+/// Upper limit on idle connections kept. Further ones are closed after use.
 const IDLE_MAX: usize = 256;
 /// The longest answer that is read: a block of 100,000 transactions in full.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
-/// What a connection may take to come up.
+/// Time limit for opening a connection.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// Letters of an answer that is no JSON that are shown.
+/// Characters shown of an answer that is not JSON.
 const SHOWN: usize = 120;
 
 type Connection = SendRequest<Full<Bytes>>;
 
-/// Where such a server is.
+/// The address of such a server, and its idle connections.
 pub(super) struct Http {
     /// `host:port`.
     address: String,
-    /// What one answer may take.
+    /// Time limit for one answer.
     patience: Duration,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Http {
-    /// Of `http://host:port`, with or without what follows; `None` if it is nothing of the sort.
+    /// Parses `http://host:port`, with or without a path. Returns `None` for anything else.
     pub fn new(url: &str, patience: Duration) -> Option<Self> {
         let rest = url.strip_prefix("http://").unwrap_or(url);
         let address = rest.split('/').next().unwrap_or_default();
@@ -57,7 +57,7 @@ impl Http {
         })
     }
 
-    /// Asks, and gives the answer's object. An `errorCode` in it is a fault `nxt.error_N`.
+    /// Sends a request and returns the answer's object. An `errorCode` in it becomes the fault `nxt.error_N`.
     pub async fn call(&self, request: &str, form: &[(&str, &str)]) -> Result<Value, Fault> {
         let answer = timeout(self.patience, self.exchange(request, form)).await;
         let bytes = answer.map_err(|_| {
@@ -90,7 +90,7 @@ impl Http {
                 let words = value["errorDescription"]
                     .as_str()
                     .unwrap_or("no description");
-                // Some servers write the number as a text.
+                // Some servers write the number as a string.
                 let number = code.as_i64().or_else(|| code.as_str()?.parse().ok());
                 let number =
                     number.map_or_else(|| "unknown".to_owned(), |number| number.to_string());
@@ -128,7 +128,7 @@ impl Http {
             let response = match connection.try_send_request(made).await {
                 Ok(response) => response,
                 Err(mut error) => {
-                    // A connection that was kept may have been closed meanwhile: nothing was sent then.
+                    // An idle connection may have been closed in the meantime. In that case nothing was sent.
                     let unsent = error.take_message().is_some();
                     match kept && unsent {
                         true => continue,
@@ -155,7 +155,7 @@ impl Http {
         }
     }
 
-    /// A connection, and whether it was kept from before.
+    /// Returns a connection, and whether it is a reused one.
     async fn connection(&self) -> Result<(Connection, bool), Fault> {
         while let Some(kept) = self.lock().pop() {
             if !kept.is_closed() {
@@ -174,7 +174,7 @@ impl Http {
             .await
             .map_err(|error| failed(error.to_string()))?;
         tokio::spawn(async move {
-            // Whoever waits for an answer on it learns of its end by that.
+            // Ignore the error: a request on this connection fails by itself.
             let _ = connection.await;
         });
         Ok((sender, false))
@@ -192,7 +192,7 @@ impl Http {
     }
 }
 
-/// A fault of this driver.
+/// Returns a fault of this driver.
 pub(super) fn fault(code: &str, message: impl Into<String>) -> Fault {
     Fault {
         code: code.to_owned(),
@@ -200,7 +200,7 @@ pub(super) fn fault(code: &str, message: impl Into<String>) -> Fault {
     }
 }
 
-/// As forms write it: all but letters, digits and `-_.~` as `%XX`.
+/// Encodes text for a form: all but letters, digits and `-_.~` as `%XX`.
 pub(super) fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

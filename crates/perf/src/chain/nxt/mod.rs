@@ -1,9 +1,11 @@
 //! The second driver: servers of the Ardor/Nxt family by their HTTP API.
 //!
-//! Such a server signs: it is given a test account's passphrase with `sendMoney`, or first makes the unsigned bytes for a public
-//! key, then signs and broadcasts them in calls of their own, as clients that keep their passphrase elsewhere do. Calls that it
-//! needs: `sendMoney`, `signTransaction`, `broadcastTransaction`, `getAccountId`, `getBlockchainStatus`, `getBlock`,
-//! `getTransaction`, `getBalances` (or `getBalance`), `getUnconfirmedTransactions`, `getPeers`, `startForging`, `stopForging`, `startBundler`.
+//! Such a server signs transactions. Either it receives a test account's passphrase with `sendMoney`. Or it first makes
+//! the unsigned bytes for a public key, then signs and broadcasts them in separate calls, like clients that keep their
+//! passphrase elsewhere. The driver calls `sendMoney`, `signTransaction`, `broadcastTransaction` and `getAccountId`. It
+//! reads with `getBlockchainStatus`, `getBlock`, `getTransaction`, `getBalances` (or `getBalance`),
+//! `getUnconfirmedTransactions` and `getPeers`. It controls forging with `startForging`, `stopForging` and
+//! `startBundler`.
 
 pub mod fake;
 mod http;
@@ -21,16 +23,16 @@ use super::{
 };
 use crate::load::Fault;
 
-/// `errorCode` of something that the server does not know.
+/// `errorCode` for an object that the server does not know.
 const UNKNOWN: &str = "nxt.error_5";
-/// `errorCode` of a request that the server does not have.
+/// `errorCode` for a request type that the server does not have.
 const NO_SUCH_REQUEST: &str = "nxt.error_1";
-/// Blocks asked for at a time at most: each is a call of its own.
+/// Upper limit on blocks requested at a time: each is a call of its own.
 const BLOCKS_MAX: u32 = 50;
-/// Unconfirmed transactions that are counted at most; a pool of the family is far smaller.
+/// Upper limit on unconfirmed transactions counted. A pool of the family is far smaller.
 const UNCONFIRMED_MAX: u64 = 1_000_000;
 
-/// Who makes signatures, and how.
+/// How transactions are signed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signing {
     /// `sendMoney` with the passphrase: one call, and the server signs and broadcasts.
@@ -40,35 +42,35 @@ pub enum Signing {
     Prepared,
 }
 
-/// How such a server is driven.
+/// Options of the driver.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// `http://host:port`.
     pub url: String,
-    /// What it is called in results.
+    /// Its name in results.
     pub name: String,
     /// Its chains, parent first.
     pub chains: Vec<Chain>,
     /// Passphrases of the test accounts.
     pub passphrases: Vec<String>,
-    /// Of these, by number, those that forge and bundle on this server.
+    /// Indices into the test accounts of those that forge and bundle on this server.
     pub forgers: Vec<usize>,
-    /// Who signs.
+    /// How transactions are signed.
     pub signing: Signing,
-    /// Minutes that transactions are valid for.
+    /// Validity of transactions, in minutes.
     pub deadline_minutes: u16,
-    /// What one answer may take.
+    /// Time limit for one answer.
     pub patience: Duration,
 }
 
-/// A server of the family. See the module.
+/// A server of the Ardor/Nxt family.
 pub struct NxtTarget {
     http: Http,
     options: Options,
     accounts: Vec<Account>,
 }
 
-/// A test account, as the server calls it.
+/// A test account with the server's names for it.
 #[derive(Clone, Debug)]
 struct Account {
     id: String,
@@ -76,10 +78,10 @@ struct Account {
 }
 
 impl NxtTarget {
-    /// Connects, and asks how the server calls the test accounts.
+    /// Connects, and reads the server's ids of the test accounts.
     ///
     /// # Errors
-    /// An address that is none, and what calls end with.
+    /// Fails if the URL is invalid, or with the error of a call.
     pub async fn connect(options: Options) -> Result<Self, Fault> {
         let http = Http::new(&options.url, options.patience).ok_or_else(|| {
             fault(
@@ -107,7 +109,7 @@ impl NxtTarget {
     /// Starts a bundler on every child chain for the accounts that forge here.
     ///
     /// # Errors
-    /// What calls end with.
+    /// Fails with the error of a call.
     pub async fn bundle(&self) -> Result<(), Fault> {
         for forger in &self.options.forgers {
             for chain in self
@@ -193,7 +195,7 @@ impl NxtTarget {
             .call("getPeers", &[("state", "CONNECTED")])
             .await?;
         Ok(ChainStatus {
-            // It counts genesis.
+            // The server's count includes genesis.
             height: read::whole(&answer, "numberOfBlocks")?.saturating_sub(1),
             tip: read::text(&answer, "lastBlock")?.to_owned(),
             unconfirmed: self.waiting().await?,
@@ -216,7 +218,7 @@ impl NxtTarget {
                         break;
                     }
                 }
-                // Above the tip: it is unknown, or no height at all.
+                // Above the tip, the height is unknown or invalid.
                 Err(fault) if [UNKNOWN, "nxt.error_4"].contains(&fault.code.as_str()) => break,
                 Err(fault) => return Err(fault),
             }
@@ -245,7 +247,7 @@ impl NxtTarget {
                     ));
                 }
             }
-            // Members of the family with one chain have only the singular.
+            // Members of the family with one chain only have `getBalance`.
             Err(fault) if fault.code == NO_SUCH_REQUEST => {
                 for (chain, id) in chains {
                     let form = [("account", account.id.as_str()), ("chain", id.as_str())];
@@ -264,7 +266,7 @@ impl NxtTarget {
             let id = chain.id.0.to_string();
             let form = [("fullHash", hash.as_str()), ("chain", id.as_str())];
             match self.http.call("getTransaction", &form).await {
-                // Of one that waits the height is the greatest number there is, and there is no block.
+                // A waiting transaction has no block, and the greatest possible number as its height.
                 Ok(answer) if answer["block"] == Value::Null => return Ok(Fate::Waiting),
                 Ok(answer) => return Ok(Fate::InBlock(read::whole(&answer, "height")?)),
                 Err(fault) if fault.code == UNKNOWN => {}
@@ -334,7 +336,7 @@ impl ChainTarget for NxtTarget {
         })
     }
 
-    /// The family has none.
+    /// Returns `None`: the family has no state hash.
     fn state_hash(&self) -> Boxed<'_, Result<Option<(u64, String)>, Fault>> {
         Box::pin(std::future::ready(Ok(None)))
     }

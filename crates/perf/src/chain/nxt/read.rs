@@ -1,4 +1,4 @@
-//! What answers of the Ardor/Nxt family say: numbers are often texts, and what one member of the family has another lacks.
+//! Reads answers of the Ardor/Nxt family. Numbers are often strings, and members of the family lack different fields.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use crate::chain::codes::MALFORMED;
 use crate::chain::{BlockSeen, ChainId, ChildCount, TxKey};
 use crate::load::Fault;
 
-/// Transactions of one block at most that are taken in.
+/// Upper limit on the transactions of one block.
 const TRANSACTIONS_MAX: usize = 1_000_000;
 /// Type of a parent transaction that is a child block.
 const CHILD_BLOCK: i64 = -1;
 
-/// A whole number, written as a number or as a text.
+/// Reads a whole number, written as a number or as a string.
 pub fn whole(value: &Value, field: &str) -> Result<u64, Fault> {
     let found = &value[field];
     found
@@ -21,17 +21,17 @@ pub fn whole(value: &Value, field: &str) -> Result<u64, Fault> {
         .ok_or_else(|| missing(field))
 }
 
-/// A text.
+/// Reads a string.
 pub fn text<'v>(value: &'v Value, field: &str) -> Result<&'v str, Fault> {
     value[field].as_str().ok_or_else(|| missing(field))
 }
 
-/// A transaction's full hash.
+/// Reads a transaction's full hash.
 pub fn key(value: &Value, field: &str) -> Result<TxKey, Fault> {
     TxKey::parse(text(value, field)?).ok_or_else(|| missing(field))
 }
 
-/// A list.
+/// Reads a list.
 pub fn list<'v>(value: &'v Value, field: &str) -> Result<&'v [Value], Fault> {
     match value[field].as_array() {
         Some(values) if values.len() <= TRANSACTIONS_MAX => Ok(values),
@@ -43,7 +43,7 @@ pub fn list<'v>(value: &'v Value, field: &str) -> Result<&'v [Value], Fault> {
     }
 }
 
-/// The fault of a field that is not as it should be.
+/// Returns the fault of a missing or malformed field.
 pub fn missing(field: &str) -> Fault {
     fault(
         MALFORMED,
@@ -51,12 +51,12 @@ pub fn missing(field: &str) -> Fault {
     )
 }
 
-/// A block with its transactions.
+/// Reads a block with its transactions.
 pub fn block(value: &Value) -> Result<BlockSeen, Fault> {
     let mut block = BlockSeen {
         height: whole(value, "height")?,
         id: text(value, "block")?.to_owned(),
-        // The first block has none before it.
+        // The first block has no predecessor.
         previous: value["previousBlock"]
             .as_str()
             .unwrap_or_default()
@@ -90,7 +90,7 @@ pub fn block(value: &Value) -> Result<BlockSeen, Fault> {
     Ok(block)
 }
 
-/// The chain that an object names; the parent where the family has but one.
+/// Reads the chain of an object; the parent chain if the family member has only one.
 pub fn chain(value: &Value) -> Result<ChainId, Fault> {
     match &value["chain"] {
         Value::Null => Ok(ChainId::PARENT),

@@ -1,4 +1,4 @@
-//! Chance from a seed: the same numbers on every machine.
+//! Random numbers from a seed: the same on every machine.
 
 /// A small generator (SplitMix64): good enough to spread arrivals, of no use for secrets.
 #[derive(Clone, Debug)]
@@ -7,7 +7,7 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// From a seed, and a number that tells users of one seed apart.
+    /// Creates a generator from a seed and a number that distinguishes users of one seed.
     pub fn new(seed: u64, user: u64) -> Self {
         let mut chance = Self {
             state: seed ^ user.wrapping_mul(0xd134_2543_de82_ef95),
@@ -16,7 +16,7 @@ impl Chance {
         chance
     }
 
-    /// Any number.
+    /// Returns a random number.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -25,13 +25,13 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// Evenly from 0, not reaching 1.
+    /// Returns a uniformly distributed number from 0 up to, but not including, 1.
     pub fn share(&mut self) -> f64 {
-        // 53 bits are what a float holds exactly.
+        // A float holds 53 bits exactly.
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Exponentially distributed around `mean`.
+    /// Returns an exponentially distributed number with this mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -(1.0 - self.share()).ln() * mean
     }

@@ -1,4 +1,4 @@
-//! What time it is, as the engine sees it: the real clock, or a virtual one on which tests run exactly and in no time.
+//! The engine's clock: the real one, or a virtual one that makes tests exact and instantaneous.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,40 +9,40 @@ use tokio::sync::Notify;
 
 use crate::measure::ProcessReading;
 
-/// Between two looks at what is due.
+/// Interval between two checks for due units.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// A clock with what depends on it: waiting, and tasks of their own that may wait.
+/// A clock together with the operations that depend on it: waiting, and spawning tasks that may wait.
 pub trait Clock: Clone + Send + Sync + 'static {
     /// Its ticks.
     type Ticks: Ticks;
 
-    /// Since the clock's beginning, which for a run is the start of the scenario.
+    /// Returns the time since the clock's beginning. For a run that is the start of the scenario.
     fn now(&self) -> Duration;
 
-    /// Waits until then; at once if that is past.
+    /// Waits until a time. Returns at once if it has passed.
     fn sleep_until(&self, at: Duration) -> impl Future<Output = ()> + Send;
 
-    /// Runs a task beside the caller.
+    /// Spawns a task that runs concurrently.
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static);
 
-    /// Ticks from now on, each at a whole [`TICK`] of the clock.
+    /// Starts ticks, each at a whole [`TICK`] of the clock.
     fn ticks(&self) -> Self::Ticks;
 
-    /// Processor time of this process so far.
+    /// Returns the processor time of this process so far.
     fn processor_time(&self) -> Duration;
 
-    /// Milliseconds since 1970 at a time of this clock.
+    /// Converts a time of this clock to milliseconds since 1970.
     fn unix_ms(&self, at: Duration) -> u64;
 }
 
 /// Regular wake-ups.
 pub trait Ticks: Send {
-    /// Waits for the next tick and says when it was due. Ticks missed meanwhile count as one, due when the first was.
+    /// Waits for the next tick and returns when it was due. Missed ticks count as one, due when the first was.
     fn next(&mut self) -> impl Future<Output = Duration> + Send;
 }
 
-/// The first whole tick at or after `at`.
+/// Returns the first whole tick at or after `at`.
 pub(super) fn whole_tick(at: Duration) -> Duration {
     let tick = TICK.as_nanos();
     let nanos = at.as_nanos().div_ceil(tick) * tick;
@@ -57,7 +57,7 @@ pub struct Real {
 }
 
 impl Real {
-    /// Begins at `epoch`, which is now or a little earlier.
+    /// Creates a clock that begins at `epoch`, which is now or a little earlier.
     pub fn since(epoch: Instant) -> Self {
         let unix = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -110,7 +110,7 @@ pub struct Pacer {
 #[derive(Default)]
 struct Paced {
     woken: Notify,
-    /// When the first tick that nobody has seen yet was due, in nanoseconds; 0 without one.
+    /// When the first unconsumed tick was due, in nanoseconds; 0 if there is none.
     due: AtomicU64,
     ended: AtomicBool,
 }

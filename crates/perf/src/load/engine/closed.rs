@@ -1,7 +1,7 @@
 //! The closed loop: a set number of workers, each with one unit at a time.
 //!
-//! Its blindness: while the system stands still, it asks for nothing, so that a stall shows in as many latencies as there are
-//! workers and in the rate, but not in the percentiles. The open loop is for that.
+//! Its weakness: while the system stalls, it requests nothing. A stall then shows in the rate, and in only as many
+//! latencies as there are workers, so the percentiles hide it. Use the open loop to see stalls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,21 +16,21 @@ use super::{Around, Driven, Settings};
 use crate::plan::{Closed, Think};
 use crate::results::Stretch;
 
-/// How long a worker rests after a failure, so that a busy node is not asked again at once.
+/// Pause of a worker after a failure, so that a busy node is not called again at once.
 const REST_AFTER_FAULT: Duration = Duration::from_millis(20);
 
-/// What workers share beside the stage.
+/// State that workers share in addition to the stage.
 struct Workers {
     think: Think,
     seed: u64,
-    /// Nothing starts at or after.
+    /// No unit starts at or after this time.
     until: Duration,
-    /// Units started so far, and at most.
+    /// Units started so far, and their upper limit.
     started: AtomicU64,
     most: u64,
 }
 
-/// A warm-up that is let end, then the measured load.
+/// Runs a warm-up to its end, then the measured load.
 pub(super) async fn run<C: Clock, D: Driven>(
     clock: &C,
     driven: &Arc<D>,
@@ -44,7 +44,7 @@ pub(super) async fn run<C: Clock, D: Driven>(
             count: None,
             ..settings.clone()
         };
-        // Begins to measure after its end: never.
+        // The warm-up begins to measure after its end, so nothing is measured.
         let around = Around {
             samples: None,
             slices: None,
@@ -102,7 +102,8 @@ async fn part<C: Clock, D: Driven>(
 async fn worker<C: Clock, D: Driven>(stage: Arc<Stage<C, D>>, workers: Arc<Workers>, slot: u32) {
     let mut chance = Chance::new(workers.seed, 1_000 + u64::from(slot));
     loop {
-        // Outstanding first: who sees that starts are over and none outstanding, sees the last count too.
+        // Count it as outstanding first. A reader that sees no outstanding unit after the last start then also sees the
+        // final count.
         stage.outstanding.fetch_add(1, Ordering::SeqCst);
         let now = stage.clock.now();
         let may_start = !stage.over.load(Ordering::SeqCst) && now < workers.until;
@@ -132,7 +133,7 @@ async fn worker<C: Clock, D: Driven>(stage: Arc<Stage<C, D>>, workers: Arc<Worke
 }
 
 impl Workers {
-    /// Whether there is one more to start.
+    /// Takes the place of one more unit. Returns whether there was one.
     fn take_place(&self) -> bool {
         self.started
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, |started| {

@@ -1,4 +1,4 @@
-//! The codes of the load engine: of units that it gave up on, and of what people should know about a stretch.
+//! The load engine's error codes: of units that it gave up, and of findings about a stretch.
 
 use primitives::ErrorInfo;
 

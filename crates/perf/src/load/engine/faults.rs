@@ -1,11 +1,11 @@
-//! Failures by code: a bounded number of codes, each with how many and one of them in words.
+//! Failures by code: a bounded number of codes, each with a count and one sample message.
 
 use std::collections::BTreeMap;
 
 use crate::load::Fault;
 use crate::results;
 
-/// Codes told apart at most; failures of further ones count under [`OTHERS`].
+/// Upper limit on distinct codes. Failures of further ones count under [`OTHERS`].
 const CODES_MAX: usize = 100;
 /// The code of failures beyond [`CODES_MAX`].
 const OTHERS: &str = "lab.other_codes";
@@ -19,7 +19,7 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// Counts one; gives its code back if `wanted`.
+    /// Counts a failure. Returns its code if `wanted`.
     pub fn add(&mut self, fault: Fault, wanted: bool) -> Option<String> {
         if let Some((count, _)) = self.by_code.get_mut(&fault.code) {
             *count += 1;
@@ -30,7 +30,7 @@ impl Faults {
         code
     }
 
-    /// Counts so many.
+    /// Counts `more` failures of a code.
     pub fn add_many(&mut self, code: String, more: u64, message: String) {
         let known = self.by_code.contains_key(&code) || self.by_code.len() < CODES_MAX;
         let code = if known { code } else { OTHERS.to_owned() };
@@ -39,14 +39,14 @@ impl Faults {
         *count = count.saturating_add(more);
     }
 
-    /// Adds another's.
+    /// Adds the counts of another one.
     pub fn merge(&mut self, other: Faults) {
         for (code, (count, message)) in other.by_code {
             self.add_many(code, count, message);
         }
     }
 
-    /// As a document has them.
+    /// Returns them in the document's form.
     pub fn results(self) -> Vec<results::Fault> {
         let by_code = self.by_code.into_iter();
         by_code

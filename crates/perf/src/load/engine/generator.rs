@@ -1,4 +1,4 @@
-//! The generator watches itself: its processor use and how late it wakes, so that its own limits are not taken for the system's.
+//! The generator monitors its own processor use and wake-up delay, so that its limits are not mistaken for the system's.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use super::clock::{Clock, TICK};
 use crate::measure::Latencies;
 use crate::results::{Finding, Generator, Stretch};
 
-/// A unit that starts so long after it was due is late: ten ticks.
+/// A unit that starts this long after it was due is late: ten ticks.
 pub(super) const LATE_AFTER: Duration = Duration::from_millis(10);
-/// Of a core, what a generator may use before it is in doubt: its load comes from one thread, so one core is all that it has,
-/// however many the machine has.
+/// Cores that a generator may use before its measurements are in doubt. Its load comes from one thread, so it can never
+/// use more than one core.
 const CPU_CORES_MAX: f64 = 0.85;
-/// Late wake-ups that say nothing yet, milliseconds.
+/// Wake-up delays up to this are harmless, milliseconds.
 const LAG_MIN_MS: f64 = 10.0;
-/// Beyond that, late wake-ups matter when they are such a share of the median latency.
+/// Larger wake-up delays matter if they exceed this share of the median latency.
 const LAG_SHARE_MAX: f64 = 0.1;
-/// Of the units due, how many may start late or never because of the generator.
+/// The share of due units that may start late, or never, because of the generator.
 const LATE_SHARE_MAX: f64 = 0.01;
 
 /// Measures while a stretch runs.
@@ -34,7 +34,7 @@ impl Gauge {
         }
     }
 
-    /// Notes that a tick came so late. The ticks that it made miss were late too.
+    /// Records the delay of a tick. The ticks that it caused to be missed were late too.
     pub fn lag(&mut self, lag: Duration) {
         self.lags.record_with_missed(lag, TICK);
     }
@@ -58,7 +58,7 @@ impl Gauge {
     }
 }
 
-/// What people should know about how a stretch was generated, before they believe it.
+/// Returns warnings about how a stretch was generated.
 pub fn findings(stretch: &Stretch) -> Vec<Finding> {
     let generator = &stretch.generator;
     let mut findings = Vec::new();

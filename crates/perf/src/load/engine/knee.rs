@@ -1,13 +1,14 @@
-//! The search for the highest rate that still meets a target, as pure decisions: up in doublings until one fails, then
-//! halving (as factors) what is left, then a confirming repeat; a rate that does not meet it again counts as failed.
+//! The search for the highest rate that still meets a target, as pure decisions. The rate doubles until a trial fails.
+//! Then the remaining interval is halved (geometrically). A repeat confirms the result; a rate that fails the repeat
+//! counts as failed.
 
 use crate::plan::Knee;
 use crate::results::{Finding, Stretch};
 
-/// Trials at most, whatever they give.
+/// Upper limit on trials.
 const TRIALS_MAX: usize = 60;
 
-/// What to do next.
+/// The next step of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Next {
     /// Try a rate.
@@ -34,7 +35,7 @@ impl Search {
         Self {
             from,
             to: knee.to_per_s.max(from),
-            // Closer than this no two trials agree.
+            // Trials are not precise enough for a smaller interval.
             within: knee.within.max(0.001),
             tried: Vec::new(),
             next: Next::Try(from),
@@ -49,7 +50,7 @@ impl Search {
         &self.tried
     }
 
-    /// Takes what the trial of [`Self::next`] gave. Returns whether the search is over.
+    /// Records the outcome of the trial of [`Self::next`]. Returns whether the search is over.
     pub fn tell(&mut self, met: bool) -> bool {
         let (rate, confirmed) = match self.next {
             Next::Try(rate) => (rate, false),
@@ -62,7 +63,7 @@ impl Search {
     }
 
     fn decide(&self) -> Next {
-        // A rate that failed once, and every higher one, counts as failed, whatever other trials of it gave.
+        // If a rate failed once, it and every higher rate count as failed, even if other trials of them met the target.
         let failed = self.tried.iter().filter(|(_, met)| !met);
         let high = failed.map(|(rate, _)| *rate).reduce(f64::min);
         let met = self.tried.iter().filter(|(_, met)| *met);
@@ -82,7 +83,8 @@ impl Search {
     }
 }
 
-/// Whether a trial met the target: of all units due, dropped and failed ones included, enough were fast enough.
+/// Returns whether a trial met the target: enough of all due units were fast enough, counting dropped and failed ones as
+/// slow.
 pub(crate) fn meets(knee: &Knee, trial: &Stretch) -> bool {
     let wanted = knee.percentile / 100.0 * trial.due as f64;
     let fast = trial.latencies.buckets.range(..=fast_us(knee));
@@ -90,12 +92,12 @@ pub(crate) fn meets(knee: &Knee, trial: &Stretch) -> bool {
     trial.due > 0 && fast as f64 >= wanted
 }
 
-/// The target in microseconds.
+/// Returns the target in microseconds.
 fn fast_us(knee: &Knee) -> u64 {
     (knee.latency_ms.max(0.0) * 1000.0) as u64
 }
 
-/// What to say about a search that did not end between its bounds.
+/// Returns a warning if a search did not end between its bounds.
 pub(crate) fn finding(tried: &[(f64, bool)]) -> Option<Finding> {
     let (last, met) = tried.last()?;
     let finding = |code: &str, message| {
@@ -147,7 +149,7 @@ mod tests {
         }
     }
 
-    /// Searches with a target met up to `limit`; `flaky` is a trial that fails whatever its rate.
+    /// Searches with a target that is met up to `limit`. The trial numbered `flaky` fails at any rate.
     fn search(from: f64, to: f64, limit: f64, flaky: Option<usize>) -> Search {
         let mut search = Search::new(&knee(from, to));
         for trial in 0..TRIALS_MAX + 1 {

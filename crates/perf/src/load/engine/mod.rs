@@ -1,14 +1,15 @@
 //! Load control: closed loop, open loop, and the search for the knee, over anything that can be driven.
 //!
-//! The engine knows nothing of nodes or flows, and never retries: what it drives says how each unit ended, and how often it
-//! was tried. Everything it measures is in one [`Stretch`].
+//! The engine knows nothing of nodes or flows, and never retries. The driven work reports how each unit ended and how
+//! often it was tried. All measurements are in one [`Stretch`].
 //!
 //! ```text
 //! clock ticks (1 ms) -> schedule or workers -> Driven::run -> recorder (a shard a thread) -> Stretch
 //! ```
 //!
-//! Modules in reading order: `schedule` (when units are due), `closed`, `open`, `knee` (the loops), `stage` (a unit's way),
-//! `recorder` (what ended how), `generator` (whether the generator itself is the limit), `clock`, `virtual_time`.
+//! Modules in reading order: `schedule` (when units are due), `closed`, `open`, `knee` (the loops), `stage` (the life of
+//! a unit), `recorder` (results). `generator` detects whether the generator itself is the limit. `clock` and
+//! `virtual_time` provide the time.
 
 mod chance;
 mod clock;
@@ -43,16 +44,16 @@ pub use schedule::Schedule;
 pub use slice::{Slice, SliceSink};
 pub use virtual_time::{Virtual, VirtualTicks};
 
-/// How long a load waits at its end for what is outstanding, unless its settings say otherwise.
+/// Default time that a load waits at its end for outstanding units.
 pub const UNFINISHED_AFTER: Duration = Duration::from_secs(120);
 
 /// Something that can be driven unit by unit.
 pub trait Driven: Send + Sync + 'static {
-    /// Runs one unit to its end. `slot` is the worker in a closed loop, in an open one a number that goes up by one with
-    /// each start; `unit` is never the same twice in a run.
+    /// Runs one unit to its end. `slot` is the worker in a closed loop; in an open loop it grows by one with each start.
+    /// `unit` is unique within a run.
     fn run(&self, slot: u32, unit: u64) -> impl Future<Output = Ended> + Send;
 
-    /// The same for those who want to know when the unit was due, on the engine's clock.
+    /// Runs one unit like [`Self::run`], with the time at which it was due, on the engine's clock.
     fn run_due(&self, slot: u32, unit: u64, due: Duration) -> impl Future<Output = Ended> + Send {
         let _ = due;
         self.run(slot, unit)
@@ -62,7 +63,7 @@ pub trait Driven: Send + Sync + 'static {
 /// How a unit ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// Which kind of work it was, as a place among [`Settings::labels`].
+    /// The kind of work, as an index into [`Settings::labels`].
     pub work: usize,
     /// Whether it was completed.
     pub outcome: Result<(), Fault>,
@@ -70,59 +71,59 @@ pub struct Ended {
     pub retries: u32,
 }
 
-/// How long, and what is the same for all loads.
+/// The duration, and the settings that all loads share.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Of the same load before, not counted.
+    /// Length of a warm-up with the same load, which is not counted.
     pub warm_up: Duration,
-    /// Nothing is due, or started, after so long; with `count`, whichever ends first.
+    /// No unit is due or started after this long. With `count`, the first limit reached applies.
     pub measured: Duration,
-    /// Units measured at most.
+    /// Upper limit on units measured.
     pub count: Option<u64>,
-    /// All that is random comes from it.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// The kinds of work; latencies are told apart if there are several.
+    /// The kinds of work. If there are several, latencies are also recorded by kind.
     pub labels: Vec<String>,
-    /// How long to wait at the end for what is outstanding; what is left then failed with `lab.unfinished`.
+    /// How long to wait at the end for outstanding units. Those left then fail with `lab.unfinished`.
     pub unfinished_after: Duration,
 }
 
-/// What a load shares with those around it.
+/// The connections of a load to its environment.
 #[derive(Clone, Default)]
 pub struct Around {
-    /// For progress bars.
+    /// Counters for progress bars.
     pub live: Arc<Live>,
-    /// To end it early.
+    /// Ends the load early.
     pub stop: Stop,
-    /// Where a row for each measured unit goes.
+    /// Destination of a row for each measured unit.
     pub samples: Option<SampleSink>,
-    /// Where what each second gave goes.
+    /// Collects per-second results.
     pub slices: Option<SliceSink>,
     /// The next unit's number, which goes on from stretch to stretch.
     pub units: Arc<AtomicU64>,
 }
 
-/// Asks a load to start nothing more. Clones ask the same.
+/// Tells a load to start no more units. All clones share one request.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     asked: Arc<AtomicBool>,
 }
 
 impl Stop {
-    /// Asks.
+    /// Requests the stop.
     pub fn ask(&self) {
         self.asked.store(true, Ordering::Release);
     }
 
-    /// Whether somebody asked.
+    /// Returns whether a stop was requested.
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Acquire)
     }
 }
 
-/// Puts a load on `driven`, lets everything that it started end, then waits for `caught_up`, whose time counts too.
-/// A search for the knee makes several trials, of which the last, at the knee, is the one returned; each lasts what
-/// `settings` say, warm-up included.
+/// Puts a load on `driven`, lets all started units end, then waits for `caught_up`, whose time counts too. A search for
+/// the knee makes several trials and returns the last one, at the knee. Each trial lasts as long as `settings` say,
+/// warm-up included.
 pub async fn stretch<C: Clock, D: Driven>(
     clock: &C,
     driven: &Arc<D>,
@@ -172,12 +173,12 @@ async fn search<C: Clock, D: Driven>(
             ..settings.clone()
         };
         last = open::run(clock, driven, &open, &settings, around).await;
-        // A trial that was cut short tells nothing.
+        // A trial that was cut short has no result.
         if around.stop.is_asked() || search.tell(knee::meets(knee, &last)) {
             break;
         }
     }
-    // One that was broken off has found nothing.
+    // An interrupted search has found nothing.
     if !around.stop.is_asked() {
         last.tried = search.tried().to_vec();
     }

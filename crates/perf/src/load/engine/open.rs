@@ -1,7 +1,7 @@
-//! The open loop: units start when they are due, as the world's arrivals do, whether or not earlier ones have ended.
+//! The open loop: units start when they are due, like real arrivals, even if earlier ones have not ended.
 //!
-//! Due times are rounded up to whole ticks, and are fixed before anything starts. Latency counts from them: however long a
-//! stall, everything that was due meanwhile shows it.
+//! Due times are fixed before anything starts, and rounded up to whole ticks. Latency counts from them, so a stall of any
+//! length shows in all units due during it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -76,7 +76,7 @@ pub(super) async fn run<C: Clock, D: Driven>(
         }
         match times.peek() {
             Some(next) if due >= most => break *next,
-            // Nothing more is due, but the time counts to its end.
+            // No further unit is due, but the stretch lasts until its end.
             None if now >= begin + length => break begin + length,
             _ => {}
         }

@@ -1,5 +1,5 @@
-//! What ended how, gathered with as little trouble as possible: each thread writes to a shard of its own, and once a second
-//! the shards' finished seconds are taken out and merged.
+//! Records results with little contention: each thread writes to its own shard. Once a second the shards' finished
+//! seconds are removed and merged.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -13,9 +13,9 @@ use crate::load::Live;
 use crate::measure::Latencies;
 use crate::results::{Second, WorkResult};
 
-/// Shards at most; more threads share them.
+/// Upper limit on shards. More threads share them.
 const SHARDS_MAX: usize = 8;
-/// Seconds of a series at most, a week; later ones are measured but not listed.
+/// Upper limit on seconds in a series: a week. Later ones are measured but not listed.
 const SECONDS_MAX: usize = 7 * 24 * 3600;
 
 /// How one measured unit ended.
@@ -32,7 +32,7 @@ pub(super) struct Noted {
     pub outcome: Result<(), crate::load::Fault>,
 }
 
-/// Of one measured stretch.
+/// The recorder of one measured stretch.
 pub(super) struct Recorder {
     shards: Vec<Mutex<Shard>>,
     merged: Mutex<Merged>,
@@ -76,9 +76,9 @@ struct Shard {
     closed: bool,
     seconds: VecDeque<ShardSecond>,
     spare: Vec<Latencies>,
-    /// The second before which all have been taken out.
+    /// All seconds before this one have been removed.
     taken: u64,
-    /// By kind of work, if there are several.
+    /// Counts by kind of work, if there are several.
     works: Vec<Work>,
     faults: Faults,
     retries: u64,
@@ -96,7 +96,7 @@ struct ShardSecond {
 }
 
 impl Recorder {
-    /// For kinds of work, at least one.
+    /// Creates a recorder for these kinds of work, at least one.
     pub fn new(
         labels: &[String],
         late_after: Duration,
@@ -105,7 +105,7 @@ impl Recorder {
         slices: Option<SliceSink>,
     ) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        // One kind alone is the total.
+        // With a single kind, the total is enough.
         let works = if labels.len() > 1 { labels.len() } else { 0 };
         let several = || (0..works).map(|_| Work::default()).collect();
         let shard = || Shard {
@@ -134,12 +134,12 @@ impl Recorder {
         self.dropped.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many were.
+    /// Returns the number of such units.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Notes the end of a unit; does nothing any more after [`Self::finish`].
+    /// Records the end of a unit. Does nothing after [`Self::finish`].
     pub fn note(&self, noted: Noted) {
         let mut shard = lock(&self.shards[thread_number() % self.shards.len()]);
         if shard.closed {
@@ -172,7 +172,7 @@ impl Recorder {
         }
     }
 
-    /// Takes out every second before `now` that has not been taken yet. `begin_ms` is where the series begins.
+    /// Removes every finished second before `now`. `begin_ms` is the start of the series.
     pub fn collect(&self, now: Duration, begin_ms: u64, outstanding: u64, live: &Live) {
         let mut merged = lock(&self.merged);
         while merged.seconds < now.as_secs() {
@@ -233,7 +233,7 @@ impl Recorder {
         }
     }
 
-    /// What a second gave, with the counts so far.
+    /// Returns the slice of a second, with the counts so far.
     fn slice(&self, second: Second, latencies: &Latencies) -> Slice {
         let mut so_far = Merged {
             works: self.labels.iter().map(|_| Work::default()).collect(),
@@ -258,7 +258,7 @@ impl Recorder {
         }
     }
 
-    /// Closes all shards and gives everything up to now; a unit that ends later is not noted.
+    /// Closes all shards and returns everything up to now. A unit that ends later is not recorded.
     pub fn finish(&self, now: Duration, begin_ms: u64, outstanding: u64, live: &Live) -> Merged {
         for shard in &self.shards {
             lock(shard).closed = true;
@@ -317,7 +317,7 @@ impl Shard {
 }
 
 impl Merged {
-    /// Everything of a shard that is not in its seconds, faults apart.
+    /// Adds a shard's totals, without its seconds and faults.
     fn add_counts(&mut self, shard: &Shard) {
         self.retries += shard.retries;
         self.late += shard.late;
@@ -330,7 +330,7 @@ impl Merged {
         }
     }
 
-    /// By kind of work, where there are several.
+    /// Returns the results by kind of work, if there are several.
     pub fn work_results(&self, labels: &[String]) -> Vec<WorkResult> {
         let labels = labels.iter().zip(&self.works);
         labels
@@ -344,7 +344,7 @@ impl Merged {
     }
 }
 
-/// A number of the calling thread, the same each time.
+/// Returns a number of the calling thread, the same each time.
 fn thread_number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {

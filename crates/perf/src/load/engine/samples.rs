@@ -1,4 +1,4 @@
-//! Rows for whoever wants every unit: handed over in batches, so that the hot path neither waits nor writes.
+//! Rows for readers that want every unit. They are handed over in batches, so that the hot path neither waits nor writes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 /// Rows in a batch.
 pub const BATCH_ROWS: usize = 256;
-/// Batches that wait for the reader at most; a row that finds no place is lost, and counted.
+/// Upper limit on batches waiting for the reader. Further rows are lost and counted.
 const BATCHES_MAX: usize = 512;
 
 /// One measured unit.
@@ -16,19 +16,19 @@ const BATCHES_MAX: usize = 512;
 pub struct SampleRow {
     /// When it was due (open loop) or started (closed), milliseconds since 1970.
     pub at_unix_ms: u64,
-    /// From then to its end, microseconds: what percentiles are made of.
+    /// From that time to its end, microseconds. Percentiles are computed from this.
     pub elapsed_us: u64,
     /// From its actual start to its end, microseconds.
     pub latency_us: u64,
-    /// Which kind of work.
+    /// The kind of work.
     pub work: usize,
-    /// Why it failed; `None` of one that was completed.
+    /// The error code if it failed.
     pub code: Option<String>,
     /// The worker, or the turn of an open loop.
     pub slot: u32,
 }
 
-/// Where rows go. Clones go to the same place.
+/// The destination of rows. Clones share it.
 #[derive(Clone, Debug)]
 pub struct SampleSink {
     to: Arc<Mutex<Option<mpsc::Sender<Vec<SampleRow>>>>>,
@@ -36,7 +36,8 @@ pub struct SampleSink {
 }
 
 impl SampleSink {
-    /// A sink and the batches that come out of it; the batches end when the last sink is dropped, or one of them closed.
+    /// Creates a sink and the receiver of its batches. The batches end when the last sink is dropped, or one of them is
+    /// closed.
     pub fn channel() -> (Self, mpsc::Receiver<Vec<SampleRow>>) {
         let (to, batches) = mpsc::channel(BATCHES_MAX);
         let to = Arc::new(Mutex::new(Some(to)));
@@ -44,7 +45,7 @@ impl SampleSink {
         (Self { to, lost }, batches)
     }
 
-    /// Rows that found no place, because the reader was too slow.
+    /// Returns the number of rows lost because the reader was too slow.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
@@ -59,7 +60,7 @@ impl SampleSink {
         }
     }
 
-    /// Ends the batches, whoever still has a clone of it: its rows are lost.
+    /// Ends the batches. Rows that remaining clones send are lost.
     pub fn close(&self) {
         *self.to.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

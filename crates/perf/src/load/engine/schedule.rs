@@ -1,11 +1,11 @@
-//! When units of an open loop are due: fixed before anything starts, whatever the system does.
+//! The due times of units in an open loop. They are fixed before anything starts, independent of the system's behaviour.
 
 use std::time::Duration;
 
 use super::chance::Chance;
 use crate::plan::{Open, Shape};
 
-/// Part of a schedule in which the rate goes evenly from one value to another.
+/// A part of a schedule with a linearly changing rate.
 #[derive(Clone, Copy, Debug)]
 struct Leg {
     seconds: f64,
@@ -14,12 +14,13 @@ struct Leg {
 }
 
 impl Leg {
-    /// Units due within it.
+    /// Returns the units due within it.
     fn units(&self) -> f64 {
         (self.from + self.to) / 2.0 * self.seconds
     }
 
-    /// Seconds into it at which `units` of it are due: the inverse of `from t + (to - from) t^2 / (2 seconds)`.
+    /// Returns the seconds into it at which `units` of it are due: the inverse of `from t + (to - from) t^2 / (2
+    /// seconds)`.
     fn seconds_at(&self, units: f64) -> f64 {
         let slope = (self.to - self.from) / self.seconds;
         if slope.abs() < f64::EPSILON * self.from.abs().max(1.0) {
@@ -45,7 +46,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Of the measured time of an open loop, at most `seconds`; steps may end earlier.
+    /// Creates the schedule of an open loop's measured time, at most `seconds`. Steps may end earlier.
     pub fn measured(open: &Open, seconds: f64, seed: u64) -> Self {
         let legs = match &open.shape {
             Shape::Constant(per_s) => vec![flat(seconds, *per_s)],
@@ -67,7 +68,7 @@ impl Schedule {
         Self::new(legs, open.poisson.then(|| Chance::new(seed, 1)))
     }
 
-    /// Of the time before it: the rate that the measured time begins with.
+    /// Creates the schedule of the warm-up: the initial rate of the measured time.
     pub fn warm_up(open: &Open, seconds: f64, seed: u64) -> Self {
         let per_s = match &open.shape {
             Shape::Constant(per_s) => *per_s,
@@ -81,7 +82,7 @@ impl Schedule {
     fn new(legs: Vec<Leg>, poisson: Option<Chance>) -> Self {
         let legs = legs.into_iter();
         let mut schedule = Self {
-            // A leg without units or time has nothing due; nor has one that is no number.
+            // Legs without units or time, and legs with NaN values, have no due units.
             legs: legs
                 .filter(|leg| leg.seconds > 0.0 && leg.from >= 0.0 && leg.to >= 0.0)
                 .collect(),
@@ -91,14 +92,14 @@ impl Schedule {
             units: 0.0,
             poisson,
         };
-        // At random the first one too comes after a gap.
+        // With random arrivals, the first unit also comes after a gap.
         if let Some(chance) = &mut schedule.poisson {
             schedule.units = chance.exponential(1.0);
         }
         schedule
     }
 
-    /// How long it is.
+    /// Returns its length.
     pub fn length(&self) -> Duration {
         seconds(self.legs.iter().map(|leg| leg.seconds).sum())
     }
@@ -111,7 +112,7 @@ impl Iterator for Schedule {
         loop {
             let leg = self.legs.get(self.leg)?;
             let within = self.units - self.units_before;
-            // What is due at the very end of a leg belongs to the next one: a fraction that rounding left does not count.
+            // A unit due at the very end of a leg belongs to the next one. The tolerance ignores rounding errors.
             if within + 1e-9 < leg.units() {
                 let at = self.seconds_before + leg.seconds_at(within.max(0.0));
                 self.units += match &mut self.poisson {
@@ -135,7 +136,7 @@ fn flat(seconds: f64, per_s: f64) -> Leg {
     }
 }
 
-/// A time from a float, whatever it is.
+/// Converts a float to a time. Invalid values give zero.
 pub(super) fn seconds(value: f64) -> Duration {
     Duration::try_from_secs_f64(value.max(0.0)).unwrap_or_default()
 }
@@ -204,7 +205,8 @@ mod tests {
         assert_eq!(due(shape, false, 3.5).len(), 70);
     }
 
-    /// The largest distance between the gaps' distribution and the exponential one, against what 1 % of true ones exceed.
+    /// Compares the gaps' distribution with the exponential one (Kolmogorov-Smirnov): the largest distance stays below
+    /// the value that 1 % of true samples exceed.
     #[test]
     fn gaps_at_random_are_exponential() {
         let at = due(Shape::Constant(100.0), true, 100.0);

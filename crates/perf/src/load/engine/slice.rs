@@ -1,14 +1,14 @@
-//! What each second gave, for whoever follows a load from afar: if the generator dies, everything up to then is known.
+//! Per-second results for a remote reader: if the generator dies, everything up to then is known.
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
 use crate::results::{Fault, Histogram, Second, WorkResult};
 
-/// Seconds that wait for the reader at most; more are lost to it, though not to the stretch.
+/// Upper limit on seconds waiting for the reader. Further ones are lost to it, but not to the stretch.
 const SLICES_MAX: usize = 1_000;
 
-/// A second in which something ended.
+/// The results of a second with at least one ended unit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Slice {
     /// Its row of the series.
@@ -28,21 +28,21 @@ pub struct Slice {
     pub dropped: u64,
 }
 
-/// Where slices go.
+/// The destination of slices.
 #[derive(Clone, Debug)]
 pub struct SliceSink {
     to: mpsc::Sender<Slice>,
 }
 
 impl SliceSink {
-    /// A sink and what comes out of it.
+    /// Creates a sink and the receiver of its slices.
     pub fn channel() -> (Self, mpsc::Receiver<Slice>) {
         let (to, slices) = mpsc::channel(SLICES_MAX);
         (Self { to }, slices)
     }
 
     pub(super) fn send(&self, slice: Slice) {
-        // A reader that is so far behind is gone.
+        // Ignore the error: a reader that is so far behind is gone.
         let _ = self.to.try_send(slice);
     }
 }

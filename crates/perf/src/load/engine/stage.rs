@@ -1,4 +1,4 @@
-//! A load in progress: what its units share.
+//! A load in progress: the state that its units share.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use super::{Around, Driven, Ended, Settings};
 use crate::load::{Fault, Live};
 use crate::results::Stretch;
 
-/// How long, once it was asked to stop, a load waits for what is outstanding.
+/// How long a load waits for outstanding units after a stop was requested.
 const STOPPED_WAIT_MAX: Duration = Duration::from_secs(15);
-/// How long units have to be dropped in: they are as soon as their tasks are run again.
+/// How long units may take to be dropped. They are dropped as soon as their tasks run again.
 const ABANDONED_WAIT_MAX: Duration = Duration::from_secs(5);
 /// The code of units that had not ended when waiting ended.
 const UNFINISHED: &str = "lab.unfinished";
@@ -30,13 +30,13 @@ pub(super) struct Stage<C, D> {
     pub recorder: Recorder,
     live: Arc<Live>,
     units: Arc<AtomicU64>,
-    /// When measuring begins; what is due before is not noted.
+    /// When measuring begins. Units due earlier are not recorded.
     pub begin: Duration,
-    /// Units started or about to, that have not ended.
+    /// Units that have started or are about to, and have not ended.
     pub outstanding: AtomicU64,
     /// Nothing starts any more.
     pub over: AtomicBool,
-    /// Nobody waits any more for what has not ended.
+    /// Unfinished units are no longer waited for.
     abandoned: AtomicBool,
     abandoning: Notify,
 }
@@ -69,7 +69,8 @@ impl<C: Clock, D: Driven> Stage<C, D> {
         })
     }
 
-    /// Runs one unit that counts as outstanding already, and notes it if it was due while measuring. Whether it went well.
+    /// Runs one unit that already counts as outstanding, and records it if it was due while measuring. Returns whether it
+    /// succeeded.
     pub async fn unit(&self, slot: u32, due: Duration) -> bool {
         let mut running = Running {
             stage: self,
@@ -82,13 +83,13 @@ impl<C: Clock, D: Driven> Stage<C, D> {
         let run = self.driven.run_due(slot, unit, due);
         let ended = self.unless_abandoned(run).await;
         running.ended = true;
-        // What was abandoned is counted already, as unfinished.
+        // An abandoned unit is already counted as unfinished.
         ended.is_some_and(|ended| running.note(ended))
     }
 
-    /// Waits for this, but no longer than anybody wants to know.
+    /// Waits for a future, until the units are abandoned.
     pub async fn unless_abandoned<T>(&self, future: impl Future<Output = T>) -> Option<T> {
-        // From here on it is told.
+        // Register for the notification before checking the flag.
         let abandoning = self.abandoning.notified();
         if self.abandoned.load(Ordering::SeqCst) {
             return None;
@@ -100,7 +101,7 @@ impl<C: Clock, D: Driven> Stage<C, D> {
         }
     }
 
-    /// Drops what has not ended, so that whoever keeps books knows that its end is unknown, and nothing of the stretch is left.
+    /// Drops unfinished units. Their books record an unknown outcome, and no task of the stretch remains.
     pub async fn abandon(&self, ticks: &mut C::Ticks) {
         self.abandoned.store(true, Ordering::SeqCst);
         self.abandoning.notify_waiters();
@@ -110,7 +111,7 @@ impl<C: Clock, D: Driven> Stage<C, D> {
         }
     }
 
-    /// Waits until nothing is outstanding, or for too long.
+    /// Waits until nothing is outstanding, or until the time limit.
     pub async fn drain(
         &self,
         settings: &Settings,
@@ -134,7 +135,7 @@ impl<C: Clock, D: Driven> Stage<C, D> {
         }
     }
 
-    /// Waits for a tick, and does what is regularly done. Gives the time then.
+    /// Waits for a tick and does the regular work. Returns the current time.
     pub async fn tick(&self, ticks: &mut C::Ticks, gauge: &mut Gauge) -> Duration {
         let due = ticks.next().await;
         let now = self.clock.now();
@@ -165,7 +166,7 @@ impl<C: Clock, D: Driven> Stage<C, D> {
         let unfinished = due.saturating_sub(dropped + merged.done + merged.failed);
         if unfinished > 0 {
             let words = format!(
-                "not ended when the wait for what was outstanding ended ({unfinished} units)"
+                "not ended when the wait for all outstanding units ended ({unfinished} units)"
             );
             merged
                 .faults
@@ -195,7 +196,7 @@ impl<C: Clock, D: Driven> Stage<C, D> {
     }
 }
 
-/// A unit on its way; dropped before its end, it failed.
+/// A unit in progress. If it is dropped before its end, it failed.
 struct Running<'a, C: Clock, D: Driven> {
     stage: &'a Stage<C, D>,
     slot: u32,

@@ -1,8 +1,8 @@
 //! A clock that jumps from one event to the next, with the tasks that live on it: an hour of load in a moment, exact to
 //! the microsecond, the same every time.
 //!
-//! Everything runs on the caller's thread. Processor time is what tasks say they [burn](Virtual::burn), during which
-//! nothing else runs: so a starved generator can be played too.
+//! Everything runs on the caller's thread. Processor time is the time that tasks [burn](Virtual::burn), while nothing
+//! else runs. This can simulate a starved generator.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
@@ -53,10 +53,10 @@ impl Wake for Woken {
 }
 
 impl Virtual {
-    /// Runs `main` to its end, and meanwhile all tasks that were spawned; what they have left then is dropped.
+    /// Runs `main` to its end, together with all spawned tasks. Unfinished tasks are then dropped.
     ///
     /// # Panics
-    /// When `main` waits for something that no task and no time will bring.
+    /// Panics if `main` waits for something that no task and no time will bring.
     pub fn run<F: Future>(&self, main: F) -> F::Output {
         let mut main = pin!(main);
         let woken = Arc::new(Woken(AtomicBool::new(true)));
@@ -77,20 +77,20 @@ impl Virtual {
         }
     }
 
-    /// Uses the only processor for so long: everybody else waits.
+    /// Uses the only processor for this long. All other tasks wait.
     pub fn burn(&self, time: Duration) {
         let mut world = lock(&self.world);
         world.now += time;
         world.burnt += time;
     }
 
-    /// To the next moment at which somebody wakes.
+    /// Advances to the next time at which a task wakes.
     fn advance(&self) {
         let mut world = lock(&self.world);
         let ((at, _), waker) = world
             .sleepers
             .pop_first()
-            .expect("somebody waits for something that never comes");
+            .expect("a task waits for something that never comes");
         world.now = world.now.max(at);
         drop(world);
         waker.wake();

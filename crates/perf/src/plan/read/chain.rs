@@ -14,15 +14,15 @@ use crate::plan::limits::{CHAIN_ACCOUNTS_MAX, CHAIN_NODES_MAX, CHAINS_MAX, SETTI
 use crate::plan::reader::{Reader, Section};
 use crate::plan::tree::{Node, Tree};
 
-/// As published: four nodes, ten accounts, four child chains.
+/// The published values: four nodes, ten accounts, four child chains.
 const NODES: u32 = 4;
 const ACCOUNTS: u32 = 10;
 const CHILDREN: u32 = 4;
-/// Seconds between blocks if nobody says.
+/// Default seconds between blocks.
 const BLOCK_S: u32 = 5;
-/// Seconds for the pool to empty if nobody says.
+/// Default seconds for the pool to empty.
 const DRAIN_S: f64 = 120.0;
-/// Minutes that a payment is valid for if nobody says.
+/// Default validity of a payment, in minutes.
 const DEADLINE_MINUTES: u16 = 60;
 
 pub(super) fn read(
@@ -274,7 +274,7 @@ fn account(reader: &mut Reader<'_>, node: &Node, at: usize, nodes: u32) -> Optio
     })
 }
 
-/// Where an account is if nobody says.
+/// Returns the default node of an account.
 fn dealt(at: usize, nodes: u32) -> u32 {
     (at as u64 % u64::from(nodes.max(1))) as u32 + 1
 }
@@ -283,7 +283,7 @@ fn byte(number: u32) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }
 
-/// The rows of a table in a file.
+/// Reads the rows of a table in a file.
 fn table(
     reader: &mut Reader<'_>,
     section: Section<'_>,

@@ -1,4 +1,5 @@
-//! The tables that load tests of the Ardor family keep beside them: servers, chains, accounts; one row a line, with or without a head.
+//! Reads the tables that load tests of the Ardor family keep as files: servers, chains and accounts. One row per line,
+//! with or without a header.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,12 +11,12 @@ pub const CHAINS: &[&str] = &["id", "name", "decimals", "fee"];
 /// Columns of `accounts.csv`; the node may be left out.
 pub const ACCOUNTS: &[&str] = &["passphrase", "node"];
 
-/// The longest file that is read.
+/// The size limit of a file.
 const BYTES_MAX: usize = 1 << 20;
-/// Rows of one file at most.
+/// Upper limit on the rows of one file.
 const ROWS_MAX: usize = 10_000;
 
-/// Rows of a file; what is left out of a row is `None`. A first line that names the columns may order them otherwise.
+/// Reads the rows of a file. Missing cells are `None`. A header line may put the columns in a different order.
 pub fn load(path: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, String> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| error.to_string())?;
@@ -28,7 +29,7 @@ pub fn load(path: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, St
     rows(&text, columns)
 }
 
-/// Likewise, of a text.
+/// Reads the rows of a text.
 pub fn rows(text: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut order: Vec<Option<usize>> = (0..columns.len()).map(Some).collect();
@@ -70,7 +71,7 @@ pub fn rows(text: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, St
     Ok(rows)
 }
 
-/// The cells of a line, `None` if a quote is not closed. Blanks around a cell are no part of it, unless it is quoted.
+/// Returns the cells of a line, `None` if a quote is not closed. Blanks around an unquoted cell are trimmed.
 fn cells(line: &str) -> Option<Vec<String>> {
     let mut cells = vec![String::new()];
     let (mut quoted, mut was_quoted) = (false, false);

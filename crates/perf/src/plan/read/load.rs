@@ -4,11 +4,11 @@ use crate::plan::limits::STEPS_MAX;
 use crate::plan::model::{Closed, Knee, Load, Open, Shape, Step, Think};
 use crate::plan::reader::{Reader, Section};
 
-/// Ways to say how units come; exactly one of them.
+/// The kinds of load. A scenario has exactly one.
 const WAYS: [&str; 5] = ["outstanding", "rate", "ramp", "steps", "knee"];
-/// Units outstanding at most in an open loop if nobody says.
+/// Default upper limit on outstanding units in an open loop.
 const OUTSTANDING_MAX: u32 = 10_000;
-/// Percentile and closeness of a search if nobody says.
+/// Default percentile and precision of a search.
 const PERCENTILE: f64 = 99.0;
 const WITHIN: f64 = 0.05;
 

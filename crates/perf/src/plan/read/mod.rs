@@ -1,4 +1,4 @@
-//! From a checked document to a [`Plan`]: one file for each part of it.
+//! Converts a checked document to a [`Plan`], one file per section.
 
 mod chain;
 mod csv;
@@ -16,14 +16,14 @@ use super::reader::{Reader, Section};
 use super::source::At;
 use super::tree::Table;
 
-/// The least time between two looks at a process: below, looking is what one sees.
+/// The minimum interval between two readings of a process. Below it, the readings distort the result.
 const EVERY_MS_MIN: u64 = 50;
-/// How often processes are looked at if nobody says.
+/// Default interval between two readings.
 const EVERY_MS: u64 = 500;
-/// How many transactions an audit reads if nobody says.
+/// Default number of transactions that an audit reads.
 const READ_MAX: u32 = 20_000;
 
-/// Reads a document. What is wrong is noted in the reader, and the plan is then of no use.
+/// Reads a document. Errors are noted in the reader, and the plan is then unusable.
 pub(super) fn plan(
     reader: &mut Reader<'_>,
     table: &Table,
@@ -49,7 +49,7 @@ pub(super) fn plan(
     let mut network = network::read(reader, top, checks);
     let work = match &chain {
         None => work::read(reader, top),
-        // Payments are all that is done.
+        // Payments are the only work.
         Some(_) => {
             network.banks = 0;
             Vec::new()
@@ -59,7 +59,7 @@ pub(super) fn plan(
     let theirs = chain.as_ref().is_some_and(|chain| chain.target.is_some());
     let run = run::read(reader, top, &load, network.target.is_some() || theirs);
     let sweep = sweep::read(reader, top);
-    // A scenario with a sweep runs as its points only; there the work is judged.
+    // A scenario with a sweep runs only as its points. The work is checked there.
     if sweep.is_empty() {
         work::check(reader, top, &work, &network, checks);
         if matches!(load, Load::Knee(_)) {
@@ -120,7 +120,7 @@ fn audit(reader: &mut Reader<'_>, top: Section<'_>) -> Audit {
     }
 }
 
-/// A text as a scenario's name: small letters, digits and dashes, at most so many, at least one.
+/// Converts a text to a scenario's name: small letters, digits and dashes, of limited length and not empty.
 pub(super) fn plain_name(text: &str) -> String {
     let dashed = |c: char| match c.to_ascii_lowercase() {
         c if c.is_ascii_alphanumeric() => c,

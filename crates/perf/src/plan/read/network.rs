@@ -11,9 +11,9 @@ use crate::plan::model::{Link, Network, NodeSettings, NotaryKind, Target};
 use crate::plan::reader::{Reader, Section};
 use crate::plan::tree::Tree;
 
-/// Banks if nobody says.
+/// Default number of banks.
 const BANKS: u32 = 2;
-/// What the notary is called among nodes.
+/// The notary's name among nodes.
 const NOTARY: &str = "notary";
 
 pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Checks) -> Network {
@@ -56,7 +56,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
     network
 }
 
-/// The link of all, or of one node.
+/// Reads the common link or the link of one node.
 fn link(reader: &mut Reader<'_>, section: Section<'_>) -> Option<Link> {
     let section = reader.sub(section, "link")?;
     Some(Link {

@@ -4,13 +4,13 @@ use crate::plan::limits::SECONDS_MAX;
 use crate::plan::model::{Load, Restart, Run, Shape};
 use crate::plan::reader::{Reader, Section};
 
-/// Measured seconds of a stretch if nobody says.
+/// Default measured seconds of a stretch.
 const SECONDS: f64 = 5.0;
-/// The same where units are counted: long enough not to be what ends it.
+/// The same default if units are counted: long enough that the count ends the stretch.
 const SECONDS_COUNTED: f64 = 3_600.0;
-/// Warm-up before a point if nobody says.
+/// Default warm-up before a point.
 const WARM_UP_S: f64 = 1.0;
-/// Stretches of each point if nobody says.
+/// Default stretches of each point.
 const REPEATS: u32 = 5;
 
 pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, load: &Load, target: bool) -> Run {
@@ -37,7 +37,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, load: &Load, targe
         run.seconds = SECONDS_COUNTED;
     }
     let seconds = reader.number(section, "seconds");
-    // Steps say themselves how long they are.
+    // Steps define their own length.
     run.seconds = steps_s.or(seconds).unwrap_or(run.seconds);
     run.repeats = reader.small(section, "repeats").unwrap_or(REPEATS);
     run.interleave = reader.flag(section, "interleave").unwrap_or(false);
@@ -63,7 +63,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, load: &Load, targe
     run
 }
 
-/// What the steps of a rate take together.
+/// Returns the total length of a rate's steps.
 fn steps_s(load: &Load) -> Option<f64> {
     match load {
         Load::Open(open) => match &open.shape {

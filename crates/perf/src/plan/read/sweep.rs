@@ -10,7 +10,7 @@ use crate::plan::reader::{Reader, Section, plain_number};
 use crate::plan::source::At;
 use crate::plan::tree::{Entry, Node, Tree};
 
-/// What a sweep may vary: everything that makes a difference to a run.
+/// The settings that a sweep may vary: all that affect a run.
 const VARIED: [&str; 8] = [
     "network", "chain", "work", "load", "run", "seed", "monitors", "audit",
 ];
@@ -89,10 +89,10 @@ fn axis(reader: &mut Reader<'_>, section: Section<'_>, number: usize) -> Axis {
     }
 }
 
-/// Where the key and the value of each setting of a case stand, by its dotted name.
+/// The places of a case's settings, by dotted name: of the key and of the value.
 pub(in crate::plan) type Places = BTreeMap<String, (At, At)>;
 
-/// Where what each case of each axis sets stands, by the case's name. Asked only of a sweep that is in order.
+/// Returns the places of the settings of each case of each axis, by the case's name. Requires a valid sweep.
 pub(in crate::plan) fn places(
     reader: &mut Reader<'_>,
     top: Section<'_>,
@@ -129,12 +129,12 @@ pub(in crate::plan) fn places(
     axes
 }
 
-/// Names of the cases that are kept; none keeps all.
+/// Returns the names of the cases that are kept. An empty list keeps all.
 fn only(reader: &mut Reader<'_>, section: Section<'_>) -> Vec<String> {
     let Some(node) = section.node("only") else {
         return Vec::new();
     };
-    // Names are often numbers; and one alone needs no list.
+    // Names are often numbers. A single one needs no list.
     let nodes: &[Node] = match &node.tree {
         Tree::Array(nodes) => nodes,
         Tree::Leaf(_) | Tree::Table(_) => std::slice::from_ref(node),
@@ -151,7 +151,7 @@ fn only(reader: &mut Reader<'_>, section: Section<'_>) -> Vec<String> {
     names
 }
 
-/// What the case of a value is called.
+/// Returns the name of a value's case.
 fn name_of(value: &Value) -> String {
     match value {
         Value::String(text) => case_name(text),
@@ -159,7 +159,7 @@ fn name_of(value: &Value) -> String {
     }
 }
 
-/// A case's name for people: what a flag is set to is `on` or `off`, `compression: on`.
+/// Returns a case's name for people: flags become `on` or `off`, as in `compression: on`.
 pub(super) fn case_name(name: &str) -> String {
     match name {
         "true" => "on",
@@ -175,7 +175,7 @@ fn values(reader: &mut Reader<'_>, section: Section<'_>, set: &str) -> Vec<Case>
     };
     let nodes: &[Node] = match &node.tree {
         Tree::Array(nodes) => nodes,
-        // One value alone, as in `--set sweep.parties.values=4`.
+        // A single value, as in `--set sweep.parties.values=4`.
         Tree::Leaf(_) => std::slice::from_ref(node),
         Tree::Table(_) => &[],
     };
@@ -241,7 +241,7 @@ fn check_name(reader: &mut Reader<'_>, name: &str, section: Section<'_>, key: &s
     }
 }
 
-/// The number that a case's name is.
+/// Parses a case's name as a number.
 fn number_in(name: &str) -> Option<f64> {
     name.parse::<f64>().ok().filter(|number| number.is_finite())
 }

@@ -5,9 +5,9 @@ use crate::plan::limits::{KNOBS_MAX, WORKS_MAX};
 use crate::plan::model::{Network, Work};
 use crate::plan::reader::{Reader, Section};
 
-/// Keys of a work that are no knobs.
+/// Keys of a work that are not knobs.
 const OWN: [&str; 3] = ["kind", "label", "weight"];
-/// The only kind that is done without a network.
+/// The only kind that runs without a network.
 const FAKE: &str = "fake";
 
 pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>) -> Vec<Work> {
@@ -55,7 +55,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>) -> Vec<Work> {
     works
 }
 
-/// Refuses a search with work that runs out: its trials share one preparation, and the later ones would find nothing left,
+/// Refuses a search with work that runs out. Its trials share one preparation, so the later ones would find nothing left,
 /// which looks like a knee.
 pub(super) fn check_search(
     reader: &mut Reader<'_>,
@@ -78,7 +78,8 @@ pub(super) fn check_search(
     reader.wrong(at, message);
 }
 
-/// Whether somebody can do it. Works and their tables are in the same order unless there is a problem already.
+/// Checks that the workloads support the works. Works and their tables are in the same order unless there is an error
+/// already.
 pub(super) fn check(
     reader: &mut Reader<'_>,
     top: Section<'_>,

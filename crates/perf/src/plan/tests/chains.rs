@@ -1,4 +1,4 @@
-//! Scenarios about a chain: what they may say, and that they are written as they were read.
+//! Tests of scenarios about a chain: the accepted values, and that a written scenario reads back the same.
 
 use std::io::Write;
 

@@ -1,11 +1,11 @@
-//! No bytes at all make the reader panic, and what it accepts is in order.
+//! Tests that no input makes the reader panic, and that accepted input gives a valid plan.
 
 use proptest::prelude::*;
 
 use super::{SWAP, Strict};
 use crate::plan::{NoChecks, Options, parse};
 
-/// Reads bytes; whatever comes of it is in order.
+/// Reads bytes and checks that an accepted plan is valid.
 fn feed(bytes: &[u8], set: &[String]) {
     for full in [false, true] {
         let options = Options {
@@ -78,7 +78,7 @@ proptest! {
                 1 if !bytes.is_empty() => { bytes.remove(at); }
                 2 => bytes.insert(at.min(bytes.len()), byte & 0x7f),
                 _ => {
-                    // A line from elsewhere.
+                    // A line of another scenario.
                     let lines: Vec<&str> = SWAP.lines().collect();
                     let line = format!("\n{}\n", lines[from % lines.len()]);
                     let at = at.min(bytes.len());

@@ -1,4 +1,4 @@
-//! Scenario files, right and wrong.
+//! Tests of valid and invalid scenario files.
 
 mod chains;
 mod garbage;
@@ -13,7 +13,7 @@ use super::error::nearest;
 use super::model::{Network, Plan, Work};
 use super::open::{Options, parse};
 
-/// A workload and a node that know a little.
+/// Checks with a small set of known knobs and settings.
 pub(super) struct Strict;
 
 impl Checks for Strict {
@@ -59,12 +59,12 @@ pub(super) fn read(text: &str, full: bool, set: &[&str]) -> Result<Plan, String>
         .map_err(|error| error.to_string())
 }
 
-/// Reads a text that is right.
+/// Reads a valid text.
 pub(super) fn good(text: &str) -> Plan {
     read(text, false, &[]).unwrap_or_else(|error| panic!("{error}\nin\n{text}"))
 }
 
-/// A swap with everything.
+/// A swap that uses every section.
 pub(super) const SWAP: &str = r#"
 title = "Swap"
 seed = 7

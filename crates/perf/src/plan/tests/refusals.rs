@@ -1,10 +1,10 @@
-//! What is refused, where, and with which words.
+//! Tests of refused scenarios: the place and the message.
 
 use super::read;
 use crate::plan::{NoChecks, Options, PlanError, open, parse};
 use primitives::Coded;
 
-/// Text, where it is wrong, part of the message.
+/// Text, place of the error, part of the message.
 const WRONG: &[(&str, &str, &str)] = &[
     ("", "", "`work` is missing"),
     ("[work]\nkind = 'swap'\n[run\n", "3:5", "unclosed table"),

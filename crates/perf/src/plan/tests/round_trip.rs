@@ -1,4 +1,4 @@
-//! A plan written is the same plan when it is read.
+//! Tests that a written plan reads back the same.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ fn leaf() -> impl Strategy<Value = Value> {
 }
 
 fn settings() -> impl Strategy<Value = BTreeMap<String, Value>> {
-    // Never one within another: `a.b` is no name beside `a`.
+    // Never one within another: `a.b` cannot be a name if `a` is one.
     btree_map("[a-z_]{1,5}\\.[a-z_]{1,8}", leaf(), 0..4)
 }
 

@@ -3,7 +3,7 @@
 use crate::plan::{Checks, KnobError, Network, Options, SHIPPED, Work, open};
 use crate::workload::Workloads;
 
-/// What the shipped kinds of work say to their knobs.
+/// Checks knobs with the shipped kinds of work.
 struct Shipped(Workloads);
 
 impl Checks for Shipped {

@@ -50,7 +50,7 @@ fn a_case_can_change_the_load_altogether() {
     assert_eq!(open.shape, Shape::Constant(50.0));
     assert_eq!(points[2].plan.run.seconds, 6.5);
     assert!(matches!(points[3].plan.load, Load::Knee(_)));
-    // Which figure stands for the scenario is the scenario's, not a point's.
+    // The main metric belongs to the scenario, not to a point.
     assert_eq!(points[3].plan.main_metric, "rate_per_s");
 }
 

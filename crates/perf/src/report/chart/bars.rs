@@ -1,11 +1,11 @@
-//! How near something came to a limit: bars from nothing to all of it.
+//! Bars that show the used share of a limit.
 
 use super::canvas::{Anchor, Canvas, WIDTH, clip};
 
 /// One bar.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bar {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// Its share of the limit; above 1 is drawn full.
     pub share: f64,
@@ -13,7 +13,7 @@ pub struct Bar {
     pub words: String,
 }
 
-/// Share from which a bar is set off: hardly anything is left.
+/// Share above which a bar is highlighted: hardly anything is left.
 const NEAR: f64 = 0.85;
 
 /// Draws them.

@@ -15,7 +15,8 @@ pub const RIGHT: f64 = 392.0;
 /// Upper edge of the plot.
 pub const TOP: f64 = 8.0;
 
-/// Text as it may stand in HTML and SVG, in elements and in quoted attributes. Characters that no document may hold are dropped.
+/// Escapes text for HTML and SVG, for elements and quoted attributes. Characters that no document may contain are
+/// dropped.
 pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -35,7 +36,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// At most `letters` letters of a text; what is cut is shown as an ellipsis.
+/// Clips a text to at most `letters` letters. An ellipsis replaces the rest.
 pub fn clip(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {
         return text.to_owned();
@@ -44,7 +45,7 @@ pub fn clip(text: &str, letters: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// A chart on its way.
+/// A chart in progress.
 pub struct Canvas {
     svg: String,
     height: f64,
@@ -62,7 +63,7 @@ pub enum Anchor {
 }
 
 impl Anchor {
-    /// The class that says so, after others.
+    /// Returns the class of this alignment, to follow other classes.
     fn class(self) -> &'static str {
         match self {
             Anchor::Start => "",
@@ -73,7 +74,7 @@ impl Anchor {
 }
 
 impl Canvas {
-    /// An empty one; `about` is read out to people who cannot see it.
+    /// Creates an empty chart. `about` is its text for screen readers.
     pub fn new(height: f64, about: &str) -> Self {
         let mut svg = String::new();
         let _ = write!(
@@ -85,12 +86,12 @@ impl Canvas {
         Canvas { svg, height }
     }
 
-    /// Height in its own units.
+    /// Returns its height in its own units.
     pub fn height(&self) -> f64 {
         self.height
     }
 
-    /// One that is not shown, but drawn in others by `name`: see [`Canvas::again`].
+    /// Creates a hidden chart that others draw by `name`: see [`Canvas::again`].
     pub fn hidden(name: &str, height: f64) -> Self {
         let name = escape(name);
         let svg = format!("<svg class=\"hidden\" aria-hidden=\"true\"><g id=\"{name}\">");
@@ -109,7 +110,7 @@ impl Canvas {
         self.svg
     }
 
-    /// Horizontal grid lines with their values left of the plot.
+    /// Draws horizontal grid lines with their values left of the plot.
     pub fn values_left(&mut self, scale: &Scale, wanted: usize, right: f64) {
         let ticks = scale.ticks(wanted);
         let grid = ticks.iter().map(|tick| {
@@ -131,7 +132,7 @@ impl Canvas {
         }
     }
 
-    /// The values of a horizontal axis below the plot, with short marks; the outer ones stay inside the sheet.
+    /// Draws the values of a horizontal axis below the plot, with tick marks. The outer ones stay inside the sheet.
     pub fn values_below(&mut self, ticks: &[(f64, String)], bottom: f64, title: &str) {
         let axis = ((LEFT, bottom), (RIGHT, bottom));
         let marks = ticks
@@ -154,22 +155,22 @@ impl Canvas {
         self.text("t n", (middle, bottom + 29.0), Anchor::Middle, title);
     }
 
-    /// A straight line.
+    /// Draws a straight line.
     pub fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         self.lines(class, std::iter::once((from, to)));
     }
 
-    /// Straight lines that look the same.
+    /// Draws straight lines of one class.
     pub fn lines(&mut self, class: &str, lines: impl Iterator<Item = (Spot, Spot)>) {
         self.parts(class, lines.map(|(from, to)| [from, to]));
     }
 
-    /// A line through points; a single one is shown as a dot.
+    /// Draws a line through points. A single point becomes a dot.
     pub fn path(&mut self, class: &str, points: &[Spot]) {
         self.parts(class, std::iter::once(points));
     }
 
-    /// One line in parts, with gaps between them.
+    /// Draws one line in parts, with gaps between them.
     pub fn parts(&mut self, class: &str, parts: impl Iterator<Item = impl AsRef<[Spot]>>) {
         let mut way = String::new();
         for part in parts {
@@ -180,7 +181,7 @@ impl Canvas {
         }
     }
 
-    /// A rectangle, with words that show when it is pointed at.
+    /// Draws a rectangle with a hint that shows when it is pointed at.
     pub fn rect(&mut self, class: &str, from: Spot, size: Spot, hint: &str) {
         let _ = write!(
             self.svg,
@@ -193,7 +194,7 @@ impl Canvas {
         self.close("rect", hint);
     }
 
-    /// An arrow head whose tip is at the end of what would go further that way, a step such as (-1, 0).
+    /// Draws an arrow head that points in direction `way`, a step such as (-1, 0), with its tip at `tip`.
     pub fn arrow(&mut self, class: &str, tip: Spot, way: Spot, hint: &str) {
         const LONG: f64 = 6.5;
         const WIDE: f64 = 4.5;
@@ -212,7 +213,7 @@ impl Canvas {
         self.close("path", hint);
     }
 
-    /// A mark of one of the shapes that tell series apart.
+    /// Draws a mark with the shape of a series.
     pub fn mark(&mut self, class: &str, shape: usize, at: Spot, hint: &str) {
         let _ = write!(
             self.svg,
@@ -222,12 +223,12 @@ impl Canvas {
         self.close("path", hint);
     }
 
-    /// What was drawn elsewhere on the page under this name, in the same place.
+    /// Draws the hidden chart of this name at the same position.
     pub fn again(&mut self, name: &str) {
         let _ = write!(self.svg, "<use href=\"#{}\"/>", escape(name));
     }
 
-    /// Words.
+    /// Draws a text.
     pub fn text(&mut self, class: &str, at: Spot, anchor: Anchor, words: &str) {
         let _ = write!(
             self.svg,
@@ -239,7 +240,7 @@ impl Canvas {
         );
     }
 
-    /// Several words that look the same.
+    /// Draws several texts of one class.
     pub fn texts(
         &mut self,
         class: &str,

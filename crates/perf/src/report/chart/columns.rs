@@ -1,4 +1,4 @@
-//! Columns along a numeric axis, each as wide as what it spans, with a line over them.
+//! Columns along a numeric axis, each as wide as its range, with a line over them.
 
 use super::canvas::{Canvas, LEFT, RIGHT, TOP};
 use super::scale::Scale;
@@ -7,9 +7,9 @@ use crate::report::figures::compact;
 /// One column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
-    /// Where what it stands for begins.
+    /// The beginning of its range.
     pub from: f64,
-    /// And where it ends.
+    /// The end of its range.
     pub to: f64,
     /// How high it is.
     pub value: f64,
@@ -17,7 +17,7 @@ pub struct Column {
     pub hint: String,
 }
 
-/// What the chart needs.
+/// The content of the chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
     /// For people who cannot see it.

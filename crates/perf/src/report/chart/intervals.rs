@@ -1,4 +1,4 @@
-//! A metric along a numeric axis: one curve for each series, with 95 % confidence intervals, published figures beside them.
+//! A metric along a numeric axis: one curve for each series with 95 % confidence intervals, and published figures.
 
 use super::canvas::{Canvas, LEFT, RIGHT, TOP};
 use super::scale::{Scale, is_geometric};
@@ -7,7 +7,7 @@ use crate::report::figures::compact;
 /// One measured place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Dot {
-    /// Where it is on the axis.
+    /// Its position on the axis.
     pub x: f64,
     /// The estimate.
     pub value: f64,
@@ -20,7 +20,7 @@ pub struct Dot {
 /// One series of ours.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// Which colour, dash and mark.
+    /// The index of its colour, dash and mark.
     pub series: usize,
     /// Its places, by x.
     pub dots: Vec<Dot>,
@@ -29,7 +29,7 @@ pub struct Curve {
 /// A published series: never ours, and never drawn like ours.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reference {
-    /// Which mark.
+    /// The index of its mark.
     pub mark: usize,
     /// Places by x; the words of the hint.
     pub points: Vec<(f64, f64, String)>,
@@ -43,7 +43,7 @@ pub fn intervals(about: &str, title: &str, curves: &[Curve], references: &[Refer
     let published = || references.iter().flat_map(|line| &line.points);
     let ends = dots().flat_map(|dot| {
         let (low, high) = dot.interval.unwrap_or((dot.value, dot.value));
-        // What cannot be less than nothing says nothing there: its interval is cut at 0.
+        // A non-negative metric cannot be below 0, so its interval is cut there.
         let low = if dot.value >= 0.0 { low.max(0.0) } else { low };
         [dot.value, low, high]
     });
@@ -106,7 +106,7 @@ fn draw(canvas: &mut Canvas, curve: &Curve, x: &Scale, y: &Scale, shift: f64) {
     }
 }
 
-/// An interval; an end that the axis does not hold is an arrow head.
+/// Draws an interval. An end beyond the axis becomes an arrow head.
 fn whisker(canvas: &mut Canvas, series: usize, x: f64, y: &Scale, (low, high): (f64, f64)) {
     let class = format!("i s{series}");
     canvas.line(&class, (x, y.at(low)), (x, y.at(high)));

@@ -1,7 +1,7 @@
-//! Charts as SVG, drawn here: no library, no script, no request. They take their colours from the page's style, so that they are
-//! right in the light, in the dark and on paper.
+//! Charts as SVG, without library, script or request. They take their colours from the page's style, so that they fit
+//! light mode, dark mode and paper.
 //!
-//! Everything given to them is finite; text may be hostile and is escaped.
+//! All numbers given to them are finite. Text may be hostile and is escaped.
 
 mod bars;
 mod canvas;
@@ -26,5 +26,5 @@ pub use spark::{SparkCase, sparkcases, sparkline};
 pub use time::{Band, Line, TimeChart, bands, time};
 pub use way::shape_path;
 
-/// Series that are told apart by colour, dash and mark; more than these share the last.
+/// Number of series with distinct colour, dash and mark. Further ones share the last.
 pub const SERIES_MAX: usize = 8;

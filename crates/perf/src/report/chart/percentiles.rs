@@ -1,4 +1,4 @@
-//! How latencies are distributed: latency over percentile, the percentiles spaced so that the slow tail has its place.
+//! The distribution of latencies: latency over percentile, with the percentiles spaced so that the slow tail is visible.
 
 use super::canvas::{Canvas, LEFT, RIGHT, TOP};
 use super::scale::Scale;
@@ -6,13 +6,13 @@ use super::scale::Scale;
 /// One distribution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Distribution {
-    /// Which colour and dash.
+    /// The index of its colour and dash.
     pub series: usize,
-    /// Share (0 to below 1) and the latency that it does not exceed, milliseconds, by share.
+    /// Shares (0 to below 1) with the latency in milliseconds that each does not exceed, ordered by share.
     pub points: Vec<(f64, f64)>,
 }
 
-/// Percentiles that the axis names.
+/// Percentiles labelled on the axis.
 const NAMED: [(f64, &str); 7] = [
     (0.0, "0"),
     (0.5, "50"),
@@ -23,7 +23,7 @@ const NAMED: [(f64, &str); 7] = [
     (0.99999, "99.999"),
 ];
 
-/// Draws them.
+/// Draws the distributions.
 pub fn percentiles(about: &str, distributions: &[Distribution]) -> String {
     let mut canvas = Canvas::new(210.0, about);
     let bottom = canvas.height() - 36.0;
@@ -53,7 +53,7 @@ pub fn percentiles(about: &str, distributions: &[Distribution]) -> String {
     canvas.end()
 }
 
-/// Each further nine takes as much room as the one before it.
+/// Returns the position of a share. Each further nine takes as much room as the one before it.
 fn spread(share: f64) -> f64 {
     -(1.0 - share.clamp(0.0, 0.999_999_9)).log10()
 }

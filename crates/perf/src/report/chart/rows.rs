@@ -7,7 +7,7 @@ use crate::report::figures::compact;
 /// One mark.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mark {
-    /// Which colour and mark.
+    /// The index of its colour and mark.
     pub series: usize,
     /// The estimate.
     pub value: f64,
@@ -15,9 +15,9 @@ pub struct Mark {
     pub interval: Option<(f64, f64)>,
     /// Published elsewhere, not measured here.
     pub published: bool,
-    /// What is written at the row's end.
+    /// The text at the row's end.
     pub words: String,
-    /// Its interval in words; written above it where it reaches further than the axis.
+    /// Its interval in words, written above it if it extends beyond the axis.
     pub reach: String,
     /// Shown when it is pointed at.
     pub hint: String,
@@ -28,11 +28,11 @@ pub struct Mark {
 pub struct Row {
     /// Its name.
     pub name: String,
-    /// What was measured there.
+    /// The measured values.
     pub marks: Vec<Mark>,
 }
 
-/// What the chart needs.
+/// The content of the chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
     /// For people who cannot see it.
@@ -41,7 +41,7 @@ pub struct Rows {
     pub title: String,
     /// A value with a line of its own, such as 1 where ratios are shown.
     pub neutral: Option<f64>,
-    /// The axis goes no further than from here to there; what does ends in an arrow head.
+    /// The limits of the axis. A value or interval beyond them ends in an arrow head.
     pub limits: Option<(f64, f64)>,
     /// The cases, from above.
     pub rows: Vec<Row>,
@@ -125,14 +125,14 @@ pub fn rows(chart: &Rows) -> String {
     canvas.end()
 }
 
-/// Letters that fit beside a mark.
+/// Letters that fit next to a mark.
 pub const WORDS_MAX: usize = 15;
 
-/// Letters that surely fit beside each other on a line, a little space between.
+/// Letters that always fit on a line, spaces included.
 const LETTERS: usize = 62;
 
-/// What the axis has to show of a mark: its value and the ends of its interval. What cannot be less than nothing says nothing
-/// there: its interval is cut at 0.
+/// Returns the values that the axis has to show for a mark: its value and the ends of its interval. A non-negative metric
+/// cannot be below 0, so its interval is cut there.
 fn shown(mark: &Mark, chart: &Rows) -> [f64; 3] {
     let (low, high) = mark.interval.unwrap_or((mark.value, mark.value));
     let low = match chart.neutral {
@@ -142,7 +142,7 @@ fn shown(mark: &Mark, chart: &Rows) -> [f64; 3] {
     [mark.value, low, high]
 }
 
-/// The intervals of a row that reach further than the axis, in words.
+/// Returns the intervals of a row that extend beyond the axis, in words.
 fn reach(row: &Row, x: &Scale) -> String {
     let further = |mark: &&Mark| {
         let ends = mark.interval.map(|(low, high)| [low, high]);
@@ -153,7 +153,7 @@ fn reach(row: &Row, x: &Scale) -> String {
     clip(words.join("; ").trim_matches([';', ' ']), 40)
 }
 
-/// An axis that shows the neutral value and all ends with a little room.
+/// Returns an axis that shows the neutral value and all ends with a little room.
 fn around(neutral: f64, ends: &[f64], from: f64, to: f64) -> Scale {
     let low = ends.iter().copied().fold(neutral, f64::min);
     let high = ends.iter().copied().fold(neutral, f64::max);
@@ -201,7 +201,7 @@ fn draw(canvas: &mut Canvas, mark: &Mark, x: &Scale, y: f64, right: f64) {
 mod tests {
     use super::*;
 
-    /// A mark's interval as drawn: from where to where, and whether each end is an arrow head.
+    /// Returns a mark's interval as drawn: its ends, and whether each end is an arrow head.
     fn drawn(value: f64, interval: (f64, f64), neutral: bool) -> (f64, f64, [bool; 2], bool) {
         let mark = |value: f64, interval| Mark {
             value,

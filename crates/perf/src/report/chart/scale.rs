@@ -6,17 +6,17 @@ pub struct Scale {
     low: f64,
     high: f64,
     log: bool,
-    /// Where the low end is drawn.
+    /// The position of the low end.
     from: f64,
-    /// Where the high end is drawn.
+    /// The position of the high end.
     to: f64,
 }
 
-/// Ratio of the greatest to the least value from which a logarithmic axis says more.
+/// Ratio of the greatest to the least value above which a logarithmic axis is clearer.
 const LOG_RATIO: f64 = 40.0;
 
 impl Scale {
-    /// A linear axis from `low` to `high`, drawn between `from` and `to`.
+    /// Returns a linear axis from `low` to `high`, drawn between `from` and `to`.
     pub fn linear(low: f64, high: f64, from: f64, to: f64) -> Self {
         let high = if high > low {
             high
@@ -33,7 +33,7 @@ impl Scale {
         }
     }
 
-    /// A logarithmic axis; `low` is above 0.
+    /// Returns a logarithmic axis; `low` is above 0.
     pub fn log(low: f64, high: f64, from: f64, to: f64) -> Self {
         let low = low.max(f64::MIN_POSITIVE);
         let high = if high > low { high } else { low * 10.0 };
@@ -47,8 +47,8 @@ impl Scale {
         }
     }
 
-    /// An axis for values: from 0 up to a round number, or logarithmic between powers of ten where they are far apart
-    /// and none is 0.
+    /// Returns an axis for values: from 0 up to a round number. If the values are far apart and none is 0, it is
+    /// logarithmic between powers of ten.
     pub fn fitting(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (low, high) = ends(values);
         if low > 0.0 && high / low >= LOG_RATIO {
@@ -57,7 +57,7 @@ impl Scale {
         Scale::from_zero([low, high].into_iter(), from, to)
     }
 
-    /// A linear axis for values: from 0, or the least where that is below, up to a round number.
+    /// Returns a linear axis for values: from 0, or from the least value if that is negative, up to a round number.
     pub fn from_zero(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (low, high) = ends(values);
         if !high.is_finite() || (high <= 0.0 && low >= 0.0) {
@@ -69,8 +69,8 @@ impl Scale {
         Scale::linear(bottom, top, from, to)
     }
 
-    /// An axis for marks with intervals, which need no zero: where the values are close to each other it shows their surroundings alone,
-    /// so that it can be seen whether intervals overlap.
+    /// Returns an axis for marks with intervals, which need no zero. If the values are close together, the axis covers
+    /// only their surroundings, so that overlaps of intervals are visible.
     pub fn near(values: &[f64], from: f64, to: f64) -> Self {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -83,17 +83,17 @@ impl Scale {
         Scale::linear(low, ((high + room) / step).ceil() * step, from, to)
     }
 
-    /// Whether it is linear and has the zero on it.
+    /// Returns whether it is linear and contains zero.
     pub fn begins_at_zero(&self) -> bool {
         !self.log && self.low <= 0.0
     }
 
-    /// Whether it is logarithmic.
+    /// Returns whether it is logarithmic.
     pub fn is_log(&self) -> bool {
         self.log
     }
 
-    /// Whether a value has a place of its own on it, rather than that of an end.
+    /// Returns whether a value lies within the axis.
     pub fn holds(&self, value: f64) -> bool {
         let room = match self.log {
             true => self.low * 1e-9,
@@ -102,7 +102,7 @@ impl Scale {
         (self.low - room..=self.high + room).contains(&value)
     }
 
-    /// Where a value is drawn; one beyond an end is drawn at the end.
+    /// Returns the position of a value. One beyond an end is drawn at the end.
     pub fn at(&self, value: f64) -> f64 {
         let share = if self.log {
             (value.max(f64::MIN_POSITIVE).ln() - self.low.ln()) / (self.high.ln() - self.low.ln())
@@ -112,7 +112,7 @@ impl Scale {
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// Round values along it, about `wanted` of them.
+    /// Returns round values along it, about `wanted` of them.
     pub fn ticks(&self, wanted: usize) -> Vec<f64> {
         if self.log {
             return self.log_ticks(wanted);
@@ -152,7 +152,8 @@ impl Scale {
     }
 }
 
-/// Whether numbers grow by factors, so that a logarithmic axis spaces them evenly: 1, 5, 20, 40, 160, not 4, 6, 8, 10.
+/// Returns whether numbers grow by factors, so that a logarithmic axis spaces them evenly:
+/// `1, 5, 20, 40, 160`, but not `4, 6, 8, 10`.
 pub fn is_geometric(numbers: &[f64]) -> bool {
     numbers.len() >= 3
         && numbers.iter().all(|number| *number > 0.0)
@@ -160,7 +161,7 @@ pub fn is_geometric(numbers: &[f64]) -> bool {
         && numbers[numbers.len() - 1] / numbers[0] >= 4.0
 }
 
-/// The least and the greatest of what is a number; the wrong way round if nothing is.
+/// Returns the least and the greatest finite value. Without any, the first is greater than the second.
 fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let numbers = values.filter(|value| value.is_finite());
     numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
@@ -168,7 +169,7 @@ fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
     })
 }
 
-/// A step of 1, 2 or 5 times a power of ten that goes about `wanted` times into `range`.
+/// Returns a step of 1, 2 or 5 times a power of ten that divides `range` into about `wanted` parts.
 fn step(range: f64, wanted: usize) -> f64 {
     let rough = (range / wanted.max(1) as f64).max(f64::MIN_POSITIVE);
     let power = 10f64.powf(rough.log10().floor());

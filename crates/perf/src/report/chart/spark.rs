@@ -1,16 +1,16 @@
-//! Tiny charts without words: how something goes along numbers, or how named cases stand to each other.
+//! Tiny charts without words: a metric along a numeric axis, or a comparison of named cases.
 
 use std::fmt::Write;
 
 use super::scale::{Scale, is_geometric};
 
-/// Curves of one tiny chart at most.
+/// Upper limit on the curves of one tiny chart.
 const CURVES_MAX: usize = 4;
-/// Values of a curve, or named cases, at most.
+/// Upper limit on the values of a curve, or on named cases.
 const VALUES_MAX: usize = 60;
 const WIDTH: f64 = 300.0;
 const HEIGHT: f64 = 44.0;
-/// What stays free around the plot.
+/// The margin around the plot.
 const EDGE: f64 = 5.0;
 
 /// Draws curves along a numeric axis: x and value, by x. Nothing where there is no curve of two values.
@@ -46,17 +46,18 @@ pub fn sparkline(curves: &[Vec<(f64, f64)>]) -> String {
     out + "</svg>"
 }
 
-/// A named case beside others.
+/// A named case in a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SparkCase {
-    /// What it gave; nothing if it was not measured.
+    /// Its value; `None` if it was not measured.
     pub value: Option<f64>,
-    /// The case that is meant; the others are pale.
+    /// Whether it is the highlighted case; the others are pale.
     pub is_meant: bool,
 }
 
-/// Draws a bar for each case, from 0; where values are too far apart for that, dots on a logarithmic scale, which is then said by the
-/// second of what is given back. Nothing where there are not two cases. Cases are never joined: nothing lies between two names.
+/// Draws a bar for each case, from 0. If the values are too far apart for bars, it draws dots on a logarithmic scale, and
+/// the second returned value is true. Draws nothing for fewer than two cases. Cases are never joined: no value lies
+/// between two names.
 pub fn sparkcases(cases: &[SparkCase]) -> (String, bool) {
     let cases = &cases[..cases.len().min(VALUES_MAX)];
     let values = || cases.iter().filter_map(|case| case.value);
@@ -65,7 +66,7 @@ pub fn sparkcases(cases: &[SparkCase]) -> (String, bool) {
     }
     let mut y = Scale::fitting(values(), HEIGHT - EDGE, EDGE);
     if !y.is_log() {
-        // Nothing is written beside the axis, so that it need not end at a round number.
+        // The axis has no labels, so it need not end at a round number.
         let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
         y = Scale::linear(low, high, HEIGHT - EDGE, EDGE);
     }
@@ -84,7 +85,7 @@ pub fn sparkcases(cases: &[SparkCase]) -> (String, bool) {
             continue;
         }
         let zero = y.at(0.0);
-        // A value that is next to nothing beside the others is still there.
+        // A value that is very small compared with the others stays visible.
         let tall = (zero - place).abs().max(1.0);
         let top = if place <= zero { zero - tall } else { zero };
         let left = middle - wide / 2.0;
@@ -102,7 +103,7 @@ fn begun() -> String {
     )
 }
 
-/// Its width is that of the page, whatever the chart is stretched to.
+/// Draws a path. The line's width is constant however much the chart is stretched.
 fn path(out: &mut String, class: &str, way: &str) {
     let _ = write!(
         out,

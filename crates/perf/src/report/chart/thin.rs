@@ -1,7 +1,7 @@
 //! Fewer points with the same outline: each stretch of a long series keeps its least and its greatest value.
 
-/// At most about `2 * buckets` points of `points` (sorted by x), the least and the greatest of each bucket of x among them,
-/// first and last too.
+/// Returns at most about `2 * buckets` points of `points` (sorted by x): the first and the last, and the least and the
+/// greatest of each bucket of x.
 pub fn thin(points: &[(f64, f64)], buckets: usize) -> Vec<(f64, f64)> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return Vec::new();
@@ -39,8 +39,8 @@ pub fn thin(points: &[(f64, f64)], buckets: usize) -> Vec<(f64, f64)> {
     kept
 }
 
-/// For more parts than a chart can tell apart: what all of them reach in each bucket of x, from the least to the greatest, as a
-/// part of its own. At most `buckets` parts.
+/// Merges more parts than a chart can distinguish into the range from the least to the greatest value in each bucket of
+/// x, each range a part. Returns at most `buckets` parts.
 pub fn envelope(parts: &[Vec<(f64, f64)>], buckets: usize) -> Vec<Vec<(f64, f64)>> {
     let points = || parts.iter().flatten();
     let first = points().map(|point| point.0).fold(f64::INFINITY, f64::min);

@@ -1,4 +1,4 @@
-//! Something over time: lines over seconds, minutes or hours.
+//! A metric over time: lines over seconds, minutes or hours.
 
 use super::canvas::{Canvas, LEFT, RIGHT, TOP};
 use super::scale::Scale;
@@ -8,13 +8,13 @@ use super::way::Spot;
 /// Buckets that the lines of a chart are thinned to; the plot is hardly wider in points.
 const BUCKETS: usize = 130;
 
-/// Lines of one chart at most; callers sum up or leave out what is more.
+/// Upper limit on the lines of one chart. Callers aggregate or drop further ones.
 pub const LINES_MAX: usize = 40;
 
 /// One line, in parts where there are gaps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
-    /// Which colour and dash.
+    /// The index of its colour and dash.
     pub series: usize,
     /// Drawn thin and pale, behind the others: one of several repeats.
     pub faint: bool,
@@ -22,16 +22,16 @@ pub struct Line {
     pub parts: Vec<Vec<(f64, f64)>>,
 }
 
-/// What a chart over time needs.
+/// The content of a chart over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeChart {
     /// For people who cannot see it.
     pub about: String,
-    /// From when, seconds.
+    /// The beginning, seconds.
     pub from: f64,
-    /// Until when, seconds.
+    /// The end, seconds.
     pub to: f64,
-    /// What the axis counts from: `since the scenario began`.
+    /// The origin of the axis in words: `since the scenario began`.
     pub since: &'static str,
     /// Whether the values may be put on a logarithmic axis: latencies, not rates.
     pub may_be_log: bool,
@@ -43,10 +43,10 @@ pub struct TimeChart {
 
 /// Height of every chart over time.
 const HEIGHT: f64 = 190.0;
-/// Where the plot ends.
+/// The lower edge of the plot.
 const BOTTOM: f64 = HEIGHT - 36.0;
 
-/// From when until when, with a name: a time that is set off.
+/// A named band: its beginning and end, and its name.
 pub type Band = (f64, f64, String);
 
 /// Bands that several charts from `from` to `to` have behind them: once on the page, where nothing of them is shown.

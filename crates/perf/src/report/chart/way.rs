@@ -1,4 +1,4 @@
-//! What a path of SVG says, in as few letters as it takes.
+//! Writes the data of SVG paths as short as possible.
 
 use std::fmt::Write;
 
@@ -40,7 +40,7 @@ pub fn walk(way: &mut String, points: &[Spot]) {
     }
 }
 
-/// The outline of a mark: circle, square, diamond, triangle up, triangle down, cross, bar, ring of six.
+/// Returns the outline of a mark. Shapes: circle, square, diamond, triangles up and down, cross, bar, ring of six.
 pub fn shape_path(shape: usize, (x, y): (f64, f64), size: f64) -> String {
     let (x, y) = (tenth(x) as f64 / 10.0, tenth(y) as f64 / 10.0);
     let s = size;
@@ -67,7 +67,7 @@ pub fn shape_path(shape: usize, (x, y): (f64, f64), size: f64) -> String {
     }
 }
 
-/// A length in tenths, as charts are drawn.
+/// Returns a length in tenths, the resolution of the charts.
 fn tenth(value: f64) -> i64 {
     (value * 10.0).round().clamp(-1e9, 1e9) as i64
 }
@@ -80,7 +80,7 @@ fn of_tenths(value: i64) -> String {
     }
 }
 
-/// A place to a tenth, as short as it goes.
+/// Formats a position to a tenth, as short as possible.
 pub fn place(value: f64) -> String {
     of_tenths(tenth(value))
 }

@@ -1,4 +1,4 @@
-//! What blocks show: the published analysis as charts and tables, for each point of a scenario about a chain.
+//! The analysis of the blocks as charts and tables, for each point of a scenario about a chain.
 
 use super::figure::{Swatch, figure};
 use super::frame::words;
@@ -15,7 +15,7 @@ const POINTS_MAX: usize = 40;
 /// Forks of one node that are told one by one.
 const FORKS_MAX: usize = 20;
 
-/// Every point that ran on a chain; nothing if none did. Of several repeats the last is shown.
+/// Draws the last repeat of every point that ran on a chain; nothing without one.
 pub fn section(scenario: &Scenario) -> String {
     let last = |point: &Point| {
         let stretch = point
@@ -159,7 +159,7 @@ fn fill(chain: &ChainResult) -> String {
     figure("How full blocks are", &about, &svg, &[])
 }
 
-/// How long payments take to a block.
+/// Draws the time that payments take to a block.
 fn to_block(chain: &ChainResult) -> String {
     let points = quantiles(&chain.to_block);
     if points.is_empty() {
@@ -248,7 +248,7 @@ fn disk(stretch: &Stretch, chain: &ChainResult) -> String {
     )
 }
 
-/// The nodes: rate, end, forks.
+/// Returns the table of the nodes: rate, end, forks.
 fn nodes(chain: &ChainResult) -> String {
     let rows: String = chain
         .nodes
@@ -276,7 +276,7 @@ fn nodes(chain: &ChainResult) -> String {
     table(head, &rows)
 }
 
-/// The fullest blocks, list by list.
+/// Returns the fullest blocks, list by list.
 fn fullest(chain: &ChainResult) -> String {
     let lists: Vec<_> = chain
         .fullest

@@ -1,4 +1,4 @@
-//! A comparison as a page: what changed beyond noise, with the test that says so, and what did not.
+//! A comparison as a page: the changes beyond noise with their test, and the metrics without one.
 
 use super::figure::{Swatch, figure};
 use super::frame::{Facts, banner, frame, prose, words};
@@ -13,10 +13,10 @@ use crate::stats::{Compared, Comparison, Method, Scale, Verdict};
 const DRAWN_MAX: usize = 60;
 /// Rows of one table, notes and reasons at most.
 const ROWS_MAX: usize = 500;
-/// Changes are drawn up to here, per cent; one that goes further ends in an arrow head, and words say how far.
+/// The drawn range of changes, per cent. A larger change ends in an arrow head, with its size in words.
 const DRAWN_PERCENT: (f64, f64) = (-100.0, 300.0);
 
-/// The whole page.
+/// Returns the whole page.
 pub fn comparison_html(comparison: &Comparison) -> String {
     let title = match comparison.title.trim() {
         "" => "Comparison",
@@ -79,7 +79,7 @@ fn facts(comparison: &Comparison) -> String {
     facts.end()
 }
 
-/// The first sentence.
+/// Returns the first sentence.
 fn verdict(comparison: &Comparison) -> String {
     let changed = |metric: &&Compared| metric.verdict != Verdict::NotShown;
     let all = comparison.metrics.len();
@@ -96,7 +96,7 @@ fn verdict(comparison: &Comparison) -> String {
     }
 }
 
-/// How it was tested, in words.
+/// Returns the method of the test, in words.
 fn how(comparison: &Comparison) -> String {
     let test = &comparison.test;
     let method = match test.method {
@@ -130,7 +130,7 @@ fn how(comparison: &Comparison) -> String {
     )
 }
 
-/// One side against the first.
+/// Returns the section that compares one side with the first.
 fn section(comparison: &Comparison, side: usize) -> String {
     let of_side = || {
         comparison
@@ -167,7 +167,7 @@ fn section(comparison: &Comparison, side: usize) -> String {
     out + "</section>"
 }
 
-/// A change in per cent, where it is a ratio.
+/// Returns a change in per cent, if it is a ratio.
 fn percent(metric: &Compared) -> Option<(f64, Option<(f64, f64)>)> {
     let of = |ratio: f64| (ratio - 1.0) * 100.0;
     let change = &metric.change;
@@ -182,7 +182,7 @@ fn percent(metric: &Compared) -> Option<(f64, Option<(f64, f64)>)> {
     ))
 }
 
-/// Whether a change is one for the better; `None` where there is none, or where nobody can say.
+/// Returns whether a change is an improvement; `None` if there is no change, or the metric has no better direction.
 fn is_better(metric: &Compared) -> Option<bool> {
     let rose = match metric.verdict {
         Verdict::NotShown => return None,
@@ -193,7 +193,7 @@ fn is_better(metric: &Compared) -> Option<bool> {
     Some(rose == (better == Better::Higher))
 }
 
-/// What a mark looks like: better, worse, neither.
+/// Returns the series of a mark: better, worse or neither.
 fn series(metric: &Compared) -> usize {
     match is_better(metric) {
         Some(true) => 2,
@@ -265,13 +265,13 @@ fn name(metric: &Compared) -> String {
     }
 }
 
-/// With its sign, and one digit after the point.
+/// Formats a value with its sign, and one digit after the point.
 fn signed(value: f64, unit: &str) -> String {
     let digits = if value.abs() < 9.95 { 1 } else { 0 };
     format!("{value:+.digits$}{unit}").replace('-', "−")
 }
 
-/// The change with its interval in words.
+/// Returns the change with its interval in words.
 fn change_words(metric: &Compared) -> String {
     if let Some((value, interval)) = percent(metric) {
         let interval = interval.map_or(String::new(), |(low, high)| {
@@ -287,7 +287,7 @@ fn change_words(metric: &Compared) -> String {
     format!("{plus}{}", known.estimate(&metric.change))
 }
 
-/// Everything in figures.
+/// Returns the table of all figures.
 fn figures(metrics: &[&Compared], before: &str, after: &str) -> String {
     let figure = |metric: &Metric, estimate: &Estimate| words(&metric.estimate(estimate), 40);
     let rows: String = metrics
@@ -325,7 +325,7 @@ fn figures(metrics: &[&Compared], before: &str, after: &str) -> String {
     table(&head, &rows)
 }
 
-/// A chance, never shown as none at all.
+/// Formats a chance. It never shows as zero.
 fn chance(p: f64) -> String {
     match p {
         p if !p.is_finite() => "–".to_owned(),
@@ -334,7 +334,7 @@ fn chance(p: f64) -> String {
     }
 }
 
-/// The smallest change that the test would have found most of the time.
+/// Returns the smallest change that the test would have found most of the time.
 fn seen_from(compared: &Compared, metric: &Metric) -> String {
     match compared.seen_from.filter(|size| size.is_finite()) {
         None => "–".to_owned(),

@@ -18,7 +18,7 @@ pub enum Swatch {
     Published(usize),
 }
 
-/// A figure; `title` and `about` are plain text, `svg` is not.
+/// Returns a figure. `title` and `about` are plain text, `svg` is not.
 pub fn figure(title: &str, about: &str, svg: &str, legend: &[(Swatch, String)]) -> String {
     let about = words(about, 240);
     let mut out = format!(

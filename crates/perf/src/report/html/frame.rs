@@ -2,7 +2,7 @@
 
 use crate::report::chart::{clip, escape};
 
-/// A whole page with style and script in it. The policy in its head forbids every request.
+/// Returns a whole page with style and script. The policy in its head forbids every request.
 pub fn frame(title: &str, body: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -16,12 +16,12 @@ pub fn frame(title: &str, body: &str) -> String {
     )
 }
 
-/// Text of a report, at most `letters` letters, escaped.
+/// Returns a report's text, escaped and clipped to `letters` letters.
 pub fn words(text: &str, letters: usize) -> String {
     escape(&clip(text, letters))
 }
 
-/// Something set off: red, or amber. `inner` is HTML.
+/// Returns a banner, red or amber. `inner` is HTML.
 pub fn banner(bad: bool, inner: &str) -> String {
     let (class, role) = if bad {
         (" bad", " role=\"alert\"")
@@ -37,14 +37,14 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// An empty one.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Facts {
             html: "<dl class=\"facts\">".to_owned(),
         }
     }
 
-    /// Adds one; a value that nobody knows is left out.
+    /// Adds a fact. An empty value is left out.
     pub fn add(&mut self, name: &str, value: &str) {
         if !value.trim().is_empty() {
             let value = words(value, 200);
@@ -59,7 +59,7 @@ impl Facts {
     }
 }
 
-/// The same for sentences: what stands between backticks is shown as code.
+/// Escapes text like [`words`], and shows parts between backticks as code.
 pub fn prose(text: &str, letters: usize) -> String {
     let text = words(text, letters);
     let parts: Vec<&str> = text.split('`').collect();

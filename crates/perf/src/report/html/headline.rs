@@ -1,23 +1,23 @@
-//! The figure that stands for a scenario, where it was measured, and what was published beside it.
+//! The main figure of a scenario, its point, and the published figure to compare with it.
 
 use crate::report::units::{Better, Metric, rank};
 use crate::results::{Estimate, Point, Published, Scenario};
 
 /// A scenario's main figure.
 pub struct Headline<'a> {
-    /// What it is.
+    /// The metric.
     pub metric: Metric,
-    /// Of which point.
+    /// Its point.
     pub point: &'a Point,
-    /// How much.
+    /// Its value.
     pub estimate: &'a Estimate,
-    /// The other named cases, where there are names.
+    /// The other cases, if the cases are named.
     pub others: Option<Others<'a>>,
-    /// The best published figure at the same case: of the same metric, or else of another that was measured too.
+    /// The best published figure at the same case: of the same metric, or else of another measured metric.
     pub published: Option<Beside<'a>>,
 }
 
-/// What the other named cases gave, the cases of all further axes being the same.
+/// The values of the other named cases, with the same cases on all further axes.
 pub enum Others<'a> {
     /// There is one other.
     One(&'a str, f64),
@@ -27,17 +27,17 @@ pub enum Others<'a> {
 
 /// A published figure and ours.
 pub struct Beside<'a> {
-    /// Which metric.
+    /// The metric.
     pub metric: Metric,
     /// Ours.
     pub ours: f64,
-    /// Whose, where.
+    /// The published line.
     pub line: &'a Published,
     /// Theirs.
     pub theirs: f64,
 }
 
-/// The main metric's name; the rate if the scenario names none that was measured.
+/// Returns the main metric's name; the rate if the scenario's main metric was not measured.
 pub fn main_metric(scenario: &Scenario) -> &str {
     let measured = |name: &str| {
         let mut points = scenario.points.iter();
@@ -49,18 +49,18 @@ pub fn main_metric(scenario: &Scenario) -> &str {
     }
 }
 
-/// What a published line has beside a point.
+/// Returns the published value for a point.
 pub fn published_at(line: &Published, point: &Point) -> Option<f64> {
     line.value_at(&point.at)
 }
 
-/// Whether the first axis has numbers; else its cases are names.
+/// Returns whether the first axis is numeric. Otherwise its cases are names.
 pub fn is_numeric(scenario: &Scenario) -> bool {
     let mut points = scenario.points.iter();
     points.all(|point| point.at.first().is_some_and(|case| case.number.is_some()))
 }
 
-/// What variants of named cases are measured against: the case that calls itself the default, else the first.
+/// Returns the base case for variants: the case whose name begins with "default", else the first.
 fn base(scenario: &Scenario) -> Option<&str> {
     let names = || {
         let cases = scenario.points.iter().filter_map(|point| point.at.first());
@@ -70,8 +70,8 @@ fn base(scenario: &Scenario) -> Option<&str> {
     default.or_else(|| names().next())
 }
 
-/// The headline. Along numbers it is that of the last case of the first axis that something was published for, or of the last; among
-/// names that of the base, whose variants the others are. Among the cases of other axes it is the best.
+/// Returns the headline. On a numeric first axis it belongs to the last case with a published figure, or else to the last
+/// case. Among named cases it belongs to the base case. Among the cases of other axes it is the best one.
 pub fn headline(scenario: &Scenario) -> Option<Headline<'_>> {
     let metric = Metric::named(main_metric(scenario));
     let case = |point: &Point| point.at.first().map(|case| case.name.clone());
@@ -139,8 +139,8 @@ fn others<'a>(scenario: &'a Scenario, metric: &Metric, shown: &Point) -> Option<
     })
 }
 
-/// The best figure that anybody published for this case, the one that is hardest to beat: of the main metric, else of the first other
-/// one that was measured too.
+/// Returns the best published figure for this case, the one that is hardest to beat: of the main metric, else of the
+/// first other metric that was measured too.
 fn beside<'a>(scenario: &'a Scenario, main: &Metric, point: &Point) -> Option<Beside<'a>> {
     let mut lines: Vec<&Published> = scenario.published.iter().collect();
     lines.sort_by_key(|line| (line.metric != main.name, rank(&line.metric)));
@@ -151,7 +151,7 @@ fn beside<'a>(scenario: &'a Scenario, main: &Metric, point: &Point) -> Option<Be
         let Some((theirs, ours)) = theirs.zip(point.summary.metrics.get(&line.metric)) else {
             continue;
         };
-        // A smaller factor is harder to beat; a figure that no factor can be made of is none to stand beside.
+        // A smaller factor is harder to beat. A figure without a factor cannot be compared.
         let Some(factor) = metric.factor(ours.value, theirs) else {
             continue;
         };
@@ -171,7 +171,7 @@ fn beside<'a>(scenario: &'a Scenario, main: &Metric, point: &Point) -> Option<Be
     best
 }
 
-/// A point's place in words: `parties = 4, variant = parallel`; empty without a sweep.
+/// Returns a point's position in words: `parties = 4, variant = parallel`; empty without a sweep.
 pub fn place(point: &Point) -> String {
     let cases: Vec<String> = point
         .at
@@ -181,7 +181,7 @@ pub fn place(point: &Point) -> String {
     cases.join(", ")
 }
 
-/// Whether a metric says nothing that another does not say: output states of work that makes one each.
+/// Returns whether a metric repeats another one: output states of work that makes one each.
 pub fn is_repeated(scenario: &Scenario, name: &str) -> bool {
     let value = |point: &Point, name: &str| point.summary.metrics.get(name).map(|one| one.value);
     name == "states_per_s"

@@ -1,4 +1,4 @@
-//! How near the busiest point came to what the machine can do at all.
+//! Shows the share of the machine's limits that the busiest point used.
 
 use super::figure::figure;
 use super::headline::place;
@@ -8,7 +8,7 @@ use crate::report::figures::figure as number;
 use crate::report::units::Metric;
 use crate::results::{Limits, Point, Report, Scenario};
 
-/// The chart; nothing where nothing was counted.
+/// Returns the chart; nothing if nothing was counted.
 pub fn section(report: &Report, scenario: &Scenario) -> String {
     let rate = |point: &Point| {
         let rate = point.summary.metrics.get("rate_per_s");
@@ -43,7 +43,7 @@ pub fn section(report: &Report, scenario: &Scenario) -> String {
     )
 }
 
-/// What the limits are.
+/// Returns the table of the limits.
 fn explained(limits: Option<&Limits>) -> String {
     let Some(limits) = limits else {
         return String::new();

@@ -1,7 +1,7 @@
 //! A report as one HTML page: no request, no script needed to read it, light and dark, phone, desk and paper.
 //!
-//! Every text of a report is taken for hostile and escaped: titles come from scenario files, codes and messages from whatever
-//! system was driven.
+//! Every text of a report is treated as hostile and escaped. Titles come from scenario files; codes and messages come
+//! from the driven system.
 
 mod chain;
 mod comparison;
@@ -27,7 +27,7 @@ use frame::{Facts, banner, frame, words};
 /// Scenarios of one page at most.
 const SCENARIOS_MAX: usize = 200;
 
-/// The whole page.
+/// Returns the whole page.
 pub fn html(report: &Report) -> String {
     let report = finite(report);
     let title = match report.title.trim() {
@@ -60,7 +60,7 @@ pub fn html(report: &Report) -> String {
     frame(&title, &body)
 }
 
-/// Title and circumstances.
+/// Returns the title and the circumstances.
 fn head(report: &Report, title: &str) -> String {
     let machine = &report.machine;
     let mut facts = Facts::new();
@@ -81,7 +81,7 @@ fn head(report: &Report, title: &str) -> String {
     )
 }
 
-/// What a reader has to know before any figure.
+/// Returns the notices that a reader has to see before any figure.
 fn verdict(report: &Report) -> String {
     let mut out = String::new();
     let bad = report
@@ -98,7 +98,7 @@ fn verdict(report: &Report) -> String {
         out.push_str(&banner(
             true,
             &format!(
-                "<b>{count} of {all} scenarios failed.</b> Their figures stand for nothing, whatever they are.<ul><li>{list}</li></ul>"
+                "<b>{count} of {all} scenarios failed.</b> Their figures are not valid.<ul><li>{list}</li></ul>"
             ),
         ));
     }

@@ -1,4 +1,5 @@
-//! Each point in detail: its repeats over each other in time, how its latencies are distributed, every stretch in figures.
+//! Each point in detail: its repeats overlaid in time, the distribution of its latencies, and the figures of every
+//! stretch.
 
 use super::figure::{Swatch, figure};
 use super::frame::words;
@@ -9,14 +10,14 @@ use crate::report::chart::{Distribution, Line, SERIES_MAX, TimeChart, percentile
 use crate::report::figures::{bytes, figure as number};
 use crate::results::{Histogram, Point, Scenario, Stretch};
 
-/// Points shown in detail; the files have all.
+/// Upper limit on points shown in detail. The files have all.
 const POINTS_MAX: usize = 60;
-/// Stretches of a point that are shown.
+/// Upper limit on stretches shown per point.
 const STRETCHES_MAX: usize = 50;
-/// Steps of a search that are shown.
+/// Upper limit on steps of a search shown.
 const TRIED_MAX: usize = 60;
 
-/// Distributions of all points in one chart, then every point.
+/// Returns the distributions of all points in one chart, then every point.
 pub fn details(scenario: &Scenario) -> String {
     let mut out = distribution(scenario);
     let alone = scenario.points.len() == 1;
@@ -47,7 +48,7 @@ pub fn details(scenario: &Scenario) -> String {
     out
 }
 
-/// Latency over percentile, one curve for each point.
+/// Returns latency over percentile, one curve for each point.
 fn distribution(scenario: &Scenario) -> String {
     let mut curves = Vec::new();
     let mut legend = Vec::new();
@@ -81,7 +82,7 @@ fn distribution(scenario: &Scenario) -> String {
     )
 }
 
-/// Quantiles of a histogram, as far into the tail as it has samples.
+/// Returns the quantiles of a histogram, as far into the tail as it has samples.
 fn quantiles(histogram: &Histogram) -> Vec<(f64, f64)> {
     let count = histogram.count();
     if count == 0 {
@@ -89,7 +90,7 @@ fn quantiles(histogram: &Histogram) -> Vec<(f64, f64)> {
     }
     let mut shares = vec![0.0];
     let mut rest = 1.0f64;
-    // Ten steps for each nine; the last is the greatest sample's.
+    // Ten steps for each nine. The last quantile is that of the greatest sample.
     while rest > 1.0 / count as f64 && shares.len() < 80 {
         rest /= 10f64.powf(0.1);
         shares.push((1.0 - rest).min(1.0 - 1.0 / count as f64));
@@ -105,7 +106,7 @@ fn quantiles(histogram: &Histogram) -> Vec<(f64, f64)> {
     points
 }
 
-/// Rate and latency of all repeats over each other, with the median of them.
+/// Returns rate and latency of all repeats overlaid, with their median.
 fn overlaid(point: &Point) -> String {
     let longest = point
         .stretches
@@ -179,7 +180,7 @@ fn overlaid(point: &Point) -> String {
     )
 }
 
-/// The median of several lines, second by second.
+/// Returns the median of several lines, second by second.
 fn median(lines: &[Vec<(f64, f64)>]) -> Vec<(f64, f64)> {
     let mut by_second: std::collections::BTreeMap<u64, Vec<f64>> =
         std::collections::BTreeMap::new();
@@ -203,7 +204,7 @@ fn median(lines: &[Vec<(f64, f64)>]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Every stretch in figures.
+/// Returns the figures of every stretch.
 fn stretches(point: &Point) -> String {
     let head: String = [
         "Repeat",
@@ -258,7 +259,7 @@ fn stretches(point: &Point) -> String {
             agents,
             bytes(stretch.disk_bytes as f64),
         ];
-        // Failed, dropped and late units are set off where there are any.
+        // Failed, dropped and late units are highlighted if there are any.
         let wrong = |at: usize, cell: &str| matches!(at, 5..=7) && cell != "0";
         let cells: String = cells
             .iter()
@@ -283,7 +284,7 @@ fn stretches(point: &Point) -> String {
     }
 }
 
-/// By kind of work, over all repeats, where there are several.
+/// Returns the figures by kind of work over all repeats, if there are several kinds.
 fn works(point: &Point) -> String {
     let mut labels: Vec<(&str, u64, u64, Histogram)> = Vec::new();
     for work in point.stretches.iter().flat_map(|stretch| &stretch.works) {
@@ -319,7 +320,7 @@ fn works(point: &Point) -> String {
     table(head, &rows)
 }
 
-/// The steps of a search for the knee.
+/// Returns the steps of a search for the knee.
 fn tried(point: &Point) -> String {
     let tried = point.stretches.iter().enumerate();
     let rows: String = tried

@@ -1,4 +1,5 @@
-//! What the processes used over time, on the same time axis as what clients saw, and the metrics that the nodes tell of themselves.
+//! Resource use of the processes over time, on the same time axis as the clients' measurements, and the nodes' own
+//! metrics.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ const METRICS_MAX: usize = 16;
 /// One name's values over time, in parts with gaps between stretches.
 type Parts = Vec<Vec<(f64, f64)>>;
 
-/// What is drawn of a process, from one look at it to the next; a counter that goes back was another process's.
+/// The drawn value of a process between two samples. A counter that falls belongs to a different process.
 enum Drawn {
     /// The value itself.
     Level(fn(&ProcessSample) -> f64),
@@ -23,7 +24,7 @@ enum Drawn {
     Growth(fn(&ProcessSample) -> f64),
 }
 
-/// The charts; nothing where nothing was watched.
+/// Returns the charts; nothing if nothing was monitored.
 pub fn section(scenario: &Scenario, times: &Times) -> String {
     let mut out = String::new();
     let charts: [(&str, &str, Drawn); 7] = [
@@ -129,7 +130,7 @@ fn metrics(scenario: &Scenario, times: &Times) -> String {
     out
 }
 
-/// Whether a metric counts from the node's start, as Prometheus' names have it.
+/// Returns whether a metric counts from the node's start, according to Prometheus' naming.
 fn is_counter(name: &str) -> bool {
     let bare = name.split('{').next().unwrap_or(name);
     ["_total", "_count", "_sum", "_bucket"]
@@ -141,7 +142,7 @@ fn seconds(at_ms: u64) -> f64 {
     at_ms as f64 / 1000.0
 }
 
-/// From values of a counter to its growth a second, at the end of each interval.
+/// Converts values of a counter to its growth a second, at the end of each interval.
 fn growth(values: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     let values: Vec<(f64, f64)> = values.collect();
     let mut steps: Vec<f64> = values
@@ -149,7 +150,8 @@ fn growth(values: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
         .map(|pair| pair[1].0 - pair[0].0)
         .collect();
     steps.sort_by(f64::total_cmp);
-    // The last look comes when the stretch ends: so soon after another that a tick of the clock would look like a burst.
+    // The last sample comes when the stretch ends. If it is too soon after another, a tick of the clock would look like a
+    // burst.
     let shortest = steps.get(steps.len() / 2).map_or(0.0, |usual| usual * 0.4);
     let mut points = Vec::new();
     let mut from: Option<(f64, f64)> = None;
@@ -167,7 +169,7 @@ fn growth(values: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
     points
 }
 
-/// One chart; nothing if all of it is 0.
+/// Returns one chart; nothing if all values are 0.
 fn chart(times: &Times, title: &str, about: &str, names: BTreeMap<&str, Parts>) -> String {
     let size = |parts: &Parts| -> f64 {
         let count = parts.iter().map(Vec::len).sum::<usize>().max(1);
@@ -181,7 +183,7 @@ fn chart(times: &Times, title: &str, about: &str, names: BTreeMap<&str, Parts>) 
     if names.values().all(|parts| size(parts) == 0.0) {
         return String::new();
     }
-    // Who has the most to show keeps a line; colours go by name, so that a process looks the same in neighbouring charts.
+    // The largest lines keep their own line. Colours go by name, so that a process looks the same in neighbouring charts.
     let mut order: Vec<(&str, f64)> = names
         .iter()
         .map(|(name, parts)| (*name, size(parts)))
@@ -225,7 +227,7 @@ fn chart(times: &Times, title: &str, about: &str, names: BTreeMap<&str, Parts>) 
     figure(title, about, &svg, &legend)
 }
 
-/// The colour that a name asks for: the notary and the generator have their own, banks follow.
+/// Returns the colour of a name: the notary and the generator have their own, banks follow.
 fn colour(name: &str) -> usize {
     match name {
         "notary" => 1,
@@ -235,7 +237,7 @@ fn colour(name: &str) -> usize {
     }
 }
 
-/// The mean of several lines that were looked at at about the same times: by position.
+/// Returns the mean of several lines with about the same times, by position.
 fn mean(lines: &[&Parts]) -> Parts {
     let longest = lines.iter().map(|parts| parts.len()).max().unwrap_or(0);
     (0..longest)

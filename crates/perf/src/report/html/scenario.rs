@@ -19,20 +19,20 @@ const FINDINGS_MAX: usize = 100;
 /// Letters of a scenario's source that are shown; the JSON has all of it.
 const SOURCE_MAX: usize = 65_536;
 
-/// How a scenario stands.
+/// The status of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It did not end, or its audit failed: which of these.
+    /// It did not end, or its audit failed: the text says which.
     Failed(&'static str),
-    /// Nobody audited it.
+    /// It was not audited.
     Unaudited,
-    /// It is sound, but there is something to know: how many things.
+    /// It is valid with this many findings.
     Findings(usize),
-    /// It is sound.
+    /// It is valid.
     Good,
 }
 
-/// How it stands.
+/// Returns the status.
 pub fn standing(scenario: &Scenario) -> Standing {
     let audits = || scenario.points.iter().flat_map(|point| &point.audits);
     if audits().any(|audit| !audit.clean) {
@@ -48,7 +48,7 @@ pub fn standing(scenario: &Scenario) -> Standing {
     }
 }
 
-/// The same as a badge.
+/// Returns the status as a badge.
 pub fn badge(standing: &Standing) -> String {
     let (class, text) = match standing {
         Standing::Failed(why) => (" bad", format!("✗ {why}")),
@@ -68,7 +68,7 @@ pub fn title(scenario: &Scenario) -> &str {
     }
 }
 
-/// The whole section.
+/// Returns the whole section.
 pub fn section(report: &Report, scenario: &Scenario, at: usize) -> String {
     let standing = standing(scenario);
     let bad = if matches!(standing, Standing::Failed(_)) {
@@ -108,7 +108,7 @@ pub fn section(report: &Report, scenario: &Scenario, at: usize) -> String {
     out + "</section>"
 }
 
-/// Failure, failed audits, findings.
+/// Returns failure, failed audits and findings.
 fn warnings(scenario: &Scenario) -> String {
     let mut out = String::new();
     if let Some(failure) = &scenario.failure {
@@ -139,7 +139,7 @@ fn warnings(scenario: &Scenario) -> String {
     out
 }
 
-/// What is wrong with the ledgers, in the first lines of each audit that failed.
+/// Returns the first findings of each failed audit.
 fn failed_audits(scenario: &Scenario) -> String {
     let points = scenario.points.iter();
     let bad: Vec<(&Point, &AuditResult)> = points
@@ -173,7 +173,7 @@ fn failed_audits(scenario: &Scenario) -> String {
     banner(true, &inner)
 }
 
-/// Main figures of a scenario without a sweep.
+/// Returns the main figures of a scenario without a sweep.
 fn tiles(scenario: &Scenario) -> String {
     let [point] = scenario.points.as_slice() else {
         return String::new();
@@ -223,7 +223,7 @@ fn tiles(scenario: &Scenario) -> String {
     }
 }
 
-/// Published figures beside ours, as factors.
+/// Compares published figures with ours, as factors.
 fn published(scenario: &Scenario) -> String {
     let mut rows = String::new();
     let mut lines: Vec<_> = scenario.published.iter().collect();
@@ -281,7 +281,7 @@ fn published(scenario: &Scenario) -> String {
     )
 }
 
-/// What it takes to run it again.
+/// Returns the data needed to run it again.
 fn circumstances(report: &Report, scenario: &Scenario) -> String {
     let mut facts = Facts::new();
     facts.add("Scenario", &scenario.name);

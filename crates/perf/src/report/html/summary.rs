@@ -1,4 +1,4 @@
-//! The first thing that people see: one card for each scenario.
+//! The top of the page: one card for each scenario.
 
 use super::frame::words;
 use super::headline::{Headline, Others, headline, is_numeric, main_metric, place};
@@ -7,7 +7,7 @@ use crate::report::chart::{SparkCase, sparkcases, sparkline};
 use crate::report::units::Metric;
 use crate::results::{Point, Report, Scenario};
 
-/// All cards.
+/// Returns all cards.
 pub fn cards(report: &Report) -> String {
     let scenarios = report
         .scenarios
@@ -83,7 +83,7 @@ fn card(scenario: &Scenario, at: usize) -> String {
     out + "</li>"
 }
 
-/// The metric as the words under its figure.
+/// Returns the words for the metric under its figure.
 fn metric_words(metric: &Metric) -> String {
     match metric.name.as_str() {
         "rate_per_s" => "completed a second".to_owned(),
@@ -97,7 +97,7 @@ fn metric_words(metric: &Metric) -> String {
     }
 }
 
-/// What the other named cases gave.
+/// Returns the values of the other named cases.
 fn others(headline: &Headline<'_>) -> String {
     let metric = &headline.metric;
     let words = match headline.others {
@@ -118,7 +118,7 @@ fn others(headline: &Headline<'_>) -> String {
     format!("<p>{words}</p>")
 }
 
-/// What else belongs to the figure: the latency at that rate or the rate at that latency, and failures if there were any.
+/// Returns the related figures: the latency at that rate or the rate at that latency, and failures if there were any.
 fn beside(headline: &Headline<'_>) -> String {
     let metrics = &headline.point.summary.metrics;
     let of = |name: &str| {
@@ -148,7 +148,7 @@ fn beside(headline: &Headline<'_>) -> String {
 /// Named cases that have their names below them; of more only the first and the last.
 const NAMED_MAX: usize = 3;
 
-/// The main metric over the first axis, almost without words; its section has the chart with them.
+/// Draws the main metric over the first axis, almost without words. The scenario's section has the full chart.
 fn spark(scenario: &Scenario, headline: &Headline<'_>) -> String {
     if scenario.axes.is_empty() {
         return String::new();
@@ -159,13 +159,13 @@ fn spark(scenario: &Scenario, headline: &Headline<'_>) -> String {
     }
 }
 
-/// What tells series apart: the cases of all axes but the first.
+/// Returns the key of a series: the cases of all axes but the first.
 fn series_of(point: &Point) -> Vec<&str> {
     let others = point.at.iter().skip(1);
     others.map(|case| case.name.as_str()).collect()
 }
 
-/// Every series of the scenario, in order.
+/// Returns every series of the scenario, in order.
 fn all_series(scenario: &Scenario) -> Vec<Vec<&str>> {
     let mut all: Vec<Vec<&str>> = Vec::new();
     for point in &scenario.points {
@@ -212,7 +212,7 @@ fn along_numbers(scenario: &Scenario) -> String {
     }
 }
 
-/// The cases of the first axis, all else being as where the figure is from.
+/// Returns the cases of the first axis, with the cases of all other axes as in the headline.
 fn among_names(scenario: &Scenario, headline: &Headline<'_>) -> String {
     let metric = main_metric(scenario);
     let case = |point: &Point| point.at.first().map(|case| case.name.clone());
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
     use crate::results::{CaseResult, Estimate, Published, Summary};
 
-    /// A scenario whose first axis has these cases with these rates, on a second axis too where there are two.
+    /// Returns a scenario whose first axis has these cases with these rates. Several rates per case make a second axis.
     fn scenario(axis: &str, cases: &[(&str, &[f64])]) -> Scenario {
         let point = |name: &str, number: usize, rate: f64, further: bool| {
             let case = |axis: &str, name: String| CaseResult {

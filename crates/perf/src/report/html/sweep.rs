@@ -1,4 +1,4 @@
-//! Charts of what was varied: a curve along a numeric axis, rows for named cases, published figures beside them.
+//! Charts of a sweep: a curve along a numeric axis or rows for named cases, with published figures.
 
 use super::figure::{Swatch, figure};
 use super::headline::{is_repeated, main_metric, place, published_at};
@@ -26,7 +26,7 @@ const DRAWN: [&str; 11] = [
     "rss_mb_max",
 ];
 
-/// All charts of a sweep; nothing without one.
+/// Returns all charts of a sweep; nothing without one.
 pub fn charts(scenario: &Scenario) -> String {
     if scenario.axes.is_empty() || scenario.points.len() < 2 {
         return String::new();
@@ -45,7 +45,7 @@ pub fn charts(scenario: &Scenario) -> String {
             .iter()
             .filter_map(|point| point.summary.metrics.get(name));
         let figures: Vec<&Estimate> = figures.collect();
-        // Errors that never happened, and costs that nobody measured, are no chart.
+        // Errors that never happened and costs that were not measured get no chart.
         if figures.iter().any(|estimate| estimate.value != 0.0) {
             out.push_str(&chart(scenario, &Metric::named(name)));
         }
@@ -53,7 +53,7 @@ pub fn charts(scenario: &Scenario) -> String {
     out + "</div>"
 }
 
-/// What tells series apart: the cases of all axes but the first.
+/// Returns the key of a series: the cases of all axes but the first.
 fn series_of(point: &Point) -> String {
     let others: Vec<&str> = point
         .at
@@ -121,7 +121,7 @@ fn has_interval(point: &Point, metric: &Metric) -> bool {
     estimate.is_some_and(|estimate| estimate.low.is_some())
 }
 
-/// The estimate as it is drawn, in the unit that is shown.
+/// Returns the estimate in the displayed unit.
 fn drawn(metric: &Metric, estimate: &Estimate) -> (f64, Option<(f64, f64)>) {
     let ends = estimate.low.zip(estimate.high);
     let interval = ends.map(|(low, high)| (low * metric.scale, high * metric.scale));
@@ -239,7 +239,7 @@ fn cases(
                 reach: String::new(),
                 hint: published_hint(metric, line, value),
             };
-            // What was published for the case of the first axis alone stands once beside all points of it.
+            // A figure published for a case of the first axis alone appears once for all its points.
             let known = |other: &Mark| {
                 other.published && other.series == mark.series && other.value == mark.value
             };
@@ -248,7 +248,7 @@ fn cases(
             }
         }
         let (value, interval) = drawn(metric, estimate);
-        // Ours stand above what was published.
+        // Our figures come before published ones.
         let ours = cases[at]
             .marks
             .iter()

@@ -1,4 +1,4 @@
-//! Tables of everything: all metrics with their intervals, errors by code, what audits said.
+//! Tables of all metrics with their intervals, of errors by code, and of audits.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub const POINTS_MAX: usize = 400;
 /// Codes that the table of errors shows.
 const FAULTS_MAX: usize = 60;
 
-/// One table row's beginning: where a point is on each axis.
+/// Returns the beginning of a table row: a point's position on each axis.
 fn cases(scenario: &Scenario, point: &Point) -> String {
     let axes = 0..scenario.axes.len();
     axes.map(|axis| {
@@ -29,7 +29,7 @@ fn axes(scenario: &Scenario) -> String {
         .collect()
 }
 
-/// A table in a box that scrolls by itself where it is wider than the page.
+/// Returns a table in a box that scrolls if it is wider than the page.
 pub fn table(head: &str, rows: &str) -> String {
     format!(
         "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
@@ -121,7 +121,7 @@ pub fn faults(scenario: &Scenario) -> String {
     table(head, &rows) + &more
 }
 
-/// What audits said.
+/// Returns the table of audits.
 pub fn audits(scenario: &Scenario) -> String {
     let points = scenario.points.iter();
     let rows: String = points

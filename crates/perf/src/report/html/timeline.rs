@@ -1,4 +1,4 @@
-//! What clients saw over the whole scenario: rate, failures, latency and units outstanding, second by second.
+//! The clients' measurements over the whole scenario, per second: rate, failures, latency and units outstanding.
 
 use super::figure::{Swatch, figure};
 use super::headline::place;
@@ -10,17 +10,17 @@ const BANDS_MAX: usize = 60;
 
 /// The time axis that all charts of a scenario have.
 pub struct Times {
-    /// From when, seconds since the scenario began.
+    /// The beginning, seconds since the scenario began.
     from: f64,
-    /// Until when.
+    /// The end.
     to: f64,
-    /// What its stretches are called where they are drawn, if they are.
+    /// The name of the bands of its stretches, if they are drawn.
     bands: Option<String>,
     hidden: String,
 }
 
 impl Times {
-    /// That of a scenario, the `at`th of the page.
+    /// Returns the time axis of a scenario, the `at`th of the page.
     pub fn of(scenario: &Scenario, at: usize) -> Self {
         let (from, to) = span(scenario);
         let stretches = stretch_bands(scenario);
@@ -40,12 +40,12 @@ impl Times {
         }
     }
 
-    /// What the charts refer to; on the page before them.
+    /// Returns the bands that the charts refer to. They precede the charts on the page.
     pub fn hidden(&self) -> &str {
         &self.hidden
     }
 
-    /// A chart over it.
+    /// Draws a chart over it.
     pub fn chart(&self, title: &str, may_be_log: bool, lines: Vec<Line>) -> String {
         time(&TimeChart {
             about: format!("{title} over time"),
@@ -59,7 +59,7 @@ impl Times {
     }
 }
 
-/// From the first look at anything to the last, seconds since the scenario began.
+/// Returns the times of the first and the last sample, seconds since the scenario began.
 fn span(scenario: &Scenario) -> (f64, f64) {
     let (mut from, mut to) = (f64::INFINITY, f64::NEG_INFINITY);
     for stretch in stretches(scenario) {
@@ -100,12 +100,12 @@ fn stretch_bands(scenario: &Scenario) -> Vec<Band> {
     bands
 }
 
-/// Every stretch of a scenario.
+/// Returns every stretch of a scenario.
 pub fn stretches(scenario: &Scenario) -> impl Iterator<Item = &Stretch> {
     scenario.points.iter().flat_map(|point| &point.stretches)
 }
 
-/// The charts; nothing where no second was measured.
+/// Returns the charts; nothing if no second was measured.
 pub fn section(scenario: &Scenario, times: &Times) -> String {
     if stretches(scenario).all(|stretch| stretch.series.is_empty()) {
         return String::new();
@@ -178,7 +178,7 @@ pub fn section(scenario: &Scenario, times: &Times) -> String {
     out + "</div>"
 }
 
-/// What is drawn of a second.
+/// The drawn value of a second.
 #[derive(Clone, Copy)]
 pub enum Drawn {
     /// How many, as a rate.
@@ -187,11 +187,11 @@ pub enum Drawn {
     Level(fn(&Second) -> Option<f64>),
 }
 
-/// Of a stretch's last second at least this share must have been measured for it to be drawn.
+/// A stretch's last second is drawn only if at least this share of it was measured.
 const SHARE_MIN: f64 = 0.3;
 
-/// One stretch's seconds as points of a line, in seconds since `zero_ms`. A last second that the stretch hardly reached into is left
-/// out, and what was counted in part of one is taken as a rate: a line does not fall because the clock was stopped.
+/// Converts one stretch's seconds to points of a line, in seconds since `zero_ms`. A last second that was hardly measured
+/// is left out. A count of a partial second becomes a rate, so that a line does not fall because the stretch ended.
 pub fn line(stretch: &Stretch, zero_ms: u64, drawn: Drawn) -> Vec<(f64, f64)> {
     let end_ms = stretch.started_ms as f64 + stretch.seconds * 1000.0;
     let mut points: Vec<(f64, f64)> = stretch

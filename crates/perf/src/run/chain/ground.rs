@@ -18,24 +18,24 @@ use crate::run::error::RunError;
 use crate::run::event::{Event, Events, Step};
 use crate::topology::{ChainNetwork, HistoryBuilt, NetworkError, chain_endpoint};
 
-/// What one answer of a server of the Ardor/Nxt family may take: those that are overloaded take long.
+/// Time limit for one answer of a server of the Ardor/Nxt family. Overloaded servers are slow.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Of all test accounts.
+/// Returns the passphrases of all test accounts.
 fn passphrases(chain: &ChainPlan) -> Vec<String> {
     let accounts = chain.accounts.iter();
     accounts.map(|account| account.passphrase.clone()).collect()
 }
 
-/// See the module.
+/// The nodes that a stretch runs on.
 pub(super) struct Ground {
     targets: Vec<Arc<dyn ChainTarget>>,
-    /// What was brought up for this.
+    /// The network, if it was brought up for this stretch.
     network: Option<ChainNetwork>,
 }
 
 impl Ground {
-    /// Brings nodes up, or connects to those that run.
+    /// Brings nodes up, or connects to running ones.
     pub async fn begin(
         chain: &ChainPlan,
         binary: PathBuf,
@@ -87,12 +87,12 @@ impl Ground {
         Ok(Self { targets, network })
     }
 
-    /// The nodes, in order.
+    /// Returns the nodes, in order.
     pub fn targets(&self) -> &[Arc<dyn ChainTarget>] {
         &self.targets
     }
 
-    /// What there is to watch.
+    /// Returns the subjects to monitor.
     pub fn subjects(&self) -> Vec<Subject> {
         let Some(network) = &self.network else {
             return Vec::new();
@@ -106,12 +106,12 @@ impl Ground {
         (0..network.nodes()).map(subject).collect()
     }
 
-    /// Bytes on all disks together; 0 where that is not ours to see.
+    /// Returns the bytes on all disks together; 0 if they are not accessible.
     pub fn disk_bytes(&self) -> u64 {
         self.network.as_ref().map_or(0, ChainNetwork::disk_bytes)
     }
 
-    /// Who has ended by itself.
+    /// Returns an error if a node has ended by itself.
     pub fn died(&mut self) -> Option<RunError> {
         let (name, log, tail) = self.network.as_mut()?.died()?;
         Some(RunError::NodeDied {
@@ -121,7 +121,7 @@ impl Ground {
         })
     }
 
-    /// Takes what was brought up down, or leaves it up.
+    /// Takes down the network that was brought up, or leaves it running.
     pub async fn end(self, keep: bool, events: &Events) {
         let Some(network) = self.network else {
             return;
@@ -131,12 +131,12 @@ impl Ground {
             events(Event::Kept { folder, pids });
             return;
         }
-        // It is of no use any more, however it ends; waiting for its processes takes a moment.
+        // Ignore the result: the network is no longer used. Waiting for its processes takes a moment.
         let _ = tokio::task::spawn_blocking(move || drop(network)).await;
     }
 }
 
-/// Servers of the Ardor/Nxt family: connected, forging and bundling.
+/// Connects to servers of the Ardor/Nxt family, and starts forging and bundling.
 async fn nxt(
     chain: &ChainPlan,
     urls: &[String],
@@ -168,7 +168,7 @@ async fn nxt(
     Ok(targets)
 }
 
-/// Nodes of ours; those that are somebody else's forge as they are told by him.
+/// Connects to Tallystick nodes. If they were not brought up for this run, their operator decides which accounts forge.
 pub(super) async fn tally(
     chain: &ChainPlan,
     endpoints: Vec<Endpoint>,
@@ -198,7 +198,7 @@ fn said(what: &'static str) -> impl FnOnce(Fault) -> RunError {
     move |fault| RunError::Chain { what, fault }
 }
 
-/// The test accounts of a node, by number.
+/// Returns the test accounts of a node, by number.
 fn accounts_of(chain: &ChainPlan, node: usize) -> Vec<usize> {
     let accounts = chain.accounts.iter().enumerate();
     let here = accounts.filter(|(_, account)| account.node as usize == node + 1);

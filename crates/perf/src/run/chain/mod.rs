@@ -1,9 +1,10 @@
-//! The course of a scenario about a chain: each stretch has a chain of its own, from its genesis to its audit; a target's goes on.
+//! The course of a scenario about a chain. Each stretch has its own chain, from its genesis to its audit. A target's
+//! chain goes on.
 //!
 //! ```text
 //! nodes up -> balances noted -> load, look-outs on every node -> pools empty -> forging stops -> one tip -> audit -> result
 //! ```
-//! The steps after the load are part of every stretch, whatever happened in it.
+//! The steps after the load belong to every stretch, even after a failure.
 
 mod ground;
 mod settle;
@@ -26,10 +27,10 @@ use ground::Ground;
 use stretch::Measure;
 pub use sync::{Synced, sync};
 
-/// What payments are called among kinds of work.
+/// The name of payments among kinds of work.
 const LABEL: &str = "payment";
 
-/// A scenario on its way.
+/// A scenario in progress.
 pub(super) struct Course<'a> {
     pub plan: &'a Plan,
     pub options: &'a Options,
@@ -37,11 +38,11 @@ pub(super) struct Course<'a> {
     pub points: &'a [PointPlan],
     /// Executables of points that have their own.
     pub binaries: &'a [Option<PathBuf>],
-    /// Where the time axis begins.
+    /// The origin of the time axis.
     pub epoch: Instant,
-    /// What was measured, point by point.
+    /// The results, point by point.
     pub results: &'a mut [Point],
-    /// Where every unit goes, if somebody wants it.
+    /// The destination of every unit, if samples are written.
     pub jtl: Option<&'a mut Jtl>,
 }
 

@@ -1,4 +1,4 @@
-//! After a load: pools empty, forging stops, one tip.
+//! Steps after a load: pools empty, forging stops, the nodes reach one tip.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 use crate::chain::{ChainStatus, ChainTarget};
 use crate::load::Fault;
 
-/// Between two looks.
+/// Interval between two checks.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// Looks in a row that find the same before it is believed: what is on its way between nodes is in no pool.
+/// Equal checks in a row that are required. Transactions in transit between nodes are in no pool.
 const SAME_LOOKS: u32 = 3;
 
-/// Blocks in a row that change no pool.
+/// Number of blocks without a change of the pools after which the rest is abandoned.
 const QUIET_BLOCKS: u64 = 4;
 
-/// Where all nodes stand.
+/// Returns the status of all nodes.
 async fn statuses(targets: &[Arc<dyn ChainTarget>]) -> Result<Vec<ChainStatus>, Fault> {
     let mut all = Vec::with_capacity(targets.len());
     for target in targets {
@@ -23,7 +23,7 @@ async fn statuses(targets: &[Arc<dyn ChainTarget>]) -> Result<Vec<ChainStatus>, 
     Ok(all)
 }
 
-/// Waits until `settled` says so of the nodes several times in a row, or for too long; whether it did.
+/// Waits until `settled` holds several times in a row, or until the time limit. Returns whether it held.
 async fn until(
     targets: &[Arc<dyn ChainTarget>],
     patience: Duration,
@@ -32,7 +32,7 @@ async fn until(
     let begun = Instant::now();
     let mut same = 0;
     loop {
-        // A node that is busy may answer late once.
+        // A busy node may answer late once.
         match statuses(targets).await {
             Ok(all) if settled(&all) => same += 1,
             Ok(_) => same = 0,
@@ -49,8 +49,8 @@ async fn until(
     }
 }
 
-/// Waits until nothing waits in any pool, or until several blocks in a row have taken nothing out of them: then what waits is of
-/// no use to anybody, as a bundler's offer that another has outbid. Whether that came about.
+/// Waits until all pools are empty, or until several blocks in a row have removed nothing from them. The remaining
+/// transactions are then useless, such as a bundler's offer that another has outbid. Returns whether that happened.
 pub(super) async fn drained(
     targets: &[Arc<dyn ChainTarget>],
     patience: Duration,
@@ -59,7 +59,7 @@ pub(super) async fn drained(
     until(targets, patience, |all| quiet.look(all)).await
 }
 
-/// How long pools have not changed, in blocks.
+/// The number of blocks since the pools last changed.
 #[derive(Debug, Default)]
 struct Quiet {
     waiting: Vec<u64>,
@@ -67,7 +67,7 @@ struct Quiet {
 }
 
 impl Quiet {
-    /// Looks at all nodes; whether pools are empty, or as good as empty.
+    /// Checks all nodes. Returns whether the pools are empty, or the rest can be abandoned.
     fn look(&mut self, all: &[ChainStatus]) -> bool {
         let waiting: Vec<u64> = all.iter().map(|status| status.unconfirmed).collect();
         let height = all.iter().map(|status| status.height).min().unwrap_or(0);
@@ -82,7 +82,7 @@ impl Quiet {
     }
 }
 
-/// Stops forging everywhere and waits until all nodes have one tip; whether that came about.
+/// Stops forging everywhere and waits until all nodes have one tip. Returns whether that happened.
 pub(super) async fn one_tip(
     targets: &[Arc<dyn ChainTarget>],
     patience: Duration,

@@ -23,30 +23,30 @@ use crate::run::error::RunError;
 use crate::run::event::{Event, Events, Step};
 use crate::run::stretch::{expected_seconds, seconds};
 
-/// One tip is waited for so long at least, and so many block times.
+/// Minimum time limit for reaching one tip, and the limit in block times.
 const SETTLE_MIN: Duration = Duration::from_secs(30);
 const SETTLE_BLOCKS: u32 = 6;
 
-/// What a stretch needs.
+/// The input of a stretch.
 pub(super) struct Measure<'a> {
-    /// The point's.
+    /// The point's plan.
     pub plan: &'a Plan,
     pub chain: &'a ChainPlan,
     pub ground: &'a Ground,
     /// Its point and repeat, for people.
     pub label: String,
     pub labels: Vec<String>,
-    /// Where the scenario's time axis begins.
+    /// The origin of the scenario's time axis.
     pub epoch: Instant,
     pub units: Arc<AtomicU64>,
-    /// All that is random in it comes from this.
+    /// The seed of all its random choices.
     pub seed: u64,
     pub stop: Stop,
     pub samples: Option<SampleSink>,
     pub events: &'a Events,
 }
 
-/// What came of it.
+/// The result of a stretch.
 pub(super) struct Measured {
     pub stretch: Stretch,
     pub audit: AuditResult,
@@ -96,7 +96,7 @@ impl Measure<'_> {
         (self.events)(Event::Audited(audited.result.clone()));
         let lines: Vec<Line> = watches.iter().map(Watch::line).collect();
         let measured_s = match self.plan.load {
-            // A search's figures are of its last trial.
+            // A search's figures are those of its last trial.
             Load::Knee(_) => stretch.seconds,
             Load::Closed(_) | Load::Open(_) => stretch.seconds.min(self.plan.run.seconds),
         };
@@ -192,7 +192,7 @@ impl Measure<'_> {
         Some(Monitor::start(self.ground.subjects(), options).await)
     }
 
-    /// Whatever does not come about here, the audit finds, with the nodes that are to blame.
+    /// Lets the chain settle. Anything that fails here is found by the audit, with the nodes at fault.
     async fn settle(&self) {
         let targets = self.ground.targets();
         let step = Shown::begin(self.events, Step::Settle);

@@ -14,12 +14,12 @@ use crate::plan::ChainPlan;
 use crate::run::error::RunError;
 use crate::topology::{ChainNetwork, HistoryBuilt, NetworkError};
 
-/// Between two looks at how far the new node is.
+/// Interval between two checks of the new node's progress.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Beyond this without a new block the new node will not catch up.
+/// If there is no new block for this long, the new node is stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(120);
 
-/// What a new node did.
+/// The result of a synchronisation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Synced {
     /// Transactions in the chain that it took over.
@@ -38,11 +38,11 @@ pub struct Synced {
     pub rss_mb_max: f64,
 }
 
-/// Gives one node a history of `transactions` payments, then measures how another catches up. `plan` says what chain; it has two
-/// nodes, and all of its accounts are on the first.
+/// Gives one node a history of `transactions` payments, then measures how fast another one catches up. `plan` describes
+/// the chain. It has two nodes, and all its accounts are on the first.
 ///
 /// # Errors
-/// Nodes that do not stand, and what they answer.
+/// Fails if nodes do not start, or with their errors.
 pub async fn sync(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<Synced, RunError> {
     let mut plan = plan.clone();
     plan.nodes = 2;
@@ -59,7 +59,7 @@ pub async fn sync(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<
     });
     let (mut network, built) = step.await??;
     let first = tally(&plan, network.endpoint(0).into_iter().collect(), true).await?;
-    // The chain stands still while the other comes.
+    // The chain stands still while the other node catches up.
     settle::one_tip(&first, seconds(plan.drain_s))
         .await
         .map_err(|fault| said("stopping to forge", fault))?;

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use crate::run::prepared::Prepared;
 use crate::workload::Site;
 
-/// See the module.
+/// A life of a network: the time between two beginnings.
 pub(super) struct Life {
     pub site: Arc<Site>,
-    /// Points of which something ran in it, in order.
+    /// Points that ran at least one stretch in it, in order.
     pub ran: Vec<usize>,
-    /// What was prepared at its beginning, or since; nothing if `None`.
+    /// The key of its preparation; `None` if nothing is prepared.
     pub prepared: Option<String>,
-    /// Units prepared ahead that are still there, by what they are.
+    /// Remaining units prepared ahead, by preparation key.
     pub ahead: BTreeMap<String, u64>,
 }
 
 impl Life {
-    /// One that begins, prepared.
+    /// Begins a prepared life.
     pub fn new(site: Arc<Site>, prepared: &Prepared) -> Self {
         Self {
             site,
@@ -28,7 +28,7 @@ impl Life {
         }
     }
 
-    /// Whether what a point needs is there.
+    /// Returns whether the preparation that a point needs is present.
     pub fn has(&self, prepared: &Prepared) -> bool {
         !prepared.is_needed() || self.prepared.as_ref() == Some(&prepared.key)
     }

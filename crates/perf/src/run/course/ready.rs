@@ -1,4 +1,4 @@
-//! What comes before a stretch: settings, restarts, and what has to be prepared.
+//! The steps before a stretch: settings, restarts and preparation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use crate::run::prepared::Prepared;
 use crate::run::schedule::Turn;
 use crate::run::stretch::outstanding;
 
-/// Between two looks at whether somebody asked to stop, while something is prepared.
+/// Interval between two checks for a requested stop during a preparation.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Units that are prepared ahead for several stretches at most. To make a few is quicker than to put a copy of a whole
-/// network back; to make many is not.
+/// Upper limit on units prepared ahead for several stretches. A few units are quicker to prepare than a copy of a whole
+/// network is to restore; many are not.
 const AHEAD_MAX: u64 = 256;
 
 impl Course<'_> {
-    /// Settings, restarts, and what has to be prepared: afterwards there is a life, unless somebody asked to stop.
+    /// Applies settings, restarts and preparation. Afterwards there is a life, unless a stop was requested.
     pub(super) async fn make_ready(
         &mut self,
         turn: Turn,
@@ -54,7 +54,7 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// The life goes on: settings and restarts.
+    /// Continues the life: applies settings and restarts.
     async fn keep_life(&mut self, plan: &Plan, other_point: bool) -> Result<(), RunError> {
         let must_restart = match plan.run.restart {
             Restart::Needed => false,
@@ -79,7 +79,8 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// Takes what one stretch uses up from what was prepared ahead, and prepares for the stretches to come where that is not enough.
+    /// Takes a stretch's units from those prepared ahead. If they are too few, prepares for the remaining stretches
+    /// first.
     async fn take_ahead(
         &mut self,
         turn: Turn,
@@ -87,7 +88,7 @@ impl Course<'_> {
         left: &[Turn],
     ) -> Result<(), RunError> {
         let Some(life) = &mut self.life else {
-            // Somebody asked to stop before it began.
+            // A stop was requested before it began.
             return Ok(());
         };
         let there = life.ahead.entry(prepared.key.clone()).or_default();
@@ -104,7 +105,7 @@ impl Course<'_> {
                     what: "the preparation",
                     failed,
                 })?,
-                // What was begun stands in the books as in doubt.
+                // Units already begun are in the books as in doubt.
                 () = asked_to_stop(self.options) => {
                     step.end("interrupted");
                     return Ok(());
@@ -118,7 +119,7 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// What is not ours is prepared where it stands.
+    /// Prepares a network that is not ours in its current state.
     async fn make_ready_elsewhere(
         &mut self,
         plan: &Plan,
@@ -150,7 +151,7 @@ impl Course<'_> {
                     what: "the preparation",
                     failed,
                 })?,
-                // What was begun stands in the books as in doubt.
+                // Units already begun are in the books as in doubt.
                 () = asked_to_stop(self.options) => {
                     life.prepared = None;
                     step.end("interrupted");
@@ -162,7 +163,7 @@ impl Course<'_> {
         Ok(())
     }
 
-    /// A network of ours as prepared: from a copy if there is one, else from nothing.
+    /// Begins a prepared life of our own network: from a copy if there is one, otherwise from an empty network.
     async fn begin_life(
         &mut self,
         plan: &Plan,
@@ -171,7 +172,7 @@ impl Course<'_> {
         left: &[Turn],
     ) -> Result<(), RunError> {
         let ahead = is_made_ahead(plan, prepared);
-        // A copy is of use if this very preparation is needed again, and not there any more by then.
+        // A copy is useful only if this same preparation is needed again after another one has replaced it.
         let later = || left[1..].iter().map(|other| &self.prepared[other.point]);
         let others = || later().any(|other| other.is_needed() && other.key != prepared.key);
         let again = later().any(|other| other.key == prepared.key)
@@ -212,7 +213,7 @@ impl Course<'_> {
                     what: "the preparation",
                     failed,
                 })?,
-                // Nothing was measured yet: what was begun goes with the network.
+                // Nothing has been measured yet: the network is discarded with the units begun.
                 () = asked_to_stop(self.options) => {
                     step.end("interrupted");
                     return Ok(());
@@ -238,7 +239,8 @@ impl Course<'_> {
     }
 }
 
-/// Whether a point's units are few enough to be prepared for several stretches at once, beside those of other points.
+/// Returns whether a point's units are few enough to be prepared for several stretches at once, together with those of
+/// other points.
 fn is_made_ahead(plan: &Plan, prepared: &Prepared) -> bool {
     prepared.is_used_up() && prepared.units <= AHEAD_MAX && !plan.run.fresh
 }

@@ -1,15 +1,15 @@
-//! A step of a run as people see it.
+//! The display of a run's step.
 
 use crate::run::event::{Event, Events, Step};
 
-/// A step that is shown as begun; dropped before its end, it is shown as gone wrong.
+/// A displayed step. If it is dropped before its end, it shows as failed.
 pub(in crate::run) struct Shown<'a> {
     events: &'a Events,
     ended: bool,
 }
 
 impl<'a> Shown<'a> {
-    /// Shows it as begun.
+    /// Shows that the step has begun.
     pub fn begin(events: &'a Events, step: Step) -> Self {
         events(Event::Began(step));
         Self {
@@ -18,12 +18,12 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Shows it as done.
+    /// Shows that the step is done.
     pub fn end(self, words: &str) {
         self.close(true, words);
     }
 
-    /// Shows it as ended, well or not.
+    /// Shows that the step has ended, successfully or not.
     pub fn close(mut self, well: bool, words: &str) {
         self.ended = true;
         (self.events)(Event::Ended {

@@ -1,26 +1,28 @@
-//! Which node's process is at the near end of a connection, as the system says.
+//! Finds the node's process at the near end of a connection, using the system's socket table.
 
 use std::net::SocketAddr;
 use std::path::Path;
 
 /// Sockets of this machine.
 const SOCKETS: &str = "/proc/net/tcp";
-/// In a line of it: the sockets' own end, the other one, and what identifies it among a process's files.
+/// Fields of its lines: the local address, the remote address, and the inode that identifies the socket among a process's
+/// files.
 const LOCAL: usize = 1;
 const REMOTE: usize = 2;
 const INODE: usize = 9;
 
-/// Who made a connection.
+/// The initiator of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dialler {
     /// Its own end.
     pub address: SocketAddr,
-    /// What it has connected to.
+    /// The proxy that it has connected to.
     pub proxy: SocketAddr,
 }
 
 impl Dialler {
-    /// The position of the process that has it, among processes of which 0 runs nowhere; `None` if the system does not say.
+    /// Returns the index of the process that owns the connection, `None` if the system does not say. A pid of 0 means not
+    /// running.
     pub(super) fn position(self, pids: impl Iterator<Item = u32>) -> Option<usize> {
         let sockets = std::fs::read_to_string(SOCKETS).ok()?;
         let inode = inode(&sockets, self.address.port(), self.proxy.port())?;
@@ -31,7 +33,7 @@ impl Dialler {
     }
 }
 
-/// Whether a process has a file of this name.
+/// Returns whether a process has an open file with this link.
 fn has(pid: u32, link: &str) -> bool {
     let Ok(files) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
         return false;
@@ -42,7 +44,7 @@ fn has(pid: u32, link: &str) -> bool {
     })
 }
 
-/// The socket between two ports of this machine.
+/// Returns the inode of the socket between two ports of this machine.
 fn inode(sockets: &str, local: u16, remote: u16) -> Option<&str> {
     let port = |field: Option<&&str>| {
         let (_, port) = field?.rsplit_once(':')?;

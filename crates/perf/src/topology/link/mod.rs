@@ -1,11 +1,12 @@
-//! Links between the nodes of a network on one machine: proxies on loopback that hold bytes up as a distance and a bandwidth would.
+//! Links between the nodes of a network on one machine: loopback proxies that delay bytes like a distance and a
+//! bandwidth.
 //!
 //! ```text
 //!  node ──► accept ──► pump: read, when is it due? ──► wait ──► write ──► node        one pump each way
 //! ```
-//! Each node has a proxy in front of it, whose address the others know instead of its own. Of two nodes one dials, so every
-//! connection between nodes passes exactly one proxy. Bytes are never looked at: TLS goes through from end to end. Clients of a
-//! node's API do not pass through.
+//! Each node has a proxy in front of it. The other nodes know the proxy's address instead of the node's own. One of two
+//! nodes dials, so every connection between nodes passes exactly one proxy. Bytes are not inspected: TLS passes from end
+//! to end. Clients of a node's API do not pass through.
 
 mod dialler;
 mod pace;
@@ -24,7 +25,8 @@ use tokio::task::JoinSet;
 use dialler::Dialler;
 pub use speed::{LinkSpeed, LinkSpeeds};
 
-/// Connections through one proxy at once; a node has one with each peer, and those that fail in between. Further ones are closed.
+/// Upper limit on concurrent connections through one proxy. A node has one with each peer, and briefly those that fail.
+/// Further ones are closed.
 const CONNECTIONS_MAX: usize = 256;
 /// Pause after the system refused a connection.
 const PAUSE_AFTER_FAILURE: std::time::Duration = std::time::Duration::from_millis(50);
@@ -32,9 +34,9 @@ const PAUSE_AFTER_FAILURE: std::time::Duration = std::time::Duration::from_milli
 /// A node behind a proxy.
 #[derive(Clone, Debug)]
 pub(super) struct Behind {
-    /// Where it listens for other nodes.
+    /// Its address for other nodes.
     pub address: SocketAddr,
-    /// Its process while it runs, else 0: tells who dials.
+    /// Its process id while it runs, else 0. It identifies the dialler.
     pub pid: Arc<AtomicU32>,
 }
 
@@ -48,7 +50,7 @@ pub struct Links {
     stop: Option<tokio::sync::oneshot::Sender<()>>,
 }
 
-/// What every connection needs.
+/// The state that every connection needs.
 #[derive(Clone)]
 struct Shared {
     speeds: watch::Receiver<LinkSpeeds>,
@@ -57,7 +59,7 @@ struct Shared {
 }
 
 impl Links {
-    /// Listens in front of each node, in order, without holding anything up yet.
+    /// Starts a proxy in front of each node, in order, without any delay yet.
     pub(super) fn start(nodes: Vec<Behind>) -> io::Result<Self> {
         let listeners: io::Result<Vec<TcpListener>> = nodes
             .iter()
@@ -90,10 +92,10 @@ impl Links {
                     for (at, (listener, node)) in listeners.into_iter().zip(nodes).enumerate() {
                         proxies.spawn(accept(listener, at, node.address, shared.clone()));
                     }
-                    // Whether it was sent or dropped: the end.
+                    // Sent or dropped: both mean the end.
                     let _ = stopped.await;
                 });
-                // What still runs is dropped with the runtime, and so are its sockets.
+                // Remaining tasks are dropped with the runtime, and with them their sockets.
             })?;
         Ok(Self {
             addresses: addresses?,
@@ -104,17 +106,17 @@ impl Links {
         })
     }
 
-    /// Where the nodes are found, in order.
+    /// Returns the addresses of the proxies, in order.
     pub(super) fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Changes how fast they are; connections that stand go on with it.
+    /// Changes the speeds. Existing connections continue with them.
     pub fn set(&self, speeds: LinkSpeeds) {
         self.speeds.send_replace(speeds);
     }
 
-    /// Bytes that arrived at the far ends so far, all connections and both ways together.
+    /// Returns the bytes that have arrived at the far ends, over all connections and both ways.
     pub fn carried_bytes(&self) -> u64 {
         self.carried.load(Ordering::Relaxed)
     }
@@ -124,13 +126,13 @@ impl Drop for Links {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // It has nothing to say; a panic in it has been printed.
+            // The thread returns nothing, and a panic in it has been printed.
             let _ = thread.join();
         }
     }
 }
 
-/// Takes connections for the node at a position, for ever.
+/// Accepts connections for the node at a position until dropped.
 async fn accept(listener: TcpListener, at: usize, to: SocketAddr, shared: Shared) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
         return;
@@ -143,13 +145,13 @@ async fn accept(listener: TcpListener, at: usize, to: SocketAddr, shared: Shared
                 connections.spawn(connect(near, from, at, to, shared.clone()));
             }
             Ok(_) => {}
-            // The system is out of something; asking at once would not help.
+            // The system lacks a resource. An immediate retry would not help.
             Err(_) => tokio::time::sleep(PAUSE_AFTER_FAILURE).await,
         }
     }
 }
 
-/// One connection, until either end closes or fails. A node that does not listen closes it at once.
+/// Carries one connection until either end closes or fails. If the node does not listen, closes it at once.
 async fn connect(near: TcpStream, from: SocketAddr, at: usize, to: SocketAddr, shared: Shared) {
     let dialler = Dialler {
         address: from,
@@ -159,19 +161,19 @@ async fn connect(near: TcpStream, from: SocketAddr, at: usize, to: SocketAddr, s
         },
     };
     let pids = shared.pids.iter().map(|pid| pid.load(Ordering::Relaxed));
-    // Only links of single nodes need to know who it is.
+    // Only links of single nodes depend on the dialler.
     let needed = shared.speeds.borrow().has_own();
     let who = needed.then(|| dialler.position(pids)).flatten();
     let speed = {
         let speeds = shared.speeds.clone();
         move || speeds.borrow().between(who, at)
     };
-    // A connection itself takes a round trip.
+    // Establishing a connection takes a round trip.
     tokio::time::sleep(2 * speed().delay).await;
     let Ok(far) = TcpStream::connect(to).await else {
         return;
     };
-    // Without these, what is measured is the system's own waiting.
+    // Without these options the system's own delays would be measured.
     if near.set_nodelay(true).is_err() || far.set_nodelay(true).is_err() {
         return;
     }
@@ -179,7 +181,7 @@ async fn connect(near: TcpStream, from: SocketAddr, at: usize, to: SocketAddr, s
     let (far_read, far_write) = far.into_split();
     let there = pump::pump(near_read, far_write, speed.clone(), &shared.carried);
     let back = pump::pump(far_read, near_write, speed, &shared.carried);
-    // An end that fails takes the other way with it; one that closes lets what comes back arrive.
+    // If an end fails, both ways end. If it closes, the bytes on the way back still arrive.
     let _ = tokio::try_join!(there, back);
 }
 

@@ -1,4 +1,4 @@
-//! When bytes on a link are due at its far end.
+//! Computes when bytes on a link are due at its far end.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use tokio::time::Instant;
 
 use super::speed::LinkSpeed;
 
-/// How long bytes may wait in front of a narrow link before no more are taken: what a sender can have ahead of a small message
-/// there. Below it the timer's own steps, a millisecond, would show in the rate.
+/// How long bytes may queue in front of a narrow link before no more are taken. This bounds the delay of a small message
+/// behind them. With less, the timer's granularity, a millisecond, would reduce the rate.
 const QUEUE_MAX: Duration = Duration::from_millis(5);
 
 /// One way of one link.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
-    /// When the last byte so far has gone in; none has if `None`.
+    /// When the last byte so far has gone in; `None` before the first.
     free_at: Option<Instant>,
 }
 
 impl Pace {
-    /// When so many bytes that come in now have come out, all of them.
+    /// Returns when the last of these bytes, which enter now, has come out.
     pub(super) fn due(&mut self, now: Instant, bytes: usize, speed: LinkSpeed) -> Instant {
         let from = self.free_at.map_or(now, |free| free.max(now));
         let takes = speed
@@ -29,7 +29,7 @@ impl Pace {
         free + speed.delay
     }
 
-    /// When more may be taken.
+    /// Returns when more bytes may be taken.
     pub(super) fn open_at(&self, now: Instant) -> Instant {
         self.free_at
             .and_then(|free| free.checked_sub(QUEUE_MAX))
@@ -37,7 +37,7 @@ impl Pace {
     }
 }
 
-/// A time, an hour at most.
+/// Converts to a time, at most an hour.
 fn duration(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds.clamp(0.0, 3_600.0))
 }
@@ -61,7 +61,7 @@ mod tests {
             (100, 1_000, narrow, 121, 100),
             (100, 0, narrow, 121, 100),
             (200, 1_000_000, wide, 220, 200),
-            // A link that became wide does not let bytes overtake those before them.
+            // Bytes on a link that became wide do not overtake earlier ones.
             (300, 50_000, narrow, 370, 345),
             (301, 50_000, wide, 370, 345),
         ] {

@@ -1,4 +1,4 @@
-//! One way of a connection: what is read is written when it is due.
+//! One way of a connection: bytes are written when they are due.
 
 use std::io;
 use std::sync::Arc;
@@ -13,30 +13,30 @@ use tokio::time::{Instant, sleep_until};
 use super::pace::Pace;
 use super::speed::LinkSpeed;
 
-/// What is read at once.
+/// The size of one read.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// The same on a narrow link at most: what goes out in a millisecond, so that bytes come out evenly.
+/// Reads per second on a narrow link: a read is at most a millisecond's bytes, so that bytes come out evenly.
 const CHUNKS_PER_S: f64 = 1_000.0;
-/// And at least; a buffer with less room is replaced.
+/// Minimum size of a read. A buffer with less room is replaced.
 const CHUNK_BYTES_MIN: usize = 512;
-/// Bytes under way each way of a connection at most, as a window of TCP would bound them: 1 Gbit/s over 100 ms fits.
+/// Upper limit on bytes in flight each way of a connection, like a TCP window: 1 Gbit/s over 100 ms fits.
 const UNDER_WAY_MAX: usize = 16 << 20;
 
-/// Bytes under way.
+/// Bytes in flight.
 struct Piece {
     due: Instant,
     bytes: Bytes,
     room: OwnedSemaphorePermit,
 }
 
-/// Carries bytes until the reading end closes, which is passed on after them. Fails if either end does.
+/// Carries bytes until the reading end closes, and passes the close on after them. Fails if either end does.
 pub(super) async fn pump(
     from: OwnedReadHalf,
     to: OwnedWriteHalf,
     speed: impl Fn() -> LinkSpeed,
     carried: &AtomicU64,
 ) -> io::Result<()> {
-    // The bytes in it are bounded by permits.
+    // Permits bound the bytes in the channel.
     let (sender, receiver) = mpsc::unbounded_channel();
     let taken = take(from, speed, sender);
     let given = give(to, receiver, carried);
@@ -61,7 +61,7 @@ async fn take(
         if read == 0 {
             return Ok(());
         }
-        // A chunk fits, and a semaphore that nobody closes is open.
+        // A chunk fits into 32 bits, and the semaphore is never closed.
         let permits = u32::try_from(read).unwrap_or(u32::MAX);
         let permit = Arc::clone(&room).acquire_many_owned(permits).await;
         let permit = permit.map_err(io::Error::other)?;
@@ -97,7 +97,7 @@ async fn give(
     to.shutdown().await
 }
 
-/// How much to read at once.
+/// Returns the size of one read.
 fn chunk(speed: LinkSpeed) -> usize {
     speed.bytes_per_s.map_or(CHUNK_BYTES, |per_s| {
         ((per_s / CHUNKS_PER_S) as usize).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES)

@@ -1,4 +1,4 @@
-//! How fast links are.
+//! Speeds of links.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use std::time::Duration;
 pub struct LinkSpeed {
     /// From one end to the other; a round trip takes twice as long.
     pub delay: Duration,
-    /// Bandwidth each way, bytes a second; as much as the machine carries if `None`.
+    /// Bandwidth each way, bytes a second; unlimited if `None`.
     pub bytes_per_s: Option<f64>,
 }
 
 impl LinkSpeed {
-    /// Of a delay in milliseconds and megabits (10^6) a second.
+    /// Creates a speed from a delay in milliseconds and megabits (10^6) a second.
     pub fn new(delay_ms: f64, mbit_per_s: Option<f64>) -> Self {
         Self {
             delay: Duration::from_secs_f64(delay_ms.max(0.0) / 1e3),
@@ -21,7 +21,7 @@ impl LinkSpeed {
         }
     }
 
-    /// What two links in a row come to: the longer delay and the narrower bandwidth.
+    /// Combines two links: the longer delay and the narrower bandwidth.
     fn slower(self, other: Self) -> Self {
         let narrower = match (self.bytes_per_s, other.bytes_per_s) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -39,18 +39,18 @@ impl LinkSpeed {
 pub struct LinkSpeeds {
     /// Between any two nodes.
     pub all: LinkSpeed,
-    /// Of single nodes by position, the notary's being 0: instead of `all`, with everybody. Between two nodes with links of their
-    /// own the slower of the two counts.
+    /// Links of single nodes to every other node, by position (the notary is 0), instead of `all`. Between two nodes with
+    /// their own links, the slower one applies.
     pub own: BTreeMap<usize, LinkSpeed>,
 }
 
 impl LinkSpeeds {
-    /// Whether any node has a link of its own.
+    /// Returns whether any node has its own link.
     pub(super) fn has_own(&self) -> bool {
         !self.own.is_empty()
     }
 
-    /// Between two nodes; who dialled may be unknown.
+    /// Returns the speed between two nodes. The dialler may be unknown.
     pub(super) fn between(&self, dialler: Option<usize>, dialled: usize) -> LinkSpeed {
         let own = |at: usize| self.own.get(&at).copied();
         match (dialler.and_then(own), own(dialled)) {

@@ -1,4 +1,4 @@
-//! Proxies with real sockets. Times are only ever asserted from below: that is what a link is for.
+//! Tests of proxies with real sockets. Times are only asserted from below, since a link guarantees a minimum.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -9,7 +9,7 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A node that sends back whatever it is sent, for one connection.
+/// Starts a node that echoes one connection's bytes.
 fn echo() -> (Behind, JoinHandle<u64>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("bound");
@@ -72,7 +72,7 @@ fn a_round_trip_takes_twice_the_delay_and_a_change_is_felt_by_connections_that_s
     there_and_back(&mut socket, b"before");
     links.set(all(LinkSpeed::new(30.0, None)));
     assert!(there_and_back(&mut socket, b"far") >= Duration::from_millis(60));
-    // Bytes under way do not wait for each other: 40 trips in a row of one another would take 2.4 s.
+    // Bytes in flight do not wait for each other: 40 sequential round trips would take 2.4 s.
     let many = vec![7; 40 * CHUNK];
     assert!(there_and_back(&mut socket, &many) >= Duration::from_millis(60));
     links.set(LinkSpeeds::default());
@@ -108,7 +108,7 @@ fn a_node_that_does_not_listen_closes_the_connection_and_is_reached_when_it_does
     let (mut far, _) = listener.accept().expect("through the proxy");
     socket.write_all(b"x").expect("open");
     far.read_exact(&mut [0; 1]).expect("it arrives");
-    // An end that dies takes the other with it.
+    // If one end dies, the other is closed.
     drop(far);
     assert!(matches!(socket.read(&mut [0; 1]), Ok(0) | Err(_)));
 }
@@ -117,7 +117,7 @@ fn a_node_that_does_not_listen_closes_the_connection_and_is_reached_when_it_does
 fn a_link_of_one_node_holds_up_nobody_else() {
     let (near, _) = echo();
     let (far, _) = echo();
-    // Whoever connects here is this process, the third node.
+    // This process, which connects, counts as the third node.
     let (third, _) = echo();
     third.pid.store(std::process::id(), Ordering::Relaxed);
     let links = Links::start(vec![near, far, third]).expect("it starts");
@@ -129,7 +129,7 @@ fn a_link_of_one_node_holds_up_nobody_else() {
     let took = there_and_back(&mut connect(&links, 1), b"far");
     assert!(took >= Duration::from_millis(80), "{took:?}");
     drop(links);
-    // By who dials: the third node's own link counts at everybody's proxy.
+    // By dialler: the third node's own link applies at every other node's proxy.
     let (near, _) = echo();
     let (far, _) = echo();
     far.pid.store(std::process::id(), Ordering::Relaxed);

@@ -6,21 +6,21 @@ use std::path::Path;
 
 use rustix::fs::{Advice, fadvise};
 
-/// Folders within folders at most.
+/// Upper limit on nested folders.
 const DEPTH_MAX: u32 = 8;
-/// What is read at once.
+/// The size of one read.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// What is done with each file.
+/// The treatment of each file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
-    /// It leaves the page cache.
+    /// It is dropped from the page cache.
     Forget,
-    /// It is read, and so comes into it.
+    /// It is read, so that it enters the page cache.
     Read,
 }
 
-/// Does it with every file below a folder; returns their bytes. Blocks.
+/// Applies it to every file below a folder. Returns their bytes. Blocks.
 pub(super) fn care(folder: &Path, what: Care) -> io::Result<u64> {
     within(folder, what, DEPTH_MAX)
 }
@@ -45,14 +45,14 @@ fn within(folder: &Path, what: Care, depth: u32) -> io::Result<u64> {
 fn one(path: &Path, what: Care) -> io::Result<u64> {
     let mut file = match File::open(path) {
         Ok(file) => file,
-        // A node works on its folder meanwhile.
+        // The node changes its folder meanwhile.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(error),
     };
     let size = file.metadata()?.len();
     match what {
         Care::Forget => {
-            // What is not on the disk yet cannot be forgotten.
+            // Only data on the disk can leave the cache.
             file.sync_data()?;
             fadvise(&file, 0, None, Advice::DontNeed)?;
         }

@@ -1,5 +1,5 @@
-//! A node's attachments over its HTTP API, a connection each: uploads that are made while they are sent, and downloads that are
-//! hashed while they come. What is sent and received is never whole in memory.
+//! A node's attachments over its HTTP API, one connection per transfer. Uploads are generated while they are sent, and
+//! downloads are hashed while they arrive. Files are never whole in memory.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -27,30 +27,30 @@ use super::mock::MockFile;
 use crate::workload::codes::{NO_CONNECTION, WRONG_FILE};
 use crate::workload::traits::Failed;
 
-/// What a request's body is made of.
+/// The size of the parts of a request's body.
 const BLOCK_BYTES: usize = 64 * 1024;
-/// The longest answer that is read whole: a description, or a refusal.
+/// The longest answer that is buffered: a description, or a refusal.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
-/// For a connection and TLS.
+/// Time limit for a connection with TLS.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
-/// For an answer's head, after all that it answers was sent; and for each of its parts.
+/// Time limit for an answer's head after the request was sent, and for each part of the answer.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(120);
-/// Tries of an upload that a node is too busy for.
+/// Upper limit on tries of an upload that a busy node refuses.
 const TRIES_MAX: u32 = 100;
-/// Between two of them, where the node says nothing, and at most.
+/// Default and maximum pause between two of them.
 const RETRY_AFTER_DEFAULT: Duration = Duration::from_millis(200);
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
 /// Attachments of a node.
 const PATH: &str = "/v1/attachments";
 
-/// See the module.
+/// Client of a node's attachments.
 pub(super) struct Depot {
     endpoint: Endpoint,
     name: ServerName<'static>,
     tls: Arc<ClientConfig>,
 }
 
-/// What a node says of a file that it has.
+/// A node's description of a stored file.
 #[derive(Debug, Deserialize)]
 struct Described {
     hash: String,
@@ -66,14 +66,14 @@ struct Refusal {
     detail: String,
 }
 
-/// What came of a call.
+/// The outcome of a call.
 enum Called {
     Answer(Response<Incoming>),
     Busy(Duration, Failed),
 }
 
 impl Depot {
-    /// Of a node; connects when it is used.
+    /// Creates a client of a node. It connects when it is used.
     pub(super) fn new(endpoint: &Endpoint) -> Result<Self, Failed> {
         let bad = |what: String| Failed::new(NO_CONNECTION, what);
         let mut roots = RootCertStore::empty();
@@ -98,8 +98,8 @@ impl Depot {
         })
     }
 
-    /// Uploads a file; the node has to say the hash that it has. With `patient`, a node that is too busy is asked again.
-    /// Returns how often it was.
+    /// Uploads a file. The node must return the file's hash. With `patient`, an upload that a busy node refuses is
+    /// repeated. Returns the number of repeats.
     pub(super) async fn upload(
         &self,
         file: MockFile,
@@ -127,7 +127,7 @@ impl Depot {
         }
     }
 
-    /// Whether the node has a file whole, by its own word.
+    /// Checks that the node reports a complete file.
     pub(super) async fn has(&self, hash: Hash, size: u64) -> Result<(), Failed> {
         let path = format!("{PATH}/{hash}");
         match self.call(Method::GET, &path, MockBody::none()).await? {
@@ -136,7 +136,7 @@ impl Depot {
         }
     }
 
-    /// Reads a file back and hashes it.
+    /// Reads a file back and checks its hash.
     pub(super) async fn reads_back(&self, hash: Hash, size: u64) -> Result<(), Failed> {
         let path = format!("{PATH}/{hash}/content");
         let answer = match self.call(Method::GET, &path, MockBody::none()).await? {
@@ -178,7 +178,7 @@ impl Depot {
                 .header(CONTENT_LENGTH, length);
         }
         let request = request.body(body).map_err(unreadable)?;
-        // A large body takes its time; what takes none is the answer.
+        // A large body takes time to send, so the time limit applies only to requests without one.
         let answer = sender.send_request(request);
         let answer = match length {
             0 => patient(answer).await?,
@@ -202,7 +202,7 @@ impl Depot {
         let tls = TlsConnector::from(Arc::clone(&self.tls));
         let tls = tls.connect(self.name.clone(), tcp).await.map_err(failed)?;
         let (sender, connection) = handshake(TokioIo::new(tls)).await.map_err(lost)?;
-        // It ends with its sender, or with a failure that the sender tells as well.
+        // It ends with its sender. A failure also shows at the sender.
         tokio::spawn(connection);
         Ok(sender)
     }
@@ -275,7 +275,7 @@ fn unreadable(error: impl std::fmt::Display) -> Failed {
     Failed::new(WRONG_FILE, error.to_string())
 }
 
-/// A mock file as a request's body, made block by block as the connection takes it.
+/// A mock file as a request's body, made block by block as the connection accepts it.
 struct MockBody {
     file: Option<MockFile>,
     offset: u64,

@@ -1,4 +1,4 @@
-//! `make-attachments`: mock files are made and uploaded to the first bank, a file a unit.
+//! `make-attachments`: mock files are made and uploaded to the first bank, one file per unit.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Mock files: bytes that look like chance and follow from a seed, a number and a place alone. No file is ever whole in memory.
+//! Mock files: pseudo-random bytes that follow from a seed, a number and an offset. No file is ever whole in memory.
 
 use std::io;
 use std::pin::Pin;
@@ -7,14 +7,14 @@ use std::task::{Context, Poll};
 use primitives::{Hash, Hasher};
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// What is made and hashed at once.
+/// The size of the blocks that are made and hashed.
 const BLOCK_BYTES: usize = 64 * 1024;
 /// Bytes of one word.
 const WORD: u64 = 8;
 /// The constants of splitmix64 (Steele et al. 2014).
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A file of so many bytes. The same seed, number and size are the same file; two that differ in any of them differ.
+/// A file of a given size. Files with the same seed, number and size are equal; all others differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MockFile {
     key: u64,
@@ -22,7 +22,7 @@ pub struct MockFile {
     size: u64,
 }
 
-/// Sizes of mock files, in bytes: all the same, or evenly at random between two.
+/// Sizes of mock files, in bytes: all equal, or uniformly distributed between two limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MockSizes {
     /// The least.
@@ -32,7 +32,7 @@ pub struct MockSizes {
 }
 
 impl MockSizes {
-    /// Of the file of a number.
+    /// Returns the size of the file with a number.
     pub fn of(self, seed: u64, number: u64) -> u64 {
         let span = self.to.saturating_sub(self.from);
         // The modulo favours small sizes by less than a billionth.
@@ -40,14 +40,14 @@ impl MockSizes {
         self.from.saturating_add(extra)
     }
 
-    /// The mean.
+    /// Returns the mean.
     pub fn mean(self) -> f64 {
         (self.from as f64 + self.to as f64) / 2.0
     }
 }
 
 impl MockFile {
-    /// The file of a number.
+    /// Creates the file with a number.
     pub fn new(seed: u64, number: u64, sizes: MockSizes) -> Self {
         Self {
             key: word(seed, number),
@@ -56,17 +56,17 @@ impl MockFile {
         }
     }
 
-    /// Bytes.
+    /// Returns its size in bytes.
     pub fn size(self) -> u64 {
         self.size
     }
 
-    /// What it is called: `mock-000042.bin`.
+    /// Returns its name: `mock-000042.bin`.
     pub fn name(self) -> String {
         format!("mock-{:06}.bin", self.number)
     }
 
-    /// Its bytes from a place on, as many as the buffer takes; returns how many there were.
+    /// Fills the buffer with its bytes from an offset on. Returns how many there were.
     pub fn fill(self, offset: u64, buffer: &mut [u8]) -> usize {
         let left = self.size.saturating_sub(offset);
         let count = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
@@ -94,7 +94,8 @@ impl MockFile {
         count
     }
 
-    /// Its SHA-256, worked out from the seed and nothing else: what every node must say. Takes a processor a millisecond a megabyte.
+    /// Returns its SHA-256, computed from the seed alone. Every node must report it. It takes a millisecond of processor
+    /// time per megabyte.
     pub fn hash(self) -> Hash {
         let mut hasher = Hasher::new();
         let mut block = vec![0; BLOCK_BYTES];
@@ -109,7 +110,7 @@ impl MockFile {
         }
     }
 
-    /// Its bytes from a place on, to be read.
+    /// Returns a reader of its bytes from an offset on.
     pub fn reader(self, offset: u64) -> MockReader {
         MockReader { file: self, offset }
     }
@@ -137,7 +138,7 @@ impl AsyncRead for MockReader {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let own = self.get_mut();
-        // However much room there is, others on this thread get their turn.
+        // Limits the block even if there is more room, so that other tasks on this thread get their turn.
         let most = buffer.remaining().min(BLOCK_BYTES);
         let count = own
             .file
@@ -148,7 +149,7 @@ impl AsyncRead for MockReader {
     }
 }
 
-/// The word of a sequence at a place: any place costs the same.
+/// Returns the word at a position of a sequence, in constant time.
 fn word(key: u64, place: u64) -> u64 {
     let x = key.wrapping_add(place.wrapping_add(1).wrapping_mul(STEP));
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

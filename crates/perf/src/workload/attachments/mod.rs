@@ -1,8 +1,8 @@
 //! Work with attachments: making mock files, and transactions that refer to one.
 //!
-//! What a file has to be follows from the scenario's seed and its number alone, so the audit knows every file's hash without asking
-//! the node that was given it: `mock` makes files, `depot` moves them over a node's API, `make` and `transfer` are the kinds of work,
-//! `cache` decides whether a transfer reads the disk, `whole` is the audit's part.
+//! A file's content follows from the scenario's seed and its number alone, so the audit knows every hash without asking
+//! the node that received the file. `mock` makes files, and `depot` moves them over a node's API. `make` and `transfer`
+//! are the kinds of work. `cache` decides whether a transfer reads the disk. `whole` is the audit of files.
 
 mod cache;
 mod depot;
@@ -25,21 +25,21 @@ pub(super) use whole::check as check_files;
 
 /// The bank that sends, by position.
 const SENDER: u32 = 0;
-/// Bytes of a mock file at most: ten times the largest that the published experiment tried.
+/// Upper limit on a mock file's size: ten times the largest of the published experiment.
 const SIZE_MAX: u64 = 500_000_000;
-/// Its size if nobody says: the published one.
+/// Its default size: the published one.
 const SIZE: u64 = 1_000_000;
-/// What numbers of mock files are counted under.
+/// The name of the counter of mock files.
 const NUMBERS: &str = "mock files";
 
-/// Makes the kinds of work with attachments known.
+/// Registers the kinds of work with attachments.
 pub(super) fn register(workloads: &mut Workloads) {
     for (kind, about, make) in [make::REGISTERED, transfer::REGISTERED] {
         workloads.register(kind, about, make);
     }
 }
 
-/// A file that stands at the sender, as the site's books keep it for a unit.
+/// A file stored at the sender, as the site's books keep it for a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stored {
     hash: Hash,
@@ -73,7 +73,8 @@ fn sizes(knobs: &mut Knobs) -> Result<MockSizes, KnobError> {
     Ok(MockSizes { from, to })
 }
 
-/// Makes the next file of a site and uploads it to a bank; it stands in the books then. Returns it and how often the bank was too busy.
+/// Makes the next file of a site, uploads it to a bank and notes it in the books. Returns it, and how often the bank was
+/// too busy.
 async fn upload(
     site: &Site,
     depot: &Depot,
@@ -82,7 +83,7 @@ async fn upload(
     patient: bool,
 ) -> Result<(Stored, u32), Failed> {
     let file = MockFile::new(site.seed(), site.count(NUMBERS), sizes);
-    // A large file takes a while to hash, and others wait on this thread.
+    // A large file takes a while to hash, which would block other tasks on this thread.
     let hashing = tokio::task::spawn_blocking(move || file.hash());
     let hash = hashing
         .await

@@ -1,4 +1,5 @@
-//! Files moved to and from a node that is a table in memory, over real TLS; and the audit, with every kind of wrong planted.
+//! Tests of files moved to and from a node, an in-memory table, over real TLS. The audit is tested with every kind of
+//! planted fault.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -22,7 +23,7 @@ use crate::workload::{SiteNode, Workloads};
 
 const TOKEN: &str = "secret";
 
-/// What the node has, and how often it is still too busy.
+/// The node's files, and how often it is still too busy.
 #[derive(Default)]
 struct Shelf {
     files: BTreeMap<String, Vec<u8>>,
@@ -57,7 +58,7 @@ async fn node(shelf: Shared) -> Endpoint {
                 };
                 let service = service_fn(move |request| answer(request, Arc::clone(&shelf)));
                 let server = hyper::server::conn::http1::Builder::new();
-                // Whoever hangs up early is the test's business.
+                // Ignore the error: the test checks clients that hang up early.
                 let _ = server.serve_connection(TokioIo::new(tls), service).await;
             });
         }
@@ -152,7 +153,7 @@ async fn files_arrive_as_they_were_made_and_are_read_back() {
     let (hash, size) = (file.hash(), file.size());
     assert_eq!(code(depot.has(hash, size).await), "file.unknown");
     assert_eq!(code(depot.reads_back(hash, size).await), "file.unknown");
-    // Another hash than the bytes have.
+    // A wrong hash for the bytes.
     let upload = depot.upload(file, Hash::ZERO, false).await;
     assert_eq!(code(upload), "lab.wrong_file");
 

@@ -26,16 +26,16 @@ pub(super) const REGISTERED: (&str, &str, Make) = (
 
 /// The flow.
 const FLOW: &str = "document.share";
-/// Who receives, by position.
+/// The receiver, by position.
 const RECEIVER: u32 = 1;
-/// Files that take turns where the receiver has them, if nobody says.
+/// Default number of files used in turn if the receiver has them.
 const FILES: u64 = 100;
-/// And at most.
+/// Upper limit on such files.
 const FILES_MAX: u64 = 10_000;
-/// Files uploaded at once while they are prepared: each is made and hashed here meanwhile.
+/// Concurrent uploads during preparation. Each file is generated and hashed here meanwhile.
 const UPLOADS_AT_ONCE: usize = 4;
 
-/// Where the bytes are when a unit begins.
+/// The place of the bytes when a unit begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Temperature {
     /// In the sender's page cache, and not at the receiver.
@@ -70,7 +70,7 @@ impl Transfer {
         }))
     }
 
-    /// Where the prepared files are put away.
+    /// Returns the store of the prepared files.
     fn store(&self) -> String {
         let MockSizes { from, to } = self.sizes;
         match self.temperature {
@@ -79,7 +79,7 @@ impl Transfer {
         }
     }
 
-    /// Where the sender keeps its files, if that is on this machine.
+    /// Returns the folder of the sender's files, if it is on this machine.
     fn folder(&self, site: &Site) -> Result<Option<PathBuf>, Failed> {
         match (site.files_folder(SENDER as usize)?, self.temperature) {
             (None, Temperature::Cold) => {
@@ -108,7 +108,8 @@ impl Workload for Transfer {
         })
     }
 
-    /// A file for each unit; where the receiver is to have them, as many as take turns, sent to it once.
+    /// Prepares a file for each unit. If the receiver is to have them, prepares as many as are used in turn, and sends
+    /// each to it once.
     fn prepare<'a>(
         &'a self,
         site: &'a Arc<Site>,
@@ -144,7 +145,7 @@ impl Workload for Transfer {
         })
     }
 
-    /// The first worker sees to the sender's page cache, before any unit runs.
+    /// Sets up a worker. The first one prepares the sender's page cache before any unit runs.
     fn worker<'a>(
         &'a self,
         site: &'a Arc<Site>,
@@ -163,7 +164,7 @@ impl Workload for Transfer {
                 let cared = caring
                     .await
                     .map_err(|error| Failed::new(WORKER_PANICKED, error.to_string()))?;
-                // Uploads leave files in the cache anyway; that they are not there is nothing that happens by itself.
+                // Uploads leave files in the cache in any case. Only their removal from it needs this step to succeed.
                 if let (Err(error), Temperature::Cold) = (cared, self.temperature) {
                     return Err(Failed::new(NO_FOLDER, format!("{words}: {error}")));
                 }
@@ -194,7 +195,7 @@ struct Transferring {
     site: Arc<Site>,
     store: String,
     way: Start,
-    /// Whether files are for several units.
+    /// Whether files are used for several units.
     again: bool,
     retry: bool,
 }
@@ -212,7 +213,7 @@ impl Worker for Transferring {
     }
 }
 
-/// One document that refers to a file: delivered, so the receiver has the file whole.
+/// Shares one document that refers to a file. Delivery means that the receiver has the whole file.
 async fn share(
     site: &Site,
     way: Option<&Start>,

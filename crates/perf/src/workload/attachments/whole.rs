@@ -1,5 +1,5 @@
-//! The audit of files: every bank that has to hold one says that it does, and what is read back has the hash that the laboratory
-//! worked out when it made the file.
+//! The audit of files. Every bank that must hold a file reports that it does. Files that are read back have the hash that
+//! the laboratory computed when it made them.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::workload::Site;
 use crate::workload::codes::WORKER_PANICKED;
 use crate::workload::traits::Failed;
 
-/// Bytes that one audit reads back at most, about half a minute's worth; of more, files are read evenly over all, and the others
-/// are asked for.
+/// Upper limit on the bytes that one audit reads back, about half a minute's worth. Above it, an even sample of the files
+/// is read, and the others are only looked up.
 const READ_BYTES_MAX: u64 = 6_000_000_000;
-/// Files asked for at once.
+/// Concurrent requests.
 const AT_ONCE: usize = 4;
 
-/// A file that a bank has to hold.
+/// A file that a bank must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     bank: usize,
@@ -27,7 +27,7 @@ struct Held {
     read: bool,
 }
 
-/// Looks for every file at every bank that has to hold it, and adds to a verdict what is wrong.
+/// Checks every file at every bank that must hold it, and adds faults to a verdict.
 pub(in crate::workload) async fn check(site: &Site, verdict: &mut Verdict) -> Result<(), Failed> {
     let books = site.books();
     let mut held: Vec<Held> = books
@@ -47,7 +47,7 @@ pub(in crate::workload) async fn check(site: &Site, verdict: &mut Verdict) -> Re
     choose(&mut held, READ_BYTES_MAX);
     let mut depots = Vec::with_capacity(site.banks());
     for bank in 0..site.banks() {
-        // Nobody asks a bank that holds nothing.
+        // Banks without files need no client.
         depots.push(match held.iter().any(|held| held.bank == bank) {
             true => Some(Arc::new(Depot::new(site.endpoint(bank)?)?)),
             false => None,
@@ -84,7 +84,8 @@ pub(in crate::workload) async fn check(site: &Site, verdict: &mut Verdict) -> Re
     }
 }
 
-/// Which are read: all, or evenly as many as fit. Those of receivers come first: what a sender has it was given whole.
+/// Chooses the files to read: all, or evenly as many as fit. Receivers' files come first, since a sender received its
+/// file whole.
 fn choose(held: &mut [Held], bytes_max: u64) {
     held.sort_by_key(|held| (std::cmp::Reverse(held.bank), held.hash));
     let all: u64 = held.iter().map(|held| held.size).sum();

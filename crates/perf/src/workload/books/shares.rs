@@ -1,15 +1,15 @@
-//! Books of one load that several generators make: what is put away is dealt out, and what each left is put together again.
+//! The shared books of a load that several generators make: stores are dealt out, and the remains are joined again.
 
 use std::collections::BTreeMap;
 
 use super::SiteBooks;
 
-/// Numbers that one generator may count before it meets the next one's.
+/// The range of counter values of one generator.
 const NUMBERS_EACH: u64 = 1 << 40;
 
 impl SiteBooks {
-    /// Takes out what was put away, dealt evenly to so many; their books are empty but for that. Each counts on from where
-    /// nobody else does.
+    /// Deals the stores evenly to `count` generators. Their books are otherwise empty. Each generator gets a separate
+    /// range of counter values.
     pub(crate) fn deal(&mut self, count: usize) -> Vec<SiteBooks> {
         let mut dealt: Vec<SiteBooks> = (0..count)
             .map(|at| SiteBooks {
@@ -31,7 +31,7 @@ impl SiteBooks {
         dealt
     }
 
-    /// What has been noted since the last time; what is put away stays.
+    /// Takes out all records since the last call. Stores stay.
     pub(crate) fn drain(&mut self) -> SiteBooks {
         SiteBooks {
             issued: std::mem::take(&mut self.issued),
@@ -47,7 +47,7 @@ impl SiteBooks {
         }
     }
 
-    /// What is put away, with the counts, and nothing else.
+    /// Keeps the stores and the counters only.
     pub(crate) fn only_stores(self) -> SiteBooks {
         SiteBooks {
             stores: self.stores,
@@ -56,7 +56,7 @@ impl SiteBooks {
         }
     }
 
-    /// Adds what another noted, and puts away what it had left.
+    /// Adds another generator's records, and puts its remaining values back into the stores.
     pub(crate) fn join(&mut self, other: SiteBooks) {
         add_sums(&mut self.issued, other.issued);
         add_sums(&mut self.in_doubt, other.in_doubt);
@@ -86,8 +86,8 @@ impl SiteBooks {
         }
     }
 
-    /// A generator died with so many units begun. Of what it issued last nobody knows, so any further amount of a token
-    /// that was issued at all is possible.
+    /// Records that a generator died with this many units begun. Its last issues are unknown, so any further amount of
+    /// every token that was issued is possible.
     pub(crate) fn lost(&mut self, units: u64) {
         self.unknown = self.unknown.saturating_add(units.max(1));
         for token in self.issued.keys() {

@@ -1,4 +1,4 @@
-//! What came of a flow that has ended well.
+//! The result of a flow that has ended well.
 
 use api::{FlowStatus, Outcome, RawJson};
 use primitives::Hash;
@@ -8,39 +8,39 @@ use crate::load::Fault;
 use crate::workload::codes::{BAD_ANSWER, NO_TRANSACTION};
 use crate::workload::traits::{Failed, Tried};
 
-/// A flow that has ended well: delivered to all whom it concerns.
+/// A flow that has ended well: delivered to all participants.
 #[derive(Clone, Debug)]
 pub struct Delivered {
     /// The transactions it recorded, in order.
     pub transactions: Vec<Hash>,
-    /// What it returned, as JSON.
+    /// Its return value, as JSON.
     pub result: Option<RawJson>,
     /// Tries beyond the first.
     pub retries: u32,
 }
 
 impl Delivered {
-    /// For a worker whose unit is this one flow.
+    /// Returns the result for a worker whose unit is this one flow.
     pub fn tried(&self) -> Tried {
         Tried {
             retries: self.retries,
         }
     }
 
-    /// What it returned, as a type.
+    /// Decodes its return value.
     pub fn returned<T: DeserializeOwned>(&self) -> Result<T, Failed> {
         let text = self.result.as_ref().map_or("null", |result| result.get());
         serde_json::from_str(text).map_err(|error| Failed::new(BAD_ANSWER, error.to_string()))
     }
 
-    /// The last transaction; a fault if there is none.
+    /// Returns the last transaction; a fault if there is none.
     pub fn last(&self) -> Result<Hash, Failed> {
         let last = self.transactions.last().copied();
         last.ok_or_else(|| Failed::new(NO_TRANSACTION, "the flow recorded no transaction"))
     }
 }
 
-/// What a flow left that ended well; anything else is a fault.
+/// Converts the outcome of a flow that ended well. Any other outcome is a fault.
 pub(super) fn delivered(outcome: Outcome, retries: u32) -> Result<Delivered, Fault> {
     if let Some(error) = outcome.error {
         return Err(Fault {
@@ -61,7 +61,7 @@ pub(super) fn delivered(outcome: Outcome, retries: u32) -> Result<Delivered, Fau
     })
 }
 
-/// The same where somebody else has waited for the end, and only tells the transactions.
+/// Returns the same from the transactions alone, for flows whose end was awaited elsewhere.
 pub(super) fn recorded(ids: Vec<String>, retries: u32) -> Result<Delivered, Failed> {
     let transactions = hashes(&ids).map_err(|fault| Failed {
         fault,

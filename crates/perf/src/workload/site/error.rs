@@ -15,19 +15,19 @@ pub(super) const CATCH_UP_MAX: Duration = Duration::from_secs(120);
 /// Why a site cannot go on.
 #[derive(Debug, Error)]
 pub enum SiteError {
-    /// A node's API.
+    /// A node's API failed.
     #[error("{name}: {source} ({})", .source.hint())]
     Client {
-        /// Whose.
+        /// The node.
         name: String,
-        /// What it said.
+        /// The client's error.
         #[source]
         source: ClientError,
     },
-    /// The audit's reading.
+    /// The audit could not read the books.
     #[error(transparent)]
     Collect(#[from] CollectError),
-    /// The audit of files.
+    /// The audit of files failed.
     #[error(transparent)]
     Files(Failed),
     /// The views are too far behind.
@@ -36,7 +36,7 @@ pub enum SiteError {
 }
 
 impl SiteError {
-    /// A stable code.
+    /// Returns a stable code.
     pub fn code(&self) -> &str {
         match self {
             SiteError::Client { source, .. } => source.code(),

@@ -1,4 +1,4 @@
-//! A node of a site, and how its flows are started.
+//! A node of a site, and the means of starting its flows.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ pub struct SiteNode {
 }
 
 impl SiteNode {
-    /// A node by its legal name; starts go over one stream of this client.
+    /// Creates a node with its legal name. Starts go over one stream of this client.
     pub fn new(name: impl Into<String>, client: Client) -> Self {
         let streams = vec![client.stream()];
         Self {
@@ -29,48 +29,48 @@ impl SiteNode {
         }
     }
 
-    /// Where its API is, for work that has connections of its own, such as for files.
+    /// Sets its API, for work with its own connections, such as for files.
     #[must_use]
     pub fn with_endpoint(mut self, endpoint: Endpoint) -> Self {
         self.endpoint = Some(endpoint);
         self
     }
 
-    /// The folder of its data, if it runs on this machine.
+    /// Sets the folder of its data, if it runs on this machine.
     #[must_use]
     pub fn with_data(mut self, data: PathBuf) -> Self {
         self.data = Some(data);
         self
     }
 
-    /// Another stream for starts, of a client with a connection of its own; starts take turns.
+    /// Adds another stream for starts, of a client with its own connection. Starts use the streams in turn.
     #[must_use]
     pub fn with_stream(mut self, stream: Stream) -> Self {
         self.streams.push(stream);
         self
     }
 
-    /// Its legal name.
+    /// Returns its legal name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its client.
+    /// Returns its client.
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Where its API is, if whoever made this said so.
+    /// Returns its API, if it was set.
     pub(super) fn endpoint(&self) -> Option<&Endpoint> {
         self.endpoint.as_ref()
     }
 
-    /// The folder of its data, if it runs on this machine and whoever made this said so.
+    /// Returns the folder of its data, if it was set.
     pub(super) fn data(&self) -> Option<&Path> {
         self.data.as_deref()
     }
 
-    /// The stream whose turn it is.
+    /// Returns the next stream in turn.
     pub(super) fn stream(&self) -> &Stream {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         &self.streams[turn % self.streams.len()]

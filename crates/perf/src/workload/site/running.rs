@@ -1,4 +1,4 @@
-//! Flows run on a site, one by one and as a preparation; what is left open is noted in its books.
+//! Runs flows on a site, one by one and as a preparation. Unknown outcomes are noted in its books.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::workload::books::Token;
 use crate::workload::codes::WORKER_PANICKED;
 use crate::workload::traits::Failed;
 
-/// Starts outstanding while something is prepared.
+/// Starts outstanding during a preparation.
 const PREPARING_OUTSTANDING: usize = 256;
-/// Tries of one unit at most, with `retry`.
+/// Upper limit on tries of one unit, with `retry`.
 const TRIES_MAX: u32 = 1_000;
-/// What a try waits at most, whatever the node asks for.
+/// The longest pause before a retry, even if the node asks for more.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
-/// What a try waits if the node says nothing.
+/// The default pause before a retry.
 const RETRY_AFTER: Duration = Duration::from_millis(20);
 
 /// One flow of a preparation.
@@ -28,7 +28,7 @@ const RETRY_AFTER: Duration = Duration::from_millis(20);
 pub struct Step {
     /// The flow.
     pub start: StartFlow,
-    /// What it issues.
+    /// Its issue, if any.
     pub issues: Option<(Token, u64)>,
     /// Positions of the banks that record its transactions.
     pub participants: Vec<u32>,
@@ -39,17 +39,16 @@ pub struct Step {
 pub(in crate::workload) enum Way<'a> {
     /// Over a stream of the bank's.
     Stream,
-    /// By a request of its own.
+    /// By a separate request.
     Request(&'a Client),
     /// From a Python coroutine.
     Coroutines(&'a Coroutines),
 }
 
 impl Site {
-    /// Runs a flow on a bank to its end. With `retry`, a refusal that says when to try again is followed.
+    /// Runs a flow on a bank to its end. With `retry`, a refusal with a retry time is retried.
     ///
-    /// If it stays open whether the flow has left something, after a failure or because nobody waited for its end, that is
-    /// noted in the books.
+    /// If the outcome is unknown, after a failure or because the end was not awaited, the books note that.
     pub async fn run(
         &self,
         bank: usize,
@@ -59,7 +58,7 @@ impl Site {
         self.run_by(Way::Stream, bank, start, retry).await
     }
 
-    /// The same, started as is said.
+    /// Does the same with the given way of starting.
     pub(in crate::workload) async fn run_by(
         &self,
         way: Way<'_>,
@@ -73,7 +72,7 @@ impl Site {
         ran
     }
 
-    /// The same for a flow that issues `quantity` of a token: notes that as well.
+    /// Does the same for a flow that issues `quantity` of a token, and notes that as well.
     pub async fn run_issuing(
         &self,
         bank: usize,
@@ -103,7 +102,7 @@ impl Site {
         loop {
             let started = match way {
                 Way::Stream => node.stream().start(start).await,
-                // What is large and seldom is kept out of this future, of which a busy generator makes thousands a second.
+                // Large and rare futures are boxed: a busy generator makes thousands of this future per second.
                 Way::Request(client) => Box::pin(client.start(start)).await,
                 Way::Coroutines(coroutines) => {
                     let not_run = match Box::pin(coroutines.run(start)).await {
@@ -139,7 +138,7 @@ impl Site {
                 }
                 Err(error) => error,
             };
-            // A refused start has begun nothing, so it can be repeated; of any other that is not known.
+            // A refused start has begun nothing, so it can be repeated. For other errors that is unknown.
             let begun = error.is_outcome_unknown();
             let again = retry && !begun && is_busy(&error) && retries + 1 < TRIES_MAX;
             if !again {
@@ -155,8 +154,8 @@ impl Site {
         }
     }
 
-    /// Runs `count` flows of a preparation on a bank, many at a time, and shows how far they are. `each` sees them in the
-    /// order in which they end. The first that fails ends it.
+    /// Runs `count` flows of a preparation on a bank, many at a time, and shows the progress. `each` receives them in the
+    /// order of their ends. The first failure ends it.
     pub async fn prepare_with(
         self: &Arc<Self>,
         bank: usize,
@@ -182,7 +181,7 @@ impl Site {
         }
     }
 
-    /// A preparation that a node is too busy for takes longer; it does not fail.
+    /// Runs a step of a preparation. If the node is too busy, the step takes longer instead of failing.
     async fn run_step(&self, bank: usize, step: Step) -> Result<Delivered, Failed> {
         let delivered = match &step.issues {
             Some((token, quantity)) => {
@@ -196,11 +195,11 @@ impl Site {
     }
 }
 
-/// A flow whose end nobody has seen yet.
+/// A flow whose end has not been seen yet.
 struct InFlight<'a> {
     site: &'a Site,
     issues: Option<(&'a Token, u64)>,
-    /// Whether it may have left something; so as long as nobody knows better.
+    /// Whether it may have had an effect. It stays true until the outcome is known.
     begun: bool,
 }
 
@@ -235,7 +234,7 @@ fn is_busy(error: &ClientError) -> bool {
 mod tests {
     use super::*;
 
-    /// A busy generator makes thousands a second, each moved to where it lives before it begins.
+    /// A busy generator makes thousands of these futures per second, each moved before it begins.
     #[test]
     fn the_future_of_a_flow_is_small() {
         let site = Site::new(Vec::new(), None, 1);

@@ -1,5 +1,5 @@
-//! What banks have given that stands beyond the load, such as the right to settle for them: on a network that is somebody
-//! else's it is taken back in the end, also after failures.
+//! Rights that banks have granted beyond the load, such as the right to settle for them. On an existing network they are
+//! revoked at the end, even after failures.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,22 @@ use api::StartFlow;
 use super::Site;
 use crate::workload::traits::Failed;
 
-/// Of what stands, by what it is: who gave it, and the flow that takes it back.
+/// Granted rights by description: the granting bank, and the flow that revokes the right.
 pub(super) type Standing = BTreeMap<String, (u32, StartFlow)>;
 
 impl Site {
-    /// Whether this was given already, and stands.
+    /// Returns whether this right was already granted.
     pub fn stands(&self, what: &str) -> bool {
         self.standing().contains_key(what)
     }
 
-    /// Notes that a bank has given something that stands until `undo` has run there.
+    /// Notes that a bank has granted a right that lasts until `undo` has run there.
     pub fn stands_until(&self, what: String, bank: u32, undo: StartFlow) {
         self.standing().insert(what, (bank, undo));
     }
 
-    /// Takes back all that stands, the rest too where one cannot be; the first failure is told, and how many still stand.
-    /// Returns how many were taken back.
+    /// Revokes all rights, even if one fails. Returns how many were revoked. An error has the first failure and the names
+    /// of the remaining rights.
     pub async fn take_back(&self) -> Result<u64, Failed> {
         let standing = std::mem::take(&mut *self.standing());
         let (mut taken, mut first, mut left) = (0, None, Standing::new());

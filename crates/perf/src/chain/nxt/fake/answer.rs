@@ -1,4 +1,4 @@
-//! What the fake answers to each request.
+//! The fake's answers to each request.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use super::world::{Made, Paid, World, account, account_of_key, public_key};
 use crate::chain::{ChainId, TxKey};
 
-/// Of a form, the last value of each name.
+/// A parsed form: the last value of each name.
 pub type Form = BTreeMap<String, String>;
 
-/// What a request gives: its object, or `errorCode` and words.
+/// The answer to a request: an object, or `errorCode` and a description.
 type Answer = Result<Value, (i64, &'static str)>;
 
 const INCORRECT: (i64, &str) = (4, "Incorrect or missing parameter");
 
-/// The object that a request is answered with.
+/// Returns the object that answers a request.
 pub fn answer(world: &World, request: &str, form: &Form) -> Value {
     let given = match request {
         "getAccountId" => account_id(form),
@@ -39,7 +39,7 @@ pub fn answer(world: &World, request: &str, form: &Form) -> Value {
     given.unwrap_or_else(|(code, words)| refusal(code, words))
 }
 
-/// As the family writes refusals: with status 200.
+/// Returns a refusal as the family writes it: with status 200.
 pub fn refusal(code: i64, words: &str) -> Value {
     json!({ "errorCode": code, "errorDescription": words })
 }
@@ -105,7 +105,7 @@ fn broadcast(world: &World, form: &Form) -> Answer {
     Ok(json!({ "fullHash": key.to_string() }))
 }
 
-/// A payment of the bytes that `sendMoney` gave.
+/// Parses the payment bytes that `sendMoney` returned.
 fn paid(bytes: &str) -> Option<Paid> {
     let bytes = primitives::hex::decode(bytes)?;
     let (chain, from, to, amount, fee) = serde_json::from_slice(&bytes).ok()?;

@@ -1,7 +1,7 @@
-//! A small server of the Ardor/Nxt family whose behaviour is known: the driver, and whole runs, are tried on it.
+//! A small server of the Ardor/Nxt family with known behaviour, for testing the driver and whole runs.
 //!
-//! Real HTTP on ports that the system chooses, a ledger in memory that all its nodes share, blocks at a set pace or when told.
-//! It checks balances and nothing else: there are no signatures, no peers and no forks in it.
+//! It speaks real HTTP on ports that the system chooses. All its nodes share one ledger in memory. Blocks come at a set
+//! pace or on demand. It checks balances only: it has no signatures, no peers and no forks.
 
 mod answer;
 mod serve;
@@ -16,32 +16,32 @@ use tokio::task::JoinHandle;
 use crate::chain::Chain;
 use world::World;
 
-/// What such a server does, and what it does wrong on purpose. Of `*_every`, 0 is never.
+/// The behaviour of the fake, deliberate faults included. In every `*_every` field, 0 means never.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Behaviour {
     /// Chains, parent first.
     pub chains: Vec<Chain>,
-    /// Passphrases of accounts that have something.
+    /// Passphrases of accounts with an initial balance.
     pub passphrases: Vec<String>,
-    /// What each has on each chain at the beginning.
+    /// Initial balance of each account on each chain.
     pub balance: u64,
-    /// A block is made so often; only when told if `None`.
+    /// Interval between blocks. If `None`, blocks are made only on demand.
     pub block_every: Option<Duration>,
-    /// Transactions that wait at most.
+    /// Upper limit on waiting transactions.
     pub pool_max: usize,
-    /// What every answer to a submission takes.
+    /// Delay of every answer to a submission.
     pub slow: Duration,
-    /// Every so manyeth submission is refused with `errorCode` 6.
+    /// Every Nth submission is refused with `errorCode` 6.
     pub refuse_every: u64,
-    /// Every so manyeth submission is answered with a page instead of JSON.
+    /// Every Nth submission is answered with a page instead of JSON.
     pub malformed_every: u64,
-    /// Every so manyeth accepted payment is forgotten.
+    /// Every Nth accepted payment is forgotten.
     pub lose_every: u64,
-    /// Every so manyeth accepted payment stands in two blocks.
+    /// Every Nth accepted payment is put into two blocks.
     pub double_every: u64,
-    /// Each block mints so much of the parent token for the first account.
+    /// Amount of the parent token that each block mints for the first account.
     pub minted: u64,
-    /// Whether it has `getBalances`; members of the family with one chain have not.
+    /// Whether it supports `getBalances`. Members of the family with one chain do not.
     pub has_get_balances: bool,
 }
 
@@ -78,10 +78,10 @@ pub struct Fake {
 }
 
 impl Fake {
-    /// Starts so many nodes.
+    /// Starts this many nodes.
     ///
     /// # Errors
-    /// Ports that the system does not give.
+    /// Fails if the system provides no port.
     pub async fn start(nodes: usize, behaviour: Behaviour) -> std::io::Result<Self> {
         let every = behaviour.block_every;
         let world = Arc::new(World::new(behaviour));
@@ -103,13 +103,13 @@ impl Fake {
         Ok(Self { urls, world, tasks })
     }
 
-    /// Where its nodes are.
+    /// Returns the URLs of its nodes.
     #[must_use]
     pub fn urls(&self) -> &[String] {
         &self.urls
     }
 
-    /// Makes a block of everything that waits.
+    /// Makes a block of all waiting payments.
     pub fn forge(&self) {
         self.world.make_block();
     }

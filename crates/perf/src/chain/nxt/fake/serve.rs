@@ -1,4 +1,4 @@
-//! HTTP of the fake.
+//! The HTTP server of the fake.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::world::{Turn, World};
 
 /// The longest form that is read.
 const FORM_BYTES_MAX: usize = 1 << 20;
-/// Connections at a time; whoever comes beyond waits to be accepted.
+/// Upper limit on concurrent connections. Further ones wait to be accepted.
 const CONNECTIONS_MAX: usize = 1_024;
 
 /// Serves until it is dropped, with every connection.
@@ -25,7 +25,7 @@ pub async fn serve(listener: TcpListener, world: Arc<World>) {
     let mut connections = JoinSet::new();
     loop {
         while connections.len() >= CONNECTIONS_MAX {
-            // How a connection ended is its client's to know.
+            // Ignore the result: the client sees how its connection ended.
             let _ = connections.join_next().await;
         }
         let Ok((stream, _)) = listener.accept().await else {
@@ -73,7 +73,7 @@ fn respond(text: String) -> Response<Full<Bytes>> {
     Response::new(Full::new(Bytes::from(text)))
 }
 
-/// Names and values of a form or a query.
+/// Returns the names and values of a form or a query.
 fn read_form(text: &str) -> Form {
     let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
     pairs

@@ -29,11 +29,11 @@ pub struct Made {
     pub paid: Vec<Paid>,
 }
 
-/// What changes.
+/// The mutable state.
 #[derive(Default)]
 pub struct State {
     pub balances: BTreeMap<(String, ChainId), u64>,
-    /// What those in the pool take from whom.
+    /// Amounts that pool transactions spend, by account and chain.
     pending: BTreeMap<(String, ChainId), u64>,
     pub pool: Vec<Paid>,
     /// The first is genesis.
@@ -43,14 +43,14 @@ pub struct State {
     accepted: u64,
 }
 
-/// See the module.
+/// The fake's ledger and its behaviour.
 pub struct World {
     pub behaviour: Behaviour,
     begun: Instant,
     state: Mutex<State>,
 }
 
-/// What becomes of a submission.
+/// The treatment of a submission.
 pub enum Turn {
     Serve,
     Refuse,
@@ -88,7 +88,7 @@ impl World {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a submission.
+    /// Counts a submission and returns its treatment.
     pub fn turn(&self) -> Turn {
         let mut state = self.lock();
         state.submissions += 1;
@@ -101,7 +101,7 @@ impl World {
         }
     }
 
-    /// Takes a payment in, or says why not: `errorCode` and words.
+    /// Accepts a payment, or returns `errorCode` and a description.
     pub fn accept(&self, mut paid: Paid) -> Result<TxKey, (i64, &'static str)> {
         let mut state = self.lock();
         if state.pool.len() >= self.behaviour.pool_max {
@@ -140,7 +140,7 @@ impl World {
         }
     }
 
-    /// Makes a block of everything that waits.
+    /// Makes a block of all waiting payments.
     pub fn make_block(&self) {
         let mut state = self.lock();
         let paid = std::mem::take(&mut state.pool);
@@ -148,7 +148,7 @@ impl World {
     }
 
     fn block_of(&self, state: &mut State, paid: Vec<Paid>) {
-        // Forger and bundler of everything is the first account.
+        // The first account forges and bundles everything.
         let first = self
             .behaviour
             .passphrases
@@ -188,23 +188,23 @@ impl World {
     }
 }
 
-/// What the account of a passphrase is called.
+/// Returns the account id of a passphrase.
 pub fn account(passphrase: &str) -> String {
     number(&Hash::plain(passphrase.as_bytes())).to_string()
 }
 
-/// The account of a public key, which here is the hash of its passphrase.
+/// Returns the account of a public key. In this fake a public key is the hash of its passphrase.
 pub fn account_of_key(public_key: &str) -> Option<String> {
     let bytes = primitives::hex::decode_array::<32>(public_key)?;
     Some(number(&Hash::from_bytes(bytes)).to_string())
 }
 
-/// The public key of a passphrase.
+/// Returns the public key of a passphrase.
 pub fn public_key(passphrase: &str) -> String {
     primitives::hex::encode(Hash::plain(passphrase.as_bytes()).as_bytes())
 }
 
-/// Short ids are the first 8 bytes as a number.
+/// Returns the short id: the first 8 bytes as a number.
 fn number(hash: &Hash) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&hash.as_bytes()[..8]);
