@@ -47,7 +47,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Writes the book anew and returns its first page.
+/// Writes the book from scratch and returns its first page.
 fn write(pages: &BTreeMap<PathBuf, String>) -> Result<PathBuf> {
     let folder = metadata::root().join("target/book");
     if folder.exists() {
@@ -84,7 +84,7 @@ fn page(path: &Path, text: &str, pages: &BTreeMap<PathBuf, String>) -> String {
     )
 }
 
-/// The events of a page, with links that lead to pages of the book and headings that can be linked to.
+/// Returns the events of a page, with links that lead to pages of the book and headings that can be linked to.
 fn rewritten<'a>(
     path: &'a Path,
     text: &'a str,

@@ -2,11 +2,12 @@
 
 use std::process::Command;
 
-/// What cargo says of this package to whoever it runs. Build scripts that look at it (ring's does) would take a cargo that a chore runs for
-/// another one than a person's, and compile everything above them anew, in turns.
+/// Prefixes of the variables that cargo sets for this package in every process it runs. Build scripts that read them (ring's
+/// does) would see a different environment under a chore than under a direct call of cargo, and rebuild everything that depends
+/// on them at each alternation.
 const OF_THIS_PACKAGE: [&str; 2] = ["CARGO_MANIFEST_", "CARGO_PKG_"];
 
-/// The cargo that runs this chore.
+/// Returns the cargo that runs this chore.
 pub fn cargo() -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut cargo = Command::new(program);

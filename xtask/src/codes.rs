@@ -1,7 +1,8 @@
 //! Codes in the sources that no catalogue lists: each would be shown without a page to look it up.
 //!
-//! A code is a string `domain.snake_case`. So are settings, permissions, flows and files: settings and permissions are known
-//! from their pages of the reference, columns of the view by their short prefix, flows by their constant `NAME`, files by their ending, the rest is listed here.
+//! A code is a string `domain.snake_case`. Settings, permissions, flows and files have the same form. Settings and permissions
+//! are known from their pages of the reference, columns of the view by their short prefix, flows by their constant `NAME`, and
+//! files by their ending. The rest is listed here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -55,7 +56,7 @@ const FILES: &[&str] = &[
 /// Crates that test and measure nodes: what they raise, only their own reports show.
 const FOR_TESTS: &[&str] = &["diskimage", "perf", "properties", "sim"];
 
-/// Whether the text is `domain.snake_case`.
+/// Tells whether the text is `domain.snake_case`.
 pub fn is_code(text: &str) -> bool {
     let snake = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_lowercase())
@@ -109,7 +110,7 @@ pub fn unlisted(listed: &BTreeSet<&str>) -> Result<Vec<String>> {
     Ok(faults)
 }
 
-/// What a page shows between backquotes.
+/// Returns the texts between backquotes on a page.
 fn quoted(page: &Path) -> Result<BTreeSet<String>> {
     let text = fs::read_to_string(page).with_context(|| page.display().to_string())?;
     let quoted = text.split('`').skip(1).step_by(2);

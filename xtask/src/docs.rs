@@ -96,7 +96,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The API's description, of a node with the flows that come with this software.
+/// Returns the API's description, of a node with the flows that come with this software.
 fn openapi() -> Result<String> {
     let codes = node::codes::all();
     let apps = node::Apps::built_in()?;
@@ -110,11 +110,11 @@ fn openapi() -> Result<String> {
     Ok(text)
 }
 
-/// The index and the page of each code: path under `docs` to text.
+/// Returns the index and the page of each code: path under `docs` to text.
 fn error_pages(entries: &[Entry]) -> Result<BTreeMap<PathBuf, String>> {
     let mut pages = BTreeMap::new();
     let mut index = format!(
-        "# Error codes\n{GENERATED}\nEvery code that a person or a program can meet: its cause, then what to do. Codes never change their meaning.\n"
+        "# Error codes\n{GENERATED}\nEvery code that a person or a program can meet: its cause, then the advised action. Codes never change their meaning.\n"
     );
     let mut sorted: Vec<&Entry> = entries.iter().collect();
     sorted.sort_by_key(|entry| entry.code);

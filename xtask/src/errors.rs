@@ -7,9 +7,9 @@ pub struct Entry {
     pub from: &'static str,
     /// `domain.snake_case`.
     pub code: &'static str,
-    /// What leads to it.
+    /// Its cause.
     pub cause: &'static str,
-    /// What to do.
+    /// Advised action.
     pub action: &'static str,
 }
 
@@ -65,7 +65,7 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
     (
         "tally.bad_state",
-        "What was given for a state is none.",
+        "A value given as a state is not a state reference.",
         "Write it as the ledger does: the transaction's id, then the index in parentheses, quoted for the shell.",
     ),
     (
@@ -75,18 +75,18 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
     (
         "tally.bad_value",
-        "A value on the command line of 'tally chain', or what a chain node answered, makes no sense.",
+        "A value on the command line of 'tally chain', or an answer of a chain node, is invalid.",
         "Correct what the message names; 'tally chain COMMAND --help' says what is expected.",
     ),
     (
         "tally.cannot_resume",
-        "An upload cannot be gone on with: it was begun with another file, or what is sent cannot be read again.",
+        "An upload cannot be resumed: it was begun with another file, or its source cannot be read again.",
         "Give the file that the upload was begun with, or leave --resume out.",
     ),
     (
         "tally.failed",
         "A command could not be carried out.",
-        "Read the message; it names what failed and where.",
+        "Read the message; it names the failure and its place.",
     ),
     (
         "tally.file",
@@ -106,7 +106,7 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     (
         "tally.interrupted",
         "An upload was interrupted by a signal before it was complete.",
-        "Give the command again with --resume and the id that was printed; the node keeps what it has of the file for a while.",
+        "Give the command again with --resume and the id that was printed; the node keeps the received part of the file for a while.",
     ),
     ("tally.log", "The log could not be started.", "Report this."),
     (
@@ -136,7 +136,7 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
     (
         "tally.not_delivered",
-        "What a flow recorded is final, but a participant refuses to record it.",
+        "A transaction that a flow recorded is final, but a participant refuses to record it.",
         "The message names the participant and the code of its refusal; settle it with that participant's operator.",
     ),
     (
@@ -172,7 +172,7 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     (
         "tally.unwell",
         "The doctor found a problem with a node's folder or machine.",
-        "Do what stands beside each problem, then run 'tally doctor' again.",
+        "Follow the advice next to each problem, then run 'tally doctor' again.",
     ),
 ];
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::cargo::cargo;
 use crate::metadata;
 
-/// What makes the compiler count edges for libFuzzer.
+/// Flags that make the compiler count edges for libFuzzer.
 const INSTRUMENTATION: &[&str] = &[
     "--cfg fuzzing",
     "-Cpasses=sancov-module",
@@ -108,7 +108,7 @@ fn targets(folder: &std::path::Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The triple that rustc builds for here. Naming it keeps the flags away from build scripts.
+/// Returns the triple that rustc builds for here. Naming it keeps the flags away from build scripts.
 fn host() -> Result<String> {
     let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .arg("-vV")

@@ -54,7 +54,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         selftest["aa_false_findings"].clone(),
     );
     println!("{}", Value::Object(line));
-    // The figures are printed whatever happened: they say which scenarios are good.
+    // The figures are printed even after a failure: they show which scenarios passed.
     good(&ran, "run").and_then(|()| good(&tried, "selftest"))
 }
 
@@ -90,7 +90,8 @@ fn last_line(output: &Output) -> Result<Value> {
     serde_json::from_str(line).with_context(|| format!("not JSON: {line}"))
 }
 
-/// The main figure of each scenario by a name that tells its unit: a number, or a map by case (of maps, with several axes).
+/// Returns the main figure of each scenario by a name that tells its unit: a number, or a map by case (of maps, with
+/// several axes).
 fn figures(ran: &Value) -> Map<String, Value> {
     let mut line = Map::new();
     let scenarios = ran["scenarios"].as_array().map_or(&[][..], Vec::as_slice);

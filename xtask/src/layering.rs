@@ -1,6 +1,6 @@
 //! The layering test: arrows between our crates point one way, and pure crates name nothing of the outside world.
 //!
-//! `ARCHITECTURE.md` says the same in words; this file is what is enforced.
+//! `ARCHITECTURE.md` describes the same rules in words; this file enforces them.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::tree;
 /// The place of every crate under `examples`.
 const APPLICATIONS: &str = "examples/*";
 
-/// Who may depend on whom. A crate that is not listed is refused, so that a new one is placed on purpose.
+/// Allowed dependencies of each crate. An unlisted crate is refused, so that a new one is placed on purpose.
 const EDGES: &[(&str, &[&str])] = &[
     ("primitives", &[]),
     ("ledger", &["primitives"]),
@@ -104,7 +104,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Edges that only tests may use, beside those of [`EDGES`].
+/// Edges that only tests may use, in addition to [`EDGES`].
 const TEST_EDGES: &[(&str, &[&str])] = &[
     ("primitives", &["properties"]),
     ("ledger", &["properties"]),
@@ -136,7 +136,7 @@ const PURE: &[&str] = &[
     "kernel",
 ];
 
-/// What pure crates may take from the registry, tests aside.
+/// Registry crates that pure crates may use, not counting tests.
 const PURE_REGISTRY: &[&str] = &[
     "aws-lc-rs",
     "curve25519-dalek",
@@ -181,7 +181,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with the dependencies of one of our crates.
+/// Returns the faults of the dependencies of one of our crates.
 fn edge_faults(package: &Package) -> Vec<String> {
     let example = package
         .manifest

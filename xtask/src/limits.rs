@@ -1,7 +1,8 @@
 //! The page of limits: settings from the configuration's list, fixed ones from the sources.
 //!
 //! A fixed limit is a constant with `MAX` or `PATIENCE` in its name, or a field of a struct `..Options` or `..Limits` with its
-//! default. Its comment is what the page says of it; a code of ours in backquotes there is what is shown beyond the limit.
+//! default. Its comment becomes its description on the page. An error code of ours in backquotes there is the code shown
+//! beyond the limit.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -13,7 +14,7 @@ use node::config::{FIELDS, Field, default_text};
 use crate::value::{Constants, Value, value};
 use crate::{metadata, tree};
 
-/// The crates of a node, lowest first, and what their limits are about.
+/// The crates of a node, lowest first, with the subject of their limits.
 const CRATES: &[(&str, &str)] = &[
     ("primitives", "Encodings, keys and signatures"),
     ("ledger", "Transactions and documents of the network"),
@@ -172,7 +173,7 @@ fn row(limit: &Limit, codes: &BTreeSet<&str>) -> String {
     )
 }
 
-/// The unit that a name tells.
+/// Returns the unit that a name tells.
 fn unit(name: &str) -> &'static str {
     let words: Vec<String> = name
         .split(['_', '.', ':'])
@@ -231,7 +232,7 @@ fn module(path: &Path) -> String {
         .collect()
 }
 
-/// The text before its tests, which stand last.
+/// Returns the text before its tests, which stand last.
 fn without_tests(text: &str) -> &str {
     let end = text.find("\n#[cfg(test)]\nmod ");
     end.map_or(text, |end| &text[..end])
@@ -314,7 +315,7 @@ fn of_file(text: &str, known: &Constants) -> Result<Vec<Limit>> {
     Ok(found)
 }
 
-/// The comment above a line.
+/// Returns the comment above a line.
 fn meaning(lines: &[&str], at: usize, name: &str) -> Result<String> {
     let above = lines[..at].iter().rev().map(|line| line.trim());
     let mut comment: Vec<&str> = above
@@ -324,7 +325,7 @@ fn meaning(lines: &[&str], at: usize, name: &str) -> Result<String> {
         .collect();
     comment.reverse();
     if comment.is_empty() {
-        bail!("{name} is a limit: say in a comment above it what it bounds");
+        bail!("{name} is a limit: add a comment above it that names the bounded quantity");
     }
     Ok(comment.join(" ").replace('|', "\\|"))
 }

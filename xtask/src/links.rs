@@ -41,7 +41,7 @@ pub fn parser(text: &str) -> Parser<'_> {
     Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH)
 }
 
-/// What does not lead anywhere, as `page: link`.
+/// Returns the links without a target, as `page: link`.
 pub fn broken(pages: &BTreeMap<PathBuf, String>) -> Vec<String> {
     let root = metadata::root();
     let anchors: BTreeMap<&Path, BTreeSet<String>> = pages
@@ -70,7 +70,8 @@ pub fn broken(pages: &BTreeMap<PathBuf, String>) -> Vec<String> {
     broken
 }
 
-/// The file from the repository's root, and the heading, that a link of a page leads to; nothing for other sites.
+/// Returns the file from the repository's root, and the heading, that a link of a page leads to; nothing for other
+/// sites.
 pub fn target<'a>(page: &Path, link: &'a str) -> Option<(PathBuf, Option<&'a str>)> {
     if link.contains("://") || link.starts_with("mailto:") {
         return None;
@@ -109,11 +110,11 @@ fn links(text: &str) -> Vec<String> {
 pub struct Heading {
     /// Its words.
     pub text: String,
-    /// What links call it, unique on its page.
+    /// The anchor that links use, unique on its page.
     pub anchor: String,
 }
 
-/// The headings of a page, in order.
+/// Returns the headings of a page, in order.
 pub fn headings(text: &str) -> Vec<Heading> {
     let mut found: Vec<Heading> = Vec::new();
     let mut open: Option<String> = None;

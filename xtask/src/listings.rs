@@ -25,7 +25,7 @@ pub fn stale(pages: &BTreeMap<PathBuf, String>) -> Result<Vec<String>> {
     Ok(stale)
 }
 
-/// Whether the block's lines stand in the file, one after another.
+/// Tells whether the block's lines stand in the file, one after another.
 fn is_part(content: &str, block: &str) -> bool {
     !block.trim().is_empty() && format!("\n{content}").contains(&format!("\n{block}"))
 }

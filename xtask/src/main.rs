@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         "bench" => bench::run(&rest),
         "lab" => lab::run(&rest),
         _ => Err(anyhow::anyhow!(
-            "unknown chore {chore:?}; there are: layering, deps, docs, test, bench, lab, properties, fuzz"
+            "unknown chore {chore:?}; there are: layering, deps, docs, test, bench, lab, properties or fuzz"
         )),
     };
     match outcome {

@@ -1,4 +1,4 @@
-//! What `cargo metadata` says about the workspace, reduced to what the chores ask.
+//! The output of `cargo metadata` about the workspace, reduced to the chores' needs.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub struct Package {
     pub source: Option<String>,
     /// Path of its manifest.
     pub manifest: PathBuf,
-    /// What it declares as dependencies.
+    /// Its declared dependencies.
     pub dependencies: Vec<Dependency>,
 }
 
@@ -35,7 +35,7 @@ pub struct Dependency {
     pub local: bool,
 }
 
-/// The repository's root folder.
+/// Returns the repository's root folder.
 pub fn root() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     here.parent().map_or(here.clone(), PathBuf::from)

@@ -68,7 +68,7 @@ fn run_once(binary: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The test binaries of a crate, built.
+/// Returns the test binaries of a crate, built.
 fn binaries(name: &str) -> Result<Vec<PathBuf>> {
     let output = cargo()
         .args(["test", "--release", "--locked", "--no-run"])
@@ -90,7 +90,7 @@ fn binaries(name: &str) -> Result<Vec<PathBuf>> {
     Ok(text.lines().filter_map(executable).collect())
 }
 
-/// The test binary that a line of cargo's messages names.
+/// Returns the test binary that a line of cargo's messages names.
 fn executable(line: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(line).ok()?;
     if message["profile"]["test"] != true {

@@ -7,7 +7,7 @@ use crate::lexer::{Token, tokens};
 pub struct Hit {
     /// Line, from 1.
     pub line: usize,
-    /// What was named.
+    /// The name found there.
     pub name: String,
 }
 
@@ -16,7 +16,7 @@ pub struct Hit {
 pub struct Literal {
     /// Line, from 1.
     pub line: usize,
-    /// What stands between the quotes, escapes as written.
+    /// The text between the quotes, escapes as written.
     pub text: String,
     /// The name of the constant that it is the value of.
     pub constant: Option<String>,
@@ -89,7 +89,7 @@ pub fn literals(text: &str) -> Vec<Literal> {
     found
 }
 
-/// Of `const NAME: &'static str = "..."`, with `at` the literal: the name.
+/// Returns NAME for the literal at `at` in `const NAME: &'static str = "..."`.
 fn constant_before(tokens: &[Token<'_>], at: usize) -> Option<String> {
     let from = at.saturating_sub(CONSTANT_TOKENS_MAX);
     let before = tokens.get(from..at)?;
@@ -195,7 +195,7 @@ fn names_test(tokens: &[Token<'_>], bracket: usize) -> bool {
     }
 }
 
-/// The index after the item that starts at `at`: its `;`, or its first balanced `{..}`.
+/// Returns the index after the item that starts at `at`: its `;`, or its first balanced `{..}`.
 fn end_of_item(tokens: &[Token<'_>], mut at: usize) -> usize {
     while at < tokens.len() {
         match tokens[at].text {
@@ -208,7 +208,7 @@ fn end_of_item(tokens: &[Token<'_>], mut at: usize) -> usize {
     at
 }
 
-/// The index of the bracket that closes the one at `open`, or the end.
+/// Returns the index of the bracket that closes the one at `open`, or the end.
 fn matching(tokens: &[Token<'_>], open: usize) -> usize {
     let mut depth = 0usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {

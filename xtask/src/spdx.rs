@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// Why an expression is refused.
+/// Reasons why an expression is refused.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Malformed(String);
 
@@ -16,7 +16,7 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Whether `expression` can be satisfied with the licences in `accepted` alone.
+/// Tells whether `expression` can be satisfied with the licences in `accepted` alone.
 pub fn satisfied(expression: &str, accepted: &[&str]) -> Result<bool, Malformed> {
     let spaced = expression
         .replace('(', " ( ")

@@ -1,4 +1,4 @@
-//! Runs the tests of the whole workspace in the one release profile, and says what each suite took.
+//! Runs the tests of the whole workspace in the one release profile, and reports the time of each suite.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -94,7 +94,7 @@ fn print(suites: &[Suite]) {
     );
 }
 
-/// The suite that cargo announces with this line, shortened: `crate unittests`, `crash`, `doc ledger`.
+/// Returns the suite that cargo announces with this line, shortened: `crate unittests`, `crash`, `doc ledger`.
 fn suite_name(line: &str) -> Option<String> {
     let line = line.trim();
     if let Some(name) = line.strip_prefix("Doc-tests ") {

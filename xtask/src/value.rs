@@ -19,7 +19,7 @@ pub enum Value {
 /// Constants by name, as written.
 pub type Constants = BTreeMap<String, String>;
 
-/// The value of an expression; none if it is of another kind.
+/// Returns the value of an expression; none if it is of another kind.
 pub fn value(text: &str, constants: &Constants) -> Option<Value> {
     within(text, constants, DEPTH_MAX)
 }
