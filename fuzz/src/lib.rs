@@ -1,4 +1,4 @@
-//! What the fuzz targets share: the property that every decoder keeps, and seeds from the golden vectors.
+//! Parts that the fuzz targets share: the property of every decoder, and seeds from the golden vectors.
 
 mod coefficients;
 
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 pub use coefficients::Coefficients;
 
-/// Whatever decodes encodes to the bytes it was read from.
+/// Checks that accepted bytes encode to the same bytes again, and returns the value.
 pub fn one_form<T: Decode + Encode>(data: &[u8]) -> Option<T> {
     let value = T::from_bytes(data).ok()?;
     assert_eq!(value.to_bytes(), data, "another encoding of the same value");
     Some(value)
 }
 
-/// The property of every decoder: it panics at nothing, and whatever decodes encodes to the bytes it was read from.
+/// Checks the property of every decoder: it never panics, and accepted bytes encode to the same bytes again.
 pub fn canonical<T: Decode + Encode>(data: &[u8]) {
     one_form::<T>(data);
 }

@@ -13,7 +13,7 @@ from tools import TARGET, WORK
 TALLY = os.environ.get("TALLY", str(TARGET / "release" / "tally"))
 QUANTITY, RECIPIENT = 100, "O=Bank B, L=New York, C=US"
 FLOWS = ("cash.issue", "cash.issue_and_pay")
-# For what was begun to be answered and delivered.
+# Longest wait until all started flows are answered and delivered, in seconds.
 QUIET_S_MAX = 60
 
 

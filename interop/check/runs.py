@@ -107,7 +107,8 @@ def read_by_jmeter(program, path, number):
         for label in ("Total", row["label"]):
             counts[label][0] += 1
             counts[label][1] += row["success"] != "true"
-    # A row that it cannot read, or a file without one, is the end of JMeter: nothing is left to count.
+    # JMeter fails on a row that it cannot read, and on a file without rows: then nothing can be
+    # counted.
     statistics = folder / "dashboard" / "statistics.json"
     if not statistics.exists():
         return len(rows_of(path)), [f"{path}: JMeter made no dashboard: {(done.stdout + done.stderr).strip()[-300:]}"]

@@ -74,7 +74,7 @@ def k6():
     """The command that runs k6, built from the Go module proxy."""
     program = pathlib.Path(os.environ.get("K6", WORK / f"k6-{K6}" / "k6"))
     if not program.exists():
-        # Debian's own Go is older than what k6 needs, so it is not installed from there.
+        # Debian's Go is older than k6 requires, so it is not installed from there.
         if not shutil.which("go"):
             raise Lacking("no go: 1.25 or newer is needed")
         say(f"building k6 {K6} from the Go module proxy, which takes minutes")

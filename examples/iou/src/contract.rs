@@ -1,4 +1,4 @@
-//! The contract: what may happen to an IOU.
+//! The contract: the permitted operations on an IOU.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +12,7 @@ use primitives::{Decode, DecodeError, Hash, PublicKey};
 
 use crate::{Iou, SettleDue};
 
-/// What a transaction does with IOUs.
+/// The operation of a transaction on IOUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IouCommand {
     /// Makes an IOU; borrower and lender sign.
@@ -29,7 +29,7 @@ pub fn iou_name() -> &'static ContractName {
     NAME.get_or_init(|| ContractName::new("example.iou").expect("a constant that is a valid name"))
 }
 
-/// What names the contract's code in a transaction, and the constraint of new states.
+/// Returns the identity of the contract's code in a transaction, and the constraint of new states.
 pub fn iou_code() -> &'static (Hash, Constraint) {
     static CODE: OnceLock<(Hash, Constraint)> = OnceLock::new();
     CODE.get_or_init(|| {
@@ -117,7 +117,7 @@ fn issue(iou: &Iou, signers: &[PublicKey]) -> Result<(), ContractRejection> {
     signed_by(signers, &iou.lender.key)
 }
 
-/// `rest` is what is still owed afterwards, if anything is.
+/// Checks a settlement. `rest` is the remaining debt, if any.
 fn settle(
     tx: &LedgerTransaction,
     old: &Iou,
@@ -143,7 +143,7 @@ fn settle(
     signed_by(signers, &old.borrower.key)
 }
 
-/// What a transaction adds to somebody's cash, if it takes nothing away.
+/// Returns the increase of an owner's cash in a transaction, if it does not decrease.
 fn received(
     tx: &LedgerTransaction,
     token: &IssuedToken,
@@ -151,7 +151,7 @@ fn received(
 ) -> Result<Option<u64>, ContractRejection> {
     let inputs = tx.inputs_of(cash_name()).map(|input| &input.state);
     let before = cash_of(inputs, token, owner)?;
-    // What another state encumbers is not free to be spent, and settles nothing.
+    // Encumbered cash is not free to be spent, so it settles nothing.
     let free = tx.outputs_of(cash_name());
     let free = free.filter(|output| output.encumbrance.is_none());
     let after = cash_of(free, token, owner)?;

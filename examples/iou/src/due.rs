@@ -1,4 +1,4 @@
-//! What happens on the day an IOU is due.
+//! Settles an IOU on its due date.
 
 use flow::{Flow, FlowContext, FlowError};
 use ledger::StateRef;
@@ -20,7 +20,7 @@ impl Flow for SettleDue {
     async fn run(ctx: FlowContext, state: StateRef) -> Result<Option<IouResult>, FlowError> {
         let made = ctx.transaction(&state.tx).await?.ok_or_else(no_iou)?;
         let (_, iou) = iou_of(&made)?;
-        // The node of everybody who takes part starts this; paying is the borrower's business.
+        // Every participant's node starts this flow; only the borrower pays.
         if iou.borrower != *ctx.me() {
             return Ok(None);
         }

@@ -20,13 +20,13 @@ const SELECTION_DEADLINE_MS: u64 = 30_000;
 /// Arguments of `iou.issue`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IssueIouArgs {
-    /// Who is owed; the IOU is settled in cash that the lender issued.
+    /// The lender; the IOU is settled in cash that the lender issued.
     pub lender: LegalName,
     /// In which currency, such as `GBP`.
     pub currency: Currency,
     /// How much, in minor units.
     pub quantity: u64,
-    /// When what is owed then is paid by itself, in milliseconds since the Unix epoch; never, if left out.
+    /// Time at which the remaining debt is paid automatically, in milliseconds since the Unix epoch; never, if left out.
     #[serde(default)]
     pub due: Option<Timestamp>,
 }
@@ -38,7 +38,7 @@ primitives::record!(IssueIouArgs {
     due
 });
 
-/// What both flows return.
+/// The result of both flows.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct IouResult {
     /// The IOU, the same in all its versions.
@@ -112,8 +112,8 @@ impl Responder for AcceptIou {
     const VERSION: u32 = 1;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
-        // The contract has accepted the transaction. Whether this lender wants it is decided here. A signature is for all
-        // of a transaction, so nothing else may be in it: it could spend what this node owns.
+        // The contract has accepted the transaction. This code decides whether this lender wants it. A signature covers
+        // the whole transaction, so nothing else may be in it: other parts could spend states that this node owns.
         let id = sign_transaction(&ctx, &session, |transaction, _| {
             let (_, iou) = iou_of(transaction)?;
             let wire = transaction.wire();
@@ -151,7 +151,7 @@ primitives::record!(SettleIouArgs {
     quantity
 });
 
-/// This node pays some or all of what it owes.
+/// Pays some or all of this node's debt.
 #[derive(Debug)]
 pub struct SettleIou;
 

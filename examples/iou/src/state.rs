@@ -1,4 +1,4 @@
-//! The state: who owes whom how much.
+//! The state: lender, borrower and amount.
 
 use finance::IssuedToken;
 use ledger::Party;
@@ -9,15 +9,15 @@ use primitives::{Hash, Timestamp};
 pub struct Iou {
     /// The same in every version of one IOU.
     pub id: Hash,
-    /// Who is owed.
+    /// The creditor.
     pub lender: Party,
-    /// Who owes.
+    /// The debtor.
     pub borrower: Party,
     /// The cash it is settled in.
     pub token: IssuedToken,
     /// How much is still owed, in minor units.
     pub quantity: u64,
-    /// When the borrower's node pays what is owed then, by itself.
+    /// Time at which the borrower's node pays the remaining debt automatically.
     pub due: Option<Timestamp>,
 }
 

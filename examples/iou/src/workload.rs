@@ -134,7 +134,8 @@ impl Borrower {
         Ok(())
     }
 
-    /// Runs a flow at the borrower's node, and notes in the books whom its transaction concerns; returns the transaction.
+    /// Runs a flow at the borrower's node, and records in the books the parties that its transaction concerns; returns
+    /// the transaction.
     async fn run(&self, start: &api::StartFlow) -> Result<String, Failed> {
         let delivered = self.site.run(BORROWER as usize, start, false).await?;
         self.site

@@ -1,4 +1,4 @@
-//! What the contract accepts and rejects, one transaction a row.
+//! Transactions that the contract accepts or rejects, one per row.
 
 use std::collections::BTreeMap;
 

@@ -41,7 +41,7 @@ async fn an_iou_is_issued_and_settled_in_two_payments() {
     let borrower = network.client(Who::Bank(1)).expect("a client");
     let (a, b) = (network.name(Who::Bank(0)), network.name(Who::Bank(1)));
 
-    // Flows of one's own have endpoints like all others, described by what their types say.
+    // Flows of an application have endpoints like all others, described by their types.
     let document = borrower.openapi().await.expect("readable");
     let endpoint = &document["paths"]["/v1/flows/iou.issue"]["post"];
     assert_eq!(endpoint["operationId"], "startIouIssue");

@@ -1,4 +1,4 @@
-//! `chain::state::rows`: what a damaged store may hold.
+//! `chain::state::rows`: rows as a damaged store may hold them.
 
 #![no_main]
 

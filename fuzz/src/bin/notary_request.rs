@@ -1,4 +1,4 @@
-//! What is asked of a notary.
+//! Requests to a notary.
 
 #![no_main]
 

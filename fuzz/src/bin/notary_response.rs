@@ -1,4 +1,4 @@
-//! What a notary answers.
+//! Answers of a notary.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Tear-offs: what is proven to a notary is what anybody reads.
+//! Tear-offs: a notary's proved content equals the content that any other reader sees.
 
 #![no_main]
 
