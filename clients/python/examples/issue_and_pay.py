@@ -1,11 +1,11 @@
-"""Issues cash, pays it, and plots what became of it. The `# %%` lines make cells of it in editors that know them.
+"""Issues cash, pays it, and plots the results. Editors that support `# %%` lines show the parts as cells.
 
 tally network bootstrap examples/network.toml --out mynet     # and run its three nodes: docs/guides/first-network.md
 pip install './clients/python[examples]'
 python clients/python/examples/issue_and_pay.py mynet         # writes issue_and_pay.png
 """
 
-# %% Where the network is, and where the picture goes
+# %% The network's folder and the picture's path
 from __future__ import annotations
 
 import asyncio
@@ -34,13 +34,13 @@ bank_a, bank_b = Client(NETWORK / "bank-a"), Client(NETWORK / "bank-b")
 PAYEE = bank_b.node().name
 
 for currency in CURRENCIES:
-    # Coins of several sizes, so that payments side by side need not wait for each other's change.
+    # Coins of several sizes, so that concurrent payments need not wait for each other's change.
     found = bank_a.run_many([("cash.issue", {"currency": currency, "quantity": 50_000}) for _ in range(40)])
     assert not [one for one in found if isinstance(one, tallystick.TallystickError)], found
 
 print(bank_a.balances_frame()["quantity"].to_string())
 
-# %% Bank A pays bank B, some payments at a time, and notes how long each took until bank B had recorded it
+# %% Bank A pays bank B, several payments at a time, and measures the time until bank B has recorded each
 before = max((entry.seq for entry in bank_b.ledger()), default=0)
 
 
@@ -64,7 +64,7 @@ async def pay_all() -> pd.DataFrame:
 payments = asyncio.run(pay_all())
 print(payments.groupby("currency")["ms"].describe(percentiles=[0.5, 0.99]).round(1).to_string())
 
-# %% What bank B saw: its vault's changes from before the first payment on
+# %% Bank B's vault changes since before the first payment
 changes = bank_b.vault.changes(after=before)
 seen: list[tuple[int, str, int]] = []
 while len(seen) < PAYMENTS:
@@ -75,7 +75,7 @@ changes.close()
 received = pd.DataFrame(seen, columns=["at", "currency", "quantity"])
 received["s"] = (received["at"] - received["at"].min()) / 1000
 
-# %% What bank B has now, asked of the vault
+# %% Bank B's current states, from its vault
 states = bank_b.vault.frame(field("symbol").one_of(CURRENCIES) & (field("contract") == "tally.cash"))
 print(states.groupby("symbol")["quantity"].agg(["count", "sum", "max"]).to_string())
 

@@ -1,4 +1,4 @@
-"""A network of real processes, and a node that is none and misbehaves."""
+"""A network of real processes, and a fake node that misbehaves."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tallystick import Endpoint
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 TALLY = pathlib.Path(os.environ.get("TALLY", ROOT / "target" / "release" / "tally"))
-#: How long a node may take to start, in seconds.
+#: Maximum time for a node to start, in seconds.
 START_S = 120
 
 
 @dataclass
 class Network:
-    """Folders of a notary and two banks, and the processes that run."""
+    """The folders of a notary and two banks, and their running processes."""
 
     folder: pathlib.Path
     processes: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Network:
 
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Folders of nodes that do not run."""
+    """Folders of nodes that are not running."""
     if not TALLY.exists():
         pytest.fail(f"{TALLY} is missing: `cargo build --release`, or name the program in TALLY")
     folder = tmp_path_factory.mktemp("network") / "net"
@@ -80,7 +80,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def network(folders: pathlib.Path) -> Iterator[Network]:
-    """A network that runs."""
+    """A running network."""
     net = Network(folders)
     try:
         for name in ("notary", "bank-b", "bank-a"):
@@ -91,12 +91,12 @@ def network(folders: pathlib.Path) -> Iterator[Network]:
             net.kill(name)
 
 
-#: What a connection to the fake node is answered with: it is given the connection, reads what it likes, and writes.
+#: A script that answers a connection to the fake node: it gets the connection, and may read and write.
 Script = Callable[[ssl.SSLSocket], None]
 
 
 class FakeNode:
-    """Shows a real node's certificate and does what each test's script says, a script a connection."""
+    """Shows a real node's certificate and executes a test's scripts, one script per connection."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -126,7 +126,7 @@ class FakeNode:
                         self.scripts.pop(0)(connection)
 
     def head(self, connection: ssl.SSLSocket) -> str:
-        """Reads a request with its body, as far as its length says."""
+        """Reads a request with its body, by its length."""
         data = b""
         while b"\r\n\r\n" not in data:
             more = connection.recv(65536)
@@ -142,7 +142,7 @@ class FakeNode:
         return self.requests[-1]
 
     def answers(self, *answers: str | bytes) -> Script:
-        """A connection on which so many requests are answered, then closed."""
+        """A connection that answers this many requests and is then closed."""
 
         def script(connection: ssl.SSLSocket) -> None:
             for answer in answers:
@@ -159,14 +159,14 @@ class FakeNode:
 
 
 def http(status: int, body: object, *headers: str) -> str:
-    """An answer."""
+    """Returns an HTTP answer."""
     text = body if isinstance(body, str) else json.dumps(body)
     lines = [f"HTTP/1.1 {status} Said", "content-type: application/json", f"content-length: {len(text.encode())}", *headers]
     return "\r\n".join(lines) + "\r\n\r\n" + text
 
 
 def problem(status: int, code: str, retry_after_ms: int | None = None) -> str:
-    """An answer that is a problem."""
+    """Returns an answer that is a problem."""
     body = {"type": f"urn:tally:error:{code}", "title": "t", "status": status, "detail": "d", "code": code, "hint": "h"}
     return http(status, body if retry_after_ms is None else {**body, "retry_after_ms": retry_after_ms})
 

@@ -1,4 +1,4 @@
-"""A line between a client and a node that breaks where a test wants it to."""
+"""A line between a client and a node that breaks at chosen points."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tallystick import Endpoint
 
 @dataclass
 class Break:
-    """A connection ends after so many bytes to the node, or from it."""
+    """Ends a connection after this many bytes to the node, or from it."""
 
     up: int | None = None
     down: int | None = None
 
 
 class Line:
-    """Passes bytes on, TLS and all. Each new connection takes the next of `breaks`; without one it holds."""
+    """Passes bytes on, including TLS. Each new connection takes the next of `breaks`; without one it does not break."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._to = (endpoint.host, endpoint.port)

@@ -1,4 +1,4 @@
-"""Files, over lines that break, to real nodes."""
+"""Transfers of files over lines that break, with real nodes."""
 
 from __future__ import annotations
 

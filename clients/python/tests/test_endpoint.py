@@ -1,4 +1,4 @@
-"""Where a node is."""
+"""Addresses of nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the client does when the node does not do what it should."""
+"""The client's behaviour with a misbehaving node."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ QUICK = Retry(busy_s=5, lost=3, lost_wait_s=0.001, wait_s_max=0.01)
 
 
 def run(fake: FakeNode, asynchronous: bool, client_id: Any = None, **more: Any) -> Outcome:
-    """Starts a flow, by either half."""
+    """Starts a flow with either client."""
     words: dict[str, Any] = {"retry": QUICK, **more}
     if not asynchronous:
         with Client(fake.endpoint, **words) as client:
@@ -49,7 +49,7 @@ def run(fake: FakeNode, asynchronous: bool, client_id: Any = None, **more: Any) 
 
 
 def until_stale(client: Client) -> None:
-    """Waits until the node's end of each idle connection is seen."""
+    """Waits until the node's close of each idle connection is visible."""
     deadline = time.monotonic() + 20
     while any(connection.is_usable for connection in client._session.pool._idle):
         assert time.monotonic() < deadline

@@ -1,4 +1,4 @@
-"""The laboratory drives a node through this package, from coroutines of a process of its own."""
+"""The laboratory drives a node through this package, from coroutines of a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load tool: what it starts, what it counts, what it prints."""
+"""The load tool: its starts, its counts and its output."""
 
 from __future__ import annotations
 

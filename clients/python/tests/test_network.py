@@ -27,7 +27,7 @@ def pay(symbol: str, quantity: int) -> tuple[str, dict[str, object]]:
 
 @pytest.fixture(scope="module")
 def symbol(network: Network) -> str:
-    """A currency of which bank A has issued 10,000 and paid 2,500 to bank B."""
+    """Issues 10,000 of a new currency at bank A, pays 2,500 of it to bank B, and returns the currency."""
     found = "ZAR"
     with Client(network.bank_a) as bank:
         bank.run(*issue(found, 10_000))
@@ -176,7 +176,7 @@ def test_a_user_logs_in_and_may_do_what_was_granted(network: Network) -> None:
         with pytest.raises(Forbidden) as raised:
             ann.run(*issue("GBP", 1))
         assert raised.value.code == "api.forbidden"
-        # Logins end with the node's process: the client makes another.
+        # Logins end with the node's process; the client logs in again.
         network.restart("bank-a")
         assert ann.balances().view_seq > 0
         ann.logout()
@@ -231,7 +231,7 @@ def test_operations_are_those_of_the_description(network: Network) -> None:
             for methods in served["paths"].values()
             for operation in methods.values()
             if "application/json" in operation["responses"].get("200", {}).get("content", {})
-            # What takes bytes is written by hand; flows' own endpoints are as many as a node has applications.
+            # Operations that take bytes are written by hand. The flows' own endpoints depend on a node's applications.
             and "application/json" in operation.get("requestBody", {}).get("content", {"application/json": None})
             and "x-flow" not in operation
         }

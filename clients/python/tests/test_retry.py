@@ -1,4 +1,4 @@
-"""When a client asks again."""
+"""The retry policy."""
 
 from __future__ import annotations
 

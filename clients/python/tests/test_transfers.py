@@ -1,4 +1,4 @@
-"""Transfers with a node that changes its mind, or lies."""
+"""Transfers with a node that changes its answers, or lies."""
 
 from __future__ import annotations
 

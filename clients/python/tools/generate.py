@@ -27,7 +27,7 @@ DOCUMENT = PACKAGE.parent.parent / "docs" / "reference" / "openapi.json"
 
 
 def wanted() -> dict[pathlib.Path, str]:
-    """Every generated file and what has to be in it."""
+    """Returns every generated file with its required content."""
     document = Document.read(DOCUMENT)
     by_hand = {path.name: path.read_text() for path in sorted((SOURCE / "_async").glob("*.py"))}
     by_hand["operations.py"] = operations.write(document)

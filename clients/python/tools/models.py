@@ -34,7 +34,7 @@ def write(document: Document) -> str:
 
 
 def alias(name: str, schema: dict[str, Any]) -> str:
-    """A type that is no object: one of several words, or of several kinds."""
+    """Returns a type that is not an object: one of several words, or of several kinds."""
     lines = text(schema.get("description", ""), "#: ")
     options = schema.get("oneOf") or schema.get("anyOf") or []
     if schema.get("enum"):
@@ -53,7 +53,7 @@ def alias(name: str, schema: dict[str, Any]) -> str:
 
 
 def record(document: Document, name: str, schema: dict[str, Any], asked: bool, answered: bool) -> str:
-    """A dataclass; with `from_json` if nodes send it, with `to_json` if they are sent it."""
+    """Returns a dataclass, with `from_json` if nodes send it and with `to_json` if they receive it."""
     required = set(schema.get("required", []))
     fields = sorted(schema["properties"].items(), key=lambda item: item[0] not in required)
     lines = ["", "", "@dataclass(frozen=True)", f"class {name}:"]
@@ -80,8 +80,8 @@ def record(document: Document, name: str, schema: dict[str, Any], asked: bool, a
 
 
 def left_out(kind: Kind, schema: dict[str, Any], answer_only: bool) -> tuple[Kind, str, str]:
-    """A field that may be missing: its type, its default, and what is read in its place. Missing from a request means
-    what the node does by default."""
+    """Returns an optional field: its type, its default, and the value read if it is missing. In a request, a missing field
+    means the node's default."""
     if answer_only and kind.python.startswith("list["):
         return kind, " = field(default_factory=list)", "()"
     if answer_only and kind.python.startswith("dict["):
@@ -109,14 +109,14 @@ def writing(kind: Kind, key: str, given: bool) -> list[str]:
 
 
 def reached(document: Document) -> tuple[set[str], set[str]]:
-    """The schemas that requests and answers are made of."""
+    """Returns the schemas used by requests and by answers."""
     requests: set[str] = set()
     answers: set[str] = set()
     for methods in document.described["paths"].values():
         for operation in methods.values():
             follow(document, operation.get("requestBody", {}), requests)
             follow(document, operation.get("responses", {}), answers)
-    # Told in events, which the description does not tie to their streams.
+    # Types of events; the description does not link them to their streams.
     for name in document.schemas:
         if name not in requests and name not in answers:
             follow(document, {"$ref": "#/components/schemas/" + name}, answers)

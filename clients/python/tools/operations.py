@@ -1,4 +1,4 @@
-"""A method for each operation of the API's description that takes and gives JSON."""
+"""Writes a method for each operation of the API's description that takes and returns JSON."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ class AsyncOperations:
     def __init__(self, session: AsyncSession) -> None:
         self._session = session
 '''
-# Of the methods that change something, those after which a repetition changes nothing more: a node that lost the
-# connection while it answered may be asked again.
+# The idempotent methods. If a node lost the connection while it answered, such a request may be sent again.
 REPEATABLE = {"get", "head", "put", "delete", "patch"}
 WIDTH = 130
-# What a flow's own endpoint waits for unless it is told, so that the client is as patient.
+# The default wait of a flow's own endpoint, so that the client waits as long.
 DEFAULTS = {"wait": '"finalised"'}
 REPEATABLE_POSTS = {"queryVault", "drain", "login", "authoriseUpgrade", "pauseFlow", "resumeFlow", "cancelFlow"}
 
@@ -47,7 +46,7 @@ def write(document: Document) -> str:
 
 
 def answer(document: Document, operation: dict[str, Any]) -> Kind | None:
-    """The type of the answer; None if it is not JSON."""
+    """Returns the type of the answer; None if it is not JSON."""
     for status, response in sorted(operation["responses"].items()):
         if status.startswith("2"):
             content = response.get("content", {})
@@ -61,7 +60,7 @@ def answer(document: Document, operation: dict[str, Any]) -> Kind | None:
 
 
 def qualified(kind: Kind) -> Kind:
-    """A type of the models, seen from another module."""
+    """Returns a type of the models, qualified for another module."""
     if kind.python[0].isupper() and kind.python != "Any":
         return Kind("models." + kind.python, "models." + kind.read if kind.read != "{}" else "{}", kind.write)
     return kind

@@ -1,4 +1,4 @@
-"""The API's description, and how its schemas read as Python types."""
+"""The API's description, and its schemas as Python types."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def snake(name: str) -> str:
 
 
 def safe(name: str) -> str:
-    """A name of JSON as one of Python."""
+    """Returns a name of JSON as a Python name."""
     name = re.sub(r"\W", "_", name)
     return name + "_" if keyword.iskeyword(name) else name
 
 
 def text(words: str, indent: str, width: int = 140) -> list[str]:
-    """Words as lines of a docstring or of a comment."""
+    """Wraps words as lines of a docstring or of a comment."""
     lines, line = [], ""
     for word in words.replace("\\", "\\\\").split():
         if line and len(indent) + len(line) + 1 + len(word) > width:
@@ -41,7 +41,7 @@ def text(words: str, indent: str, width: int = 140) -> list[str]:
 
 @dataclass
 class Kind:
-    """A Python type: how it is written, read from JSON, and turned into JSON. `{}` stands for the value."""
+    """A Python type: how it is written, read from JSON, and converted to JSON. `{}` stands for the value."""
 
     python: str
     read: str = "{}"
@@ -67,7 +67,7 @@ class Document:
         return "properties" in self.schemas[name]
 
     def kind(self, schema: dict[str, Any]) -> Kind:
-        """The type of a schema."""
+        """Returns the type of a schema."""
         if "$ref" in schema:
             name = name_of(schema["$ref"])
             if self.is_record(name):
@@ -98,7 +98,7 @@ class Document:
 
 
 def each(inner: Kind, how: str) -> str:
-    """Reading or writing a list."""
+    """Returns the code that reads or writes a list."""
     form = inner.read if how == "read" else inner.write
     if form == "{}":
         return "list({})"

@@ -1,4 +1,4 @@
-"""What this package is."""
+"""Version and user agent of this package."""
 
 __all__ = ["USER_AGENT", "__version__"]
 

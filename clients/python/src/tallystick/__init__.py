@@ -6,7 +6,8 @@
         bank.run("cash.issue", {"currency": "GBP", "quantity": 10_000})
         print(bank.vault.frame(tallystick.field("symbol") == "GBP"))
 
-`AsyncClient` is the same with `await`. Every failure is a `TallystickError` with a stable `code`, and a `hint` of what to do.
+`AsyncClient` is the same with `await`. Every failure is a `TallystickError` with a stable `code`, and a `hint` with the
+suggested action.
 """
 
 from . import _models as models

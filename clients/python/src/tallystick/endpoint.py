@@ -1,4 +1,4 @@
-"""Where a node is and how to be let in."""
+"""The address of a node and the credentials for it."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ __all__ = ["Endpoint", "Login", "PathLike"]
 
 PathLike = Union[str, "os.PathLike[str]"]
 
-#: In a node's folder: its settings, the network's root certificate, a token of its API.
+#: Files in a node's folder: its settings, the network's root certificate, a token of its API.
 CONFIG_FILE, ROOT_FILE, TOKEN_FILE = "node.toml", "root.pem", "api-token"
-#: The name that every node's certificate bears beside its party's.
+#: The name in every node's certificate, in addition to its party's.
 SERVER_NAME = "localhost"
-#: The port of an address that names none.
+#: The default port.
 PORT = 443
-#: A root certificate or a token is smaller than this, in bytes.
+#: Maximum size of a root certificate or a token, in bytes.
 FILE_BYTES_MAX = 1 << 20
 
 
 @dataclass(frozen=True)
 class Login:
-    """A user's name and password; the client logs in when it has to, and again when the login has ended."""
+    """A user's name and password. The client logs in when needed, and again when the login has expired."""
 
     user: str
     password: str = field(repr=False)
-    #: How long each login is good, in seconds; the node's own time if None.
+    #: The lifetime of each login, in seconds; the node's default if None.
     ttl_s: int | None = None
 
 
@@ -45,7 +45,7 @@ class Login:
 class Endpoint:
     """A node's API.
 
-    `token` is a token, and `login` a user who gets one; without either only what needs no token can be asked."""
+    `token` is a token, and `login` a user who obtains one. Without either, only operations that need no token are available."""
 
     host: str
     port: int
@@ -58,7 +58,7 @@ class Endpoint:
 
     @classmethod
     def of_folder(cls, folder: PathLike) -> Endpoint:
-        """The node of a folder, as `tally network bootstrap` made it, with the token in it."""
+        """Returns the node of a folder that `tally network bootstrap` made, with the token in it."""
         place = pathlib.Path(folder)
         path = place / CONFIG_FILE
         try:
@@ -67,7 +67,7 @@ class Endpoint:
         except (tomllib.TOMLDecodeError, KeyError, TypeError) as cause:
             raise BadEndpoint(f"{path}: no api.listen can be read from it") from cause
         host, port = _host_and_port(str(listen))
-        # What listens everywhere is reached here.
+        # A node that listens on all addresses is reached on this machine.
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
         return cls(host, port, _read(place / ROOT_FILE), _read(place / TOKEN_FILE).strip())
 
@@ -82,7 +82,7 @@ class Endpoint:
         login: Login | None = None,
         server_name: str = SERVER_NAME,
     ) -> Endpoint:
-        """The node at `https://host:port`; `root` is the path of the network's root certificate, or its PEM text."""
+        """Returns the node at `https://host:port`; `root` is the path of the network's root certificate, or its PEM text."""
         parts = urlsplit(url)
         if parts.scheme != "https" or parts.path not in ("", "/") or parts.query or parts.username is not None:
             raise BadEndpoint(f"'{url}' is not of the form https://host:port")
@@ -108,7 +108,7 @@ class Endpoint:
         return context
 
     def authority(self) -> str:
-        """As in a `Host` header."""
+        """Returns the form used in a `Host` header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}"
 

@@ -1,22 +1,22 @@
-"""Everything that can go wrong, as exceptions. Each has a stable `code` (`domain.snake_case`), a `message` that says what
-happened this time, and a `hint` that says what to do; the codes of nodes have pages in the project's docs/errors.
+"""The exceptions of this package. Each has a stable `code` (`domain.snake_case`), a `message` that describes this failure, and
+a `hint` with the suggested action. The codes of nodes have pages in the project's docs/errors.
 
     TallystickError
     ├── Problem             the node's answer is a problem
-    │   ├── Busy            not now; after `retry_after_s` the same may go well
-    │   ├── Unauthorised    no token, or no good one
+    │   ├── Busy            the node is busy; a retry after `retry_after_s` may succeed
+    │   ├── Unauthorised    no token, or an invalid one
     │   ├── Forbidden       the user lacks a permission, which the message names
     │   ├── NotFound
-    │   ├── Conflict        something stands in the way: a name that is taken, an offset that is another
-    │   └── Invalid         the request is not what the node takes
+    │   ├── Conflict        the current state does not allow it: a name is taken, an offset differs
+    │   └── Invalid         the node does not accept the request
     ├── FlowFailed          the flow ended with an error; `outcome` has all of it
-    ├── FlowParked          the flow cannot go on by itself, an operator has to decide
+    ├── FlowParked          the flow cannot continue by itself, an operator has to decide
     ├── ConnectionFailed    no connection, or it was lost
     │   └── NotTrusted      the node's certificate is not from the network's root, or for another name
     ├── TimedOut            the time allowed is over
-    ├── BadAnswer           an answer that is not what the API's description says
-    ├── BadEndpoint         what was said about where the node is makes no sense
-    └── TransferFailed      what arrived is not what was sent
+    ├── BadAnswer           an answer that does not match the API's description
+    ├── BadEndpoint         the address of the node or the credentials are invalid
+    └── TransferFailed      the bytes that arrived differ from those announced
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 
 
 class TallystickError(Exception):
-    """What all the others are."""
+    """The base class of all errors of this package."""
 
     code = "client.failed"
     hint = "Look at the message."
@@ -71,16 +71,16 @@ class Problem(TallystickError):
         super().__init__(message, code=code, hint=hint)
         #: The HTTP status.
         self.status = status
-        #: When to try again, if that is the thing to do.
+        #: Seconds before a retry, if a retry makes sense.
         self.retry_after_s = retry_after_s
 
 
 class Busy(Problem):
-    """The node refused the request for now and did nothing of it; it says when to come again."""
+    """The node refused the request for now and did nothing; it says when to retry."""
 
 
 class Unauthorised(Problem):
-    """The request carried no token, or one that is not or no longer good."""
+    """The request carried no token, or one that is not valid (any more)."""
 
 
 class Forbidden(Problem):
@@ -88,15 +88,15 @@ class Forbidden(Problem):
 
 
 class NotFound(Problem):
-    """There is no such thing, or none that this user may see."""
+    """The object does not exist, or this user may not see it."""
 
 
 class Conflict(Problem):
-    """Something is there already, or stands otherwise."""
+    """The object exists already, or is in another state."""
 
 
 class Invalid(Problem):
-    """The request does not parse, is too large, or asks for what cannot be."""
+    """The request does not parse, is too large, or asks for something impossible."""
 
 
 class FlowFailed(TallystickError):
@@ -108,26 +108,26 @@ class FlowFailed(TallystickError):
             super().__init__("the flow failed without saying why", code="client.bad_answer")
         else:
             super().__init__(error.message, code=error.code, hint=error.hint)
-        #: What became of the flow.
+        #: The outcome of the flow.
         self.outcome = outcome
-        #: When to try again under another client id, if that is the thing to do.
+        #: Seconds before a retry under another client id, if a retry makes sense.
         self.retry_after_s = None if error is None or error.retry_after_ms is None else error.retry_after_ms / 1000
 
 
 class FlowParked(TallystickError):
-    """The flow cannot go on by itself; it is kept until an operator retries or kills it."""
+    """The flow cannot continue by itself; it is kept until an operator retries or kills it."""
 
     code = "flow.parked"
     hint = "An operator looks at the flow, then retries or kills it."
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(f"flow {outcome.flow_id} is {outcome.status}: {outcome.step or 'no reason is given'}")
-        #: Where the flow stands.
+        #: The status of the flow.
         self.outcome = outcome
 
 
 class ConnectionFailed(TallystickError):
-    """No connection to the node could be made, or the one there was broke."""
+    """No connection to the node could be made, or the connection broke."""
 
     code = "client.connection_lost"
     hint = "Check that the node runs and is reached at this address; ask again."
@@ -141,28 +141,28 @@ class NotTrusted(ConnectionFailed):
 
 
 class TimedOut(TallystickError):
-    """The time allowed is over. What was asked for may still happen: a start that has a client id can be repeated."""
+    """The time allowed is over. The requested action may still happen: a start that has a client id can be repeated."""
 
     code = "client.timeout"
     hint = "Allow more time, or look at the node."
 
 
 class BadAnswer(TallystickError):
-    """The answer is not what the API's description says."""
+    """The answer does not match the API's description."""
 
     code = "client.bad_answer"
     hint = "Check that this is a node's API, and that the package is not older than the node by far."
 
 
 class BadEndpoint(TallystickError):
-    """Where the node is, or how to be let in, is said wrongly."""
+    """The address of the node or the credentials are invalid."""
 
     code = "client.bad_endpoint"
     hint = "Name a node's folder, or an https:// address with the network's root certificate and a token."
 
 
 class TransferFailed(TallystickError):
-    """What arrived differs from what was announced."""
+    """The bytes that arrived differ from those announced."""
 
     code = "client.bad_answer"
     hint = "Start the transfer anew."
@@ -187,7 +187,7 @@ _KINDS: dict[int, type[Problem]] = {
 
 
 def problem(status: int, body: object, retry_after_s: float | None = None) -> Problem:
-    """The exception for an answer that is no success; `retry_after_s` is what its header says."""
+    """Returns the exception for an error answer; `retry_after_s` is the value of its header."""
     said: Mapping[str, Any] = body if isinstance(body, Mapping) else {}
     later = said.get("retry_after_ms")
     if isinstance(later, (int, float)) and not isinstance(later, bool) and later >= 0:

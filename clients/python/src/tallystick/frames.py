@@ -1,4 +1,4 @@
-"""Answers as pandas frames. pandas is loaded when a frame is asked for, and only then."""
+"""Answers as pandas frames. pandas is loaded only when a frame is requested."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["balances_frame", "groups_frame", "states_frame"]
 
-#: The largest sum that a column of pandas' own integers holds; beyond, columns hold Python's.
+#: The maximum sum that a column of pandas' own integers holds; columns with larger sums hold Python's integers.
 UINT64_MAX = 2**64 - 1
 
 
@@ -28,8 +28,8 @@ def _pandas() -> Any:
 
 
 def states_frame(states: Iterable[FoundState]) -> pandas.DataFrame:
-    """A row for each state, under its `state_ref`. Times are UTC; quantities are minor units, missing where a state is not
-    fungible; columns of contracts have their contract's name before theirs, such as `tally.paper.face`."""
+    """Returns one row for each state, indexed by its `state_ref`. Times are UTC. Quantities are in minor units, and missing
+    if a state is not fungible. Columns of contracts are prefixed with their contract's name, such as `tally.paper.face`."""
     found = list(states)
     pd = _pandas()
     fungible = [state.fungible for state in found]
@@ -55,7 +55,7 @@ def states_frame(states: Iterable[FoundState]) -> pandas.DataFrame:
 
 
 def balances_frame(balances: Iterable[Balance]) -> pandas.DataFrame:
-    """A row for each token, under its symbol and issuer."""
+    """Returns one row for each token, indexed by its symbol and issuer."""
     found = list(balances)
     pd = _pandas()
     index = pd.MultiIndex.from_arrays([[one.symbol for one in found], [one.issuer for one in found]], names=["symbol", "issuer"])
@@ -69,7 +69,7 @@ def balances_frame(balances: Iterable[Balance]) -> pandas.DataFrame:
 
 
 def groups_frame(groups: Iterable[FoundGroup], fields: Sequence[str]) -> pandas.DataFrame:
-    """A row for each group, under the values that it was grouped by."""
+    """Returns one row for each group, indexed by the values that it was grouped by."""
     found = list(groups)
     pd = _pandas()
     index = None
@@ -90,6 +90,6 @@ def _sums(pd: Any, values: list[int]) -> Any:
 
 
 def _times(pd: Any, ms: list[int | None]) -> Any:
-    # Whole milliseconds: through floating point they would lose some.
+    # Whole milliseconds: floating point would lose some.
     values = pd.array(ms, dtype="Int64")
     return pd.to_datetime(values, unit="ms", utc=True)

@@ -1,4 +1,4 @@
-"""When to ask again, and how long to wait before: decides, and never waits itself."""
+"""The retry policy: decides whether and when to repeat a request, and never waits itself."""
 
 from __future__ import annotations
 
@@ -13,32 +13,31 @@ __all__ = ["Retry"]
 
 @dataclass(frozen=True)
 class Retry:
-    """How patient a client is. `Retry(busy_s=0, lost=0)` asks once.
+    """The limits of retries. `Retry(busy_s=0, lost=0)` sends each request once.
 
-    A node that is busy says when to come again, and is asked again no earlier, with some jitter so that many clients do not
-    come back together. A lost connection is a reason to repeat only what may be repeated: reads, and starts that have a
-    client id.
+    A busy node says when to retry. The client never retries earlier, and adds some jitter so that many clients do not return
+    at once. After a lost connection only repeatable requests are repeated: reads, and starts that have a client id.
     """
 
-    #: How long to go on asking a node that is busy, in seconds.
+    #: Maximum total time of retries at a busy node, in seconds.
     busy_s: float = 60.0
-    #: How often in a row to ask again after a lost connection or a silence.
+    #: Maximum number of consecutive retries after a lost connection or a silence.
     lost: int = 4
-    #: The wait after the first loss, in seconds; twice as long after each further one.
+    #: The wait after the first loss, in seconds; it doubles after each further one.
     lost_wait_s: float = 0.1
-    #: No wait is longer than this, unless the node asks for it, in seconds.
+    #: Maximum wait in seconds, unless the node asks for a longer one.
     wait_s_max: float = 5.0
-    #: At most this share of a wait is added to it by chance.
+    #: Maximum random share of a wait that is added to it.
     jitter: float = 0.25
-    #: Where chance comes from, a number from 0 to 1.
+    #: The random source: returns a number from 0 to 1.
     chance: Callable[[], float] = random.random
 
     def wait_s(self, error: TallystickError, *, spent_s: float, losses: int, repeatable: bool) -> float | None:
-        """How long to wait before asking again after `error`; None if it is final. `spent_s` is the time since the first
-        try, `losses` how many in a row ended without an answer, this one included."""
+        """Returns the wait before a retry after `error`; None if the error is final. `spent_s` is the time since the first
+        try. `losses` is the number of consecutive tries without an answer, including this one."""
         if isinstance(error, Busy):
             wait = error.retry_after_s if error.retry_after_s is not None else self._backed_off(max(losses, 1))
-            # Never earlier than the node said; a zero is still some way from a busy loop.
+            # Never earlier than the node asked for. A wait of zero is raised, to avoid a busy loop.
             wait = max(wait, 0.005)
             wait += wait * self.jitter * self.chance()
             return wait if spent_s + wait <= self.busy_s else None

@@ -1,4 +1,4 @@
-"""Server-sent events from their bytes: a pure parser, which neither reads nor waits."""
+"""Parses server-sent events from bytes. A pure parser: it neither reads nor waits."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from .errors import BadAnswer
 
 __all__ = ["Parser", "ServerEvent"]
 
-#: An event is no larger than this, in bytes; a vault's change with many states is the largest.
+#: Maximum size of an event, in bytes; a vault's change with many states is the largest.
 EVENT_BYTES_MAX = 64 << 20
 
 
 @dataclass(frozen=True)
 class ServerEvent:
-    """One event. One without a name and data only carries an id."""
+    """One event. An event without a name and data only carries an id."""
 
     name: str
     data: str
-    #: The last id told so far, by this event or an earlier one.
+    #: The last id so far, from this event or an earlier one.
     id: str
 
 
 class Parser:
-    """Bytes in, events out."""
+    """A parser from bytes to events."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -34,7 +34,7 @@ class Parser:
         self._size = 0
 
     def feed(self, data: bytes) -> list[ServerEvent]:
-        """The events that are complete with these bytes."""
+        """Returns the events that these bytes complete."""
         self._rest += data
         if len(self._rest) > EVENT_BYTES_MAX:
             raise BadAnswer("an event is larger than this client takes")

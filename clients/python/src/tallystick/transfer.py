@@ -1,4 +1,4 @@
-"""What both halves know of moving files: where bytes come from and go to. Waits for disks, never for networks."""
+"""Shared logic of both clients about files: the sources and targets of bytes. It blocks on disks, never on networks."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from .errors import BadEndpoint, TransferFailed
 
 __all__ = ["Note", "Progress", "ProgressTo", "Source", "SourceLike", "Target", "attachment_hash"]
 
-#: Bytes are read from disk and handed on in pieces of this size.
+#: Size of the pieces read from disk, in bytes.
 PIECE_BYTES = 1 << 20
-#: A note of an upload is no larger, in bytes.
+#: Maximum size of an upload's note, in bytes.
 NOTE_BYTES_MAX = 4096
 
-#: A path, the bytes themselves, or an open binary file that can seek.
+#: A path, the bytes themselves, or an open seekable binary file.
 SourceLike = Union[PathLike, bytes, bytearray, memoryview, IO[bytes]]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a transfer is."""
+    """The progress of a transfer."""
 
-    #: Bytes that are across, those of an earlier try too.
+    #: Bytes transferred, including those of an earlier try.
     done: int
     total: int
 
     @property
     def share(self) -> float:
-        """From 0 to 1."""
+        """The share of the bytes, from 0 to 1."""
         return self.done / self.total if self.total else 1.0
 
 
@@ -45,7 +45,7 @@ ProgressTo = Callable[[Progress], object]
 
 
 def attachment_hash(text: str) -> str:
-    """The hash that names an attachment: 64 hexadecimal digits, small letters."""
+    """Returns the hash of an attachment: 64 lower-case hexadecimal digits."""
     if not re.fullmatch("[0-9a-f]{64}", text):
         raise TransferFailed(
             f"'{text[:80]}' is no hash of an attachment",
@@ -56,7 +56,7 @@ def attachment_hash(text: str) -> str:
 
 
 class Source:
-    """A file that is uploaded. Its bytes must not change meanwhile; the node finds out if they do."""
+    """A file to upload. Its bytes must not change meanwhile; the node detects a change."""
 
     def __init__(self, given: SourceLike) -> None:
         self._owned = False
@@ -74,7 +74,7 @@ class Source:
         self.size = self._file.seek(0, os.SEEK_END) - self._start
 
     def read(self, offset: int, length: int) -> bytes:
-        """Bytes from an offset on; fewer only at the end."""
+        """Returns bytes from an offset on; fewer only at the end."""
         with self._lock:
             self._file.seek(self._start + offset)
             data = self._file.read(min(length, self.size - offset))
@@ -85,7 +85,7 @@ class Source:
         return data
 
     def sha256(self) -> str:
-        """The hash of all of it."""
+        """Returns the hash of the whole file."""
         digest, offset = hashlib.sha256(), 0
         while offset < self.size:
             piece = self.read(offset, PIECE_BYTES)
@@ -94,19 +94,19 @@ class Source:
         return digest.hexdigest()
 
     def close(self) -> None:
-        """Closes what was opened here."""
+        """Closes the file if it was opened here."""
         if self._owned:
             self._file.close()
 
 
 class Note:
-    """A small file that remembers an upload over restarts of the program."""
+    """A small file that remembers an upload across restarts of the program."""
 
     def __init__(self, path: PathLike | None) -> None:
         self._path = None if path is None else pathlib.Path(path)
 
     def upload_of(self, sha256: str) -> str | None:
-        """The upload that was begun for these bytes, if one was."""
+        """Returns the id of the upload that was begun for these bytes, if there is one."""
         if self._path is None:
             return None
         try:
@@ -125,13 +125,13 @@ class Note:
             os.replace(fresh, self._path)
 
     def forget(self) -> None:
-        """The upload is over."""
+        """Deletes the note when the upload is over."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
 
 
 class Target:
-    """A file that is downloaded. What has come stays beside its place until all of it is there and has the right hash."""
+    """A file to download. The partial file stays next to the target until it is complete and has the right hash."""
 
     def __init__(self, place: PathLike, sha256: str) -> None:
         path = pathlib.Path(place)
@@ -139,7 +139,7 @@ class Target:
         self._sha256 = sha256
         self._part = self.path.with_name(f".{self.path.name[:100]}.{sha256[:16]}.part")
         try:
-            # Neither followed nor shared: what is there was left by an earlier try.
+            # Opened without following links. An existing partial file is from an earlier try.
             flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
             self._file = os.fdopen(os.open(self._part, flags, 0o666), "r+b")
         except OSError as cause:
@@ -148,7 +148,7 @@ class Target:
         self.size = 0
 
     def resume(self, size: int) -> int:
-        """Takes what an earlier try left, of a file of `size` bytes, and says how much it is."""
+        """Takes over the partial file of an earlier try, for a file of `size` bytes, and returns its length."""
         self._file.seek(0)
         while self.size < size:
             piece = self._file.read(min(PIECE_BYTES, size - self.size))
@@ -160,13 +160,13 @@ class Target:
         return self.size
 
     def write(self, data: bytes) -> None:
-        """Adds bytes."""
+        """Appends bytes."""
         self._file.write(data)
         self._digest.update(data)
         self.size += len(data)
 
     def finish(self) -> pathlib.Path:
-        """Puts the file into its place, if it is the right one."""
+        """Moves the file to its target if its hash is right."""
         if self._digest.hexdigest() != self._sha256:
             self._file.close()
             self._part.unlink(missing_ok=True)
@@ -178,5 +178,5 @@ class Target:
         return self.path
 
     def close(self) -> None:
-        """Keeps what has come for the next try."""
+        """Keeps the partial file for the next try."""
         self._file.close()

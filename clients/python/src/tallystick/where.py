@@ -14,12 +14,12 @@ from typing import Any, Union
 
 __all__ = ["Field", "Value", "Where", "field", "locked", "where_json"]
 
-#: What a field is compared with.
+#: The values that a field can be compared with.
 Value = Union[int, str]
 
 
 class Where:
-    """A criterion. `&`, `|` and `~` make further ones of it."""
+    """A criterion. `&`, `|` and `~` combine criteria."""
 
     __slots__ = ("_json",)
 
@@ -27,7 +27,7 @@ class Where:
         self._json = dict(json)
 
     def to_json(self) -> dict[str, Any]:
-        """As it goes over the wire."""
+        """Returns the JSON form for a request."""
         return self._json
 
     def __and__(self, other: Where) -> Where:
@@ -48,12 +48,12 @@ class Where:
         return f"Where({self._json!r})"
 
     def _parts(self, word: str) -> list[Any]:
-        """A chain of the same joint is one list, not a tower: nodes bound how deep criteria nest."""
+        """Merges a chain of the same operator into one list, because nodes limit the depth of criteria."""
         return list(self._json[word]) if list(self._json) == [word] else [self._json]
 
 
 class Field:
-    """A field of states; comparisons make criteria."""
+    """A field of states. Comparisons make criteria."""
 
     __slots__ = ("name",)
     __hash__ = None  # type: ignore[assignment]
@@ -80,7 +80,7 @@ class Field:
         return self.between(value, None)
 
     def between(self, low: Value | None, high: Value | None) -> Where:
-        """From `low` to `high`, both included; None leaves a side open."""
+        """From `low` to `high`, inclusive; None leaves a side open."""
         bounds = {"from": low, "to": high}
         return Where({"between": {"field": self.name, **{key: value for key, value in bounds.items() if value is not None}}})
 
@@ -89,7 +89,7 @@ class Field:
         return Where({"in": {"field": self.name, "values": list(values)}})
 
     def startswith(self, prefix: str) -> Where:
-        """Text that begins so."""
+        """Text that begins with this value."""
         return self._test("prefix", prefix)
 
     def __repr__(self) -> str:
@@ -102,15 +102,15 @@ class Field:
 
 
 def field(name: str) -> Field:
-    """A field of states, such as `symbol`, `quantity`, or a contract's column `CONTRACT.COLUMN`."""
+    """Returns a field of states, such as `symbol`, `quantity`, or a contract's column `CONTRACT.COLUMN`."""
     return Field(name)
 
 
 def locked(held: bool = True) -> Where:
-    """States that a running flow holds; with False those that none holds."""
+    """States that a running flow holds locked; with False, states that no flow holds."""
     return Where({"locked": held})
 
 
 def where_json(where: Where | Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """A criterion, or one written as JSON, as it goes over the wire."""
+    """Returns the JSON form of a criterion, which may already be JSON."""
     return where.to_json() if isinstance(where, Where) else where

@@ -1,1 +1,1 @@
-"""The client, asynchronous or without: one source, of which tools/generate.py makes the other."""
+"""The asynchronous client. tools/generate.py derives the synchronous one from this source."""

@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection: a request, its answer, the next request. The protocol itself is h11's."""
+"""One HTTP/1.1 connection: a request, its answer, the next request. h11 implements the protocol."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from .io import Stream, clock
 
 __all__ = ["AsyncBody", "AsyncConnection", "Head", "Request"]
 
-#: A connection that idled longer is not used again, in seconds: nodes close them after `api.head_s`, 10 seconds by default.
+#: Maximum idle time of a connection that is used again, in seconds. Nodes close idle connections after `api.head_s`, 10
+#: seconds by default.
 IDLE_S_MAX = 4.0
-#: The largest head of an answer, in bytes.
+#: Maximum size of the head of an answer, in bytes.
 HEAD_BYTES_MAX = 1 << 16
-#: How long a node may think about taking a large body before it is sent all the same, in seconds.
+#: Maximum time to wait for the node's consent to a large body before it is sent anyway, in seconds.
 CONTINUE_S = 2.0
 
 AsyncBody = AsyncIterator[bytes]
@@ -25,20 +26,20 @@ AsyncBody = AsyncIterator[bytes]
 
 @dataclass
 class Request:
-    """What is asked."""
+    """A request to a node."""
 
     method: str
     target: str
     headers: list[tuple[str, str]]
     #: The whole body, if it is in memory.
     body: bytes = b""
-    #: How long neither side may be silent, in seconds.
+    #: Maximum silence of either side, in seconds.
     silence_s: float = 60.0
 
 
 @dataclass
 class Head:
-    """The answer's first part."""
+    """The status and headers of an answer."""
 
     status: int
     headers: dict[str, str] = field(default_factory=dict)
@@ -60,8 +61,8 @@ class AsyncConnection:
         return self._http.our_state is h11.IDLE and clock() - self._used_at < IDLE_S_MAX and not self._stream.is_stale
 
     async def send(self, request: Request, body: AsyncBody | None = None) -> Head:
-        """Sends a request, with a body that comes in pieces if one is given, and gives the answer's head. A node that refuses
-        such a body is heard before it is sent."""
+        """Sends a request and returns the answer's head. A body may come in pieces; if the node refuses such a body, its
+        answer is returned before the body is sent."""
         self._silence_s = request.silence_s
         try:
             if body is None:
@@ -87,7 +88,7 @@ class AsyncConnection:
                 await self._stream.write(self._http.send(h11.Data(piece)) or b"", silence_s)
             await self._stream.write(self._http.send(h11.EndOfMessage()) or b"", silence_s)
         except ConnectionFailed:
-            # A node may refuse what it has seen so far and close: its reason may be there to read.
+            # A node may refuse the part it has seen and close the connection; its reason may already be there to read.
             self._http.send_failed()
             try:
                 return await self._head(silence_s)
@@ -113,7 +114,7 @@ class AsyncConnection:
                 raise ConnectionFailed("the connection ended before the answer")
 
     async def read(self) -> bytes | None:
-        """Some bytes of the answer's body; None at its end, after which the connection may be used again."""
+        """Returns some bytes of the answer's body; None at its end. Afterwards the connection may be used again."""
         try:
             event = await self._event(self._silence_s)
         except h11.ProtocolError as cause:
@@ -147,4 +148,4 @@ class AsyncConnection:
 
 
 class _GoOn(Exception):
-    """The node wants the body, or does not say."""
+    """Signals that the body should be sent: the node asks for it, or is silent."""

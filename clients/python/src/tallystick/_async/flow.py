@@ -1,4 +1,4 @@
-"""A flow that was started: its outcome, its news."""
+"""A started flow: its outcome and its events."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .session import AsyncSession
 
 __all__ = ["AsyncFlow"]
 
-#: One request waits for a flow at most so long, in seconds; then another one does.
+#: Maximum time that one request waits for a flow, in seconds; then the next request continues the wait.
 POLL_S = 30.0
-#: A node sends something every 15 seconds to whoever follows it; after so much silence the connection is taken for lost.
+#: A node sends an event or a heartbeat every 15 seconds. After this much silence the connection counts as lost.
 HEARTBEAT_S = 45.0
 
 
@@ -27,24 +27,24 @@ class AsyncFlow:
 
     def __init__(self, session: AsyncSession, outcome: Outcome) -> None:
         self._session = session
-        #: What was known of it last.
+        #: The last known outcome.
         self.outcome = outcome
 
     @property
     def id(self) -> str:
-        """32 hexadecimal digits."""
+        """The id: 32 hexadecimal digits."""
         return self.outcome.flow_id
 
     def __repr__(self) -> str:
         return f"<flow {self.id}: {self.outcome.status}>"
 
     async def refresh(self) -> Outcome:
-        """Where it stands now."""
+        """Returns the current outcome."""
         return await self._ask("none", 0.0)
 
     async def result(self, wait: Wait = "finalised", timeout_s: float | None = None) -> Outcome:
-        """Waits until the flow is `finalised` or `delivered`, and gives its outcome. Where a participant refuses to record what
-        it recorded, `refused` of the outcome says so and nobody waits for it. Raises `FlowFailed`, `FlowParked`, `TimedOut`."""
+        """Waits until the flow is `finalised` or `delivered`, and returns its outcome. If a participant refuses to record
+        its transactions, the outcome is returned with `refused`. Raises `FlowFailed`, `FlowParked`, `TimedOut`."""
         deadline = None if timeout_s is None else clock() + timeout_s
         while not is_over(self.outcome, wait):
             left_s = POLL_S if deadline is None else min(deadline - clock(), POLL_S)
@@ -54,13 +54,13 @@ class AsyncFlow:
         return settled(self.outcome)
 
     async def cancel(self) -> Outcome:
-        """Asks it to end. One that has asked the notary waits for its answer first, and may end well."""
+        """Asks the flow to end. If it has asked the notary, it waits for the answer first and may succeed."""
         answer = await self._session.json("POST", f"/v1/flows/{quote(self.id, safe='')}/cancel")
         self.outcome = self._session.decoded(Outcome.from_json, answer)
         return self.outcome
 
     async def events(self, wait: Wait = "finalised") -> AsyncGenerator[FlowEvent, None]:
-        """Its news until it is `finalised` or `delivered`; goes on by itself after a lost connection."""
+        """Yields the flow's events until it is `finalised` or `delivered`; continues automatically after a lost connection."""
         losses = 0
         while True:
             try:

@@ -17,17 +17,17 @@ Semaphore = asyncio.Semaphore
 sleep = asyncio.sleep
 clock = time.monotonic
 
-#: At most so many bytes are read at once.
+#: Maximum number of bytes per read.
 READ_BYTES = 1 << 18
 
 
 def semaphore(count: int) -> Semaphore:
-    """Of so many places. Made within the event loop that uses it."""
+    """Returns a semaphore for this many holders, created within the event loop that uses it."""
     return asyncio.Semaphore(count)
 
 
 async def call(function: Callable[..., T], *arguments: Any) -> T:
-    """Runs what may wait for a disk, beside the event loop."""
+    """Runs a function that may block on a disk in a thread, so that the event loop continues."""
     return await asyncio.get_running_loop().run_in_executor(None, function, *arguments)
 
 
@@ -42,7 +42,7 @@ class Stream:
 
     @classmethod
     async def connect(cls, host: str, port: int, tls: ssl.SSLContext, server_name: str, timeout_s: float) -> Stream:
-        """A connection over which the node has shown that it is of the network."""
+        """Opens a connection and verifies that the node belongs to the network."""
         try:
             reader, writer = await asyncio.wait_for(
                 asyncio.open_connection(host, port, ssl=tls, server_hostname=server_name, limit=READ_BYTES), timeout_s
@@ -56,7 +56,7 @@ class Stream:
         return cls(reader, writer)
 
     async def read(self, timeout_s: float) -> bytes:
-        """Some bytes; none at the end."""
+        """Returns some bytes; empty at the end."""
         timer = self._loop.call_later(timeout_s, self._expire)
         try:
             data = await self._reader.read(READ_BYTES)
@@ -69,7 +69,7 @@ class Stream:
         return data
 
     async def read_within(self, wait_s: float) -> bytes | None:
-        """Like `read`, but None after a silence, which ends nothing."""
+        """Like `read`, but returns None after a silence, which does not end the connection."""
         try:
             return await asyncio.wait_for(self._reader.read(READ_BYTES), wait_s)
         except asyncio.TimeoutError:
@@ -78,7 +78,7 @@ class Stream:
             raise self._lost(wait_s, cause) from cause
 
     async def write(self, data: bytes, timeout_s: float) -> None:
-        """Takes all of `data`, and waits while much of it is on its way."""
+        """Sends `data`; waits while too much is buffered."""
         timer = self._loop.call_later(timeout_s, self._expire)
         try:
             self._writer.write(data)
@@ -90,13 +90,13 @@ class Stream:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the node has closed an idle connection, or says what it was not asked."""
+        """Whether the node has closed an idle connection, or sent unexpected data."""
         is_elsewhere = self._loop is not asyncio.get_running_loop()
         return self._is_over or is_elsewhere or self._reader.at_eof() or self._writer.is_closing()
 
     def close(self) -> None:
         """Ends the connection at once."""
-        # One that belonged to an event loop that has ended is gone with it.
+        # A connection of a closed event loop is already gone.
         if not self._loop.is_closed():
             self._writer.transport.abort()
 

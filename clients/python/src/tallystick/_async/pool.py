@@ -1,4 +1,4 @@
-"""A bounded number of connections to one node, used again while they are fresh."""
+"""A bounded number of connections to one node, which are used again while they are fresh."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ __all__ = ["AsyncPool"]
 
 
 class AsyncPool:
-    """Lends connections; whoever finds all of them lent waits for one."""
+    """Lends connections. If all of them are lent, a caller waits for one."""
 
     def __init__(self, endpoint: Endpoint, connections_max: int, connect_s: float) -> None:
         self._endpoint = endpoint
         self._tls: ssl.SSLContext = endpoint.tls()
         self._connect_s = connect_s
         self._connections_max = connections_max
-        # Made by the first who needs it, because an event loop's belongs to that loop.
+        # Created on first use, because a semaphore belongs to the event loop that uses it.
         self._places: Semaphore | None = None  # sync: self._places: Semaphore | None = semaphore(connections_max)
-        # The one used last is used first, so that what is not needed goes stale and is closed.
+        # The last used connection is taken first, so that spare connections become stale and are closed.
         self._idle: list[AsyncConnection] = []
 
     async def lend(self) -> AsyncConnection:
-        """A connection, which has to be given back."""
+        """Returns a connection, which must be given back."""
         if self._places is None:
             self._places = semaphore(self._connections_max)
         await self._places.acquire()
@@ -41,7 +41,7 @@ class AsyncPool:
             raise
 
     def give_back(self, connection: AsyncConnection) -> None:
-        """Takes a connection back, and keeps it if it can be used again."""
+        """Takes a connection back, and keeps it if it is still usable."""
         if connection.is_usable:
             self._idle.append(connection)
         else:
@@ -50,12 +50,12 @@ class AsyncPool:
             self._places.release()
 
     def close(self) -> None:
-        """Closes all that is not lent."""
+        """Closes all connections that are not lent."""
         while (connection := self._taken()) is not None:
             connection.close()
 
     def _taken(self) -> AsyncConnection | None:
-        """Asked for and taken at once: several threads may take from one pool."""
+        """Checks and takes in one step, because several threads may use the pool."""
         try:
             return self._idle.pop()
         except IndexError:

@@ -1,4 +1,4 @@
-"""Requests and answers: who asks, what is asked again, and what an answer that is no success means."""
+"""Requests and answers: authentication, retries, and the meaning of error answers."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ __all__ = ["AsyncAnswer", "AsyncSession"]
 
 T = TypeVar("T")
 
-#: How long neither side may be silent, in seconds, besides what the node was asked to wait.
+#: Maximum silence of either side, in seconds, in addition to the requested wait.
 SILENCE_S = 60.0
-#: How long a node waits for a flow when it is not told, at most: its `api.wait_s_max`, 300 s by default, and some.
+#: Upper bound of a node's default wait for a flow: its `api.wait_s_max`, 300 s by default, plus a margin.
 NODE_WAIT_S = 330.0
-#: An answer that is read as a whole is no larger than this, in bytes.
+#: Maximum size of an answer that is read as a whole, in bytes.
 ANSWER_BYTES_MAX = 256 << 20
-#: A problem is no larger than this, in bytes.
+#: Maximum size of a problem, in bytes.
 PROBLEM_BYTES_MAX = 1 << 20
 
 
 class AsyncAnswer:
-    """An answer whose body is still to come. It has to be closed, as `async with` does."""
+    """An answer whose body is not read yet. It must be closed, as `async with` does."""
 
     def __init__(self, session: AsyncSession, connection: AsyncConnection, head: Head) -> None:
         self._session = session
         self._connection: AsyncConnection | None = connection
         self.status = head.status
         self.headers = head.headers
-        #: The whole body, where it was asked for whole.
+        #: The whole body, if it was requested as a whole.
         self.body = b""
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body, as it comes."""
+        """Yields the body as it arrives."""
         while self._connection is not None:
             piece = await self._connection.read()
             if piece is None:
@@ -51,7 +51,7 @@ class AsyncAnswer:
             yield piece
 
     async def read(self, bytes_max: int = ANSWER_BYTES_MAX) -> bytes:
-        """The whole body."""
+        """Returns the whole body."""
         found: list[bytes] = []
         size = 0
         async for piece in self.pieces():
@@ -62,7 +62,7 @@ class AsyncAnswer:
         return found[0] if len(found) == 1 else b"".join(found)
 
     def close(self) -> None:
-        """Gives the connection back; one whose answer was not read to its end is closed."""
+        """Gives the connection back; closes it if the answer was not read to its end."""
         if self._connection is not None:
             self._session.pool.give_back(self._connection)
             self._connection = None
@@ -75,14 +75,14 @@ class AsyncAnswer:
 
 
 class AsyncSession:
-    """Asks one node, as one user."""
+    """Sends requests to one node, as one user."""
 
     def __init__(self, endpoint: Endpoint, retry: Retry, connections_max: int, connect_s: float) -> None:
         self.endpoint = endpoint
         self.retry = retry
         self.pool = AsyncPool(endpoint, connections_max, connect_s)
         self._token = endpoint.token
-        # As the pool's places: made within the event loop.
+        # Created within the event loop, like the pool's semaphore.
         self._logging_in: Semaphore | None = None  # sync: self._logging_in: Semaphore | None = semaphore(1)
         if self._token is not None and not (self._token.isascii() and self._token.isprintable()):
             raise BadEndpoint("the token has characters that no token has")
@@ -97,7 +97,8 @@ class AsyncSession:
         body: Any = None,
         repeatable: bool = True,
     ) -> Any:
-        """Asks and reads JSON; None if the answer has no body. `repeatable` says that asking twice is the same as once."""
+        """Sends a request and reads JSON; None if the answer has no body. `repeatable` tells whether the request may be sent
+        twice."""
         content = b"" if body is None else json.dumps(body, separators=(",", ":")).encode()
         typed = {"content-type": "application/json"} if body is not None else {}
         silence_s = SILENCE_S + waits_s(query, body)
@@ -113,7 +114,7 @@ class AsyncSession:
             bad_answer(f"the answer of {method} {path} is not JSON: {cause}", cause)
 
     def decoded(self, decode: Callable[[Any], T], value: Any) -> T:
-        """A model from JSON."""
+        """Decodes a model from JSON."""
         try:
             return decode(value)
         except (KeyError, TypeError, AttributeError, ValueError) as cause:
@@ -133,9 +134,9 @@ class AsyncSession:
         silence_s: float = SILENCE_S,
         whole: bool = False,
     ) -> AsyncAnswer:
-        """Asks until there is an answer that is a success, or an error that is final. `pieces` gives a body that is not in
-        memory, from its beginning each time it is called, and `size` its length if that is known. A `whole` answer has its
-        body read, and nothing open."""
+        """Sends a request until it succeeds or fails finally. `pieces` returns a body that is not in memory, from its
+        beginning at each call, and `size` is its length if known. With `whole` the body of the answer is read and the
+        connection given back."""
         started, losses, refused_token = clock(), 0, ""
         target = path + encoded(query)
         while True:
@@ -149,7 +150,7 @@ class AsyncSession:
                         answer.body = await answer.read()
                 return answer
             except Unauthorised:
-                # A login ends; a second refusal in a row is final. Somebody else may have a new token by now.
+                # Logins expire. A second refusal in a row is final. Another caller may have obtained a new token by now.
                 if self.endpoint.login is None or refused_token:
                     raise
                 refused_token = token or "none"
@@ -158,7 +159,7 @@ class AsyncSession:
                 continue
             except (Busy, ConnectionFailed, TimedOut) as error:
                 losses = 0 if isinstance(error, Busy) else losses + 1
-                # What found no connection has not been asked yet.
+                # A request that found no connection was not sent.
                 again = repeatable or error.code == "client.not_connected"
                 wait_s = self.retry.wait_s(error, spent_s=clock() - started, losses=losses, repeatable=again)
                 if wait_s is None:
@@ -208,7 +209,7 @@ class AsyncSession:
         return problem(answer.status, said, seconds(answer.headers.get("retry-after")))
 
     async def _log_in(self, login: Login) -> str:
-        """Gets a token for the endpoint's user; of many who want one at once, one does."""
+        """Returns a token for the endpoint's user. If several callers need one at once, only one logs in."""
         if self._logging_in is None:
             self._logging_in = semaphore(1)
         async with self._logging_in:
@@ -229,27 +230,27 @@ class AsyncSession:
                 bad_answer("the answer of a login has no token", cause)
 
     def forget_token(self) -> None:
-        """After a logout."""
+        """Forgets the token after a logout."""
         self._token = None
 
     async def aclose(self) -> None:
-        """Closes what is open."""
+        """Closes the open connections."""
         self.pool.close()
 
 
 def encoded(query: Mapping[str, Any] | None) -> str:
-    """A query string of what is not None."""
+    """Encodes the values that are not None as a query string."""
     pairs = [(key, word(value)) for key, value in (query or {}).items() if value is not None]
     return "?" + urlencode(pairs) if pairs else ""
 
 
 def word(value: Any) -> str:
-    """A value of a query."""
+    """Formats a value of a query."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def seconds(header: str | None) -> float | None:
-    """`Retry-After`, where it is a number of seconds."""
+    """Parses `Retry-After` as a number of seconds; None for other forms."""
     try:
         wait = float(header) if header is not None else None
     except ValueError:
@@ -258,7 +259,7 @@ def seconds(header: str | None) -> float | None:
 
 
 def waits_s(query: Mapping[str, Any] | None, body: Any) -> float:
-    """How long a node was asked to wait before it answers."""
+    """Returns the time that a node is asked to wait before it answers."""
     asked: Mapping[str, Any] = {**(query or {}), **(body if isinstance(body, Mapping) else {})}
     starts = asked.get("starts")
     if isinstance(starts, list):

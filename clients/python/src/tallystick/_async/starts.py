@@ -1,4 +1,4 @@
-"""Many starts at once, in batches."""
+"""Starts of many flows, in batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BATCH_MAX = 256
 
 
 class AsyncStarts:
-    """Starts flows by the batch."""
+    """Starts flows in batches."""
 
     def __init__(self, session: AsyncSession) -> None:
         self._session = session
@@ -27,7 +27,7 @@ class AsyncStarts:
     async def run(
         self, starts: Iterable[tuple[str, Any]], wait: Wait, timeout_s: float | None
     ) -> list[Outcome | TallystickError]:
-        """Starts them in order, a batch after the other, and gives what each came to."""
+        """Starts flows in order, one batch after another, and returns the outcome or error of each."""
         deadline = None if timeout_s is None else clock() + timeout_s
         found: list[Outcome | TallystickError] = []
         for batch in _batches(starts, wait, timeout_s):
@@ -35,7 +35,7 @@ class AsyncStarts:
         return found
 
     async def _batch(self, bodies: list[dict[str, Any]], wait: Wait, deadline: float | None) -> list[Outcome | TallystickError]:
-        """One batch; what a busy node refused of it again, until the retry policy says no."""
+        """Starts one batch. Repeats the starts that a busy node refused, until the retry policy stops it."""
         found: dict[int, Outcome | TallystickError] = {}
         asked = list(range(len(bodies)))
         began = clock()

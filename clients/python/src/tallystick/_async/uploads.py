@@ -1,4 +1,4 @@
-"""Uploads: small files in one request, large ones in parts that a broken connection does not undo."""
+"""Uploads: small files in one request, large ones in parts that survive a broken connection."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .session import AsyncSession
 
 __all__ = ["AsyncUploads"]
 
-#: Files up to this size go in one request, which can be repeated as a whole.
+#: Maximum size of a file that is sent in one request, which can be repeated as a whole.
 SMALL_BYTES = 1 << 20
-#: Of larger ones so much goes in one request, so that each is done well within the time that a node gives a body.
+#: Size of the parts of larger files, so that a part takes much less time than a node allows for a body.
 PART_BYTES = 8 << 20
 
 
@@ -38,7 +38,7 @@ class AsyncUploads:
         progress: ProgressTo | None,
         resume: PathLike | None,
     ) -> AttachmentView:
-        """A file by its bytes; nothing is sent of one that the node has."""
+        """Uploads a file; sends nothing if the node has it."""
         source: Source = await call(Source, given)
         try:
             name = source.name if name is None else name
@@ -72,7 +72,7 @@ class AsyncUploads:
     async def _in_parts(
         self, source: Source, sha256: str, name: str | None, media_type: str | None, progress: ProgressTo | None, note: Note
     ) -> AttachmentView:
-        """Begins an upload, or goes on with one, and ends it. Between two that make progress a few tries may fail."""
+        """Begins or continues an upload, and completes it. Tolerates a few failures between parts that succeed."""
         begin = NewUpload(size=source.size, sha256=sha256, name=name, media_type=media_type)
         upload = await self._begun(note, sha256)
         losses = 0
@@ -86,7 +86,7 @@ class AsyncUploads:
                     losses = 0
                 return await self._complete(upload.upload_id)
             except NotFound:
-                # Forgotten by the node, or completed by a request whose answer was lost.
+                # The node forgot the upload, or a request completed it whose answer was lost.
                 view = await self._known(sha256)
                 if view is not None:
                     return view
@@ -112,7 +112,8 @@ class AsyncUploads:
         return None if upload_id is None else await self._state(upload_id, None)
 
     async def _state(self, upload_id: str, known: UploadView | None) -> UploadView | None:
-        """How far an upload is. If even that cannot be asked now, what was known last: the next part will tell."""
+        """Returns the state of an upload. If the request fails, returns the last known state; the next part shows whether it
+        is right."""
         try:
             return await self._api.upload_state(upload_id)
         except NotFound:
@@ -145,8 +146,8 @@ class AsyncUploads:
 
 
 def is_interruption(error: TallystickError) -> bool:
-    """Whether an upload can go on after asking how far it is: the connection broke, the bytes came too slowly, the node has
-    another offset in mind, or still writes what an earlier request brought."""
+    """Whether an upload can continue after a request for its state: the connection broke, the bytes came too slowly, the
+    node has another offset, or it still writes the data of an earlier request."""
     if isinstance(error, (ConnectionFailed, TimedOut)):
         return True
     if isinstance(error, Conflict) and error.code in ("api.upload_offset", "files.busy"):

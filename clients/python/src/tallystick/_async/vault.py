@@ -1,4 +1,4 @@
-"""The vault: what the node owns."""
+"""The vault: the node's holdings."""
 
 from __future__ import annotations
 
@@ -114,14 +114,14 @@ class AsyncVault:
         return frames.groups_frame(groups, group_by)
 
     async def balances_frame(self) -> pandas.DataFrame:
-        """Sums of what the node owns as a pandas frame, a row for each token."""
+        """Returns the sums of the node's holdings as a pandas frame, one row for each token."""
         answer = await self._session.json("GET", "/v1/balances")
         found = self._session.decoded(lambda value: [Balance.from_json(one) for one in value["balances"]], answer)
         return frames.balances_frame(found)
 
     async def changes(self, after: int | None = None) -> AsyncGenerator[VaultChange, None]:
-        """What each transaction changes, as it is recorded, for ever; after a lost connection it goes on where it was. `after`
-        is a position in the ledger (0: from the beginning, None: only what is new)."""
+        """Yields the changes of each transaction as it is recorded, without end; resumes after a lost connection. `after` is
+        a position in the ledger (0: from the beginning, None: only new changes)."""
         losses = 0
         while True:
             try:

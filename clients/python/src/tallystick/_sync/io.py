@@ -19,17 +19,17 @@ Semaphore = threading.Semaphore
 sleep = time.sleep
 clock = time.monotonic
 
-#: At most so many bytes are read at once.
+#: Maximum number of bytes per read.
 READ_BYTES = 1 << 18
 
 
 def semaphore(count: int) -> Semaphore:
-    """Of so many places."""
+    """Returns a semaphore for this many holders."""
     return threading.Semaphore(count)
 
 
 def call(function: Callable[..., T], *arguments: Any) -> T:
-    """Runs what may wait for a disk."""
+    """Runs a function that may block on a disk."""
     return function(*arguments)
 
 
@@ -42,7 +42,7 @@ class Stream:
 
     @classmethod
     def connect(cls, host: str, port: int, tls: ssl.SSLContext, server_name: str, timeout_s: float) -> Stream:
-        """A connection over which the node has shown that it is of the network."""
+        """Opens a connection and verifies that the node belongs to the network."""
         plain = None
         try:
             plain = socket.create_connection((host, port), timeout_s)
@@ -62,7 +62,7 @@ class Stream:
         raise error
 
     def read(self, timeout_s: float) -> bytes:
-        """Some bytes; none at the end."""
+        """Returns some bytes; empty at the end."""
         try:
             self._socket.settimeout(timeout_s)
             return self._socket.recv(READ_BYTES)
@@ -70,7 +70,7 @@ class Stream:
             raise self._lost(timeout_s, cause) from cause
 
     def read_within(self, wait_s: float) -> bytes | None:
-        """Like `read`, but None after a silence, which ends nothing."""
+        """Like `read`, but returns None after a silence, which does not end the connection."""
         try:
             self._socket.settimeout(wait_s)
             return self._socket.recv(READ_BYTES)
@@ -89,12 +89,12 @@ class Stream:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the node has closed an idle connection, or says what it was not asked."""
+        """Whether the node has closed an idle connection, or sent unexpected data."""
         if self._is_over or self._socket.fileno() < 0:
             return True
         if not self._is_readable():
             return False
-        # Something came: the end, or only TLS's own messages.
+        # Data arrived: the end, or only TLS's own messages.
         try:
             self._socket.settimeout(0)
             self._socket.recv(1)
@@ -106,7 +106,7 @@ class Stream:
 
     def _is_readable(self) -> bool:
         if not hasattr(select, "poll"):
-            # Windows, where `select` has no limit of its own on the numbers of sockets.
+            # Windows, where `select` has no limit on the numbers of sockets.
             return bool(select.select([self._socket], [], [], 0)[0])
         waiting = select.poll()
         waiting.register(self._socket, select.POLLIN)

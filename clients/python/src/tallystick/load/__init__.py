@@ -1,8 +1,8 @@
 """A closed loop of coroutines that start flows through the HTTP API: `python -m tallystick.load --help`.
 
-Each of N coroutines starts a flow, waits for its end, and starts the next. What a busy node refuses is started again when the
-node says, and the wait counts: a latency is what whoever wants one flow done would see. On standard output there is one line of
-JSON.
+Each of N coroutines starts a flow, waits for its end, and starts the next. A start that a busy node refuses is repeated
+after the time that the node gives, and this wait counts: a latency is the time that a caller waits for one flow. Standard
+output gets one line of JSON.
 """
 
 from .run import Load, Run, Tally

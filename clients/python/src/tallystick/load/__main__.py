@@ -21,12 +21,12 @@ __all__ = ["main"]
 
 
 async def drive(load: Load, where: dict[str, Any]) -> Tally:
-    """Runs a load; an interrupt ends the starts, and what is outstanding is waited for."""
+    """Runs a load. An interrupt ends the starts, and the outstanding flows are awaited."""
     async with AsyncClient(**where, retry=Retry(busy_s=0.0), connections_max=max(load.concurrency, 1)) as client:
         run = Run(client, load)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
-            # Where there are none, as on Windows, an interrupt ends the program.
+            # Without signal handlers, as on Windows, an interrupt ends the program.
             with contextlib.suppress(NotImplementedError):
                 loop.add_signal_handler(number, run.stop)
         teller = asyncio.ensure_future(tell(run)) if sys.stderr.isatty() else None
@@ -42,7 +42,7 @@ async def drive(load: Load, where: dict[str, Any]) -> Tally:
 
 
 async def tell(run: Run) -> None:
-    """Says once a second how far it is."""
+    """Prints the progress once a second."""
     while True:
         await asyncio.sleep(1.0)
         tally = run.tally
@@ -91,7 +91,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def read(parser: argparse.ArgumentParser, words: list[str] | None) -> tuple[Load, dict[str, Any], str | None]:
-    """What the command line says; ends the program if it says nonsense."""
+    """Parses the command line; ends the program if it is invalid."""
     given = parser.parse_args(words)
     if (given.node is None) == (given.url is None):
         parser.error("give --node, or --url with --root and --token-file")
@@ -141,7 +141,7 @@ def read(parser: argparse.ArgumentParser, words: list[str] | None) -> tuple[Load
 
 
 def main(words: list[str] | None = None) -> int:
-    """The command."""
+    """Runs the command."""
     load, where, latencies = read(arguments(), words)
     try:
         tally = asyncio.run(drive(load, where))

@@ -18,40 +18,40 @@ from ..retry import Retry
 
 __all__ = ["Load", "Run", "Tally"]
 
-#: Latencies kept in memory, 8 bytes each; the run ends when there are so many.
+#: Maximum number of latencies in memory, 8 bytes each; the run ends when it is reached.
 LATENCIES_MAX = 20_000_000
-#: After the end of the run what is outstanding may take so long, in seconds.
+#: Maximum time for outstanding flows after the end of the run, in seconds.
 DRAIN_S = 120.0
-#: The statuses that are a success, by what is waited for.
+#: The statuses that count as success, by the awaited event.
 GOOD = {"none": {"running", "completed", "delivered"}, "finalised": {"completed", "delivered"}, "delivered": {"delivered"}}
 
 
 @dataclass(frozen=True)
 class Load:
-    """What is done."""
+    """The options of a load."""
 
     flow: str = "document.share"
     #: The arguments of every start.
     args: dict[str, Any] = field(default_factory=dict)
     #: Values of `attachment`, one for each start in turn; empty for none.
     attachments: tuple[str, ...] = ()
-    #: Each attachment is used once, and the run ends when there are no more; otherwise they are used in turn for ever.
+    #: Whether each attachment is used once and the run ends when all are used. Otherwise they are used cyclically.
     once: bool = False
     concurrency: int = 100
-    #: How many starts there are at most; None for no limit.
+    #: Maximum number of starts; None for no limit.
     count: int | None = None
-    #: How long there are starts, in seconds, the warm-up not counted; None for no limit.
+    #: Duration of the starts in seconds, without the warm-up; None for no limit.
     seconds: float | None = None
-    #: What ends in the first so many seconds is not counted.
+    #: Duration of the warm-up in seconds. Flows that end in it are not counted.
     warmup_s: float = 0.0
     wait: Wait = "delivered"
-    #: How long one flow may take, in seconds.
+    #: Maximum time for one flow, in seconds.
     timeout_s: float = 300.0
-    #: Each start has a client id.
+    #: Whether each start has a client id.
     exactly_once: bool = False
 
     def starts(self) -> Iterator[dict[str, Any]]:
-        """The arguments of each start. With a placeholder `{n}` in text, its number is put there."""
+        """Yields the arguments of each start. A placeholder `{n}` in text is replaced by its number."""
         number = 0
         while self.count is None or number < self.count:
             if self.attachments and self.once and number >= len(self.attachments):
@@ -65,7 +65,7 @@ class Load:
 
 @dataclass
 class Tally:
-    """What came of it."""
+    """The results of a run."""
 
     began: float = 0.0
     ended: float = 0.0
@@ -74,7 +74,7 @@ class Tally:
     statuses: Counter[str] = field(default_factory=Counter)
     codes: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
-    #: Of flows that went well, in milliseconds.
+    #: Latencies of successful flows, in milliseconds.
     latencies_ms: array.array[float] = field(default_factory=lambda: array.array("d"))
     warmup: int = 0
     abandoned: int = 0
@@ -93,7 +93,7 @@ class Run:
         self.tally = Tally()
 
     def stop(self) -> None:
-        """No further starts."""
+        """Prevents further starts."""
         self._stopped = True
 
     async def go(self) -> Tally:
@@ -137,7 +137,7 @@ class Run:
         if not self._counts():
             self.tally.warmup += 1
             return
-        # What ends after the last start belongs to the run, or its rate would be of a window that is not full.
+        # Flows that end after the last start count too. Otherwise the rate would be of a window that is not full.
         self.tally.ended = ended
         self.tally.statuses[status] += 1
         if status in GOOD[load.wait]:

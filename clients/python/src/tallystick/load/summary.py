@@ -1,4 +1,4 @@
-"""What a run of a load came to, in figures."""
+"""The results of a load run, in figures."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ PERCENTILES = {"p50": 50.0, "p75": 75.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, 
 
 
 def percentile(ordered: array.array[float], percent: float) -> float:
-    """The smallest value that so many percent do not exceed."""
+    """Returns the smallest value that at least this percentage of the values do not exceed."""
     rank = -(-len(ordered) * percent // 100)
     return ordered[max(int(rank) - 1, 0)]
 
 
 def summary(load: Load, tally: Tally) -> dict[str, Any]:
-    """The line that is printed."""
+    """Returns the line to print."""
     ordered = array.array("d", sorted(tally.latencies_ms))
     seconds = max(tally.ended - tally.began, 1e-9)
     latency: dict[str, float] = {}
