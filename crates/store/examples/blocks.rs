@@ -1,5 +1,5 @@
-//! What a chain's blocks cost the store as it grows: each block is a body in pieces of 64 KiB and an index row a transaction,
-//! with keys that begin with the time or keys that are random all over; with all blocks kept or only the newest.
+//! Measures the cost of a chain's blocks in the store as it grows. Each block is a body in pieces of 64 KiB and one index row
+//! for each transaction. The keys either begin with the time or are random; either all blocks are kept or only the newest.
 //!
 //! `cargo run --release -p store --example blocks -- [ROWS] [KEPT BLOCKS, 0 for all] [DIR]`
 

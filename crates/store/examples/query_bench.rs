@@ -48,8 +48,9 @@ fn options() -> ViewOptions {
     }
 }
 
-/// Cash of 4 currencies of 3 issuers, one of which is 40 % of it all; a twelfth are obligations among 200 parties, of
-/// whom the last few are rare; a twelfth are versions of linear things. One cash state in 50 belongs to a fresh key.
+/// Returns one state: cash in 4 currencies of 3 issuers, where one currency of one issuer is 40 % of all states. A
+/// twelfth are obligations among 200 parties, where the last few parties are rare. Another twelfth are versions of
+/// linear states. One cash state in 50 belongs to a fresh key.
 fn produced(seq: u64) -> ViewChange {
     let kind = mixed(seq, 1) % 12;
     let (obligation, linear) = (kind == 0, kind == 1);

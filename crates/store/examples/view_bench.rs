@@ -1,4 +1,5 @@
-//! What the vault's view costs: microseconds an operation in bulk, bytes a state, a query's time.
+//! Measures the cost of the vault's view: microseconds per bulk operation, bytes per state, time
+//! per query.
 //!
 //! `cargo run --release -p store --example view_bench -- [STATES]`
 

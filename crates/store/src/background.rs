@@ -19,7 +19,7 @@ pub(crate) struct FlushJob {
     pub(crate) segments: Vec<Segment>,
 }
 
-/// What the writer and the two threads tell each other.
+/// State shared by the writer and the two background threads.
 #[derive(Default)]
 pub(crate) struct Background {
     state: Mutex<State>,
@@ -54,7 +54,7 @@ impl Background {
                     }
                 })
         };
-        // What a killed process did not come to.
+        // Requests the merges that a killed process had not finished.
         for (table, store) in shared.numbered() {
             if store.sorted.wants_merge() || (store.resident && !store.sorted.is_empty()) {
                 shared.background.want_merge(table);
@@ -87,7 +87,7 @@ impl Background {
         }
     }
 
-    /// Ends the threads once what they are doing is done.
+    /// Ends the threads after their current work.
     pub(crate) fn stop(&self) {
         self.lock().stopping = true;
         self.changed.notify_all();

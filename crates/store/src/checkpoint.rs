@@ -7,8 +7,9 @@
 //! ```
 //!
 //! # Correctness
-//! A copy is what a power cut at that moment would leave: opening it replays the log over the sorted files. Without a FORMAT
-//! file a half-made one is refused; with one, whatever is missing is noticed before anything is changed.
+//! A copy is in the state that a power cut at that moment would leave: opening it replays the log over the sorted files. A
+//! half-made copy without a FORMAT file is refused. In one with a FORMAT file, missing files are noticed before anything is
+//! changed.
 
 use std::fs::File;
 use std::io;
@@ -35,7 +36,7 @@ pub struct CopyFigures {
     pub files: u64,
     /// Their lengths together, in bytes.
     pub bytes: u64,
-    /// Of these, bytes of files that the copy shares with the store, as links.
+    /// Bytes, out of these, of files that the copy shares with the store as links.
     pub linked_bytes: u64,
 }
 
@@ -50,7 +51,7 @@ impl<T: TableSet> Embedded<T> {
         let made = create_empty(to).map_err(|error| copy_failed(to, error))?;
         let copied = self.copy(to);
         if copied.is_err() {
-            // Whatever cannot be removed has no FORMAT file and is refused.
+            // A remainder that cannot be removed has no FORMAT file and is refused.
             for folder in [LOG, TABLES] {
                 let _ = std::fs::remove_dir_all(to.join(folder));
             }
@@ -90,7 +91,7 @@ impl<T: TableSet> Embedded<T> {
 }
 
 impl Shared {
-    /// With the writer stopped and no flush under way: what is sorted, and a copy of the log.
+    /// Takes the sorted files and a copy of the log while the writer is stopped and no flush runs.
     fn stop_for_copy(&self, log: &Path) -> io::Result<Vec<SortedCopy>> {
         let writer = self.quiet_writer().map_err(io::Error::other)?;
         let tables = self
@@ -117,7 +118,7 @@ impl Shared {
         self.sound(writer)
     }
 
-    /// After a failed write it is not known what is durable.
+    /// Refuses after a failed write: it is then unknown which data is durable.
     fn sound<'a>(&self, writer: MutexGuard<'a, Writer>) -> Result<MutexGuard<'a, Writer>, String> {
         match self.poison.get() {
             Some(failure) => Err(failure.message.clone()),

@@ -1,4 +1,5 @@
-//! Group commit: one thread that writes, in one atomic and synced batch, what queued while the last commit was syncing.
+//! Group commit: one thread writes, in one atomic and synced batch, the submissions that queued while the last commit was
+//! syncing.
 //!
 //! ```text
 //! submit ──► queue (normal, bulk) ──► [ one batch, one sync ] ──► completions, in order
@@ -60,7 +61,7 @@ pub enum Class {
     Bulk,
 }
 
-/// The running commit thread. Dropping it finishes what is queued, then stops.
+/// The running commit thread. Dropping it finishes the queue, then stops the thread.
 pub struct Committer<T: TableSet = Table> {
     shared: Arc<Shared<T>>,
     thread: Option<JoinHandle<()>>,
@@ -280,7 +281,7 @@ impl<T: TableSet> Shared<T> {
         }
     }
 
-    /// Refuses everything from now on, and fails what waits.
+    /// Refuses all later submissions, and fails the waiting ones.
     fn fail(&self, group: Vec<Submission<T>>, failure: StoreFailure) {
         tracing::error!(code = failure.code, message = %failure.message, hint = failure.hint, "the store refuses writes");
         let mut state = self.lock();

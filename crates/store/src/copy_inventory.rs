@@ -1,4 +1,4 @@
-//! What a finished copy of a store says of itself, so that a part of it is never taken for the whole.
+//! The inventory of a finished copy of a store. With it a partial copy cannot pass as a whole one.
 
 use std::io;
 use std::path::Path;

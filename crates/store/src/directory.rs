@@ -22,9 +22,9 @@ pub(crate) const FORMAT_FILE: &str = "FORMAT";
 const LOCK_FILE: &str = "LOCK";
 /// Before the store's id in the `FORMAT` file.
 const STORE_LABEL: &str = "store ";
-/// Where the log's slots are.
+/// The folder of the log's slots.
 pub(crate) const LOG: &str = "log";
-/// Where the sorted tables are, each in a folder of its own.
+/// The folder of the sorted tables, each in a folder of its own.
 pub(crate) const TABLES: &str = "tables";
 /// The folders with all that is stored.
 pub(crate) const STORED: [&str; 2] = [LOG, TABLES];
@@ -48,12 +48,12 @@ impl Directory {
         &self.path
     }
 
-    /// Where the log's slots are.
+    /// Returns the folder of the log's slots.
     pub(crate) fn log(&self) -> PathBuf {
         self.path.join(LOG)
     }
 
-    /// Where the sorted tables are.
+    /// Returns the folder of the sorted tables.
     pub(crate) fn tables(&self) -> PathBuf {
         self.path.join(TABLES)
     }
@@ -98,7 +98,7 @@ impl Inspected {
     }
 }
 
-/// Locks a folder by its file `LOCK`, for as long as what is given lives.
+/// Locks a folder by its file `LOCK`, until the returned file is dropped.
 pub(crate) fn lock(path: &Path) -> Result<File, OpenError> {
     let file = path.join(LOCK_FILE);
     let io = |source| OpenError::Io {
@@ -206,7 +206,7 @@ fn parse_format(path: &Path, title: &str, text: &str) -> Result<Format, OpenErro
     }
 }
 
-/// Refuses a copy of which a file is missing or has another length.
+/// Refuses a copy if one of its files is missing or has another length.
 pub(crate) fn check_whole(path: &Path, made: &CopyInventory) -> Result<(), OpenError> {
     match made.difference(&take_inventory(path)?) {
         None => Ok(()),

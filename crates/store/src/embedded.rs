@@ -7,10 +7,10 @@
 //!                     flush: sorted tables, synced ──► log segments retired, their slots reused
 //! ```
 //!
-//! Tables come in two kinds. *Stored* tables (the ledger, its index, the notary's) are flushed. *Resident* ones (flow
-//! journals, outbox, deliveries), whose habit is [`Habit::Passing`], hold rows that are soon deleted: they stay in memory, what is left of them is repeated
-//! at the head of each new log segment, and only a backlog is flushed. A row that is inserted and deleted between two
-//! flushes therefore costs two log entries and never reaches a table.
+//! Tables come in two kinds. *Stored* tables (the ledger, its index, the notary's) are flushed. *Resident* ones (flow journals,
+//! outbox, deliveries), which have the habit [`Habit::Passing`], hold rows that are soon deleted. They stay in memory, their
+//! remaining rows are repeated at the head of each new log segment, and only a backlog is flushed. A row that is inserted and
+//! deleted between two flushes therefore costs two log entries and never reaches a table.
 
 use std::marker::PhantomData;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What can go wrong with the disk, as stable codes.
+//! Disk failures, as stable codes.
 
 use std::path::{Path, PathBuf};
 
@@ -156,7 +156,7 @@ pub enum OpenError {
     UnknownFormat {
         /// The store's directory.
         path: PathBuf,
-        /// What was found.
+        /// The finding.
         reason: String,
     },
     /// Files that fail their checks.
@@ -164,7 +164,7 @@ pub enum OpenError {
     Corrupt {
         /// The store's directory or file.
         path: PathBuf,
-        /// What was found.
+        /// The finding.
         reason: String,
     },
     /// The identity has a store, which is not there.
@@ -178,7 +178,7 @@ pub enum OpenError {
     Incomplete {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The finding.
         reason: String,
     },
     /// The inventory, the mark or the anchor cannot be believed.
@@ -186,7 +186,7 @@ pub enum OpenError {
     Unlisted {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The finding.
         reason: String,
     },
     /// The files of two stores.
@@ -194,7 +194,7 @@ pub enum OpenError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The finding.
         reason: String,
     },
     /// An empty store was to be permitted where there is one.
@@ -208,7 +208,7 @@ pub enum OpenError {
     Io {
         /// The store's directory or file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
 }

@@ -1,10 +1,11 @@
 //! The only disk of the node: the embedded store behind the storage port, and the vault's SQLite view.
 //!
-//! - [`Embedded`]: one directory, a core's tables (the kernel's, the chain's), atomic durable batches, reads; copies of it made
-//!   while it runs ([`Embedded::checkpoint`]) and a check of its files ([`Embedded::verify`]).
-//! - [`Custody`]: what must be there when a store is opened, kept outside its folders: a missing file is never an empty table.
-//! - [`Committer`]: the one writer; groups what was queued while the last commit was syncing.
-//! - [`Files`]: whole files by the hash of their bytes, and those on their way; the bytes of attachments.
+//! - [`Embedded`]: one directory, a core's tables (the kernel's, the chain's), atomic durable batches and reads. It can be
+//!   copied while it runs ([`Embedded::checkpoint`]), and its files can be checked ([`Embedded::verify`]).
+//! - [`Custody`]: a list, kept outside the store's folders, of the files that must exist when a store is opened: a missing file
+//!   is never an empty table.
+//! - [`Committer`]: the one writer; groups the submissions that were queued while the last commit was syncing.
+//! - [`Files`]: whole files by the hash of their bytes, and partial ones; the bytes of attachments.
 //! - [`VaultView`]: a SQLite view fed from the ledger's sequence, which can be dropped and rebuilt.
 //!
 //! Invariants: nothing is acknowledged before it is on disk; after one failed write or sync nothing more is accepted

@@ -1,4 +1,4 @@
-//! What a table holds in memory: the rows written since the last flush, and those being flushed.
+//! A table's rows in memory: those written since the last flush, and those being flushed.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -10,7 +10,8 @@ pub(crate) type RowOrDeletion = (Vec<u8>, Option<Vec<u8>>);
 /// Rows by key; `None` hides a row that is in an older place.
 pub(crate) type Rows = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
-/// What a row costs in memory beside its bytes: two vectors, their allocations, its share of the tree's nodes.
+/// Memory that a row takes in addition to its bytes: two vectors, their allocations, its share of the tree's
+/// nodes.
 const ROW_OVERHEAD_BYTES: usize = 112;
 
 /// A table's rows in memory.
@@ -22,7 +23,7 @@ pub(crate) struct Memory {
     tombstones: usize,
 }
 
-/// What memory knows of a key.
+/// The state of a key in memory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Known {
     /// The row, or that it is deleted.

@@ -3,7 +3,7 @@
 //! A commit thread that has to queue for a core delays everybody: with both cores busy, groups were committed four
 //! times as fast with real-time priority.
 
-/// What the system granted the calling thread.
+/// The priority that the system granted the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Granted {
     /// Real-time, first in first out, lowest real-time priority.
@@ -21,8 +21,8 @@ pub(crate) enum Granted {
 #[allow(unsafe_code)]
 pub(crate) fn raise() -> Granted {
     const NICE: i32 = -15;
-    // SAFETY: sched_param is a plain C struct for which all zeroes is valid; the pointer is valid during the call;
-    // thread id 0 is the calling thread.
+    // SAFETY: sched_param is a plain C struct, and all zeroes is a valid value of it. The pointer is valid during
+    // the call. Thread id 0 is the calling thread.
     let real_time = unsafe {
         let mut parameters: libc::sched_param = std::mem::zeroed();
         parameters.sched_priority = 1;

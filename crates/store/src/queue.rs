@@ -1,4 +1,5 @@
-//! What waits for the next commit: two first-come-first-served lanes and the rule that shares a commit between them.
+//! The submissions that wait for the next commit: two first-come-first-served lanes and the rule that shares a commit
+//! between them.
 //!
 //! Pure: no thread, no disk.
 
@@ -55,8 +56,9 @@ impl<T> Queue<T> {
         self.bytes
     }
 
-    /// Takes the next group: normal submissions first come first served up to the cap; bulk ones into what is left, and
-    /// at least into half of the cap, at most into half while normal ones wait. Never returns nothing while something waits.
+    /// Takes the next group, in which each lane is first come first served. Bulk submissions get up to half of the cap while
+    /// normal ones wait, otherwise all of it. Normal ones get the rest of the cap and go first in the group. The first
+    /// submission of a lane is always taken, so the group is empty only if nothing waits.
     pub(crate) fn take(&mut self, cap_bytes: usize) -> Vec<Submission<T>> {
         let normal_waits = !self.normal.is_empty();
         let mut group = Vec::new();

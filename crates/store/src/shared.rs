@@ -1,4 +1,4 @@
-//! What the store's handles and threads share: the write path from log to memory, and when a flush starts.
+//! State shared by the store's handles and threads: the write path from log to memory, and the start of flushes.
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Instant;
@@ -220,7 +220,7 @@ impl Shared {
     }
 }
 
-/// Refuses what cannot be stored, before anything is written; the store is not harmed.
+/// Refuses batches that cannot be stored, before anything is written; the store is not harmed.
 pub(crate) fn check<T: TableSet>(batches: &[WriteBatch<T>]) -> Result<(), StoreFailure> {
     let mut bytes = 0usize;
     for write in batches.iter().flat_map(|batch| &batch.writes) {

@@ -30,7 +30,8 @@ const FILE_BYTES: u64 = 32 << 20;
 /// Once one in so many entries is a deletion, everything is merged: levels alone keep deletions, and the rows they hide, until
 /// enough other rows push them down. So at most four entries are written again for each that goes.
 const GONE_SHARE: usize = 4;
-/// A larger table is left to its levels: merging it at once would take minutes, and its space once more.
+/// Largest table that is merged whole, in bytes. For a larger one that would take minutes, and its size in temporary space, so
+/// only its levels are merged.
 const MERGE_ALL_BYTES_MAX: u64 = 4 << 30;
 
 /// One table's tree.
@@ -178,7 +179,7 @@ impl Sorted {
         self.forget_old_versions()
     }
 
-    /// Merges everything into the last level, which drops deletions and what they hide.
+    /// Merges everything into the last level, which drops deletions and the rows they hide.
     pub(crate) fn merge_all(&self) -> lsm_tree::Result<()> {
         self.tree.major_compact(FILE_BYTES, self.sequence.get())?;
         self.forget_old_versions()

@@ -35,7 +35,7 @@ pub(crate) struct SortedCopy {
 }
 
 impl Sorted {
-    /// What there is now. Nothing is added meanwhile; merges may run.
+    /// Returns the table's current files. No flush may run meanwhile; merges may.
     pub(crate) fn copy(&self) -> lsm_tree::Result<SortedCopy> {
         for _ in 0..CHANGES_MAX {
             let version = self.tree.current_version();
@@ -124,14 +124,14 @@ impl SortedCopy {
     }
 }
 
-/// What was read of a table's files.
+/// The result of reading a table's files.
 #[derive(Default)]
 pub(crate) struct Looked {
     pub(crate) files: u64,
     pub(crate) bytes: u64,
 }
 
-/// Reads all files of a table's folder and compares their checksums; what does not fit is told to `damaged`.
+/// Reads all files of a table's folder and compares their checksums. Reports each mismatch to `damaged`.
 pub(crate) fn inspect(folder: &Path, damaged: &mut dyn FnMut(&Path, String)) -> Looked {
     let mut looked = Looked::default();
     let list = read_current(folder).and_then(|(id, checksum)| read_list(folder, id, checksum));
@@ -165,8 +165,8 @@ pub(crate) fn pointer(folder: &Path) -> PathBuf {
     folder.join(CURRENT)
 }
 
-/// Compares a table's folder with what is known of it: the list may be a newer one, every file of it must be there, and those that are
-/// known must have their lengths.
+/// Compares a table's folder with its listing: the list may be a newer one, all its files must exist, and the listed ones must
+/// have their lengths.
 pub(crate) fn compare(folder: &Path, known: &TableListing) -> Result<(), Misfit> {
     let (id, checksum) = read_current(folder)?;
     if id < known.list || (id == known.list && checksum != known.checksum) {

@@ -71,7 +71,8 @@ impl Distribution {
         1u64 << bucket.min(BUCKETS - 1)
     }
 
-    /// The upper bound of the bucket in which the given share (0 to 1000 per mille) of the values lies.
+    /// Returns the upper bound of the bucket that contains the value at the given share (0 to 1000 per
+    /// mille).
     pub fn quantile_upper(&self, per_mille: u64) -> u64 {
         let target = self.count().saturating_mul(per_mille).div_ceil(1000);
         let mut seen = 0;

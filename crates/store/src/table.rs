@@ -71,7 +71,8 @@ impl TableStore {
     /// Up to `limit` rows in `[from, to)`, ascending.
     ///
     /// # Correctness
-    /// Memory is asked first. What is flushed meanwhile is then found twice, as the same row; nothing is missed.
+    /// Reads memory first. A row that is flushed meanwhile is then found twice, with the same content; no row is
+    /// missed.
     pub(crate) fn scan(
         &self,
         from: &[u8],

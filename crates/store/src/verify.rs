@@ -14,7 +14,7 @@ use crate::sorted_files;
 /// Damaged files that are named; the others are only counted.
 pub const DAMAGE_MAX: usize = 1000;
 
-/// What a check of a store found.
+/// The result of a check of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     /// Sorted files read.
@@ -23,7 +23,7 @@ pub struct Checked {
     pub bytes: u64,
     /// Records of the log read.
     pub records: u64,
-    /// What is damaged, at most [`DAMAGE_MAX`]; empty for a sound store.
+    /// Damages, at most [`DAMAGE_MAX`]; empty for a sound store.
     pub damage: Vec<Damage>,
     /// Damages found, also those not named.
     pub damaged: u64,
@@ -34,7 +34,7 @@ pub struct Checked {
 pub struct Damage {
     /// The file, or the folder where something is missing.
     pub path: PathBuf,
-    /// What was found.
+    /// The finding.
     pub reason: String,
 }
 
@@ -56,15 +56,15 @@ impl Checked {
 }
 
 impl<T: TableSet> Embedded<T> {
-    /// Checks the store in `path`, which nobody has open, and changes nothing: that it is one of these tables, all checksums of
-    /// sorted files and of the log's records, and of a copy that was never opened that it is whole. A record at the very end of
-    /// the log that a power cut tore is no damage: it was never acknowledged.
+    /// Checks the store in `path`, which no process may have open, and changes nothing. Checks that it has these tables, all
+    /// checksums of sorted files and of the log's records, and that a copy that was never opened is whole. A record at the very
+    /// end of the log that a power cut tore is no damage: it was never acknowledged.
     pub fn verify(path: &Path) -> Result<Checked, OpenError> {
         Self::verify_with(path, None)
     }
 
-    /// Does what [`Embedded::verify`] does, for a store whose inventory is elsewhere. A table without a folder is damage, unless the inventory, or
-    /// the list of a copy that was never opened, shows that the program before did not know the table.
+    /// Does the same as [`Embedded::verify`], for a store whose inventory is elsewhere. A table without a folder is damage,
+    /// unless the inventory, or the list of a copy that was never opened, shows that the program before did not know the table.
     pub fn verify_with(path: &Path, custody: Option<&Custody>) -> Result<Checked, OpenError> {
         let directory = Inspected::open(path, T::TITLE)?;
         let mut checked = Checked::default();

@@ -1,4 +1,4 @@
-//! The cache of blocks keeps its budget, and its figures say what it did.
+//! The block cache keeps its budget, and its counters tell its hits and misses.
 
 use kernel::port::{Reads, Table, WriteBatch};
 use store::{Embedded, Options};

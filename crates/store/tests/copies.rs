@@ -107,7 +107,7 @@ fn every_kind_of_store_can_be_copied() {
         .expect("copied");
     let first = NodeStore::open(&folder.path().join("first"), &tiny()).expect("opens");
     assert_eq!(copy(&first, "of a copy"), 400);
-    // The original may be gone: what is linked stays.
+    // The original may be removed: linked files stay.
     drop(store);
     std::fs::remove_dir_all(&path).expect("removed");
     assert_equals(&first, &model(1, 400), "without the original");

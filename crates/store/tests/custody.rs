@@ -18,7 +18,7 @@ const SEED: u64 = 21;
 const OLDER: u64 = 300;
 const NEWEST: u64 = 420;
 
-/// A node's folder: `ledger.anchor` beside the key, all else in `data`.
+/// A node's folder: `ledger.anchor` next to the key, all else in `data`.
 fn custody(node: &Path) -> Custody {
     Custody {
         inventory: node.join("data/ledger.inventory"),
@@ -106,7 +106,7 @@ fn is_needed(name: &Path, inventory: &str) -> bool {
     }
 }
 
-/// What happens to a file, and its bytes after it; `None` if it is gone.
+/// Returns the ways to harm a file, each with the bytes that it leaves; `None` if the file is gone.
 fn fates(bytes: &[u8], older: Option<&Vec<u8>>) -> Vec<(&'static str, Option<Vec<u8>>)> {
     let mut fates = vec![("removed", None)];
     if !bytes.is_empty() {
@@ -290,7 +290,7 @@ fn a_store_keeps_its_id_and_belongs_to_one_identity() {
     }
     let error = open::<Table>(&a).map(drop).expect_err("of B");
     assert_eq!(error.code(), "store.foreign");
-    // Another key: an inventory that somebody made for this identity without knowing its secret.
+    // Another key: an inventory that an attacker made for this identity without its secret.
     let mut options = options(&b);
     options.custody.as_mut().expect("given").key = CustodyKey::derive(&[6; 32]);
     let error = <Embedded>::open(&ledger(&b), &options).map(drop);
@@ -329,7 +329,7 @@ fn an_operator_can_accept_a_whole_store_never_a_damaged_one() {
     assert_eq!(error.code(), "store.locked");
 }
 
-/// Makes a store what the program before inventories left.
+/// Turns a store into one of the program before inventories.
 fn as_version_1(node: &Path) {
     for file in ["ledger.anchor", "data/ledger.inventory", "data/ledger.mark"] {
         std::fs::remove_file(node.join(file)).expect("removed");

@@ -22,7 +22,7 @@ const SEED: &str = "STORE_TEST_SEED";
 const KIND: &str = "STORE_TEST_KIND";
 const BATCHES: u64 = 700;
 
-/// The whole of what is recorded: a node's folder, with the anchor outside its data.
+/// The folder whose writes are recorded: a node's folder, with the anchor outside its data.
 const NODE: &str = "node";
 
 fn options(node: &Path) -> Options {
@@ -36,7 +36,7 @@ fn options(node: &Path) -> Options {
     }
 }
 
-/// Opens the store of a node's folder. A folder in which nothing is yet gets its anchor first, as bootstrapping again would do.
+/// Opens the store of a node's folder. An empty folder gets its anchor first, as bootstrapping again would do.
 fn open<T: Cast>(node: &Path) -> Result<Embedded<T>, OpenError> {
     let options = options(node);
     let custody = options.custody.as_ref().expect("given");
@@ -116,7 +116,7 @@ fn commit_batches<T: Cast>(folder: &Path, seed: u64) {
         .for_each(|line| println!("{line}"));
 }
 
-/// What the child told: the workload's count that was acknowledged, with the sequence at which it was; and its failures.
+/// The child's report: the acknowledged counts of the workload, each with its sequence, and the failures.
 struct Told {
     acknowledged: Vec<(u64, u64)>,
     failed: Vec<String>,
@@ -335,7 +335,7 @@ fn full_or_failing_disk<T: Cast>(rounds: std::ops::Range<u64>) {
                 );
             }
         }
-        // The disk has space again; the store is opened anew.
+        // The disk has space again, and the store is opened again.
         let acknowledged = told.acknowledged.last().map_or(0, |(count, _)| *count);
         let store = open::<T>(&folder.join(NODE)).unwrap_or_else(|error| panic!("{what}: {error}"));
         let held = count(&store);

@@ -1,4 +1,4 @@
-//! Files by their content: what comes, stays and goes, as a table of deeds and against a model.
+//! Files by their content: a table of operations and results, and a comparison with a model.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,8 @@ use store::{
     Files, FilesError, FilesOptions, NOTE_BYTES_MAX, PartId, Published, Removed, SYNC_BYTES,
 };
 
-/// A folder in memory where the system offers one: these tests ask what is written, not how fast a disk is.
+/// Returns a folder in memory where the system offers one: these tests check the written bytes, not the
+/// speed of a disk.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().expect("a folder"))
 }
@@ -122,7 +123,7 @@ fn an_empty_file_is_a_file() {
 #[test]
 fn lies_leave_nothing_behind_and_what_is_short_waits_for_the_rest() {
     let (right, wrong) = (Hash::plain(b"hello"), Hash::plain(b"hullo"));
-    // What is promised, the code, and whether the part stays.
+    // The promised hash and size, the error code, and whether the part stays.
     for (expected, size, code, stays) in [
         (Some(wrong), None, "files.mismatch", false),
         (Some(wrong), Some(5), "files.mismatch", false),

@@ -23,7 +23,7 @@ fn bytes(number: u64) -> Vec<u8> {
         7 => SYNC_BYTES + 1 + numbers.below(100_000),
         _ => numbers.below(50_000),
     };
-    // Never a zero: what a lost write leaves is no part of any file.
+    // Never a zero: the zeroes of a lost write then belong to no file.
     (0..length)
         .map(|_| 1 + numbers.next() as u8 % 255)
         .collect()
@@ -145,7 +145,7 @@ fn audit(recording: &Recording, told: &Told, at: u64, policy: Policy, choice: u6
             "{what}: {number} was acknowledged"
         );
     }
-    // What is left of a part goes on to the right file.
+    // Each remaining part can be continued to the right file.
     for found in files.parts().expect("listed") {
         let Some(number) = (0..FILES).find(|number| id(*number) == found.id) else {
             panic!("{what}: a part of nobody");

@@ -1,5 +1,5 @@
-//! A million fresh keys of a node, and a million of others: opening and looking one up cost what they cost with a few, and so does
-//! the memory.
+//! With a million fresh keys of a node and a million of others, opening and one look-up cost the same as with a few keys, and so
+//! does the memory.
 
 mod workload;
 
@@ -18,7 +18,7 @@ const MANY: u64 = 1_000_000;
 const COMMIT: u64 = 10_000;
 /// Keys looked up in a measurement: half of them are there.
 const LOOKED_UP: u64 = 20_000;
-/// What reading may add to the memory: the store's caches, and what the allocator keeps.
+/// Memory that reading may add: the store's caches, and pages that the allocator keeps.
 const MEMORY_BYTES_MAX: u64 = 64 << 20;
 
 fn key(table: Table, number: u64) -> PublicKey {
@@ -82,10 +82,10 @@ fn a_million_keys_open_and_are_looked_up_like_a_few() {
     fill(folder.path(), 0..FEW);
     let few = measure(folder.path(), FEW);
     fill(folder.path(), FEW..MANY);
-    // What a start leaves to be merged is not the reading's.
+    // Merges that are left over from the start do not count as reading.
     let many = measure(folder.path(), MANY);
     println!("to open and to look up: {few:?} with {FEW} keys, {many:?} with {MANY}");
-    // Far from what a scan would take; a busy machine doubles what it likes.
+    // Far below the time of a scan; on a busy machine any time may double.
     assert!(
         many.0 < few.0 * 10 + Duration::from_secs(2),
         "{few:?} {many:?}"

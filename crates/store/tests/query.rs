@@ -7,7 +7,7 @@ use store::{
     ViewOptions,
 };
 
-/// What two of the contracts declare.
+/// The columns that two of the contracts declare.
 fn options() -> ViewOptions {
     let column = |contract: &str, name: &str, kind| ViewColumn {
         contract: contract.into(),
@@ -61,7 +61,7 @@ fn key(n: u8) -> Vec<u8> {
     vec![n; 34]
 }
 
-/// Whose a key is: two of the keys are one party's, and one is nobody's that is known.
+/// Returns the party of a key: two of the keys belong to one party, and one belongs to no known party.
 fn party_of(key: &[u8]) -> Option<[u8; 32]> {
     (key[0] < 3).then_some([key[0] % 2; 32])
 }

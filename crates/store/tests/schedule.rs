@@ -15,7 +15,7 @@ const ROWS: u64 = 1_000_000;
 const PAGE: usize = 1_024;
 /// Rows written or deleted in one commit.
 const COMMIT: u64 = 1_024;
-/// What waits for its time; the rows behind were refused.
+/// Rows that wait for their time; the rows behind them were refused.
 const WAITING: [u8; 1] = [0];
 const REFUSED: [u8; 1] = [1];
 /// So much slower than with few rows is no longer flat; the machine has other work too.
@@ -110,7 +110,7 @@ fn a_million_scheduled_flows_cost_no_more_to_open_and_to_find_than_few() {
     println!("opening: {opened_with_few:?} with few rows, {opened:?} with many");
     assert!(opened < OPEN_MAX, "opening took {opened:?}");
 
-    // They fall due, page by page: what was started is deleted in front of what waits.
+    // They fall due, page by page: started rows are deleted in front of waiting ones.
     let store = Embedded::open(&path, &Options::default()).expect("opens");
     let mut started = 0;
     let mut looks = Vec::new();

@@ -12,7 +12,7 @@ use workload::Sequence;
 const ROWS: u64 = 200_000;
 /// Rows in a commit.
 const COMMIT: u64 = 1_000;
-/// Of the rows, a tenth stays.
+/// A tenth of the rows stays.
 const KEPT: u64 = ROWS / 10;
 /// Long enough for any machine; merges take a second or two.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -76,12 +76,12 @@ fn pruned_rows_give_their_space_back_without_a_restart() {
         }
         store.write(vec![batch]).expect("written");
     }
-    // A trickle of other rows is all that happens afterwards; nobody asks for a flush.
+    // Afterwards only a trickle of other rows is written, and no flush is requested.
     let deadline = Instant::now() + PATIENCE;
     let mut trickle = 0u64;
     let left = loop {
         let left = TABLES.map(|table| table_bytes(folder.path(), table));
-        // A tenth of the rows, and half as much again for what is not merged yet.
+        // A tenth of the rows, and half as much again for rows that are not merged yet.
         if full
             .iter()
             .zip(left)

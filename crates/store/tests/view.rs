@@ -1,4 +1,4 @@
-//! The vault's view against a model: what it answers, how it restarts, what it costs.
+//! The vault's view against a model: its answers, its restarts and its cost.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -403,7 +403,7 @@ fn the_unconsumed_versions_of_a_linear_thing_come_newest_first() {
         ("claim", 1, 10, &[4]),
         ("none", 1, 10, &[]),
         ("deed", 1, 1, &[5]),
-        // Those looked at are the last recorded with the id, whatever their contract.
+        // The states looked at are the last recorded ones with the id, for any contract.
         ("deed", 1, 2, &[5]),
         ("claim", 1, 1, &[]),
         ("deed", 1, 0, &[]),

@@ -22,7 +22,7 @@ pub(crate) struct Admitted {
     pub(crate) sequence: u64,
 }
 
-/// What the anchor says.
+/// The content of the anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Anchored {
     /// The options name no anchor.
@@ -34,7 +34,7 @@ enum Anchored {
     Of(StoreId),
 }
 
-/// What the `FORMAT` file says.
+/// The content of the `FORMAT` file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Marked {
     /// There is none.
@@ -174,7 +174,7 @@ pub(crate) fn vouched_tables(
     Ok(vouches.then(|| listing.tables.into_keys().collect()))
 }
 
-/// What was found before a store is opened.
+/// The facts found before a store is opened.
 struct Seen {
     anchor: Anchored,
     format: Option<Format>,
@@ -248,7 +248,7 @@ impl Entrance<'_> {
         }
     }
 
-    /// Begins a store, or the adoption of one. Whatever is cut short here is done again at the next start.
+    /// Begins a store, or the adoption of one. A step that is cut short here is repeated at the next start.
     fn begin(
         &self,
         seen: &Seen,

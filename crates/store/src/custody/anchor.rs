@@ -1,4 +1,4 @@
-//! The anchor: a small file beside the identity key that names the identity's store.
+//! The anchor: a small file next to the identity key that names the identity's store.
 //!
 //! ```text
 //! tallystick store anchor 1

@@ -46,7 +46,7 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     };
     let mut bytes = Vec::new();
     file.take(BYTES_MAX).read_to_end(&mut bytes)?;
-    // What is no text fits no keyed hash.
+    // Bytes that are not text match no keyed hash.
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 

@@ -17,7 +17,7 @@ fn incomplete(path: &Path, reason: String) -> OpenError {
     }
 }
 
-/// Refuses a store of which a listed file is missing, shorter or older than listed.
+/// Refuses a store if a listed file is missing, shorter or older than listed.
 pub(super) fn compare(store: &Path, listing: &Listing) -> Result<(), OpenError> {
     for (name, slot) in &listing.slots {
         compare_slot(&store.join(LOG).join(name), slot)?;
@@ -63,8 +63,8 @@ fn compare_slot(path: &Path, known: &SlotListing) -> Result<(), OpenError> {
     }
 }
 
-/// Refuses a store made before there were inventories in which a table's folder has lost its pointer. Logs each table without a
-/// folder: nothing tells whether the older program knew that table.
+/// Refuses a store from before inventories if a table's folder has lost its pointer. Logs each table without a folder: it is
+/// unknown whether the older program knew that table.
 pub(super) fn before_adoption(store: &Path, tables: &[&str]) -> Result<(), OpenError> {
     if !has_records(&store.join(LOG)).map_err(|source| OpenError::Io {
         path: store.join(LOG),

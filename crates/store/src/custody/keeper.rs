@@ -60,7 +60,7 @@ impl Keeper {
         self.listing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the inventory, durably. What it then says must be durable already.
+    /// Changes the inventory, durably. The data that the new inventory lists must be durable already.
     pub(crate) fn change(&self, change: impl FnOnce(&mut Listing)) -> Result<(), String> {
         let mut listing = self.listing();
         let mut next = listing.clone();
@@ -77,7 +77,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Marks the store as whole, and as the one of its identity: from now on nothing of what is listed may be missing.
+    /// Marks the store as whole, and as the one of its identity: from now on no listed file may be missing.
     pub(crate) fn settle(&self, change: impl FnOnce(&mut Listing)) -> Result<(), String> {
         self.change(|listing| {
             change(listing);

@@ -113,7 +113,7 @@ impl Listing {
         text
     }
 
-    /// Reads what [`Self::text`] writes and nothing else.
+    /// Parses the output of [`Self::text`] and nothing else.
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         lines.next().filter(|line| *line == HEAD)?;

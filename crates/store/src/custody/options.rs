@@ -1,4 +1,4 @@
-//! Where the inventory of a store is kept, and the key that authenticates it.
+//! The place of a store's inventory, and the key that authenticates it.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use crate::failure::OpenError;
 
 /// The inventory's file within a store's directory, when the options name no other place.
 const INVENTORY: &str = "INVENTORY";
-/// The extension of the mark, beside the inventory.
+/// The extension of the mark, next to the inventory.
 const MARK: &str = "mark";
 /// Separates this key from everything else that is derived from the same seed.
 const KEY_CONTEXT: &[u8] = b"tallystick store custody";
@@ -42,9 +42,9 @@ impl fmt::Debug for CustodyKey {
 /// The places of a store's inventory and anchor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Custody {
-    /// The inventory's file, outside the store's directory. The mark is beside it, with the extension `mark`.
+    /// The inventory's file, outside the store's directory. The mark is next to it, with the extension `mark`.
     pub inventory: PathBuf,
-    /// The anchor's file, beside the identity key.
+    /// The anchor's file, next to the identity key.
     pub anchor: PathBuf,
     /// Authenticates both.
     pub key: CustodyKey,

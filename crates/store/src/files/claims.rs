@@ -1,4 +1,4 @@
-//! Files that somebody is about to refer to.
+//! Claims: files that a caller is about to refer to.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,8 @@ impl Claims {
         self.held().contains_key(hash)
     }
 
-    /// Call with the file's shelf locked, so that nobody removes the file meanwhile.
+    /// Claims a file. The caller holds the lock of the file's shelf, so that no other thread
+    /// removes the file meanwhile.
     pub(super) fn claim(self: &Arc<Self>, hash: Hash) -> Claim {
         *self.held().entry(hash).or_default() += 1;
         Claim {

@@ -1,4 +1,4 @@
-//! What can go wrong with files, as stable codes.
+//! Failures of files, as stable codes.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -75,11 +75,11 @@ pub enum FilesError {
     /// The file system refused.
     #[error("{doing} {path} failed: {source}")]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
         /// The folder or file.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// Another writer has the part.
@@ -96,7 +96,8 @@ pub enum FilesError {
         /// The hash of the bytes.
         found: Hash,
     },
-    /// More or fewer bytes than promised. Of too many nothing is kept; too few stay, for the rest to come.
+    /// More or fewer bytes than promised. If there are too many, the part is removed. If there are too
+    /// few, it stays for the rest to come.
     #[error("{found} bytes came, {expected} were promised")]
     WrongSize {
         /// The length that was promised, in bytes.
@@ -110,12 +111,12 @@ pub enum FilesError {
         /// The folder.
         path: PathBuf,
     },
-    /// What lies at a file's name is not that file.
+    /// The file at this name is damaged.
     #[error("{path} is damaged: {reason}")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The finding.
         reason: &'static str,
     },
     /// A note over its limit.
@@ -127,7 +128,7 @@ pub enum FilesError {
 }
 
 impl FilesError {
-    /// The bytes were not what was promised: the sender's doing, nothing else's.
+    /// Returns whether the bytes differ from the promised ones, which is the sender's fault alone.
     #[must_use]
     pub fn is_senders_fault(&self) -> bool {
         matches!(self, Self::Mismatch { .. } | Self::WrongSize { .. })

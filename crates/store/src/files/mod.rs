@@ -12,14 +12,14 @@
 //!
 //! # Correctness
 //! - No name on disk comes from outside: names are hashes and generated ids.
-//! - One writer a part; any number of readers a file. A reader that is open survives the file's removal.
-//! - Whoever publishes a file holds a [`Claim`] until the row that refers to it is durable. A claimed file is not removed, so
-//!   the removal of a file that nobody wanted a moment ago cannot overtake the row of somebody who wants it now.
-//! - A part is synced whenever it passes a multiple of [`SYNC_BYTES`]. So of one that is longer than that, what is before the
-//!   last multiple is on disk, and of a part that is found after the machine itself went down only that is believed.
+//! - A part has one writer; a file has any number of readers. An open reader survives the file's removal.
+//! - A caller that publishes a file holds a [`Claim`] until the row that refers to it is durable. A claimed file is not
+//!   removed, so the removal of a file that was unused a moment ago cannot overtake the row of a new user.
+//! - A part is synced whenever it passes a multiple of [`SYNC_BYTES`]. So the bytes before the last multiple that a part has
+//!   passed are on disk. After the machine itself went down, only these bytes of a part are trusted.
 //! - After a failed sync a part goes back to its last synced length.
 //!
-//! Blocking; nothing here knows what a file is for.
+//! Blocking. The module does not know the purpose of a file.
 
 mod claims;
 mod failure;
@@ -49,10 +49,10 @@ use place::Place;
 pub use reader::FileReader;
 pub use shelves::Removed;
 
-/// A part is synced each time it has grown by this many bytes. Part of the format: see the module.
+/// A part is synced each time it has grown by this many bytes. The value is part of the format: recovery relies on it.
 pub const SYNC_BYTES: u64 = 8 << 20;
 
-/// Largest note beside a part, in bytes.
+/// Largest note of a part, in bytes.
 pub const NOTE_BYTES_MAX: usize = 4_096;
 
 /// Folders of whole files: one for each first byte of a hash.
@@ -64,9 +64,9 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// How files are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilesOptions {
-    /// Bytes of the disk that files leave free, so that a ledger beside them can go on writing.
+    /// Bytes of the disk that files leave free, so that a ledger on the same disk can go on writing.
     pub keep_free_bytes: u64,
-    /// What names the time since the machine was started; empty if that is not known.
+    /// Identifies the current run of the machine, from one boot to the next; empty if it is unknown.
     pub boot: String,
 }
 
@@ -89,7 +89,7 @@ pub struct PartFound {
     pub len: u64,
     /// When it was last written to.
     pub modified: SystemTime,
-    /// Whether somebody writes to it.
+    /// Whether it is open for writing.
     pub open: bool,
 }
 
@@ -104,7 +104,7 @@ pub struct FileFound {
     pub modified: SystemTime,
 }
 
-/// A folder of files, shared by whoever has a clone.
+/// A folder of files, shared by all clones.
 #[derive(Clone)]
 pub struct Files {
     inner: Arc<Inner>,
@@ -116,7 +116,7 @@ struct Inner {
     /// Held while files of one first byte come and go.
     shelves: Vec<Mutex<()>>,
     claims: Arc<Claims>,
-    /// Parts that somebody writes to.
+    /// Parts that are open for writing.
     writing: Mutex<std::collections::HashSet<PartId>>,
     _lock: File,
 }
@@ -150,7 +150,7 @@ impl Files {
         Ok(files)
     }
 
-    /// Drops notes without a part; cuts parts that another run of the machine wrote to what is surely on disk.
+    /// Drops notes without a part, and cuts parts from another run of the machine to the length that is surely on disk.
     fn sort_parts(&self) -> Result<(), FilesError> {
         let place = &self.inner.place;
         let boot = &self.inner.options.boot;
@@ -172,10 +172,10 @@ impl Files {
         Ok(())
     }
 
-    /// The part of this id: the one that lies there, read and hashed anew, or a new one.
+    /// Opens the part of this id: an existing one is read and hashed again, otherwise a new one is created.
     ///
     /// # Errors
-    /// [`FilesError::Busy`] while somebody else writes to it; [`FilesError::Full`], [`FilesError::Io`].
+    /// [`FilesError::Busy`] while another caller writes to it; [`FilesError::Full`], [`FilesError::Io`].
     pub fn part(&self, id: PartId) -> Result<Part, FilesError> {
         Part::open(self, id, true)?.ok_or_else(|| {
             let path = self.inner.place.part(&id);
@@ -183,7 +183,7 @@ impl Files {
         })
     }
 
-    /// A new part with a note beside it, which is opaque here and lies there as long as the part does.
+    /// Creates a new part with a note, which is opaque here and stays as long as the part does.
     ///
     /// # Errors
     /// Those of [`Files::part`]; [`FilesError::NoteTooLong`].
@@ -195,13 +195,13 @@ impl Files {
         place.write_note(&id, note)?;
         let made = self.part(id);
         if made.is_err() && !place.part(&id).exists() {
-            // A note without a part is nobody's; what cannot be removed goes at the next start.
+            // A note without a part has no owner. If it cannot be removed now, the next start removes it.
             let _ = place.remove_note(&id);
         }
         made
     }
 
-    /// The part of this id, if it lies there.
+    /// Opens the part of this id, if it exists.
     ///
     /// # Errors
     /// Those of [`Files::part`].
@@ -209,7 +209,7 @@ impl Files {
         Part::open(self, id, false)
     }
 
-    /// The note that lies beside a part.
+    /// Reads the note of a part.
     ///
     /// # Errors
     /// [`FilesError::Io`].
@@ -233,7 +233,7 @@ impl Files {
     /// Removes a part and its note; tells whether there was one.
     ///
     /// # Errors
-    /// [`FilesError::Busy`] while somebody writes to it; [`FilesError::Io`].
+    /// [`FilesError::Busy`] while a caller writes to it; [`FilesError::Io`].
     pub fn remove_part(&self, id: PartId) -> Result<bool, FilesError> {
         let _writer = self.write_to(id)?;
         self.inner.place.remove_part(&id)
@@ -253,8 +253,7 @@ impl Files {
         })
     }
 
-    /// Bytes free on the disk, for whoever may not use what is reserved for its administrator; everything if the system does
-    /// not say.
+    /// Returns the free bytes of the disk without the administrator's reserve; [`u64::MAX`] if the system does not tell.
     #[must_use]
     pub fn free_bytes(&self) -> u64 {
         rustix::fs::statvfs(self.inner.place.root())

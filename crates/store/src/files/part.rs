@@ -14,7 +14,7 @@ use super::{Files, FilesError, PartId, SYNC_BYTES, Writer, sync_names};
 /// How often free space is looked at, in bytes written.
 const LOOK_BYTES: u64 = 4 << 20;
 
-/// Bytes read at once when a part's hash is made anew.
+/// Bytes read at once when a part is hashed again.
 const READ_BYTES: usize = 256 << 10;
 
 /// A file that is whole, named and durable.
@@ -51,7 +51,7 @@ pub struct Part {
     resumed: u64,
     /// At this length free space is looked at.
     look_at: u64,
-    /// Last, so that nobody else writes before all else is gone.
+    /// The last field, so that no other writer starts before all other fields are dropped.
     _writer: Writer,
 }
 
@@ -130,7 +130,7 @@ impl Part {
         self.resumed
     }
 
-    /// The note beside it.
+    /// Reads the part's note.
     ///
     /// # Errors
     /// [`FilesError::Io`].
@@ -175,12 +175,13 @@ impl Part {
         Ok(())
     }
 
-    /// Makes what is written durable. If that fails, what was not durable before is dropped: the system may have forgotten it.
+    /// Makes the written bytes durable. If that fails, the bytes that were not durable before are dropped: the system may have
+    /// forgotten them.
     fn sync(&mut self) -> Result<(), FilesError> {
         if let Err(error) = self.file.sync_data() {
             self.at = self.synced.clone();
             if self.file.set_len(self.at.len).is_err() {
-                // Nobody takes for a part what cannot even be cut; what removing says changes nothing.
+                // Ignore the removal error: a file that cannot be cut is not a valid part.
                 let _ = self.files.inner.place.remove_part(&self.id);
             }
             return Err(io_error("syncing", &self.path)(error));
@@ -194,13 +195,13 @@ impl Part {
         Ok(())
     }
 
-    /// Takes what was synced just now out of the page cache, if the file is fetched and large: it goes to no reader yet, and a stream
-    /// of large files takes its pages again and again instead of those of the ledger beside it.
+    /// Takes the bytes synced just now out of the page cache, if the file is being fetched and is large. No reader needs it yet,
+    /// and without this a stream of large files would displace the pages of the ledger on the same machine.
     fn let_go(&self) {
         let length = std::num::NonZeroU64::new(self.at.len.saturating_sub(self.synced.len));
         if let (PartId::Fetch(_), true, Some(length)) = (self.id, self.at.len >= SYNC_BYTES, length)
         {
-            // What cannot be taken out stays: nothing depends on it.
+            // A page that cannot be taken out stays: nothing depends on it.
             let advice = rustix::fs::Advice::DontNeed;
             let _ = rustix::fs::fadvise(&self.file, self.synced.len, Some(length), advice);
         }
@@ -219,7 +220,7 @@ impl Part {
         self.end(expected, size)
     }
 
-    /// The same for a part that nobody goes on with: after any error it is gone.
+    /// Ends a part that no caller will continue, as [`Part::finish`] does: after any error it is removed.
     ///
     /// # Errors
     /// Those of [`Part::finish`].
@@ -230,7 +231,7 @@ impl Part {
     ) -> Result<Published, FilesError> {
         let ended = self.end(expected, size);
         if ended.is_err() {
-            // What went wrong first is what counts; one that cannot be removed either stays.
+            // The first error counts; a part that cannot be removed stays.
             drop(self.discard());
         }
         ended
@@ -252,7 +253,7 @@ impl Part {
                 found: hash,
             });
         }
-        // Nothing lies beyond what was hashed, whatever failed before.
+        // Cuts any bytes beyond the hashed ones, which an earlier failure may have left.
         let cut = self.file.set_len(found);
         cut.map_err(io_error("cutting", &self.path))?;
         self.sync()?;

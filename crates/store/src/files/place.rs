@@ -1,4 +1,4 @@
-//! Where everything lies in the folder. The only place where names are made.
+//! The paths of a folder of files. Only this module makes names.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use primitives::{Hash, hex};
 use super::failure::io_error;
 use super::{FilesError, NOTE_BYTES_MAX, PartFound, SHELVES, sync_names};
 
-/// What a part becomes. Its name on disk is made of it and of nothing else.
+/// The purpose of a part. Its name on disk is made from this id alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PartId {
     /// A user's upload, by its generated id.
@@ -51,7 +51,7 @@ const FOLDER_MODE: u32 = 0o700;
 /// Bytes read of the file that names the machine's run.
 const BOOT_BYTES_MAX: u64 = 256;
 
-/// See the module.
+/// The paths of a folder of files.
 pub(super) struct Place {
     root: PathBuf,
 }
@@ -72,7 +72,7 @@ pub(super) fn open_part(path: &Path, create: bool) -> io::Result<File> {
     }
 }
 
-/// The outcome of an operation, if what it is about was there.
+/// Returns the outcome of an operation, or nothing if its file did not exist.
 pub(super) fn if_there<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
     match outcome {
         Ok(value) => Ok(Some(value)),
@@ -129,7 +129,7 @@ impl Place {
         sync_names(&self.root)
     }
 
-    /// Parts, with nobody said to write to them.
+    /// Lists the parts, none of them marked as open.
     pub(super) fn parts(&self) -> Result<Vec<PartFound>, FilesError> {
         let folder = self.parts_folder();
         let failed = |error| io_error("listing", &folder)(error);
@@ -198,7 +198,7 @@ impl Place {
         read_start(&self.note(id), NOTE_BYTES_MAX as u64)
     }
 
-    /// The run of the machine in which parts were written last.
+    /// Reads the id of the machine's run that wrote parts last.
     pub(super) fn read_boot(&self) -> Result<Option<String>, FilesError> {
         let bytes = read_start(&self.root.join(BOOT), BOOT_BYTES_MAX)?;
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
@@ -226,7 +226,7 @@ impl Place {
             std::fs::rename(&temporary, path)
         };
         write().map_err(|error| {
-            // What is left of it is nobody's.
+            // The remainder of the temporary file has no owner.
             let _ = std::fs::remove_file(&temporary);
             io_error("writing", path)(error)
         })

@@ -16,14 +16,14 @@ use super::{FileFound, FileReader, Files, FilesError, PartId, Published, SHELVES
 /// Bytes read at once when a file is checked.
 const READ_BYTES: usize = 256 << 10;
 
-/// What came of a removal.
+/// The outcome of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removed {
     /// The file is gone.
     Gone,
     /// There was none.
     Absent,
-    /// Somebody is about to refer to it: it stays.
+    /// A caller is about to refer to it: it stays.
     Claimed,
     /// It was to be kept after all: it stays.
     Kept,
@@ -48,7 +48,7 @@ impl Files {
         let _locked = self.lock_shelf(&hash);
         let was_here = self.size(&hash)? == Some(size);
         if was_here {
-            // Whoever named it may have died before the name was durable.
+            // The process that named it may have died before the name was durable.
             sync_names(&shelf)?;
             place.remove_part(id)?;
         } else {
@@ -100,7 +100,7 @@ impl Files {
         let file: File = match if_there(opened) {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(None),
-            // What is said of a link that is not to be followed.
+            // A link is not followed: return the same error as for its size.
             Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
                 return self.size(hash).map(|_| None);
             }
@@ -128,7 +128,7 @@ impl Files {
         Ok(there.then(|| self.inner.claims.claim(*hash)))
     }
 
-    /// Removes a file that nobody claims.
+    /// Removes a file without claims.
     ///
     /// # Errors
     /// [`FilesError::Io`].
@@ -136,8 +136,8 @@ impl Files {
         self.remove_unless(hash, || false)
     }
 
-    /// Removes a file that nobody claims, unless `keep` says that it is referred to after all. While `keep` is asked nobody
-    /// publishes or claims this file, so what it says stays true.
+    /// Removes a file without claims, unless `keep` returns that it is referred to after all. While `keep` runs no other
+    /// thread can publish or claim this file, so its result stays true.
     ///
     /// # Errors
     /// [`FilesError::Io`].
@@ -162,7 +162,7 @@ impl Files {
         })
     }
 
-    /// All files that lie there, folder by folder, in no order. What is not a file of ours is passed over.
+    /// Lists all files of the folder, shelf by shelf, in no order. Entries that are not files of this format are skipped.
     pub fn list(&self) -> impl Iterator<Item = Result<FileFound, FilesError>> + use<> {
         let files = self.clone();
         (0..SHELVES).flat_map(move |first| files.list_shelf(first as u8))
@@ -220,7 +220,7 @@ impl Files {
         Ok(Some(at))
     }
 
-    /// Lets the system forget what it keeps of a file in memory, so that the next read comes from the disk. For measurements.
+    /// Drops a file's pages from the system's cache, so that the next read comes from the disk. For measurements.
     ///
     /// # Errors
     /// Those of [`Files::reader`].

@@ -8,7 +8,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Where records start.
+/// The offset of the first record.
 pub(crate) const HEADER_BYTES: usize = 512;
 /// The version this program writes and the only one it reads.
 pub(crate) const VERSION: u32 = 1;
@@ -31,7 +31,7 @@ pub(crate) struct Header {
     pub(crate) retired: bool,
 }
 
-/// What the first sector of a slot holds.
+/// The content of a slot's first sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sector {
     /// A header of this version.

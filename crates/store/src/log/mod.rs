@@ -5,10 +5,10 @@
 //! log/1.log   header | ...                               record = checksum 8, sequence 8, length 4, zero 4, rows
 //! ```
 //!
-//! Files are slots that are overwritten again and again: once written through, a sync costs only the data (measured:
-//! 140 us against 330 us for 200 KB), no file is created, renamed or removed while the node runs, and the disk in use
-//! stays constant. A segment is one use of a slot; its header names it, its records are salted with a number of its own,
-//! so that what an earlier segment left behind can never be taken for a record.
+//! Files are slots that are overwritten again and again. Once a slot is written through, a sync costs only the data
+//! (measured: 140 us against 330 us for 200 KB), no file is created, renamed or removed while the node runs, and the
+//! disk in use stays constant. A segment is one use of a slot. Its header names it, and its records are salted with its
+//! own number, so that bytes of an earlier segment can never pass as its record.
 //!
 //! # Invariants
 //! - At most one record is ever unsynced, the last; so a damaged record with a valid one after it is damage, never a

@@ -73,7 +73,7 @@ impl Record {
     }
 }
 
-/// What the first bytes of a record say.
+/// The first fields of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Prefix {
     pub(crate) checksum: u64,

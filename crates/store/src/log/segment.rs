@@ -49,9 +49,9 @@ pub(crate) struct Segment {
     pub(crate) header: Header,
     pub(crate) path: PathBuf,
     file: File,
-    /// Where the next record goes.
+    /// The offset of the next record.
     end: u64,
-    /// The file's length; what lies behind `end` is zeroes or an earlier segment's.
+    /// The file's length. The bytes beyond `end` are zeroes or an earlier segment's.
     file_bytes: u64,
     /// The header is on its way to the disk.
     started: bool,
@@ -137,7 +137,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Makes what was appended durable. `fdatasync` suffices: it covers the data and, while the file grows, its length.
+    /// Makes the appended bytes durable. `fdatasync` suffices: it covers the data and, while the file grows, its length.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
@@ -156,9 +156,9 @@ impl Segment {
     /// Hands every row to `on_row` in order and returns the sequence of the last record. `on_row` says whether there is such a
     /// table.
     ///
-    /// Of the newest segment the last record may be torn: it was never acknowledged and is left out. A valid record
-    /// behind a damaged one proves damage to acknowledged data and is an error. So is an end before the record
-    /// `reach`, which was acknowledged.
+    /// In the newest segment the last record may be torn: it was never acknowledged and is left out. A valid record behind a
+    /// damaged one proves damage to acknowledged data and is an error. So is an end before the record `reach`, which was
+    /// acknowledged.
     pub(crate) fn replay(
         &mut self,
         is_newest: bool,
@@ -184,7 +184,7 @@ impl Segment {
         Ok(records.last)
     }
 
-    /// Does what [`Segment::replay`] does, but changes nothing.
+    /// Does the same as [`Segment::replay`], but changes nothing.
     pub(crate) fn inspect(
         &self,
         is_newest: bool,

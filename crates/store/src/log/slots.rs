@@ -104,8 +104,8 @@ impl Log {
     /// Writes all that is not in tables to the log of a copy, whose folder is empty. Not yet durable.
     ///
     /// # Correctness
-    /// The copy ends with a segment of its own without records, so that the last segment of the original is not the newest:
-    /// what is missing at its end is then no torn write but damage.
+    /// The copy ends with an additional segment without records, so that the last segment of the original is not the
+    /// newest. Missing bytes at its end then count as damage, not as a torn write.
     pub(crate) fn copy_to(&self, directory: &Path) -> io::Result<()> {
         if self.active.is_unused() {
             return Ok(());
@@ -141,7 +141,7 @@ impl Log {
         Ok(())
     }
 
-    /// Makes what was appended durable.
+    /// Makes the appended bytes durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.active.sync()
     }
@@ -239,7 +239,7 @@ fn find_slots(directory: &Path, write: bool) -> Result<Vec<Found>, LogError> {
     Ok(found)
 }
 
-/// What the slots hold.
+/// The content of the slots.
 struct Split {
     /// The live segments, in order.
     live: Vec<Segment>,
@@ -321,7 +321,7 @@ fn read_sector(file: &File) -> io::Result<[u8; HEADER_BYTES]> {
     Ok(sector)
 }
 
-/// Reads what the first sector of a slot holds.
+/// Reads the content of a slot's first sector.
 pub(crate) fn first_sector(path: &Path) -> io::Result<Sector> {
     Ok(Header::decode(&read_sector(&open_slot(path, false)?)?))
 }

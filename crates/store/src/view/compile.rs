@@ -31,7 +31,7 @@ pub(super) struct Sql<'r> {
 /// How states are found, and so which tests may lead to an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// As SQLite thinks best.
+    /// SQLite chooses the index.
     Free,
     /// No states, but totals of them.
     Totals,
@@ -187,7 +187,8 @@ impl<'r> Sql<'r> {
         Ok(())
     }
 
-    /// What keeps a test of the field away from its index, where it must not lead there.
+    /// Returns the prefix that keeps a test of the field off its index, where the index must not drive the query;
+    /// empty elsewhere.
     fn plus(&self, field: Field) -> &'static str {
         let leads = match self.way {
             Way::Free | Way::Totals => true,
@@ -244,8 +245,8 @@ impl<'r> Sql<'r> {
         Ok(())
     }
 
-    /// A test of a repeated thing: the numbers that `select` finds now are what the state is compared with, because an
-    /// index gives its order only behind a value that is known.
+    /// Adds a test of a repeated value. The state is compared with the numbers that `select` finds now, because an
+    /// index gives its order only behind a known value.
     fn numbered(
         &mut self,
         field: Field,
@@ -311,7 +312,7 @@ impl<'r> Sql<'r> {
         Ok(())
     }
 
-    /// The parts of an `All`; what they say of tokens becomes one test, behind which an index gives its order.
+    /// Adds the parts of an `All`. All its tests of tokens become one test, behind which an index gives its order.
     fn all(&mut self, parts: &[Criterion], depth: usize) -> Result<(), QueryError> {
         let mut tokens: Option<Vec<i64>> = None;
         let mut rest = Vec::new();

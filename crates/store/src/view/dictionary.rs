@@ -45,7 +45,7 @@ impl Dictionary {
         }
     }
 
-    /// Forgets everything: what was numbered in a transaction that failed has no number.
+    /// Forgets all numbers: those given in a failed transaction do not exist.
     pub(super) fn clear(&mut self) {
         self.known.clear();
     }

@@ -1,4 +1,4 @@
-//! What can go wrong with the view. None of it concerns the ledger.
+//! Failures of the view. A failure never concerns the ledger.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub enum ViewError {
     Failed {
         /// The database file.
         path: PathBuf,
-        /// What SQLite or the system said.
+        /// The error of SQLite or of the operating system.
         reason: String,
     },
     /// The file is damaged or of another version; [`crate::VaultView::rebuild`] starts it afresh.
@@ -28,9 +28,10 @@ pub enum ViewError {
     Damaged {
         /// The database file.
         path: PathBuf,
-        /// What was found.
+        /// The finding.
         reason: String,
-        /// SQLite finds its pages damaged; otherwise it only is not what this version expects.
+        /// Whether SQLite finds its pages damaged. If not, the file merely is not of the form that this version
+        /// expects.
         corrupt: bool,
     },
     /// A change that cannot be stored.

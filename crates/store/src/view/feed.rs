@@ -14,7 +14,7 @@ use super::writer::{quantity_of, quantity_value};
 /// Keys remembered as being in `sole_owner`; beyond, the set starts afresh.
 const SOLE_OWNERS_MAX: usize = 50_000;
 
-/// What a group of changes does to a total.
+/// The change of a total by a group of changes.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Delta {
     states: i64,
@@ -70,7 +70,7 @@ impl Counted {
     }
 }
 
-/// See the module.
+/// One transaction that feeds changes into the view.
 pub(super) struct Feed<'a> {
     pub(super) transaction: Transaction<'a>,
     pub(super) contracts: &'a mut Dictionary,
@@ -286,7 +286,7 @@ impl Feed<'_> {
                     ],
                     |row| row.get(0),
                 )?;
-            // Keys that are used once would stay for ever.
+            // Without this, keys that are used once would stay without end.
             if states == 0 {
                 self.transaction
                     .prepare_cached(

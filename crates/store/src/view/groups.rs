@@ -1,4 +1,4 @@
-//! Counts and sums: read from the totals where they have what is asked, else from the states.
+//! Counts and sums: read from the totals if these hold the fields of the query, else from the states.
 
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
@@ -13,7 +13,7 @@ use super::query::{
 use super::reader::{VaultReader, joined};
 use super::search::{EVERY_TOKEN, datum};
 
-/// Digits of a half of a quantity above what an SQLite integer holds: eight bytes.
+/// Positions of the hex digits in one half of a quantity that is too large for an SQLite integer: a blob of eight bytes.
 const DIGITS: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 
 /// Totals as if they were states, without owners.
@@ -26,7 +26,7 @@ const HOLDINGS: &str = "(SELECT nullif(token, 0) AS token, contract, notary, nul
 /// States that are looked up one by one to sum them up, at most; rather than that, all are read.
 const LOOKED_UP_MAX: u64 = 200_000;
 
-/// What is summed up.
+/// The table that is summed up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     States,
@@ -51,7 +51,7 @@ impl Source {
         source
     }
 
-    /// What is read, with the values that it needs, and how the tests are written.
+    /// Returns the table to read, the values that it needs, and how the tests are written.
     fn table(
         self,
         reader: &VaultReader,
@@ -89,7 +89,7 @@ impl VaultReader {
             return bad(format!("more than {QUERY_SORTS_MAX} fields to group by"));
         }
         let source = Source::of(criterion, by);
-        // Grouped by the numbers of repeated things, which are in the row; what they stand for is looked up once a group.
+        // Groups by the numbers of repeated values, which are in the row; their text is looked up once for each group.
         let mut numbers = Vec::new();
         let mut shown = Vec::new();
         let mut joins = "";

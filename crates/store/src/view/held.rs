@@ -1,4 +1,4 @@
-//! How many states of which contracts a view shows, before it is opened: opening may drop it.
+//! The number of unconsumed states of each contract in a view, read before the view is opened: opening may drop it.
 
 use std::path::Path;
 

@@ -26,13 +26,13 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// As what a statement reads from.
+    /// Returns the source as a table expression of a statement.
     pub(super) fn table(&self) -> String {
         format!("(SELECT DISTINCT id FROM ({})) d", self.text)
     }
 }
 
-/// What the tests around one say.
+/// Facts from the tests around one test.
 #[derive(Clone, Copy)]
 struct Around<'a> {
     /// Only unconsumed states count.
@@ -183,7 +183,7 @@ impl VaultReader {
         })
     }
 
-    /// Where an index finds what one test allows; none where there is no index for it.
+    /// Returns the rows that an index gives for one test; none if the test has no index.
     fn places(
         &self,
         leaf: &Criterion,

@@ -1,4 +1,4 @@
-//! How a page is found: by which columns it is ordered, where it begins, and which index gives the order.
+//! The plan of a page: the columns of its order, the place where it begins, and the index that gives the order.
 //!
 //! SQLite sorts states that lack a field first. A page whose order begins with such a field is found in two steps, those
 //! that lack it and those that have it, so that each is one range of an index.
@@ -33,9 +33,9 @@ pub(super) struct Plan {
     pub(super) keys: Vec<Key>,
     /// The column whose side table gives the order.
     column: Option<u32>,
-    /// What the order needs besides `state s`.
+    /// The tables that the order needs in addition to `state s`.
     joins: String,
-    /// What the order demands of a state.
+    /// The condition of the order on a state.
     pub(super) demands: String,
     pub(super) steps: Vec<Step>,
 }
@@ -142,7 +142,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What is read: the states of `source` if there is one, else all.
+    /// Returns the tables to read: the states of `source` if there is one, else all.
     pub(super) fn from(&self, source: Option<&str>) -> String {
         let states = match (source, self.column) {
             (None, None) => "state s".to_owned(),
@@ -182,10 +182,11 @@ impl Plan {
         }
     }
 
-    /// What comes after a row with these values, within a step.
+    /// Adds the condition for the rows after one with these values, within a step.
     pub(super) fn after(&self, sql: &mut Sql<'_>, values: &[Value]) {
         let lacks = |value: &Value| matches!(value, Value::Null);
-        // What all rows of the step lack orders nothing. The next field may be lacking, which the first one is not.
+        // A field that all rows of the step lack orders nothing. The next field may be lacking, which the first one is
+        // not.
         let skip = usize::from(values.first().is_some_and(lacks));
         let (keys, values) = (&self.keys[skip..], &values[skip..]);
         let Some(first) = keys.first() else { return };

@@ -1,9 +1,9 @@
-//! How far the view has come, for those who wait for it.
+//! The view's progress, for callers that wait for it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// The sequence up to which the view holds everything; cheap to clone.
+/// The sequence up to which the view is complete; cheap to clone.
 #[derive(Clone, Default)]
 pub struct ViewProgress {
     shared: Arc<(Mutex<u64>, Condvar)>,

@@ -1,4 +1,4 @@
-//! What can be asked of the view: criteria as a tree, an order, a page, groups. Plain values; [`super::compile`] makes SQL.
+//! Queries of the view: criteria as a tree, an order, a page, groups. Plain values; [`super::compile`] makes SQL.
 
 use super::rows::StateRow;
 
@@ -63,10 +63,11 @@ pub enum Datum {
     Bytes(Vec<u8>),
 }
 
-/// Places in the ledger ([`StateRow::cursor`]) by which states are picked; as many as there are, and no values of the query.
+/// Places in the ledger ([`StateRow::cursor`]) that pick states. Their number is not limited, and they do not count as
+/// values of the query.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Places {
-    /// What they are, so that the mark of a page fits the next one with other places of the same kind.
+    /// The kind of the places. The mark of a page stays valid for a query with other places of the same kind.
     kind: String,
     /// As SQLite reads them.
     json: std::sync::Arc<str>,
@@ -122,7 +123,7 @@ pub enum Criterion {
 /// One column of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sort {
-    /// By what; states that lack it come first.
+    /// The field of the order; states that lack it come first.
     pub by: Field,
     /// The other way round.
     pub descending: bool,
@@ -138,14 +139,14 @@ pub struct StateQuery {
     pub sort: Vec<Sort>,
     /// The page after this mark of an earlier answer to the same criteria and order.
     pub after: Option<String>,
-    /// So many at most.
+    /// Largest number of states in the page.
     pub limit: usize,
 }
 
 /// How many states meet a criterion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// So many at least.
+    /// The least number of states.
     pub states: u64,
     /// There may be more: counting ended at [`QUERY_COUNT_MAX`].
     pub more: bool,
@@ -156,7 +157,7 @@ pub struct Count {
 pub struct QueryPage {
     /// The states.
     pub rows: Vec<StateRow>,
-    /// Where the next page begins, if there is one.
+    /// The mark at which the next page begins, if there is one.
     pub next: Option<String>,
 }
 

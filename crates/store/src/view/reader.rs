@@ -76,9 +76,9 @@ impl VaultReader {
         })
     }
 
-    /// Takes a test for common from so many states on (10,000 otherwise): fewer are looked up one by one and sorted; what
-    /// is common is met often enough on the way along the order's index. Changes how long queries take, never what they
-    /// answer.
+    /// Sets the number of states from which a test counts as common (default 10,000). States of a rarer test are looked up
+    /// one by one and sorted. States of a common one are met often enough on the way along the order's index. The setting
+    /// changes how long queries take, never their result.
     #[must_use]
     pub fn with_common(mut self, states: u64) -> Self {
         self.common = states;

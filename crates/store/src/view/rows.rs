@@ -1,4 +1,4 @@
-//! What goes into the view and what comes out. Plain bytes and numbers: the view knows no contract.
+//! The rows of the view, written and read. Plain bytes and numbers: the view knows no contract.
 
 use super::query::Datum;
 
@@ -26,7 +26,7 @@ pub struct ProducedState {
     pub seq: u64,
     /// The contract's name.
     pub contract: String,
-    /// What a fungible state is an amount of.
+    /// The token, if the state is fungible.
     pub token: Option<TokenFacts>,
     /// How much of it, in minor units.
     pub quantity: u64,
@@ -51,7 +51,7 @@ pub struct ProducedState {
     pub columns: Vec<(u32, Datum)>,
 }
 
-/// What a column holds.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ColumnKind {
     /// Numbers.
@@ -89,7 +89,7 @@ pub struct ViewColumn {
     pub contract: String,
     /// The column's name.
     pub name: String,
-    /// What it holds.
+    /// The type of its values.
     pub kind: ColumnKind,
 }
 
@@ -98,9 +98,9 @@ pub struct ViewColumn {
 pub struct TokenFacts {
     /// The token's id.
     pub id: [u8; 32],
-    /// What people call it, "GBP".
+    /// The token's common name, "GBP".
     pub symbol: String,
-    /// Who issued it.
+    /// The issuer.
     pub issuer: String,
 }
 
@@ -139,7 +139,7 @@ pub struct StateRow {
     pub seq: u64,
     /// The contract's name.
     pub contract: String,
-    /// What it is an amount of.
+    /// The token of the amount.
     pub token: Option<TokenFacts>,
     /// How much, in minor units; 0 where there is no token.
     pub quantity: u64,

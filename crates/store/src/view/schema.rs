@@ -1,9 +1,9 @@
 //! The view's tables.
 //!
-//! A state's key is its place in the ledger, so that rows are appended; repeated things are numbers. There is no index by
-//! transaction id: the ledger's own index gives the place (a random index here made a change ten times as dear). Coins
-//! are indexed by quantity, then by place: the order in which coin selection asks for them. Totals are kept with every
-//! change, so that sums do not read the states.
+//! A state's key is its place in the ledger, so that rows are appended. Repeated values are numbers. There is no index by
+//! transaction id: the ledger's own index gives the place (a random index here made a change ten times as expensive).
+//! Coins are indexed by quantity, then by place, which is the order that coin selection asks for. Totals are updated with
+//! every change, so that sums do not read the states.
 
 /// Changes with every change of the tables: a view of another version is dropped and filled again.
 pub(super) const VERSION: i64 = 6;
@@ -100,7 +100,7 @@ CREATE VIEW contract_columns AS SELECT
 FROM extra e JOIN custom k ON k.id = e.column JOIN state s ON s.id = e.state;
 ";
 
-/// A number, clamped to what an SQLite integer holds.
+/// Clamps a number to the largest SQLite integer.
 pub(super) fn clamped(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -40,7 +40,7 @@ struct Search {
 }
 
 impl VaultReader {
-    /// Stops what this reader is doing, from another thread.
+    /// Returns a handle that stops this reader's current query from another thread.
     pub fn interrupt_handle(&self) -> InterruptHandle {
         self.connection.get_interrupt_handle()
     }
@@ -61,7 +61,7 @@ impl VaultReader {
         // All of it at one point in time.
         let _moment = self.searched(|| self.connection.unchecked_transaction())?;
         if self.none(&criterion)? {
-            // What is wrong is said all the same.
+            // Errors of the criterion are reported even though nothing is found.
             Sql::new(self, String::new()).criterion(&criterion, 0)?;
             return Ok(QueryPage::default());
         }
@@ -92,7 +92,8 @@ impl VaultReader {
         Ok(QueryPage { rows, next })
     }
 
-    /// The first rows of one step. They are found by narrow rows first; what is shown is read of those alone.
+    /// Reads the first rows of one step. They are found by narrow rows first; the other columns are read for
+    /// those rows only.
     fn step(
         &self,
         search: &Search,
@@ -166,7 +167,7 @@ impl VaultReader {
         Ok(self.count(&known)?.states == 0)
     }
 
-    /// Whether states come in the order of quantities, and no test says of which tokens.
+    /// Returns whether the query is for unconsumed states by quantity, and no test restricts their tokens.
     pub(super) fn wants_every_token(
         &self,
         criterion: &Criterion,
@@ -201,7 +202,7 @@ impl VaultReader {
         Ok(())
     }
 
-    /// What the columns that contracts declare hold.
+    /// Returns the types of the columns that contracts declare.
     pub(super) fn column_kinds(&self) -> Result<Vec<ColumnKind>, QueryError> {
         self.searched(|| {
             let mut select = self
@@ -233,7 +234,7 @@ fn term(column: &str, key: &Key) -> String {
     format!("{column}{}", if key.descending { " DESC" } else { "" })
 }
 
-/// What a column of the view means.
+/// Converts a value of a column of the view.
 pub(super) fn datum(kinds: &[ColumnKind], field: Field, value: Value) -> Option<Datum> {
     let quantity = match field {
         Field::Quantity => true,

@@ -1,16 +1,16 @@
-//! What a test compares: values as the columns hold them, and the look-ups of repeated things.
+//! The values of a test, as the columns hold them, and the look-ups of repeated values.
 
 use rusqlite::types::Value;
 
 use super::compile::bad;
 use super::query::{Datum, Field, QueryError};
 
-/// What a state has in a column that a contract declares.
+/// Returns the expression for a state's value in a column that a contract declares.
 pub(super) fn of_column(id: u32) -> String {
     format!("(SELECT value FROM extra WHERE state = s.id AND column = {id})")
 }
 
-/// What finds the numbers of repeated things whose text begins with `prefix`; `look_up` ends in the column.
+/// Returns the tests for texts that begin with `prefix`, appended to `look_up`, which ends in the column.
 pub(super) fn prefix_tests(look_up: &str, prefix: &str) -> (String, Vec<Value>) {
     let (select, column) = look_up.rsplit_once(' ').unwrap_or_default();
     let mut text = format!("{select} {column} >= ?");
@@ -22,7 +22,7 @@ pub(super) fn prefix_tests(look_up: &str, prefix: &str) -> (String, Vec<Value>) 
     (text, values)
 }
 
-/// So many `?`. One is an equality, behind which an index gives its order.
+/// Returns the comparison with so many `?`. One is an equality, behind which an index gives its order.
 pub(super) fn set(values: usize) -> String {
     match values {
         1 => "= ?".to_owned(),

@@ -123,8 +123,9 @@ impl VaultView {
         })
     }
 
-    /// Opens the file again after a failure, as [`VaultView::open`] does; the ledger ends at `ledger_end`. Whoever waits for the view's
-    /// progress goes on waiting. No reader may be open: closing one would remove the log of a view that was started afresh.
+    /// Opens the file again after a failure, as [`VaultView::open`] does; the ledger ends at `ledger_end`. Callers that wait for
+    /// the view's progress go on waiting. No reader may be open: closing one would remove the log of a view that was started
+    /// afresh.
     ///
     /// # Errors
     /// The file can't be opened. Until a later attempt succeeds the view takes no changes.
@@ -216,8 +217,8 @@ impl VaultView {
         feed.finish(upto).map_err(sqlite)
     }
 
-    /// Drops whatever is in the file and starts a view afresh: it is at 0 and is to be fed from the ledger's beginning.
-    /// Nobody else may have the file open.
+    /// Drops the file's contents and starts a new view: it is at 0 and is to be fed from the ledger's beginning. No other process
+    /// or thread may have the file open.
     pub fn create(path: &Path, options: &ViewOptions) -> Result<Self, ViewError> {
         remove(path)?;
         let mut view = Self::open_existing(path, options, u64::MAX)?;
@@ -225,7 +226,7 @@ impl VaultView {
         Ok(view)
     }
 
-    /// Drops everything; the view is at 0 and is to be fed from the ledger's beginning. Open readers must be opened anew.
+    /// Drops everything; the view is at 0 and is to be fed from the ledger's beginning. Open readers must be opened again.
     pub fn rebuild(self) -> Result<Self, ViewError> {
         let (path, options, progress) = (
             self.path.clone(),
@@ -244,8 +245,8 @@ impl VaultView {
         marker(path).exists()
     }
 
-    /// Marks the view in a file as damaged, so that it is started afresh when it is opened next. A file beside it is the mark;
-    /// where that can't be written nothing happens, and whoever reads the view finds out again.
+    /// Marks the view in a file as damaged, so that the next opening starts a new one. The mark is a file next to it. If it
+    /// cannot be written, a warning is logged, and the next reader of the view finds the damage again.
     pub fn condemn(path: &Path) {
         if let Err(error) = std::fs::write(marker(path), b"") {
             tracing::warn!(path = %path.display(), %error, "the view can't be marked as damaged");
@@ -277,15 +278,16 @@ fn prepare(connection: &Connection, options: &ViewOptions) -> rusqlite::Result<(
     connection.pragma_update(None, "temp_store", "MEMORY")
 }
 
-/// Has a statement keep its plan whatever is bound to it. Without this the library prepares some anew with each new value, such as one of
-/// a `LIMIT`, in the hope of a better plan: that took several times as long as running them, a fifth of a busy node's time.
+/// Makes statements keep their plan for all bound values. Without this the library prepares some again with each new value, such
+/// as one of a `LIMIT`, in the hope of a better plan. That took several times as long as running them, a fifth of a busy node's
+/// time.
 pub(super) fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map(drop)
 }
 
-/// Creates the tables of an empty database, or checks that an existing one is ours. The cursor, or what is wrong.
+/// Creates the tables of an empty database, or checks that an existing one is ours. Returns the cursor, or the mismatch.
 fn check(connection: &Connection, columns: &[ViewColumn]) -> rusqlite::Result<Result<u64, String>> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let tables: i64 =

@@ -1,4 +1,4 @@
-//! A workload that is a function of a seed and a number, the model of what it leaves, and the audit of a store against it.
+//! A workload as a function of a seed and a number, the model of its result, and the audit of a store against the model.
 
 // Each test file uses its own part of this module.
 #![allow(dead_code)]
@@ -46,7 +46,8 @@ pub fn tiny() -> Options {
     }
 }
 
-/// A folder in memory where the system offers one: these tests ask what is written and synced, not how fast a disk is.
+/// Returns a folder in memory where the system offers one: these tests check the writes and syncs, not the speed of a
+/// disk.
 pub fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().expect("a folder"))
 }
@@ -136,7 +137,7 @@ pub fn tx_id(seed: u64, number: u64) -> Vec<u8> {
     Sequence(seed ^ number.rotate_left(32)).bytes(32)
 }
 
-/// What a store holds.
+/// The content of a store.
 pub type Model<T> = BTreeMap<(T, Vec<u8>), Vec<u8>>;
 
 pub fn apply<T: TableSet>(model: &mut Model<T>, batch: &WriteBatch<T>) {
