@@ -1,4 +1,4 @@
-//! What a message costs: two nodes in this process, over TLS on the loopback interface.
+//! Measures the cost of a message: two nodes in this process, over TLS on the loopback interface.
 //!
 //! `cargo run --release -p net --example cost`
 
@@ -14,7 +14,7 @@ use net::{
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 
-/// Counts, and wakes whoever waits, as a kernel's mailbox would.
+/// Counts messages and wakes the waiting thread, as a kernel's mailbox would.
 #[derive(Default)]
 struct Counter {
     messages: AtomicU64,

@@ -1,5 +1,5 @@
-//! What a broadcast costs: four nodes in this process, all to all on the loopback interface, each sending batches of
-//! transactions at a steady rate and accepting all that comes, after a while as if it were checked.
+//! Measures the cost of a broadcast: four nodes in this process, all to all on the loopback interface. Each sends batches of
+//! transactions at a steady rate and accepts all that it receives, after a delay that stands for checking.
 //!
 //! `cargo run --release -p net --example gossip -- [seconds] [batches a second of each] [bytes of a batch] [ms until accepted]`
 
@@ -27,7 +27,7 @@ async fn node(number: u8, first: Option<&GossipHandle>) -> (GossipHandle, Gossip
     gossip::start(options).await.expect("starts")
 }
 
-/// Accepts what comes; tells how long each took to come.
+/// Accepts all messages and reports how long each took to arrive.
 async fn hear(
     net: GossipHandle,
     mut events: GossipEvents,
@@ -39,7 +39,7 @@ async fn hear(
         if let GossipEvent::Message { id, bytes, .. } = event {
             let sent = bytes.first_chunk::<8>().map(|b| u64::from_be_bytes(*b));
             let sent = Duration::from_nanos(sent.unwrap_or(0));
-            // Nobody listens any more at the end.
+            // At the end the receiver is gone.
             let _ = times.send(start.elapsed().saturating_sub(sent));
             if checking.is_zero() {
                 // The service may have ended.

@@ -33,8 +33,8 @@ impl HalfOpen {
     }
 }
 
-/// Accepts connections for ever. A flood of them costs a flooder its own: the oldest that did not finish its handshake
-/// goes first, and a party of the network needs a few milliseconds.
+/// Accepts connections until the transport stops. If too many handshakes are unfinished, the oldest goes first. A
+/// flood therefore displaces its own connections, because a party of the network needs only a few milliseconds.
 pub(crate) async fn accept(shared: Arc<Shared>, listener: TcpListener) {
     let half_open = Arc::new(HalfOpen::default());
     for number in 0.. {

@@ -1,4 +1,4 @@
-//! What comes from one peer: frames become messages, and credit is accounted for. Pure.
+//! The receiving side of one peer: assembles frames into messages and accounts for credit. Pure.
 
 use crate::frame::{FrameError, HEADER_BYTES, Header, Kind, STREAMS_MAX};
 use crate::outbox::message_cost;
@@ -13,11 +13,11 @@ pub(crate) struct Assembly {
 
 #[derive(Debug, Default)]
 struct Stream {
-    /// What the peer may still spend.
+    /// Credit that the peer may still spend, in bytes.
     credit: i64,
-    /// What was handed on and not yet granted again.
+    /// Credit of messages that were handed on, not yet granted again, in bytes.
     owed: u64,
-    /// A message in chunks, unfinished: its size and what came of it.
+    /// An unfinished message in chunks: its announced size and the bytes received so far.
     partial: Option<(usize, Vec<u8>)>,
 }
 
@@ -90,7 +90,7 @@ impl Assembly {
             return Err(misfit());
         }
         if arrived > bytes.capacity() {
-            // Grows with what has arrived, never by what was only announced.
+            // Grows with the bytes that arrived, never with the announced size alone.
             bytes.reserve_exact(size.min(2 * arrived) - bytes.len());
         }
         bytes.extend_from_slice(body);
@@ -102,7 +102,8 @@ impl Assembly {
         Ok(None)
     }
 
-    /// Appends a frame that grants what was handed on, for streams where it is worth it.
+    /// Appends a frame that grants credit again for handed-on messages, for streams that are owed at least a quarter of
+    /// the window.
     pub(crate) fn grant(&mut self, out: &mut Vec<u8>) {
         let worth = u64::from(self.window / 4);
         let mut body = Vec::new();
@@ -218,7 +219,7 @@ mod tests {
             count
         }
 
-        /// Grants what is owed.
+        /// Grants the credit that is owed.
         fn grant(&mut self) {
             let mut frame = Vec::new();
             self.assembly.grant(&mut frame);
@@ -270,7 +271,7 @@ mod tests {
             }
         }
 
-        /// Whatever an authenticated peer sends: refused or taken, never a panic.
+        /// Checks that any bytes of an authenticated peer are accepted or refused without a panic.
         #[test]
         fn any_body_is_taken_or_refused(
             frames in vec((any::<bool>(), any::<bool>(), 0..2u32, vec(0..3u8, 0..40)), 0..20),

@@ -1,4 +1,4 @@
-//! Connections that this node makes: to every peer with a greater id, for ever.
+//! Connections that this node makes: to every peer with a greater id, retried until it stops.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;

@@ -1,4 +1,4 @@
-//! Every error code of this crate, with its cause and what to do.
+//! Every error code of this crate, with its cause and the operator's action.
 
 use primitives::ErrorInfo;
 
@@ -58,7 +58,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "gossip.rate_exceeded": "A peer sends or asks more than it may; what is too much is dropped and counts against it." => "look at the peer's software; raise the limits if the network's load is honestly higher";
 };
 
-/// What to do about one of this crate's codes.
+/// Returns the operator's action for one of this crate's codes.
 pub(crate) fn action(code: &str) -> &'static str {
     ErrorInfo::action_of(ERRORS, code)
 }

@@ -1,4 +1,4 @@
-//! What other threads send through.
+//! The handle through which other threads send.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ pub struct Handle {
     pub(crate) address: SocketAddr,
 }
 
-/// What became of the messages of one [`Handle::send_many`].
+/// The outcome of one [`Handle::send_many`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendReport {
     /// Wait for their turn, or are on their way.
@@ -55,7 +55,7 @@ pub struct PeerStatus {
 }
 
 impl Handle {
-    /// Where this node listens.
+    /// Returns the address on which this node listens.
     pub fn local_address(&self) -> SocketAddr {
         self.address
     }
@@ -77,8 +77,9 @@ impl Handle {
         sent
     }
 
-    /// Sends messages: peer, priority (0 the most urgent, 3 the least) and bytes. Those of one peer and one priority
-    /// arrive in order, each once or not at all. Never blocks; what cannot be queued is dropped and counted.
+    /// Sends messages: peer, priority (0 the most urgent, 3 the least) and bytes. Messages of one peer and one
+    /// priority arrive in order, each once or not at all. Never blocks; a message that cannot be queued is dropped
+    /// and counted.
     ///
     /// Everything for one peer goes with one write, on the calling thread if the connection is free.
     pub fn send_many(
@@ -142,7 +143,7 @@ impl Handle {
         gone.values().for_each(|peer| peer.retire());
     }
 
-    /// Ends the connection to a peer, and allows none for a while. Both sides keep what they have not been answered.
+    /// Ends the connection to a peer, and allows none for a while. Both sides keep their unacknowledged messages.
     pub fn cut_off(&self, peer: &PartyId, time: Duration) {
         if let Some(known) = self.shared.peers().get(peer) {
             known.cut_off(time);
@@ -182,7 +183,7 @@ impl Handle {
             .is_some_and(|peer| peer.outbox().is_up())
     }
 
-    /// What was counted since the start.
+    /// Returns the counters since the start.
     pub fn figures(&self) -> NetFigures {
         self.shared.counters.figures()
     }

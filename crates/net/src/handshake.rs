@@ -134,7 +134,7 @@ async fn receive(stream: &mut TlsStream<TcpStream>) -> Result<Hello, Refusal> {
 
 fn broken(error: io::Error) -> Refusal {
     match error.get_ref() {
-        // TLS 1.3: what the other side thinks of our certificate comes only now.
+        // In TLS 1.3 the other side's verdict on our certificate arrives only now.
         Some(inner) if inner.is::<rustls::Error>() => Refusal::of_handshake(&error, None),
         _ => Refusal::HandshakeFailed(error.to_string()),
     }

@@ -5,18 +5,18 @@
 //!                                                └─ link busy or socket full: the net thread writes
 //!  net thread: read ─► decrypt ─► frames ─► Sink::deliver(batch)      accept, dial, hello, pings, credit
 //! ```
-//! It moves bytes and never interprets a message. Messages to a peer that is away, or whose queue is full, are dropped and
-//! counted: the protocols above send again what is not acknowledged.
+//! It moves bytes and never interprets a message. Messages to a peer that is away, or that has a full queue, are dropped and
+//! counted: the protocols above repeat unacknowledged messages.
 //!
 //! The chain's network is another one, in [`gossip`].
 
 pub mod frame;
 pub mod gossip;
 
-// What is to be configured.
+// Configuration.
 mod options;
 mod tls;
-// What moves messages.
+// Message transport.
 mod assembly;
 mod compression;
 mod outbox;
@@ -33,7 +33,7 @@ mod dial;
 mod handle;
 mod shared;
 mod transport;
-// What can be read off.
+// Errors and metrics.
 mod errors;
 mod metrics;
 mod refusal;

@@ -1,10 +1,10 @@
 //! A connection that stands, and its sending side.
 //!
 //! # Whoever comes writes
-//! TLS has one state for both directions, so a link has one lock. A thread with something to send queues it and tries the
-//! lock. If it gets it, it frames, encrypts and writes right there: no other thread has to wake up. If not, the holder
-//! looks at the queue once more after it has let go, and sends. So nobody waits and nothing is forgotten; under load the
-//! queue gathers while somebody writes, and goes with one write.
+//! TLS has one state for both directions, so a link has one lock. A thread that sends queues its message and tries the
+//! lock. If it gets the lock, it frames, encrypts and writes right there, and no other thread has to wake up. If not, the
+//! lock's holder checks the queue again after it has released the lock, and sends. So no thread waits and no message is
+//! forgotten. Under load the queue gathers while one thread writes, and goes out with one write.
 
 use std::io::{self, IoSlice, Write};
 use std::net::SocketAddr;
@@ -33,12 +33,12 @@ const CLOSED: u8 = 8;
 
 /// Frames that are encrypted and written at once, in bytes, about.
 const GATHER_BYTES: usize = 128 << 10;
-/// What a thread that sends writes at most before it leaves the rest to the net thread, in bytes.
+/// Most bytes that a sending thread writes before it leaves the rest to the net thread.
 pub(crate) const INLINE_BYTES: usize = 256 << 10;
-/// What the net thread writes at most to one peer before others have their turn, in bytes.
+/// Most bytes that the net thread writes to one peer before the other peers get their turn.
 pub(crate) const TURN_BYTES: usize = 1 << 20;
 
-/// See the module.
+/// One connection and its lock.
 pub(crate) struct Link {
     pub(crate) peer: Arc<Peer>,
     pub(crate) address: SocketAddr,
@@ -50,7 +50,7 @@ pub(crate) struct Link {
     flags: AtomicU8,
 }
 
-/// What the lock guards.
+/// The state that the lock guards.
 pub(crate) struct LinkState {
     pub(crate) tls: Connection,
     pub(crate) decoder: FrameDecoder,
@@ -66,7 +66,7 @@ pub(crate) struct LinkState {
 enum Progress {
     /// Nothing can be sent now.
     Idle,
-    /// The socket takes no more.
+    /// The socket accepts no more bytes.
     Full,
     /// The budget is used up.
     More,
@@ -80,7 +80,7 @@ impl Link {
         (assembly, packer): (Assembly, Option<Packer>),
         counters: Arc<Counters>,
     ) -> Self {
-        // What is encrypted at once is bounded by GATHER_BYTES.
+        // GATHER_BYTES bounds the bytes that are encrypted at once.
         tls.set_buffer_limit(None);
         let state = LinkState {
             tls,
@@ -103,7 +103,7 @@ impl Link {
         }
     }
 
-    /// Sends what is queued, unless another thread is at it, which then does. Never blocks.
+    /// Sends the queue, unless another thread holds the lock: that thread then sends it. Never blocks.
     pub(crate) fn pump(&self, mut budget: usize) {
         // With a full socket the net thread goes on by itself.
         while self.flags.load(Ordering::SeqCst) & (WANT_WRITE | FAILED | CLOSED) == 0 {
@@ -127,7 +127,7 @@ impl Link {
             if let Some(flag) = flag {
                 return self.attention(flag);
             }
-            // Somebody may have queued, and found the lock taken, since we last looked.
+            // Another thread may have queued and found the lock taken since the last check.
             if !self.peer.outbox().is_ready() {
                 return;
             }
@@ -158,7 +158,7 @@ impl Link {
         self.pump(TURN_BYTES);
     }
 
-    /// What went wrong while sending.
+    /// Returns the error of a failed send.
     pub(crate) fn failure(&self) -> Option<Refusal> {
         if self.flags.load(Ordering::SeqCst) & FAILED == 0 {
             return None;
@@ -179,7 +179,7 @@ impl Link {
             .map_err(|_| Refusal::Lost("its state was lost in a panic".to_owned()))
     }
 
-    /// Sends what can be sent without waiting, and says goodbye.
+    /// Sends as much as it can without waiting, and says goodbye.
     pub(crate) fn finish(&self) {
         if let Ok(mut state) = self.state.lock() {
             let mut budget = TURN_BYTES;
@@ -225,7 +225,7 @@ impl LinkState {
         }
     }
 
-    /// Makes frames of what is queued.
+    /// Makes frames of the queued messages.
     fn gather(&mut self, link: &Link) {
         let (mut frames, mut messages, mut bytes) = (0, 0, 0);
         while self.frames.len() < GATHER_BYTES {
@@ -246,7 +246,7 @@ impl LinkState {
         }
     }
 
-    /// Writes what is encrypted. False if the socket takes no more.
+    /// Writes the encrypted bytes. Returns false if the socket accepts no more.
     pub(crate) fn flush(&mut self, link: &Link) -> io::Result<bool> {
         while self.tls.wants_write() {
             match self.tls.write_tls(&mut SocketWriter(link)) {

@@ -1,4 +1,4 @@
-//! What the connections count.
+//! The counters of the connections.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! What a transport is told when it starts.
+//! The options of a transport.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,16 +16,16 @@ pub struct Options {
     pub epoch: u64,
     /// This node's software, for people; cut after 64 characters.
     pub software: String,
-    /// Where to listen; port 0 takes any free one.
+    /// The address to listen on; port 0 takes any free one.
     pub listen: SocketAddr,
     /// Certificate, key and root.
     pub tls: TlsMaterial,
-    /// Who else is in the network, and where. Of two nodes the one with the smaller id connects.
+    /// The other nodes of the network, and their addresses. Of two nodes the one with the smaller id connects.
     pub peers: Vec<PeerAddress>,
     /// Whether frames are compressed.
     pub compression: Compression,
-    /// How long to wait for more before a write, in microseconds. 0, the usual setting, never waits and lets the sending
-    /// thread write. Below 1,000 the thread of all connections waits, which holds up what comes in as well.
+    /// How long to wait for more messages before a write, in microseconds. 0, the usual setting, never waits and lets the
+    /// sending thread write. Below 1,000 the thread of all connections waits, which delays incoming messages as well.
     pub linger_us: u64,
     /// Bounds.
     pub limits: NetLimits,
@@ -55,11 +55,12 @@ pub enum Compression {
 /// Bounds of a [`Transport`](crate::Transport).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetLimits {
-    /// Largest message, in bytes: what this node takes, and tells its peers to keep to. At most 1 GiB (`net.message_too_large`).
+    /// Largest message that this node accepts, in bytes. It tells the limit to its peers. At most 1 GiB
+    /// (`net.message_too_large`).
     pub message_bytes_max: u32,
     /// Messages that wait for one peer, in bytes; more are dropped. At least twice the largest message.
     pub queue_bytes_max: usize,
-    /// Credit of each stream of each peer, in bytes: how much a peer may have sent that nobody has taken here.
+    /// Credit of each stream of each peer, in bytes: the most that a peer may have sent and this node has not yet taken.
     pub window_bytes: u32,
     /// Bytes taken from sockets after the sink was full; beyond, sockets are not read until it has room.
     pub overrun_bytes_max: usize,

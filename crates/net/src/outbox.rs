@@ -1,4 +1,4 @@
-//! What waits for one peer, and how it becomes frames. Pure: it neither locks nor writes.
+//! The messages that wait for one peer, and their conversion into frames. Pure: it neither locks nor writes.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ const BATCH_BYTES: usize = 64 << 10;
 /// Every so many frames the least urgent lane that can goes first, so that it is never starved.
 const FAIR_TURN: u32 = 8;
 
-/// What became of a message.
+/// The outcome of queueing a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// It waits for its turn, or is on its way already.
@@ -83,7 +83,7 @@ impl Outbox {
         }
     }
 
-    /// A connection stands: whatever waited is forgotten, credit starts anew.
+    /// Starts a new connection: forgets all waiting messages and sets the credit to the peer's window.
     pub(crate) fn open(&mut self, window: u32, message_bytes_max: u32) {
         self.close();
         self.up = true;

@@ -1,4 +1,4 @@
-//! One peer: what waits for it, and the connection that stands.
+//! One peer: its waiting messages and its current connection.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use crate::outbox::Outbox;
 use crate::refusal::Refusal;
 use crate::sink::{Inbound, Sink};
 
-/// What a peer said of itself when it was met last.
+/// The facts that a peer announced in its last hello.
 #[derive(Clone, Debug)]
 pub(crate) struct Met {
     pub(crate) software: String,
@@ -29,7 +29,7 @@ pub(crate) fn clock_ms() -> u64 {
     })
 }
 
-/// See the module.
+/// One peer of the network.
 pub(crate) struct Peer {
     pub(crate) id: PartyId,
     /// Rung when the pause between attempts to reach the peer should end.
@@ -78,7 +78,7 @@ impl Peer {
         lock(&self.link).clone()
     }
 
-    /// What it said when it was met last.
+    /// Returns the facts of the peer's last hello.
     pub(crate) fn met(&self) -> Option<Met> {
         lock(&self.met).clone()
     }
@@ -157,7 +157,7 @@ impl Peer {
     }
 }
 
-/// Nothing that holds one of these locks can leave what it guards half changed.
+/// Locks a mutex, even a poisoned one: no holder of these locks can leave the guarded data half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -24,7 +24,7 @@ pub(crate) struct Buffers {
     batch: Vec<Inbound>,
 }
 
-/// What a turn of reading came to.
+/// The outcome of a turn of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
     /// Something came.
@@ -47,7 +47,7 @@ impl Buffers {
 }
 
 impl Link {
-    /// Takes what the handshake has read already beyond its own end.
+    /// Takes the bytes that the handshake has already read beyond its own end.
     pub(crate) fn begin(&self, buffers: &mut Buffers, sink: &dyn Sink) -> Result<Turn, Refusal> {
         let mut turn = Turn {
             heard: true,
@@ -59,7 +59,7 @@ impl Link {
         Ok(turn)
     }
 
-    /// Reads what there is, within a turn's bound.
+    /// Reads the available bytes, within a turn's bound.
     pub(crate) fn read(&self, buffers: &mut Buffers, sink: &dyn Sink) -> Result<Turn, Refusal> {
         let mut turn = Turn {
             heard: false,
@@ -155,7 +155,7 @@ impl Link {
         bytes
     }
 
-    /// Grants what is owed. Returns whether anything still is.
+    /// Queues a frame that grants the peer its owed credit.
     pub(crate) fn grant(&self) -> Result<(), Refusal> {
         let mut state = self.lock()?;
         let LinkState {
@@ -165,7 +165,7 @@ impl Link {
         Ok(())
     }
 
-    /// Asks for a sign of life, and gives back memory of what seems to be idle.
+    /// Asks the peer for a sign of life, and frees memory of a connection that seems idle.
     pub(crate) fn ping(&self) -> Result<(), Refusal> {
         let mut state = self.lock()?;
         state.control(Kind::Ping, &[0; 8]);
@@ -199,10 +199,10 @@ impl LinkState {
         }
     }
 
-    /// Cuts what is decrypted into frames.
+    /// Cuts the decrypted bytes into frames.
     fn cut(&mut self, link: &Link, batch: &mut Vec<Inbound>) -> Result<(), Refusal> {
         loop {
-            // The decoder and the reader borrow the state apart from what a frame changes.
+            // The decoder and the reader borrow the state apart from the fields that a frame changes.
             let Self {
                 tls,
                 decoder,

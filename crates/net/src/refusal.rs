@@ -21,10 +21,10 @@ pub enum Refusal {
     /// No certificate of this network, or one that is out of date.
     #[error("no valid certificate of this network: {0}")]
     WrongCertificate(String),
-    /// A certificate of this network, but of somebody else.
+    /// A certificate of this network, but of another party.
     #[error("the certificate is not that of party {0}")]
     WrongName(PartyId),
-    /// Nobody we know.
+    /// An unknown party.
     #[error("party {0} is not in the network map")]
     UnknownPeer(PartyId),
     /// The party that should be connected to connects.
@@ -50,7 +50,7 @@ pub enum Refusal {
     Unreachable {
         /// The address.
         address: String,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// TLS broke after the handshake.
@@ -102,7 +102,7 @@ impl Coded for Refusal {
 }
 
 impl Refusal {
-    /// What broke a TLS handshake; `expected` is the party that was connected to.
+    /// Classifies the error of a TLS handshake; `expected` is the party that was dialled.
     pub(crate) fn of_handshake(error: &io::Error, expected: Option<PartyId>) -> Self {
         let tls = error
             .get_ref()
@@ -142,13 +142,14 @@ impl Refusal {
         Self::WrongCertificate(text)
     }
 
-    /// Whether somebody should look at it, or it is the way of the world.
+    /// Returns whether the refusal is an ordinary event that needs no operator's attention.
     pub(crate) fn is_harmless(&self) -> bool {
         matches!(self, Self::Lost(_) | Self::Stopped)
     }
 }
 
-/// Refusals logged each second; of more only the number is logged, so that nobody can fill the disk with our log.
+/// Refusals logged each second. Beyond it only their number is logged, so that no peer can fill the disk with log
+/// lines.
 const LINES_PER_SECOND: u32 = 20;
 
 /// Writes the log lines about refused connections.

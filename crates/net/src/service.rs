@@ -152,7 +152,7 @@ impl Service<'_> {
         }
     }
 
-    /// What a turn of reading leads to: credit may have come, or be owed.
+    /// Acts on a turn of reading: credit may have arrived, or may be owed.
     fn after(&mut self, turn: Turn) {
         if turn.heard {
             self.heard = Instant::now();
@@ -162,7 +162,8 @@ impl Service<'_> {
         self.link.pump(crate::link::TURN_BYTES);
     }
 
-    /// Somebody called. With a linger, senders leave the writing to this thread.
+    /// Waits out the linger time after a sender's wake-up, then writes. With a linger, senders leave
+    /// the writing to this thread.
     async fn linger(&self) {
         let linger = self.shared.linger;
         if linger.is_zero() {

@@ -1,4 +1,4 @@
-//! What all connections of a transport share.
+//! State shared by all connections of a transport.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use crate::refusal::{Refusal, RefusalLog};
 use crate::sink::Sink;
 use crate::tls::{TlsConfigs, TlsMaterialError};
 
-/// See the module.
+/// State shared by all connections of a transport.
 pub(crate) struct Shared {
     pub(crate) me: PartyId,
     pub(crate) tls: TlsConfigs,
@@ -35,7 +35,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Nobody is known yet.
+    /// Creates the state without any peer.
     pub(crate) fn new(options: Options, sink: Arc<dyn Sink>) -> Result<Self, TlsMaterialError> {
         Ok(Self {
             me: options.me,
@@ -57,7 +57,7 @@ impl Shared {
         self.peers().get(id).cloned()
     }
 
-    /// What this node says first.
+    /// Returns this node's hello.
     pub(crate) fn hello(&self) -> Hello {
         Hello {
             party: self.me,
@@ -87,7 +87,7 @@ impl Shared {
         }
     }
 
-    /// Keeps account of what a full sink was handed all the same.
+    /// Counts bytes delivered to a full sink; starts again at 0 once the sink has room.
     pub(crate) fn note_taken(&self, bytes: usize) {
         if self.sink.has_room() {
             self.overrun.store(0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Where everything goes that comes in.
+//! The receiver of all incoming messages.
 
 use ledger::PartyId;
 
@@ -17,7 +17,7 @@ pub enum Inbound {
         /// The peer.
         peer: PartyId,
     },
-    /// A message. Those of one peer and one priority come in the order in which they were sent.
+    /// A message. Messages of one peer and one priority come in the order in which they were sent.
     Message {
         /// The peer, authenticated.
         peer: PartyId,
@@ -31,8 +31,8 @@ pub enum Inbound {
 /// The consumer's queue. All calls come from the one thread of the connections, with everything that one read of a socket
 /// brought: a queue behind a lock pays one lock and at most one wake-up for a whole batch, and a message costs a move.
 pub trait Sink: Send + Sync + 'static {
-    /// Takes a batch, in order, and leaves the vector empty. Never blocks: whoever can hold no more says so in
-    /// [`Sink::has_room`], and takes what was on its way all the same.
+    /// Takes a batch, in order, and leaves the vector empty. Never blocks. A full sink says so in [`Sink::has_room`], and
+    /// still takes the messages that were in flight.
     fn deliver(&self, batch: &mut Vec<Inbound>);
 
     /// Whether more is welcome. While it is not, peers get no further credit, so that each may finish its window and

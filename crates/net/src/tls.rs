@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::errors;
 
-/// The protocol's name in the TLS handshake (ALPN): whatever speaks something else is refused there.
+/// The protocol's name in the TLS handshake (ALPN): other protocols are refused there.
 const ALPN: &[u8] = b"tally-peer/1";
 
 /// A node's certificate chain, its key, and the root it trusts.
@@ -90,7 +90,7 @@ impl TlsMaterial {
             .with_client_cert_verifier(verifier)
             .with_single_cert(self.chain.clone(), self.key.clone_key())
             .map_err(text)?;
-        // Every connection proves who it is anew: nothing is resumed.
+        // Every connection proves its identity again: no session is resumed.
         server.send_tls13_tickets = 0;
         server.alpn_protocols = vec![ALPN.to_vec()];
         let mut client = ClientConfig::builder_with_provider(provider)
@@ -108,7 +108,7 @@ impl TlsMaterial {
     }
 }
 
-/// The name by which a party's certificate is asked for.
+/// Returns the name for which a party's certificate must be valid.
 pub(crate) fn server_name(party: &PartyId) -> Result<ServerName<'static>, String> {
     ServerName::try_from(party.dns_name()).map_err(|error| error.to_string())
 }

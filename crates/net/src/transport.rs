@@ -26,7 +26,7 @@ pub enum StartError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The TLS material is of no use.
@@ -63,7 +63,8 @@ pub struct Transport {
 }
 
 impl Transport {
-    /// Listens, connects to the peers that this node is to connect to, and hands to `sink` what comes.
+    /// Listens, connects to the peers that this node has to dial, and hands incoming messages to
+    /// `sink`.
     pub fn start(mut options: Options, sink: Arc<dyn Sink>) -> Result<Self, StartError> {
         options.check().map_err(StartError::Option)?;
         let address = options.listen;
@@ -92,12 +93,12 @@ impl Transport {
         let work = move || {
             runtime.block_on(async {
                 let accepting = tokio::spawn(accept::accept(Arc::clone(&shared), listener));
-                // Told, or whoever could tell is gone.
+                // Told to stop, or the sender was dropped.
                 let _ = stopped.await;
                 accepting.abort();
                 shared.finish();
             });
-            // A look-up of a host name may hang; nobody waits for it.
+            // A look-up of a host name may hang, so the runtime does not wait for it.
             runtime.shutdown_background();
         };
         let thread = std::thread::Builder::new()
@@ -111,14 +112,14 @@ impl Transport {
         })
     }
 
-    /// What others send through.
+    /// Returns the handle through which other threads send.
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 }
 
 impl Drop for Transport {
-    /// Sends what can be sent at once, says goodbye and waits for the thread.
+    /// Sends as much as it can at once, says goodbye and waits for the thread.
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
             // Fails only if the thread is gone already.

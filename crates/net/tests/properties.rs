@@ -1,4 +1,5 @@
-//! Whatever bytes come, in whatever pieces: frames are cut the same way, and nothing panics or hoards memory.
+//! For any bytes in any pieces: frames are cut the same way, and the decoder neither panics nor hoards
+//! memory.
 
 use net::frame::{
     BODY_BYTES_MAX, Flags, FrameDecoder, FrameError, HEADER_BYTES, Header, Hello, Kind,

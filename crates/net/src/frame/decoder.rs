@@ -2,8 +2,8 @@
 
 use super::{FrameError, HEADER_BYTES, Header};
 
-/// Cuts a stream of bytes, arriving in pieces of any size, into frames. Whole frames in a piece are not copied; it never
-/// holds more than one unfinished frame, and no more memory than about twice what arrived of that.
+/// Cuts a stream of bytes, which arrives in pieces of any size, into frames. Whole frames in a piece are not copied. It
+/// holds at most one unfinished frame, in about twice the memory of the bytes received of that frame.
 #[derive(Debug, Default)]
 pub struct FrameDecoder {
     /// The beginning of a frame whose rest has not arrived.

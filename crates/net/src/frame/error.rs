@@ -26,13 +26,13 @@ pub enum FrameError {
     /// A field that must be zero is not, or a stream is out of range.
     #[error("a header with a field out of range; streams are below {STREAMS_MAX}")]
     Field,
-    /// The body does not decompress to what the header says.
+    /// The body does not decompress to the length in its header.
     #[error("a body that does not decompress to the length its header gives")]
     Compression,
-    /// The body is not what its kind asks for.
+    /// The body does not have the form that its kind requires.
     #[error("a damaged {0}")]
     Body(&'static str),
-    /// A chunk that does not continue what its stream has begun.
+    /// A chunk that does not continue the unfinished message of its stream.
     #[error("a chunk that does not fit its message on stream {0}")]
     Chunk(u32),
     /// A message larger than this side takes.

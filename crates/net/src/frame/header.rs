@@ -2,11 +2,11 @@
 
 use super::{BODY_BYTES_MAX, FrameError, HEADER_BYTES, STREAMS_MAX};
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// Who speaks; the first frame of either side.
+    /// The sender's hello; the first frame of either side.
     Hello = 1,
     /// Whole messages.
     Batch = 2,
@@ -20,7 +20,7 @@ pub enum Kind {
     Pong = 6,
 }
 
-/// What is special about a frame.
+/// The flags of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags {
     /// The body is compressed with zstd.
@@ -38,7 +38,7 @@ pub struct Header {
     pub length: u32,
     /// What it is.
     pub kind: Kind,
-    /// What is special about it.
+    /// The frame's flags.
     pub flags: Flags,
     /// 0 is the most urgent.
     pub priority: u8,
@@ -79,7 +79,7 @@ impl Header {
         bytes
     }
 
-    /// Reads a header; what it says is within all limits then.
+    /// Reads a header and checks that its fields are within all limits.
     pub fn parse(bytes: &[u8; HEADER_BYTES]) -> Result<Self, FrameError> {
         let [
             l0,

@@ -1,4 +1,4 @@
-//! The first frame of either side: who speaks, and what it takes.
+//! The first frame of either side: its identity and the limits it accepts.
 
 use ledger::PartyId;
 use primitives::{Coded, Decode, DecodeError, Decoder, Encode, Encoder};
@@ -16,13 +16,13 @@ const ZSTD: u8 = 1;
 /// Compressions that a hello may name.
 const COMPRESSIONS_MAX: usize = 8;
 
-/// Who speaks, and what it takes.
+/// A node's identity, the features it supports and the limits it accepts.
 ///
 /// Canonical CBOR, an array: `[protocol version, party (32 bytes), epoch, software (text), [compression, ...], window,
 /// max message bytes, clock]`. The only compression is 1, zstd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// Who speaks; proved by the certificate.
+    /// The sender's party id; proved by the certificate.
     pub party: PartyId,
     /// Names the speaker's store: another number says that it lost its memory.
     pub epoch: u64,
@@ -81,7 +81,7 @@ impl Hello {
         e.into_bytes()
     }
 
-    /// Reads the body of the frame. Of another version only the version is read.
+    /// Reads the body of the frame. If the protocol version differs, only the version is read.
     pub fn parse(body: &[u8]) -> Result<Self, HelloError> {
         let mut d = Decoder::new(body);
         let fields = d.array()?;

@@ -23,10 +23,10 @@
 //! | ping, pong | 8 bytes; a pong returns those of the ping |
 //!
 //! # Streams and credit
-//! Messages of one stream arrive in the order in which they were sent; a stream has at most one unfinished message, and
-//! between its chunks frames of other streams may come. A message costs its length and 64 bytes of the stream's credit, all
-//! of it when it begins; it may begin while the credit is above zero. So a receiver never holds more of a stream than the
-//! window it announced in its hello and one message. Whoever begins a message without credit is cut off.
+//! Messages of one stream arrive in the order in which they were sent. A stream has at most one unfinished message, and
+//! frames of other streams may come between its chunks. A message costs its length and 64 bytes of the stream's credit, all
+//! of it when it begins. It may begin while the credit is above zero, so a receiver never holds more of a stream than the
+//! window it announced in its hello and one message. A peer that begins a message without credit is cut off.
 
 mod decoder;
 mod error;
@@ -46,5 +46,5 @@ pub const BODY_BYTES_MAX: usize = 1 << 20;
 pub const HELLO_BYTES_MAX: usize = 1_024;
 /// Streams of a connection.
 pub const STREAMS_MAX: usize = 16;
-/// What a message costs beside its bytes, so that many empty ones cost something too.
+/// Credit that a message costs in addition to its length, in bytes, so that many empty messages are bounded too.
 pub const MESSAGE_OVERHEAD: usize = 64;

@@ -7,8 +7,8 @@ use libp2p_request_response::{InboundRequestId, OutboundRequestId, ResponseChann
 
 use super::{PeerId, RequestError, RequestId, Ticket};
 
-/// Our requests. One that nobody waits for any more keeps its place until libp2p has done with it, so that a peer that never
-/// answers is not asked more and more.
+/// The requests of this node. A request whose caller has given up keeps its place until libp2p is done with it, so that a
+/// peer that never answers does not get more and more requests.
 #[derive(Debug, Default)]
 pub(super) struct Asked(HashMap<OutboundRequestId, One>);
 
@@ -138,7 +138,7 @@ impl Tickets {
         self.open.retain(|_, (_, own, _)| *own != key);
     }
 
-    /// Forgets those that nobody waits for.
+    /// Forgets the requests whose caller has given up.
     pub(super) fn clear(&mut self) {
         self.open.retain(|_, (_, _, channel)| channel.is_open());
     }

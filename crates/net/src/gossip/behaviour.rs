@@ -1,4 +1,4 @@
-//! What libp2p is made of here, and how it is set.
+//! The libp2p behaviours of the gossip service, and their configuration.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -41,9 +41,10 @@ const NEGOTIATIONS_MAX: usize = 32;
 const FRAME_MESSAGES_MAX: usize = 64;
 /// Bytes of one frame of gossipsub that tell of messages and of the mesh: 3 s of 2,000 ids a second.
 const FRAME_CONTROL_BYTES_MAX: usize = 256 << 10;
-/// What a message's frame has beside it: its topic and lengths.
+/// Bytes that a message's frame adds to the message: its topic and lengths.
 const ENVELOPE_BYTES: usize = 256;
-/// What a buffer may hold beside the largest message: gossipsub compares its limit with all that it has read.
+/// Bytes that a buffer may hold in addition to the largest message: gossipsub compares its limit with all bytes
+/// it has read.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// Score at which gossipsub does not listen to a peer any more; then it is banned.
@@ -51,14 +52,14 @@ pub(super) const SCORE_MIN: f64 = -80.0;
 
 /// How often the mesh is looked after.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// Heartbeats for which a message is kept: for the verdict, and for who missed it.
+/// Heartbeats for which a message is kept: until its verdict, and for peers that missed it.
 const KEPT_HEARTBEATS: usize = 10;
 /// How long a message is known to have been seen.
 const SEEN_FOR: Duration = Duration::from_secs(60);
-/// Size from which peers are told that a message is here already, in bytes.
+/// Size from which peers are told that this node already has a message, in bytes.
 const LARGE_BYTES: usize = 1 << 10;
 
-/// See the module.
+/// The libp2p behaviours of the service.
 #[derive(NetworkBehaviour)]
 #[behaviour(prelude = "libp2p_swarm::derive_prelude")]
 pub(super) struct Behaviour {
@@ -72,7 +73,7 @@ pub(super) struct Behaviour {
 
 type Gossipsub = gossipsub::Behaviour<Seen, WhitelistSubscriptionFilter>;
 
-/// Counts what comes, also what had come before.
+/// Counts received messages, including duplicates.
 pub(super) struct Seen(Arc<Shared>);
 
 impl DataTransform for Seen {
@@ -157,7 +158,7 @@ fn gossip(
         .gossip_lazy(6)
         // The mesh is enough: to all would be a copy more for each peer beyond it.
         .flood_publish(false)
-        // Who made a message is the chain's business; the connection says who passed it on.
+        // The chain determines a message's author; the connection tells which peer passed it on.
         .validation_mode(ValidationMode::Anonymous)
         .validate_messages()
         .message_id_fn(message_id)
@@ -185,7 +186,7 @@ fn gossip(
         app_specific_weight: 0.5,
         // Many nodes on one machine are no crime; connections from one address are bounded by the gate.
         ip_colocation_factor_weight: 0.0,
-        // A slow peer loses what it is too slow for, and that is enough.
+        // A slow peer loses the messages that do not fit its queue. It gets no other penalty.
         slow_peer_weight: 0.0,
         ..PeerScoreParams::default()
     };
@@ -224,7 +225,7 @@ fn topic_score() -> TopicScoreParams {
     }
 }
 
-/// The same on all nodes: whoever has a message can say so by its id.
+/// Computes a message's id, the same on all nodes, so that a node can announce a message by its id.
 fn message_id(message: &gossipsub::Message) -> gossipsub::MessageId {
     let mut hasher = Hasher::new();
     hasher.update(message.topic.as_str().as_bytes());
@@ -257,7 +258,7 @@ fn identify(options: &GossipOptions, names: &Names, keys: &Keypair) -> identify:
     let software: String = options.software.chars().take(64).collect();
     let config = identify::Config::new(names.network.clone(), keys.public())
         .with_agent_version(software)
-        // Where a peer is, we see and are told by others; nothing is dialled on its own word.
+        // Addresses come from connections and from other peers; no peer's own claim about its address is dialled.
         .with_cache_size(0);
     identify::Behaviour::new(config)
 }

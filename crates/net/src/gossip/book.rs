@@ -1,4 +1,4 @@
-//! Where other nodes can be reached, and when to try again.
+//! The addresses of other nodes, and the time of the next try at each.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -14,7 +14,7 @@ const ATTEMPTS_MAX: u32 = 6;
 /// Attempts in a row after which an address is forgotten where a peer of ours was met: more than an hour.
 const ATTEMPTS_PROVEN_MAX: u32 = 150;
 
-/// See the module.
+/// The addresses to dial.
 #[derive(Debug)]
 pub(super) struct Book {
     places: BTreeMap<SocketAddr, Place>,
@@ -26,7 +26,7 @@ pub(super) struct Book {
 
 #[derive(Debug)]
 struct Place {
-    /// Who was met there, or is said to be.
+    /// The peer that was reached there, or is said to be there.
     peer: Option<PeerId>,
     is_seed: bool,
     /// A peer of ours was met there.
@@ -131,7 +131,7 @@ impl Book {
         Some((*address, place.peer))
     }
 
-    /// A connection to the address stands; who is there is known now.
+    /// Notes that a connection to the address stands, which proves the peer that is there.
     pub(super) fn reached(&mut self, address: &SocketAddr, peer: PeerId) {
         if let Some(place) = self.places.get_mut(address) {
             place.dialling = false;
@@ -148,7 +148,8 @@ impl Book {
         }
     }
 
-    /// An attempt failed, or what was reached is of no use: later again, or never. Returns whether it is the first in a row.
+    /// Notes that an attempt failed, or that the peer there is of no use: the address is tried later, or dropped. Returns whether
+    /// it is the first failure in a row.
     pub(super) fn failed(&mut self, address: &SocketAddr, now: Instant) -> bool {
         let Some(place) = self.places.get_mut(address) else {
             return false;
@@ -161,7 +162,7 @@ impl Book {
             false => ATTEMPTS_MAX,
         };
         if place.is_seed {
-            // Whoever was there may have another key now.
+            // The node there may have a new key.
             place.peer = None;
         } else if place.failures >= attempts_max {
             self.places.remove(address);

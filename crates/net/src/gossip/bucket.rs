@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// Seconds of the rate that a full bucket holds.
 pub(super) const BURST_SECONDS: u64 = 10;
 
-/// See the module.
+/// A token bucket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
     per_second: u64,

@@ -1,4 +1,4 @@
-//! What the application has done.
+//! Carries out the application's calls.
 
 use std::time::{Duration, Instant};
 
@@ -61,7 +61,7 @@ impl Service {
             },
             Err(PublishError::Duplicate) => &counters.duplicates,
             Err(PublishError::NoPeersSubscribedToTopic) => &counters.unheard,
-            // The size was checked and nothing is signed: what is left is that all queues are full.
+            // The size was checked and nothing is signed, so the only other cause is that all queues are full.
             Err(_) => &counters.dropped_full,
         };
         counter.add(1);
@@ -100,7 +100,7 @@ impl Service {
         }
     }
 
-    /// Passes on what has been accepted, and has waited for long enough.
+    /// Passes on accepted messages that have waited for long enough.
     pub(super) fn pass_on(&mut self, now: Instant) {
         while let Some((due, message)) = self.accepted.front()
             && *due <= now

@@ -13,7 +13,7 @@ use libp2p_swarm::StreamProtocol;
 
 /// Largest request, in bytes (`gossip.message_too_large`).
 pub const REQUEST_BYTES_MAX: usize = 512 << 10;
-/// Largest answer, in bytes (`gossip.message_too_large`): the largest body that a network may allow, and what stands before it.
+/// Largest answer, in bytes (`gossip.message_too_large`): the largest body that a network may allow, and the fields before it.
 pub const RESPONSE_BYTES_MAX: usize = (16 << 20) + (64 << 10);
 /// Bytes of long answers that are being read at once, from all peers; one more fails as a request that is not sent does
 /// (`gossip.too_many_requests`).
@@ -24,21 +24,21 @@ const SHORT_BYTES: usize = 64 << 10;
 /// Room that is made before anything has come; more as it comes, so that a length alone costs nothing.
 const FIRST_ROOM_BYTES: usize = 16 << 10;
 
-/// What is asked.
+/// A request to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Question {
     /// The application's.
     Application(Vec<u8>),
-    /// Where other nodes can be reached.
+    /// A request for addresses of other nodes.
     Addresses,
     /// None that a node asks: libp2p would not tell of one that cannot be read.
     Malformed,
 }
 
-/// See the module.
+/// Reads and writes requests and answers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestCodec {
-    /// Bytes of long answers that are being read, whoever sends them.
+    /// Bytes of long answers that are being read, from all peers.
     reading: Arc<AtomicUsize>,
 }
 

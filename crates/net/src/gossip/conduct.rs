@@ -1,4 +1,4 @@
-//! What comes of bad conduct: points, bans, ends of connections.
+//! The consequences of bad conduct: points, bans and disconnection.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use super::{GossipRefusal, PeerId};
 pub const REJECTED_POINTS: u32 = 10;
 /// Points against a peer for a message or a request beyond its rate.
 pub const RATE_POINTS: u32 = 1;
-/// Points against a peer for each second in which it goes on sending for nothing.
+/// Points against a peer for each second in which it sends too much useless traffic.
 pub const WASTE_POINTS: u32 = 20;
 /// How long a peer that was of no use is not dialled again.
 pub(super) const DISMISSED_FOR: Duration = Duration::from_secs(60);
@@ -46,7 +46,8 @@ impl Service {
         self.disconnect(peer);
     }
 
-    /// Called each second: whom gossipsub does not listen to any more, and who sends for nothing.
+    /// Called each second: bans peers that gossipsub no longer listens to, and penalises peers that
+    /// send useless traffic.
     pub(super) fn look_at_conduct(&mut self) {
         let rate = self.options.limits.waste_per_second_max;
         let mut connected = Vec::new();
@@ -99,7 +100,7 @@ impl Service {
         }
     }
 
-    /// Gossipsub chooses whom to talk to by its score, of which our points are a part.
+    /// Reports our points to gossipsub, which chooses its peers by a score that includes them.
     pub(super) fn tell_score(&mut self, peer: PeerId, points: u32) {
         if let Some(peer) = peer.to_libp2p() {
             let gossip = &mut self.swarm.behaviour_mut().gossip;

@@ -1,4 +1,4 @@
-//! What can go wrong, each with its code.
+//! The errors of the gossip service, each with its code.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub enum GossipError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The operating system's error text.
         why: String,
     },
     /// A setting is out of range.
@@ -25,7 +25,7 @@ pub enum GossipError {
     Option(&'static str),
 }
 
-/// Why something is not sent. Nobody is told more: the caller may try again.
+/// Why a message was not sent. No event follows; the caller may try again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SendError {
     /// Too much waits already.
@@ -36,7 +36,7 @@ pub enum SendError {
     TooLarge {
         /// Its size.
         bytes: usize,
-        /// What nodes take.
+        /// The limit of the network.
         max: usize,
     },
     /// The service has ended.
@@ -59,7 +59,7 @@ pub enum RequestError {
     /// Too many are on their way already.
     #[error("{0} requests are not answered yet")]
     TooMany(usize),
-    /// So many long answers come at once that there is no room for this one.
+    /// So many long answers arrive at once that there is no room for this one.
     #[error("there is no room for the answer")]
     NoRoom,
 }
@@ -88,7 +88,7 @@ pub enum GossipRefusal {
     /// A key that nodes do not have.
     #[error("its key is not ed25519")]
     OtherKey,
-    /// Nobody answers there.
+    /// No node answers at that address.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
     /// No answer to pings.

@@ -1,4 +1,4 @@
-//! What a gossip service tells.
+//! The events of a gossip service.
 
 use std::net::SocketAddr;
 
@@ -13,10 +13,10 @@ pub struct RequestId(pub(super) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub(super) u64);
 
-/// What a gossip service tells. Whatever a peer sends comes between its `Connected` and its `Disconnected`.
+/// An event of a gossip service. All events of a peer come between its `Connected` and its `Disconnected`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GossipEvent {
-    /// A peer of our network is connected, and gets what is broadcast from now on.
+    /// A peer of this network is connected, and receives broadcasts from now on.
     Connected {
         /// The peer.
         peer: PeerId,
@@ -31,9 +31,9 @@ pub enum GossipEvent {
     /// A message that has not been seen here in the last minute. It goes on to others once it is
     /// [accepted](super::GossipHandle::verdict), which has to be within ten seconds.
     Message {
-        /// Who passed it on, which need not be who made it.
+        /// The peer that passed it on, which need not be its author.
         peer: PeerId,
-        /// What it is about.
+        /// The topic of the message.
         topic: Topic,
         /// For the verdict.
         id: MessageId,
@@ -42,7 +42,7 @@ pub enum GossipEvent {
     },
     /// A peer asks.
     Request {
-        /// Who asks.
+        /// The peer that asks.
         peer: PeerId,
         /// For the answer.
         ticket: Ticket,
@@ -51,7 +51,7 @@ pub enum GossipEvent {
     },
     /// A request of ours has come to its end: exactly one for each.
     Response {
-        /// Who was asked.
+        /// The peer that was asked.
         peer: PeerId,
         /// Which request.
         request: RequestId,
@@ -61,7 +61,7 @@ pub enum GossipEvent {
 }
 
 impl GossipEvent {
-    /// What it takes while it waits, in bytes.
+    /// Returns the memory that the event takes while it waits, in bytes.
     pub(super) fn cost(&self) -> usize {
         let bytes = match self {
             Self::Message { bytes, .. } | Self::Request { bytes, .. } => bytes.len(),

@@ -1,4 +1,4 @@
-//! What nodes tell each other of third ones: where they can be reached.
+//! The exchange of addresses: nodes tell each other where other nodes can be reached.
 //!
 //! The answer to a request for addresses is a list of entries, each the peer's key (32 bytes), 4 or 6 (1 byte), the IP address
 //! (4 or 16 bytes) and the port (2 bytes, big-endian), one after the other.
@@ -32,7 +32,7 @@ pub(super) fn encode(known: impl Iterator<Item = (PeerId, SocketAddr)>) -> Vec<u
     bytes
 }
 
-/// What an answer tells; none if it is malformed. Addresses that nobody can be reached at are left out.
+/// Decodes an answer; none if it is malformed. Addresses at which no node can be reached are left out.
 pub(super) fn decode(mut bytes: &[u8]) -> Option<Vec<(PeerId, SocketAddr)>> {
     let mut told = Vec::new();
     while !bytes.is_empty() && told.len() < TOLD_MAX {

@@ -1,4 +1,5 @@
-//! Who may connect: room, one's own bans, one connection a peer. Asked by libp2p before anything else is set up.
+//! Admission of connections: room, the node's own bans, one connection for each peer. libp2p asks it before it sets
+//! up anything else.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -26,7 +27,7 @@ use super::wire::socket_address;
 /// Two nodes may dial each other at the same moment: so long a second connection is that, and not a restarted node.
 const SAME_MOMENT: Duration = Duration::from_secs(3);
 
-/// See the module.
+/// Decides which connections may be set up.
 pub(super) struct Gate {
     shared: Arc<Shared>,
     /// Every inbound connection, in its handshake or standing, by where it comes from.
@@ -85,7 +86,8 @@ impl Gate {
         }
         let standing = known.and_then(|peer| Some((peer, peer.connections.first()?)));
         let Some((peer, first)) = standing else {
-            // What was free when it knocked may be taken now. An outbound place was free when it was dialled.
+            // An inbound place that was free when the peer connected may be taken now. An outbound place was
+            // free when it was dialled.
             let network = remote.and_then(socket_address);
             return network.map_or(Ok(()), |address| {
                 let slots = Slots::of(&peers);
@@ -104,7 +106,7 @@ impl Gate {
     }
 }
 
-/// Addresses that are one host's: of IPv6 a network of 64 bits, which anybody is given.
+/// Returns the address block of one host: the /64 network for IPv6, because every IPv6 host is given one.
 fn block(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),

@@ -1,4 +1,4 @@
-//! What others do with a gossip service.
+//! The handle through which the application uses a gossip service.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::{
     GossipFigures, MessageId, PeerId, PeerView, RequestId, SendError, Ticket, Topic, Verdict,
 };
 
-/// What the service is told to do.
+/// A command for the service.
 #[derive(Debug)]
 pub(super) enum Call {
     Broadcast(Topic, Vec<u8>),
@@ -32,7 +32,7 @@ pub(super) enum Call {
 }
 
 impl Call {
-    /// What it takes while it waits, in bytes.
+    /// Returns the memory that the call takes while it waits, in bytes.
     pub(super) fn cost(&self) -> usize {
         let bytes = match self {
             Self::Broadcast(_, bytes) | Self::Request { bytes, .. } => bytes.len(),
@@ -79,27 +79,27 @@ pub struct GossipHandle {
 }
 
 impl GossipHandle {
-    /// Who this node is to others.
+    /// Returns this node's id.
     #[must_use]
     pub fn me(&self) -> PeerId {
         self.me
     }
 
-    /// Where it listens.
+    /// Returns the address on which the node listens.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Sends a message to all, once: what was broadcast or heard in the last minute is not sent again, even if nobody had room for
-    /// it. A message that no peer is there to hear is gone.
+    /// Sends a message to all peers, once. A message that was broadcast or received in the last minute is not sent again, even if
+    /// no peer had room for it. A message is lost if no peer is there to receive it.
     pub fn broadcast(&self, topic: Topic, bytes: Vec<u8>) -> Result<(), SendError> {
         fits(&bytes, topic.bytes_max())?;
         self.call(Call::Broadcast(topic, bytes))
     }
 
-    /// Asks a peer. Whatever comes of it is one [`Response`](super::GossipEvent::Response) with the id that is returned. The
-    /// deadline is cut to a minute and kept to within a fifth of a second.
+    /// Asks a peer. Every outcome is one [`Response`](super::GossipEvent::Response) with the returned id. The deadline is at most
+    /// a minute, and is kept to within a fifth of a second.
     pub fn request(
         &self,
         peer: PeerId,
@@ -128,7 +128,7 @@ impl GossipHandle {
         self.call(Call::Respond(ticket, None))
     }
 
-    /// Says what is to become of a message. Without a verdict it goes no further.
+    /// Gives the verdict on a message. A message without a verdict is not passed on.
     pub fn verdict(&self, message: MessageId, verdict: Verdict) -> Result<(), SendError> {
         self.call(Call::Verdict(message, verdict))
     }
@@ -153,13 +153,13 @@ impl GossipHandle {
         self.call(Call::Unban(peer))
     }
 
-    /// Who was met, connected or not, by id. At most 1024.
+    /// Returns the known peers, connected or not, by id. At most 1024.
     #[must_use]
     pub fn peers(&self) -> Vec<PeerView> {
         self.shared.peers().views(Instant::now())
     }
 
-    /// What the service has counted.
+    /// Returns the service's counters.
     #[must_use]
     pub fn figures(&self) -> GossipFigures {
         self.shared.counters.figures()

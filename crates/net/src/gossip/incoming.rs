@@ -1,4 +1,4 @@
-//! What libp2p tells of connections.
+//! Handles libp2p's events about connections.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -77,7 +77,7 @@ impl Service {
         let (Some(id), Some(remote)) =
             (PeerId::of(peer), socket_address(point.get_remote_address()))
         else {
-            // The gate lets nobody else in.
+            // The gate admits only peers with an ed25519 key.
             return;
         };
         let now = Instant::now();
@@ -158,7 +158,7 @@ impl Service {
             DialError::LocalPeerId { .. } => self.book.is_own(&address),
             DialError::Denied { cause } => match cause.downcast::<GossipRefusal>() {
                 Ok(GossipRefusal::Twice(peer)) => {
-                    // Now it is known who is there.
+                    // The connection proves the peer at this address.
                     self.book.reached(&address, peer);
                     self.book.proved(peer);
                 }

@@ -1,4 +1,4 @@
-//! What the gossip service counts.
+//! The counters of the gossip service.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -49,9 +49,9 @@ counters! {
     rejected,
     /// Verdicts that came too late: the message was not passed on.
     late_verdicts,
-    /// Broadcasts of what this node or another had sent before.
+    /// Broadcasts of messages that this node or another had already sent.
     duplicates,
-    /// Broadcasts that nobody was there to hear.
+    /// Broadcasts while no peer was there to receive them.
     unheard,
     /// Broadcasts that were dropped because the queues of all peers were full.
     dropped_full,

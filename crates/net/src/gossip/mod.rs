@@ -4,17 +4,17 @@
 //!  GossipHandle ─ calls, bounded ─► service ─► gossipsub, request-response, identify, ping ─► noise, yamux, TCP
 //!  GossipEvents ◄─ events, bounded ─┘  ▲ while events wait without room, nothing is read from peers
 //! ```
-//! It moves bytes and never interprets a message: what is passed on to others is what the application has accepted. A node is
-//! its ed25519 key; nodes of different networks refuse each other. `docs/formats/chain-network.md` has names, limits and rules.
+//! It moves bytes and never interprets a message. Only messages that the application has accepted are passed on. A node is its
+//! ed25519 key; nodes of different networks refuse each other. `docs/formats/chain-network.md` lists names, limits and rules.
 
-// What is configured, told and counted.
+// Options, events and counters.
 mod error;
 mod event;
 mod metrics;
 mod options;
 mod peer_id;
 mod topic;
-// What is kept.
+// Tables that the service keeps.
 mod asked;
 mod book;
 mod bucket;
@@ -24,7 +24,7 @@ mod queue;
 mod shared;
 mod slots;
 mod view;
-// What goes over the wire.
+// The wire.
 mod behaviour;
 mod codec;
 mod exchange;

@@ -1,4 +1,4 @@
-//! What a gossip service is told when it starts.
+//! The options of a gossip service.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -16,9 +16,10 @@ pub struct GossipOptions {
     pub key_seed: [u8; 32],
     /// Which network: the hash of its genesis. Nodes of different networks refuse each other.
     pub network: [u8; 32],
-    /// Where to listen; port 0 takes any free one.
+    /// The address to listen on; port 0 takes any free one.
     pub listen: SocketAddr,
-    /// Nodes to connect to, tried for ever; others are learnt from them. One's own address among them does no harm.
+    /// Nodes to connect to, retried without end; their peers are learnt from them. The node's own address in this list is
+    /// harmless.
     pub seeds: Vec<SocketAddr>,
     /// This node's software, for people; cut after 64 characters.
     pub software: String,
@@ -31,7 +32,7 @@ pub struct GossipOptions {
 /// Bounds of a [gossip service](super::start).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GossipLimits {
-    /// Peers connected at once; a quarter of them is left to those who connect to us (`gossip.too_many_connections`).
+    /// Peers connected at once; a quarter of the places is reserved for inbound connections (`gossip.too_many_connections`).
     pub peers_max: usize,
     /// Places of peers kept for those that this node dials, from different networks; a quarter of all places at most.
     pub outbound_min: usize,

@@ -1,4 +1,4 @@
-//! Who a peer is: its ed25519 key.
+//! The id of a peer: its ed25519 key.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ pub struct PeerId([u8; 32]);
 #[error("not a peer; give the text that begins with 12D3KooW")]
 pub struct ParsePeerIdError;
 
-/// What stands before the key in libp2p's id: a multihash of the key itself (0x00, 36 bytes), which is a protobuf message of
+/// The bytes before the key in libp2p's id: a multihash of the key itself (0x00, 36 bytes), which is a protobuf message of
 /// key type 1 (ed25519) and 32 bytes of key.
 const PREFIX: [u8; 6] = [0x00, 0x24, 0x08, 0x01, 0x12, 0x20];
 

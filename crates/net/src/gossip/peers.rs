@@ -1,4 +1,4 @@
-//! Who was met: connections, conduct, bans.
+//! The known peers: connections, conduct and bans.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -70,7 +70,7 @@ pub(super) struct Peer {
     pub(super) requests_out: u64,
 }
 
-/// See the module.
+/// The known peers by their id.
 #[derive(Debug, Default)]
 pub(super) struct Peers(BTreeMap<PeerId, Peer>);
 
@@ -166,7 +166,7 @@ impl Peer {
         self.banned_until.is_some_and(|until| now < until)
     }
 
-    /// What it still has against it.
+    /// Returns the peer's points after the decay since they were given.
     pub(super) fn points(&self, now: Instant) -> u32 {
         let passed = now.saturating_duration_since(self.points_at).as_secs();
         let forgiven = passed.saturating_mul(u64::from(FORGIVEN_PER_SECOND));
@@ -186,7 +186,7 @@ impl Peer {
         self.reason = Some(words(reason));
     }
 
-    /// Ends the ban, and what led to it is forgotten.
+    /// Ends the ban and clears the points that led to it.
     pub(super) fn unban(&mut self) {
         self.banned_until = None;
         self.points = 0;
@@ -198,12 +198,13 @@ impl Peer {
         self.messages.take(1, now) && self.bytes.take(bytes as u64, now)
     }
 
-    /// So many bytes of it were of use.
+    /// Notes that so many received bytes were useful.
     pub(super) fn uses(&mut self, bytes: usize) {
         self.used = self.used.saturating_add(bytes as u64);
     }
 
-    /// Called each second: whether it has sent more than ten seconds' worth for nothing, of which it keeps ten seconds' worth.
+    /// Checks, each second, whether the peer has sent more useless bytes than ten seconds' allowance. At most ten seconds'
+    /// allowance is kept for later checks.
     pub(super) fn wastes(&mut self, per_second: u32) -> bool {
         for connection in &mut self.connections {
             let read = connection.wire.read();
@@ -218,7 +219,7 @@ impl Peer {
         too_much
     }
 
-    /// The last connection is gone: what it had shown has to be shown again.
+    /// Resets the state of the last connection: the peer has to identify itself and subscribe again.
     pub(super) fn forget_connection(&mut self) {
         self.is_identified = false;
         self.is_subscribed = [false; Topic::ALL.len()];
@@ -229,7 +230,7 @@ impl Peer {
     }
 }
 
-/// A text of somebody else's, shortened and without control characters.
+/// Shortens a peer's text and replaces its control characters.
 pub(super) fn words(text: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().take(WORDS_CHARS_MAX).map(plain).collect()

@@ -7,8 +7,8 @@ use tokio::sync::{Semaphore, mpsc};
 
 use super::{GossipEvent, GossipLimits};
 
-/// Where the events of a service come out. Whoever does not take them stops the service from reading what peers send, and so,
-/// after a while, its peers from sending.
+/// The receiving end of a service's events. An application that does not take them stops the service from reading from its
+/// peers, and so, after a while, the peers from sending.
 #[derive(Debug)]
 pub struct GossipEvents {
     waiting: mpsc::Receiver<GossipEvent>,
@@ -16,17 +16,17 @@ pub struct GossipEvents {
     room_max: u32,
 }
 
-/// Where they go in.
+/// The sending end of a service's events.
 #[derive(Debug)]
 pub(super) struct Outlet {
     waiting: mpsc::Sender<GossipEvent>,
     room: Arc<Semaphore>,
     room_max: u32,
-    /// What one turn of the service brought and found no room; the service takes no other turn until this is empty.
+    /// Events of the last turn that found no room. The service takes no other turn until this is empty.
     held: VecDeque<GossipEvent>,
 }
 
-/// Nobody takes events any more.
+/// The application has dropped the receiving end.
 #[derive(Debug)]
 pub(super) struct NobodyListens;
 

@@ -1,4 +1,4 @@
-//! The task that owns libp2p: carries out calls, looks after time, dials. What libp2p tells is in `incoming`.
+//! The task that owns libp2p: carries out calls, runs timers and dials. `incoming` handles libp2p's events.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -28,18 +28,18 @@ use crate::refusal::RefusalLog;
 
 /// How often deadlines, handshakes and addresses are looked at.
 const TICK: Duration = Duration::from_millis(100);
-/// How often peers are asked whom they know.
+/// How often peers are asked for addresses.
 const ASK_AGAIN: Duration = Duration::from_secs(30);
 /// How often the conduct of peers is looked at.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// Calls that are carried out in one turn.
 const CALLS_PER_TURN: usize = 64;
-/// Events without room, from which on no more calls are carried out: a request that fails at once is an event.
+/// Number of events without room at which no more calls are carried out: a request that fails at once is an event.
 const HELD_MAX: usize = 1_024;
 /// Addresses that are dialled at once.
 const DIALS_MAX: usize = 16;
 
-/// See the module.
+/// The state of the task.
 pub(super) struct Service {
     pub(super) options: GossipOptions,
     pub(super) me: PeerId,
@@ -93,7 +93,8 @@ impl Service {
         }
     }
 
-    /// Runs until told to stop, or nobody calls or listens any more. `early` is what libp2p told before.
+    /// Runs until it is told to stop, or until all handles or the event receiver are dropped. `early` holds
+    /// libp2p's events from before.
     pub(super) async fn run(
         mut self,
         early: Vec<SwarmEvent<BehaviourEvent>>,
@@ -114,14 +115,15 @@ impl Service {
                     Some(call) => self.carry_out(call, &mut calls),
                     None => break,
                 },
-                // Until the application has made room nothing more is taken from libp2p, which then reads no more.
+                // Until the application has made room, no event is taken from libp2p, which then stops reading.
                 flushed = self.outlet.flush(), if !self.outlet.is_clear() => if flushed.is_err() { break },
                 event = self.swarm.select_next_some(), if self.outlet.is_clear() => self.on_event(event),
                 () = until(pass_on), if pass_on.is_some() => self.pass_on(Instant::now()),
                 _ = tick.tick() => self.on_tick(Instant::now()),
             }
         }
-        // The sockets close before whoever waits for the end is told: the queue of calls ends with this function.
+        // The sockets close before callers that wait for the end are told: the queue of calls ends with this
+        // function.
         drop(self);
     }
 

@@ -1,4 +1,4 @@
-//! What the service, its gate and its handles share.
+//! State shared by the service, its gate and its handles.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +7,7 @@ use super::metrics::Counters;
 use super::peers::Peers;
 use super::wire::Wires;
 
-/// See the module.
+/// State shared by the service, its gate and its handles.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) limits: GossipLimits,

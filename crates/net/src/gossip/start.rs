@@ -20,7 +20,7 @@ use super::{GossipError, GossipEvents, GossipOptions, PeerId, queue};
 /// How long the system may take to listen.
 const LISTEN_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Listens, connects to the seeds and to whom they know, and runs until it is shut down, on the runtime that this is called on.
+/// Listens, connects to the seeds and their peers, and runs until it is shut down, on the runtime of the caller.
 pub async fn start(options: GossipOptions) -> Result<(GossipHandle, GossipEvents), GossipError> {
     options.check().map_err(GossipError::Option)?;
     let names = Names::new(&options.network);
@@ -45,13 +45,14 @@ pub async fn start(options: GossipOptions) -> Result<(GossipHandle, GossipEvents
     Ok((handle, events))
 }
 
-/// Where it listens in the end, and what else libp2p told meanwhile.
+/// Listens; returns the final address and the other events of libp2p until then.
 async fn listen(
     swarm: &mut Swarm<Behaviour>,
     address: SocketAddr,
 ) -> Result<(SocketAddr, Vec<SwarmEvent<BehaviourEvent>>), GossipError> {
     let failed = |why: String| GossipError::Listen { address, why };
-    // libp2p shares its port with whoever shares it too: two nodes on one port would halve their peers without a word.
+    // libp2p shares its port with any socket that shares it too. Two nodes on one port would each get half of the connections,
+    // without an error.
     drop(TcpListener::bind(address).map_err(|error| failed(error.to_string()))?);
     swarm
         .listen_on(multiaddress(&address))

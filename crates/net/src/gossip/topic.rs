@@ -1,4 +1,4 @@
-//! What messages are about, what they and the protocols are called in a network, and what is thought of a message.
+//! Topics of messages, names of topics and protocols in a network, and verdicts on messages.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use primitives::{Hash, hex};
 
 use super::PeerId;
 
-/// What a message is about.
+/// The topic of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Topic {
     /// Unconfirmed transactions, in batches.
     Transactions,
-    /// Blocks and what leads to them.
+    /// Blocks and the announcements that lead to them.
     Blocks,
 }
 
@@ -54,18 +54,18 @@ impl fmt::Display for Topic {
     }
 }
 
-/// What the protocols and topics of a network are called: each name carries the network's hash, so that nodes of different
-/// networks have nothing to say to each other. Gossipsub keeps its usual name, since it does less under others.
+/// The names of a network's protocols and topics. Each name carries the network's hash, so that nodes of different
+/// networks have no protocol in common. Gossipsub keeps its usual name, because under others it does less.
 #[derive(Clone, Debug)]
 pub(super) struct Names {
-    /// Of the network, as the identify protocol tells it.
+    /// The network's name in the identify protocol.
     pub(super) network: String,
-    /// Of requests.
+    /// The request protocol's name.
     pub(super) request: String,
     topics: [String; 2],
 }
 
-/// What names of any of our networks begin with.
+/// The prefix of the names of all our networks.
 const FAMILY: &str = "/tally/";
 
 impl Names {
@@ -127,14 +127,14 @@ impl fmt::Display for MessageId {
     }
 }
 
-/// What is thought of a message.
+/// The application's verdict on a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Good: it is passed on.
     Accept,
-    /// Of no use here: it goes no further, and nobody is blamed.
+    /// Useless here: it is not passed on, and no peer is penalised.
     Ignore,
-    /// Wrong, as whoever sent it could have known: it goes no further and counts against those who sent it.
+    /// Wrong, as its sender could have known: it is not passed on, and counts against the peers that sent it.
     Reject,
 }
 

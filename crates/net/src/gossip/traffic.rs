@@ -1,4 +1,4 @@
-//! What peers send: messages, requests, answers.
+//! Handles the peers' messages, requests and answers.
 
 use std::io::ErrorKind;
 use std::time::Instant;
@@ -199,7 +199,8 @@ impl Service {
         }
     }
 
-    /// Learns the addresses that a peer tells. What is on this machine or in a private network, only a peer there can tell.
+    /// Learns the addresses in a peer's answer. Addresses on this machine or in a private network are believed only of a
+    /// peer there.
     fn learn(&mut self, from: PeerId, answer: &[u8]) {
         let now = Instant::now();
         let peers = self.shared.peers();

@@ -1,4 +1,4 @@
-//! What others are shown of a peer.
+//! The public view of a peer.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant, SystemTime};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::PeerId;
 use super::peers::Peer;
 
-/// Who dialled.
+/// The side that dialled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The peer.
@@ -15,14 +15,14 @@ pub enum Direction {
     Outbound,
 }
 
-/// What is known of a peer.
+/// The known facts about a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerView {
     /// The peer.
     pub id: PeerId,
     /// Where it can be reached, as far as one can tell from here.
     pub address: Option<SocketAddr>,
-    /// Who dialled the oldest connection that stands; none if the peer is not connected.
+    /// The side that dialled the oldest standing connection; none if the peer is not connected.
     pub direction: Option<Direction>,
     /// Since when it is connected, and of our network.
     pub since: Option<SystemTime>,

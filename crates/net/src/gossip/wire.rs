@@ -1,4 +1,4 @@
-//! Counts what each connection reads and writes, below encryption.
+//! Counts the bytes that each connection reads and writes, below encryption.
 
 use std::collections::HashMap;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -14,7 +14,7 @@ use libp2p_core::multiaddr::{Multiaddr, Protocol};
 
 use super::metrics::Counters;
 
-/// What one connection has read and written, in bytes.
+/// The bytes that one connection has read and written.
 #[derive(Debug, Default)]
 pub(super) struct Wire {
     read: AtomicU64,

@@ -1,4 +1,4 @@
-//! Nodes, and what they are told. Waits have deadlines.
+//! Nodes and their events. Waits have deadlines.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -12,7 +12,7 @@ use net::gossip::{
 /// Long enough for anything that should happen at all.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Options of a node by a number that listens on any port and knows nobody.
+/// Options of the node of a number, which listens on any port and knows no other node.
 pub fn options(number: u8) -> GossipOptions {
     GossipOptions {
         key_seed: [number; 32],
@@ -109,7 +109,7 @@ impl Node {
         views.get(&peer).cloned()
     }
 
-    /// Who is connected.
+    /// Returns the connected peers.
     pub fn connected(&self) -> Vec<PeerId> {
         let views = self.net.peers().into_iter();
         views.filter(|v| v.since.is_some()).map(|v| v.id).collect()

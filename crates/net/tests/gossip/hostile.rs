@@ -122,7 +122,7 @@ async fn there_is_no_room_for_more_peers_than_allowed() {
     let late = Node::of(4, &[one.address()]).await;
     until("it is refused", || one.net.figures().refused > 0).await;
     assert!(!one.connected().contains(&id(4)));
-    // Others have room for it, and are told of when one that has it is asked.
+    // Other peers have room for it, and learn of it when a node that has it is asked.
     others[0].net.shutdown().await;
     one.wait_disconnected(id(2)).await;
     one.wait_connected(id(4)).await;

@@ -1,4 +1,4 @@
-//! What happens when somebody is slow.
+//! Tests with a slow node.
 
 use net::gossip::{GossipEvent, SendError, Topic, Verdict};
 
@@ -17,7 +17,8 @@ async fn an_application_that_takes_nothing_holds_a_bounded_amount_and_loses_noth
         bytes[..4].copy_from_slice(&number.to_be_bytes());
         bytes
     };
-    // Nobody takes events of one. What is written to it comes to a stand-still, and what cannot be sent is dropped there.
+    // The application of one takes no events. Writes to it come to a standstill, and messages that cannot be sent are
+    // dropped there.
     let mut sent = 0;
     until("the sender notices", || {
         for _ in 0..4 {
@@ -30,7 +31,7 @@ async fn an_application_that_takes_nothing_holds_a_bounded_amount_and_loses_noth
         figures.dropped_full + figures.dropped_slow > 0
     })
     .await;
-    // What came in without being taken is what there is room for, and what was on its way: 1 MiB of window and some frames.
+    // The messages that arrived without being taken fill the room and the bytes in flight: 1 MiB of window and some frames.
     let figures = one.net.figures();
     let held = figures.transactions_in * SIZE as u64;
     assert!(held <= (ROOM + 2 * SIZE) as u64, "{figures:?}");
@@ -47,7 +48,7 @@ async fn an_application_that_takes_nothing_holds_a_bounded_amount_and_loses_noth
     let mut newest = 0;
     until("a newer one arrives", || {
         newest += 1;
-        // The queue may still be full: another one each time, since what was dropped counts as sent.
+        // The queue may still be full: each try sends another message, because a dropped one counts as sent.
         let newest = message(newest);
         let _ = two.net.broadcast(Topic::Blocks, newest);
         while let Some(event) = one.events.try_next() {

@@ -7,10 +7,11 @@ use net::gossip::{GossipEvent, GossipOptions, SendError, Topic, Verdict};
 
 use crate::fixture::{Node, id, options, pair, until};
 
-/// A chain of nodes in which only neighbours are connected: the last knows the middle one, the middle one the first.
+/// Returns a chain of nodes in which only neighbours are connected: the last knows the middle one, the middle one
+/// the first.
 async fn line() -> [Node; 3] {
     let mut one = Node::of(1, &[]).await;
-    // Nobody tells of anybody: room for one peer that is dialled, and one that dials.
+    // No node tells another of a third one: room for one dialled peer, and one that dials.
     let mut two = Node::of(2, &[one.address()]).await;
     two.wait_connected(id(1)).await;
     one.wait_connected(id(2)).await;
@@ -66,7 +67,7 @@ async fn four_nodes_of_one_seed_find_each_other_and_hear_each_broadcast_once() {
         expected.sort();
         assert_eq!(heard, expected);
     }
-    // Nothing comes twice: what follows is heard next.
+    // No message arrives twice: the next one heard is the next one sent.
     nodes[0]
         .net
         .broadcast(Topic::Blocks, b"last".to_vec())
@@ -104,7 +105,7 @@ async fn sixteen_nodes_of_one_seed_hear_all_though_each_sends_to_a_few() {
                     let (_, bytes) = node.accepted().await;
                     assert!(heard.insert(bytes), "{heard:?} comes twice");
                 }
-                // It goes on to pass on what others still lack.
+                // The node keeps running, to pass on messages that others still lack.
                 node
             })
         })

@@ -1,4 +1,4 @@
-//! Who connects to whom.
+//! Tests of the choice of peers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::time::Duration;

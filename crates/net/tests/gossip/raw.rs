@@ -1,4 +1,5 @@
-//! The other end of a connection, made of libp2p by hand: whatever a test wants to ask or answer.
+//! The other end of a connection, built with libp2p by hand, so that a test can send any request or
+//! answer.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,7 +20,7 @@ use {
 
 use crate::fixture::PATIENCE;
 
-/// Writes what it is given, reads what comes.
+/// Writes the given bytes unchanged and reads any bytes.
 #[derive(Clone, Default)]
 pub struct Verbatim;
 
@@ -109,7 +110,7 @@ pub fn swarm() -> Swarm<Raw> {
     Swarm::new(transport, raw, keys.public().to_peer_id(), config)
 }
 
-/// Connects it; who is there.
+/// Connects it; returns the peer that is there.
 pub async fn connect(swarm: &mut Swarm<Raw>, address: SocketAddr) -> PeerId {
     let address = format!("/ip4/{}/tcp/{}", address.ip(), address.port());
     swarm
@@ -143,7 +144,7 @@ pub async fn next<T>(
         .expect("it happens")
 }
 
-/// Asks, and waits for what comes of it: the answer's bytes, or why there is none.
+/// Sends a request and waits for its outcome: the answer's bytes, or the reason why there is none.
 pub async fn ask(swarm: &mut Swarm<Raw>, peer: PeerId, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     let asked: OutboundRequestId = swarm.behaviour_mut().requests.send_request(&peer, bytes);
     next(swarm, |event| match event {

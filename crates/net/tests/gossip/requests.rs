@@ -71,7 +71,7 @@ async fn a_request_without_an_answer_ends_at_its_deadline() {
         response(&mut one).await,
         (asked, Err(RequestError::Deadline(deadline)))
     );
-    // The answer comes late: nobody is told, and the next request is not confused.
+    // The answer comes late: it is dropped without an event, and the next request is not confused.
     two.net.respond(ticket, vec![9]).expect("room");
     let again = one.net.request(id(2), vec![2], SOON).expect("room");
     let (_, ticket, bytes) = request(&mut two).await;

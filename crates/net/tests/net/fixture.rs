@@ -1,4 +1,4 @@
-//! A network's root, its nodes, and what they receive.
+//! A network's root, its nodes, and the messages they receive.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -72,7 +72,7 @@ impl Network {
         }
     }
 
-    /// Options of a node that listens on any port and connects to nobody.
+    /// Options of a node that listens on any port and connects to no peer.
     pub fn options(&self, number: u8) -> Options {
         Options {
             me: party(number),
@@ -159,7 +159,7 @@ pub fn peer(id: PartyId, address: SocketAddr) -> PeerAddress {
     }
 }
 
-/// What a node received; the test is the consumer.
+/// The messages of a node; the test is the consumer.
 #[derive(Default)]
 pub struct Inbox {
     received: Mutex<VecDeque<Inbound>>,
@@ -237,7 +237,7 @@ impl Inbox {
     }
 }
 
-/// Waits until something is so; for what no condition variable tells.
+/// Waits until a condition holds that no condition variable signals.
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {

@@ -1,4 +1,4 @@
-//! Whoever does not belong here, or breaks the rules, is refused with one line, and harms nobody else.
+//! Strangers and peers that break the rules are refused with one log line, and harm no other peer.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -14,7 +14,8 @@ use crate::fixture::{Certified, Network, Node, limits, party, peer, until};
 use crate::intruder::{Intruder, batch, frame, hello, plain};
 use crate::log;
 
-/// Two nodes that talk with each other while somebody disturbs node 9; it also knows party 3, which is not running.
+/// Two nodes that talk with each other while an intruder disturbs node 9; it also knows party 3, which is not
+/// running.
 struct Scene {
     network: Network,
     friend: Node,
@@ -94,7 +95,7 @@ fn what_is_not_tls() {
         scene.refused(&address, "net.not_tls");
         let _ = socket.read_to_end(&mut Vec::new());
     }
-    // Somebody who looks whether the port is open.
+    // A port scan.
     let socket = plain(&scene.node);
     let address = socket.local_addr().expect("connected").to_string();
     drop(socket);
@@ -306,7 +307,7 @@ fn the_many() {
         handshakes_max: 3,
         ..limits()
     });
-    // The oldest goes when there are too many; whoever knows what to do gets in all the same.
+    // If there are too many, the oldest goes. A peer that completes the handshake still gets in.
     let many: Vec<_> = (0..10).map(|_| plain(&scene.node)).collect();
     let mut known = Intruder::of(&scene.network, party(3), &scene.node);
     known.greet(party(3));

@@ -1,4 +1,4 @@
-//! The other end of a connection, done by hand: whatever a test wants to send.
+//! The other end of a connection, done by hand, so that a test can send any bytes.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::fixture::{Certified, Network, Node, PATIENCE};
 
-/// See the module. Reads and writes block, with a bound.
+/// A hand-made connection to a node. Reads and writes block, with a bound.
 pub struct Intruder {
     stream: StreamOwned<ClientConnection, TcpStream>,
 }

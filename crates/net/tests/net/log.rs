@@ -1,4 +1,4 @@
-//! What the nodes of this process log, so that tests can read it.
+//! Captures the log of this process's nodes, so that tests can read it.
 
 use std::io::{self, Write};
 use std::sync::{Condvar, Mutex, OnceLock};

@@ -46,7 +46,7 @@ fn a_peer_that_moves_is_found_and_one_that_leaves_is_let_go() {
     let one = network.node(1);
     let two = network.node(2);
     two.know(&[&one]);
-    // Nobody listens there.
+    // No node listens there.
     let nowhere = ([127, 0, 0, 1], 1).into();
     one.net.set_peers(vec![peer(two.id, nowhere)]);
     log::wait_for(&["net.unreachable", &two.id.to_string(), "127.0.0.1:1"]);
