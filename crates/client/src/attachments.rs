@@ -27,7 +27,7 @@ const PIECE_BYTES: usize = 64 << 10;
 /// Pieces that wait for the connection.
 const PIECES_MAX: usize = 4;
 
-/// How many bytes have gone out, for whoever watches. Cheap to clone; clones show the same number.
+/// The number of bytes sent so far, for progress displays. Cheap to clone; clones share one counter.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<AtomicU64>);
 
@@ -60,13 +60,13 @@ impl Download {
         self.size
     }
 
-    /// Where the next piece belongs.
+    /// Returns the offset of the next piece in the file.
     pub fn offset(&self) -> u64 {
         self.at
     }
 
-    /// The next piece; nothing after the last one. A file that was asked for from its start is compared with its hash as it
-    /// comes: what it gave is right only once this has given nothing.
+    /// Returns the next piece, or nothing after the last one. A file that is read from its start is compared with its hash as
+    /// it arrives: the bytes are known to be right only after this has returned nothing.
     ///
     /// # Errors
     /// The connection broke, nothing came for long, or the bytes have another hash.
@@ -117,7 +117,8 @@ impl Download {
 }
 
 impl Client {
-    /// Uploads a file in one piece. Tells whether it was not there before. `size` of `wish`, if given, is what `source` gives.
+    /// Uploads a file in one piece. Returns whether the node did not have it before. If `wish` gives a `size`, `source` must
+    /// yield that many bytes.
     ///
     /// # Errors
     /// The node refuses, the source cannot be read, or the connection breaks: then nothing is left of it there.
@@ -151,16 +152,16 @@ impl Client {
         self.call(Method::POST, paths::UPLOADS, body, None).await
     }
 
-    /// How far an upload is.
+    /// Returns the number of bytes that the node has of an upload.
     pub async fn upload_state(&self, upload_id: &str) -> Result<UploadView, ClientError> {
         self.get(&paths::with(paths::UPLOAD, upload_id)).await
     }
 
-    /// Adds bytes to an upload at an offset, which is what [`Client::upload_state`] says. `length` bytes are taken of the
-    /// source, or all.
+    /// Adds bytes to an upload at an offset, which [`Client::upload_state`] returns. Takes `length` bytes of the source, or
+    /// all of it.
     ///
     /// # Errors
-    /// As [`Client::upload`]; what came before stays.
+    /// As [`Client::upload`]; the node keeps the bytes that arrived before the error.
     pub async fn add_to_upload(
         &self,
         upload_id: &str,
@@ -203,7 +204,7 @@ impl Client {
         done.map(|_| ())
     }
 
-    /// What is known of a file.
+    /// Returns the node's entry for a file.
     pub async fn attachment(&self, hash: &str) -> Result<AttachmentView, ClientError> {
         self.get(&paths::with(paths::ATTACHMENT, hash)).await
     }

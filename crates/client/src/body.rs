@@ -8,14 +8,14 @@ use std::task::{Context, Poll, Waker};
 use bytes::{Bytes, BytesMut};
 use hyper::body::{Body, Frame, SizeHint};
 
-/// What a request carries.
+/// The body of a request.
 #[derive(Debug)]
 pub(crate) enum RequestBody {
     /// All of it; taken once.
     Whole(Option<Bytes>),
     /// All of it, as plain bytes.
     Octets(Option<Bytes>),
-    /// Whatever is written meanwhile.
+    /// Lines that are written while the request runs.
     Lines(Arc<Outgoing>),
     /// A file that is read meanwhile.
     Pieces(Pieces),
@@ -69,7 +69,7 @@ struct State {
 const CHUNK_BYTES: usize = 16 << 10;
 
 impl Outgoing {
-    /// Appends what `write` writes.
+    /// Appends the bytes that `write` puts into the buffer.
     pub(crate) fn write(&self, write: impl FnOnce(&mut BytesMut)) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.bytes.capacity() == 0 {
@@ -83,7 +83,7 @@ impl Outgoing {
         }
     }
 
-    /// Ends the body after what is written.
+    /// Ends the body after the bytes written so far.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.closed = true;

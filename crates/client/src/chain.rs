@@ -18,7 +18,7 @@ use crate::endpoint::{Endpoint, Limits};
 use crate::error::ClientError;
 use crate::events::Events;
 
-/// A chain node's API. Cheap to clone; clones share one connection. What only reads or submits needs no token.
+/// A chain node's API. Cheap to clone; clones share one connection. Reading and submitting need no token.
 #[derive(Clone)]
 pub struct ChainClient {
     client: Client,
@@ -36,7 +36,7 @@ impl ChainClient {
         Ok(Self { client })
     }
 
-    /// What never changes in the network.
+    /// Returns the network's constants.
     pub async fn constants(&self) -> Result<Constants, ClientError> {
         self.client.get(paths::CONSTANTS).await
     }
@@ -112,7 +112,8 @@ impl ChainClient {
         Ok(answer.answers)
     }
 
-    /// The same as their bytes, one after another: half as long on the wire. What follows bytes that do not decode is not answered.
+    /// Submits transactions as their bytes, one after another, which takes half as many bytes on the wire. Transactions after the
+    /// first that does not decode get no answer.
     pub async fn submit_bytes(
         &self,
         transactions: Vec<u8>,
@@ -135,7 +136,7 @@ impl ChainClient {
         self.post(paths::SIGN_AND_SEND, send).await
     }
 
-    /// What is known of a transaction.
+    /// Returns the node's entry for a transaction.
     pub async fn transaction(&self, id: &str) -> Result<TransactionAnswer, ClientError> {
         self.client.get(&with(paths::TRANSACTION, id)).await
     }
@@ -160,7 +161,7 @@ impl ChainClient {
         self.client.get(&with(paths::ACCOUNT, account)).await
     }
 
-    /// Who forges on this node.
+    /// Returns the accounts that forge on this node.
     pub async fn forging(&self) -> Result<ForgingView, ClientError> {
         self.client.get(paths::FORGING).await
     }
@@ -170,19 +171,19 @@ impl ChainClient {
         self.post(paths::FORGING, start).await
     }
 
-    /// And no longer.
+    /// Stops forging with an account.
     pub async fn stop_forging(&self, account: &str) -> Result<(), ClientError> {
         self.delete(&with(paths::FORGING_ACCOUNT, account)).await
     }
 
-    /// Who is to forge the next block.
+    /// Returns the accounts that may forge the next block.
     pub async fn forgers(&self, limit: u32) -> Result<ForgersView, ClientError> {
         self.client
             .get(&format!("{}?limit={limit}", paths::FORGERS))
             .await
     }
 
-    /// Who bundles on this node.
+    /// Returns the accounts that bundle on this node.
     pub async fn bundlers(&self) -> Result<BundlerList, ClientError> {
         self.client.get(paths::BUNDLERS).await
     }
@@ -192,13 +193,13 @@ impl ChainClient {
         self.post(paths::BUNDLERS, start).await
     }
 
-    /// And no longer.
+    /// Stops forging with an account.
     pub async fn stop_bundler(&self, account: &str, chain: u8) -> Result<(), ClientError> {
         let path = with(paths::BUNDLER, account).replace("{chain}", &chain.to_string());
         self.delete(&path).await
     }
 
-    /// What bundlers of the network ask.
+    /// Returns the fee rates that the network's bundlers ask for.
     pub async fn rates(&self) -> Result<RatesView, ClientError> {
         self.client.get(paths::RATES).await
     }
@@ -258,12 +259,12 @@ impl ChainClient {
         answer.map(drop)
     }
 
-    /// And no longer.
+    /// Stops forging with an account.
     pub async fn unban_peer(&self, peer: &str) -> Result<(), ClientError> {
         self.delete(&with(paths::PEER_BAN, peer)).await
     }
 
-    /// What happens on the chain from now on.
+    /// Follows the chain's events from now on.
     pub async fn follow(&self) -> Result<Events, ClientError> {
         self.client.events(paths::EVENTS).await
     }

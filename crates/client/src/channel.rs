@@ -1,4 +1,5 @@
-//! One opened stream request: starts out, answers in, and who waits for which.
+//! One opened stream request: starts go out, answers come in, and each answer is passed to the caller that
+//! waits for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,16 +17,16 @@ use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::lines::Lines;
 
-/// What a waiter gets.
+/// The result that a waiting caller gets.
 pub(crate) type Answer = Result<Outcome, ClientError>;
 
-/// See the module.
+/// One opened stream request, shared by the callers that wait on it.
 pub(crate) struct Channel {
     outgoing: Arc<Outgoing>,
     waiting: Mutex<Waiting>,
 }
 
-/// Who waits. Once `ended` is set nobody can join, so nobody waits for ever.
+/// The waiting callers. Once `ended` is set no caller can join, so none waits without end.
 #[derive(Default)]
 struct Waiting {
     next: u64,
@@ -97,12 +98,12 @@ impl Channel {
         Ok((number, receiver))
     }
 
-    /// Nobody waits for this answer any more.
+    /// Drops the entry of a caller that no longer waits for its answer.
     pub(crate) fn forget(&self, number: u64) {
         self.lock().by_number.remove(&number);
     }
 
-    /// Ends the stream after what was started on it.
+    /// Ends the stream after the starts written so far.
     pub(crate) fn close(&self) {
         self.outgoing.close();
     }
@@ -139,7 +140,7 @@ impl Channel {
         let mut waiting = self.lock();
         for (number, answer) in answers.drain(..) {
             if let Some(sender) = waiting.by_number.remove(&number) {
-                // Whoever waited may have gone.
+                // The waiting caller may have gone.
                 let _ = sender.send(answer);
             }
         }

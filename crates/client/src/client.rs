@@ -23,7 +23,7 @@ use crate::error::ClientError;
 use crate::events::Events;
 use crate::stream::Stream;
 
-/// What to do with flows that do not finish.
+/// An operator's action on a flow that does not finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowAction {
     /// Try them again.
@@ -302,7 +302,7 @@ impl Client {
         self.raw(Method::GET, &path, Vec::new(), None).await
     }
 
-    /// A transaction and what it comes from, the last recorded first, before a position.
+    /// Returns a transaction and its ancestors, the last recorded first, before a position.
     pub async fn chain(
         &self,
         id: &str,
@@ -354,7 +354,7 @@ impl Client {
         self.call(Method::POST, paths::UPGRADES, body, None).await
     }
 
-    /// Lets it sign them no more.
+    /// Withdraws the consent to sign this upgrade.
     pub async fn withdraw_upgrade(&self, from: &str, to: &str) -> Result<ConsentList, ClientError> {
         let path = paths::with(&paths::with(paths::UPGRADE, from), to);
         self.call(Method::DELETE, &path, Vec::new(), None).await
@@ -418,12 +418,12 @@ impl Client {
         self.page(paths::EQUIVOCATIONS, after, limit).await
     }
 
-    /// How the node's data stands against what others have seen of it.
+    /// Returns how the node's data compares with what its peers have of it.
     pub async fn recovery(&self) -> Result<RecoveryView, ClientError> {
         self.get(paths::RECOVERY).await
     }
 
-    /// Has the node fetch from all others what it has lost.
+    /// Makes the node fetch its lost data from all peers.
     pub async fn begin_recovery(&self) -> Result<RecoveryView, ClientError> {
         self.call(Method::POST, paths::RECOVERY, Vec::new(), None)
             .await
@@ -452,7 +452,7 @@ impl Client {
         self.get(paths::NETWORK).await
     }
 
-    /// Asks the node to accept no more starts and to finish what it has.
+    /// Asks the node to accept no new starts and to finish its running flows.
     pub async fn drain(&self) -> Result<Drain, ClientError> {
         self.call(Method::POST, paths::DRAIN, Vec::new(), None)
             .await
@@ -577,7 +577,7 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ClientError>
     serde_json::from_slice(bytes).map_err(|error| ClientError::BadAnswer(error.to_string()))
 }
 
-/// An answer that is no success: a problem, or whatever else speaks HTTP at this address.
+/// Converts an unsuccessful answer: a problem document, or the answer of another HTTP server at this address.
 pub(crate) fn problem(status: StatusCode, bytes: &[u8]) -> ClientError {
     match serde_json::from_slice::<Problem>(bytes) {
         Ok(problem) => ClientError::Problem(Box::new(problem)),

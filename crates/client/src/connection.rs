@@ -26,7 +26,7 @@ const PING_PATIENCE: Duration = Duration::from_secs(20);
 /// A request that found its connection gone before it was sent is tried on so many new ones.
 const RECONNECTS_MAX: usize = 2;
 
-/// See the module.
+/// One HTTP connection to the node.
 pub(crate) struct Connection {
     address: String,
     name: ServerName<'static>,
@@ -165,7 +165,8 @@ impl Connection {
             .await
             .map_err(|error| self.not_connected(root_cause(&error)))?;
         tokio::spawn(async move {
-            // Whoever waits for an answer on this connection learns of its end by that.
+            // Callers that wait for an answer on this connection learn of its end when this task
+            // ends.
             let _ = connection.await;
         });
         Ok(sender)

@@ -1,4 +1,4 @@
-//! Where a node's API is and how to trust it.
+//! The address of a node's API, and the certificates to trust.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::error::ClientError;
 
-/// Where a node's API is and how to trust it.
+/// The address of a node's API, and the certificates to trust.
 #[derive(Clone)]
 pub struct Endpoint {
     /// `host:port`.

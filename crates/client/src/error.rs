@@ -1,4 +1,4 @@
-//! What a call can fail with; every error has a stable code and a hint.
+//! The errors of a call; every error has a stable code and a hint.
 
 use api::{ErrorInfo, FlowFailure, Problem};
 use thiserror::Error;
@@ -15,25 +15,25 @@ pub enum ClientError {
     /// TCP, TLS or HTTP/2 did not come up.
     #[error("no connection to {address}: {reason}")]
     NotConnected {
-        /// Where.
+        /// The address of the node.
         address: String,
-        /// What was said.
+        /// The reason, as reported.
         reason: String,
     },
     /// The node's certificate is not trusted, or not for this name.
     #[error("{address} is not trusted: {reason}")]
     NotTrusted {
-        /// Where.
+        /// The address of the node.
         address: String,
-        /// What was said.
+        /// The reason, as reported.
         reason: String,
     },
     /// The connection broke after the request was sent.
     #[error("the connection to {address} was lost: {reason}")]
     ConnectionLost {
-        /// Where.
+        /// The address of the node.
         address: String,
-        /// What was said.
+        /// The reason, as reported.
         reason: String,
     },
     /// No answer in time.
@@ -50,7 +50,7 @@ pub enum ClientError {
     Mismatch {
         /// The hash that was asked for.
         expected: String,
-        /// The hash of what came.
+        /// The hash of the received bytes.
         found: String,
     },
     /// The node refused.
@@ -129,7 +129,7 @@ impl ClientError {
         }
     }
 
-    /// Whether the request may have taken effect all the same.
+    /// Returns whether the request may have taken effect despite the error.
     pub fn is_outcome_unknown(&self) -> bool {
         matches!(
             self,

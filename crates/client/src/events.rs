@@ -21,7 +21,7 @@ pub struct Events {
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
-    /// What it is: one of the names in [`api::events`].
+    /// The kind of event: one of the names in [`api::events`].
     pub kind: String,
     /// Its number; give that of the last event read as `after` to go on there.
     pub id: Option<u64>,

@@ -1,6 +1,6 @@
 //! A typed, asynchronous client of a node's HTTP API: one HTTP/2 connection over TLS, opened when needed and again when lost.
 //!
-//! It knows the API's types and nothing of what is behind them. For a few calls use [`Client`]; to keep many flows outstanding
+//! It knows the API's types and nothing of the node behind them. For a few calls use [`Client`]. To keep many flows outstanding
 //! use [`Stream`], which sends starts and receives answers as lines of one long request and costs a fraction of single calls.
 //!
 //! ```no_run
@@ -20,7 +20,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Modules in reading order: `endpoint`, `client`, `stream`, `events`, `attachments` (files), `chain` (a chain node's API); below them `connection`, `body`, `channel`, `lines`; `error`.
+//! Modules in reading order: `endpoint`, `client`, `stream`, `events`, `attachments` (files) and `chain` (a chain node's API).
+//! Below them are `connection`, `body`, `channel` and `lines`. `error` serves all of them.
 
 mod attachments;
 mod body;

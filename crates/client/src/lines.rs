@@ -1,6 +1,6 @@
 //! Cuts chunks of bytes into lines.
 
-/// Collects what has no end yet.
+/// Collects the bytes of a line whose end has not arrived yet.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     rest: Vec<u8>,

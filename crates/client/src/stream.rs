@@ -48,7 +48,7 @@ impl Stream {
         self.shared.channel().await.map(|_| ())
     }
 
-    /// Starts a flow and waits for what `start.wait` says (`timeout_ms` has no meaning here: drop the future instead).
+    /// Starts a flow and waits as `start.wait` says (`timeout_ms` has no effect here: drop the future instead).
     ///
     /// A flow that failed is an outcome; an error means that nothing is known to have been started.
     pub async fn start(&self, start: &StartFlow) -> Result<Outcome, ClientError> {
@@ -61,7 +61,7 @@ impl Stream {
                 .await
                 .map_err(|_| shared.connection.lost_because("the stream is closed"))?,
         };
-        // Opening is rare and large: kept out of this future, of which a busy client has thousands.
+        // Opening is rare and its future is large. It is kept out of this future, because a busy client has thousands of them.
         let channel = match shared.live() {
             Some(channel) => channel,
             None => Box::pin(shared.channel()).await?,

@@ -1,4 +1,4 @@
-//! What all clients of this process have sent and received, for whoever watches processes: the system counts it by machine only.
+//! Bytes sent and received by all clients of this process. The operating system counts traffic by machine only.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-    /// Other tests of this process may send meanwhile: what is counted is at least what was sent.
+    /// Other tests of this process may send at the same time, so the counters grow by at least the bytes sent here.
     #[tokio::test]
     async fn bytes_count_in_both_directions() {
         let before = traffic();
