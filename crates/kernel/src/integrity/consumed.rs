@@ -301,7 +301,8 @@ mod tests {
 
     /// Transaction `n` makes one output. Each third one consumes the output made `age` transactions earlier.
     fn consumed_output(n: u64, age: u64) -> Option<u64> {
-        n.checked_sub(age).filter(|made| *made > 0 && n.is_multiple_of(3))
+        n.checked_sub(age)
+            .filter(|made| *made > 0 && n.is_multiple_of(3))
     }
 
     #[test]
