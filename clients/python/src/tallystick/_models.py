@@ -197,25 +197,25 @@ __all__ = [
     "WaitingView",
 ]
 
-#: What states are bound to.
+#: The constraint of states.
 ConstraintView = Literal["version", "signer"]
 
 #: What a state must meet. A state that lacks a field meets no test of it, and meets the test's `not`.
 Criterion = Mapping[str, Any]
 
-#: A value: numbers for quantities and times, text for all else.
+#: A value: a number for quantities and times, text for everything else.
 Datum = Union[int, str]
 
 #: Stable; its meaning never changes. `x-codes` lists those that the node knows; applications bring their own.
 ErrorCode = str
 
-#: Where a flow stands.
+#: The status of a flow.
 FlowStatus = Literal["running", "retrying", "parked", "paused", "completed", "delivered", "failed"]
 
-#: Whether a node takes work.
+#: The state of a node: whether it takes work.
 NodeState = Literal["starting", "ready", "degraded", "draining", "drained", "failed"]
 
-#: What to do with changes of notary that others propose.
+#: A setting for changes of notary that other parties propose.
 NotaryChanges = Literal["accept", "refuse", "configured"]
 
 #: Which states are meant: those in quarantine are unconsumed, and their notary reports them as consumed elsewhere.
@@ -224,19 +224,19 @@ Quarantined = Literal["exclude", "include", "only"]
 #: How the parties' back chains are fetched. Encoded as `[0]` or `[1]`.
 Resolve = Literal["bulk", "single"]
 
-#: Where a scheduled flow stands.
+#: The status of a scheduled flow.
 ScheduleStatus = Literal["waiting", "due", "refused"]
 
-#: Which side of a pair a party is on. Encoded as `[0]` or `[1]`.
+#: A party's side of a pair. Encoded as `[0]` or `[1]`.
 Side = Literal["buy", "sell"]
 
-#: Spent or not.
+#: The status of states: unconsumed, consumed or both.
 Status = Literal["unconsumed", "consumed", "all"]
 
-#: In which order the parties of a flow are spoken with. Encoded as `[0]` or `[1]`.
+#: The order of a flow's conversations with its parties. Encoded as `[0]` or `[1]`.
 Turns = Literal["parallel", "sequential"]
 
-#: How long a caller waits for a flow.
+#: The event that a caller waits for.
 Wait = Literal["none", "finalised", "delivered"]
 
 
@@ -244,7 +244,7 @@ Wait = Literal["none", "finalised", "delivered"]
 class AttachmentChange:
     """The body of `PATCH /v1/attachments/{hash}`."""
 
-    #: Whether somebody here vouches for it.
+    #: Whether this node's users vouch for the file.
     trusted: bool
 
     def to_json(self) -> dict[str, Any]:
@@ -259,7 +259,7 @@ class AttachmentPage:
 
     #: In order of hash.
     attachments: list[AttachmentView]
-    #: Go on after this; missing when there is nothing more. A page can be short, or empty, and still name one.
+    #: The place to continue after; missing if there is nothing more. A page may be short or even empty and still have one.
     next: str | None = None
 
     @classmethod
@@ -272,27 +272,27 @@ class AttachmentPage:
 
 @dataclass(frozen=True)
 class AttachmentView:
-    """A file that the node has whole."""
+    """A complete file in the node."""
 
-    #: SHA-256 of its bytes: what transactions refer to.
+    #: SHA-256 of its bytes. Transactions refer to it by this hash.
     hash: str
-    #: What it is said to be: a hint that nobody has checked; empty if nobody said.
+    #: Its media type: an unchecked hint; empty if none was given.
     media_type: str
-    #: What it is called: a hint that nobody has checked; empty if nobody said.
+    #: Its name: an unchecked hint; empty if none was given.
     name: str
-    #: Recorded transactions that refer to it. One that has any is not removed.
+    #: Recorded transactions that refer to it. A file with any is not removed.
     references: int
-    #: Its bytes.
+    #: Its size, in bytes.
     size: int
-    #: When it came.
+    #: The time at which it was stored.
     stored_at_ms: int
-    #: Whether somebody here vouches for it. It is data either way: a node executes no attachment.
+    #: Whether a user of this node vouches for it. It is only data in any case: a node executes no attachment.
     trusted: bool
     #: The party whose node sent it; missing if it was uploaded here.
     received_from: str | None = None
-    #: The user who said last whether it is trusted; missing if a rule did.
+    #: The user who last set whether it is trusted; missing if a rule did.
     trust_by: str | None = None
-    #: Who uploaded it here; missing if it came from a peer.
+    #: The user who uploaded it here; missing if it came from a peer.
     uploaded_by: str | None = None
 
     @classmethod
@@ -315,13 +315,13 @@ class AttachmentView:
 class Balance:
     """The sum of one token."""
 
-    #: Who issued it.
+    #: The issuer.
     issuer: str
     #: The amount that can be spent, in minor units, as text because a sum may not fit a JSON number everywhere.
     quantity: str
     #: How many states make it up.
     states: int
-    #: Such as `GBP`.
+    #: The symbol, such as `GBP`.
     symbol: str
     #: The token's id.
     token: str
@@ -345,7 +345,7 @@ class Balance:
 class Balances:
     """The answer of `GET /v1/balances`."""
 
-    #: In order of symbol, then issuer.
+    #: The sums, in order of symbol, then issuer.
     balances: list[Balance]
     #: The ledger position that the view had reached.
     view_seq: int
@@ -360,13 +360,13 @@ class Balances:
 
 @dataclass(frozen=True)
 class BatchAnswer:
-    """What a start of a batch came to: what it would have been answered alone."""
+    """The answer for one start of a batch, the same as for a single start."""
 
-    #: The HTTP status that the start would have had alone: 200, 202, or a problem's.
+    #: The HTTP status that a single start would have had: 200, 202, or a problem's.
     status: int
-    #: What became of the flow; absent when nothing was started.
+    #: The outcome of the flow; absent if no flow was started.
     outcome: Outcome | None = None
-    #: Why nothing was started.
+    #: The reason why no flow was started.
     problem: Problem | None = None
 
     @classmethod
@@ -382,7 +382,7 @@ class BatchAnswer:
 class BatchAnswers:
     """The answer of `POST /v1/flows/batch`."""
 
-    #: One for each start, in the order of the starts.
+    #: One answer for each start, in the order of the starts.
     answers: list[BatchAnswer]
 
     @classmethod
@@ -398,9 +398,9 @@ class Between:
 
     #: `quantity`, `recorded_at_ms`, `consumed_at_ms`, `number`, or a contract's column.
     field: str
-    #: At least this.
+    #: The minimum, inclusive.
     from_: Datum | None = None
-    #: At most this.
+    #: The maximum, inclusive.
     to: Datum | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -419,13 +419,13 @@ class CashExitArguments:
 
     #: The currency.
     currency: str
-    #: How much, in minor units.
+    #: The quantity, in minor units.
     quantity: int
-    #: Whether the change goes to a fresh key of this node; to the one that the network map lists, if left out.
+    #: Whether the change goes to a fresh key of this node; if left out, it goes to the key that the network map lists.
     anonymous: bool | None = None
-    #: How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    #: Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     deadline_ms: int | None = None
-    #: Who issued the cash: this node, or the flow is refused.
+    #: The issuer of the cash: this node, or the flow is refused.
     issuer: str | None = None
     #: The notary whose states to exit; the network's default, if left out.
     notary: str | None = None
@@ -455,14 +455,14 @@ class CashExitOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -486,18 +486,18 @@ class CashIssueAndPayArguments:
 
     #: The currency, such as `GBP`.
     currency: str
-    #: How much, in minor units.
+    #: The quantity, in minor units.
     quantity: int
-    #: Who is paid.
+    #: The recipient of the payment.
     recipient: str
-    #: Whether both go to fresh keys: the cash that is made to one of this node's own, and the payment to one that the recipient proves to
-    #: this node alone; to the keys that the network map lists, if left out.
+    #: Whether both transactions use fresh keys. The issued cash then goes to a fresh key of this node, and the payment to a fresh key that
+    #: the recipient proves only to this node. If left out, both go to the keys that the network map lists.
     anonymous: bool | None = None
     #: The notary; the network's default, if left out.
     notary: str | None = None
     #: The issuer's mark in hexadecimal; empty if left out.
     reference: str | None = None
-    #: In how many states the recipient gets it; 1 if left out.
+    #: The number of states that the recipient gets; 1 if left out.
     states: int | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -522,14 +522,14 @@ class CashIssueAndPayOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: IssueAndPayResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -553,15 +553,16 @@ class CashIssueArguments:
 
     #: The currency, such as `GBP`.
     currency: str
-    #: How much, in minor units.
+    #: The quantity, in minor units.
     quantity: int
-    #: Whether it goes to a fresh key, which its owner proves to this node alone; to the key that the network map lists, if left out.
+    #: Whether the cash goes to a fresh key, which its owner proves only to this node; if left out, it goes to the key that the network map
+    #: lists.
     anonymous: bool | None = None
     #: The notary of the new states; the network's default, if left out.
     notary: str | None = None
-    #: In how many states, as equal as can be; 1 if left out.
+    #: The number of states, of quantities as equal as possible; 1 if left out.
     outputs: int | None = None
-    #: Who gets it; this node, if left out.
+    #: The recipient; this node, if left out.
     recipient: str | None = None
     #: The issuer's mark in hexadecimal; empty if left out.
     reference: str | None = None
@@ -589,14 +590,14 @@ class CashIssueOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -620,20 +621,20 @@ class CashLockArguments:
 
     #: The currency.
     currency: str
-    #: How much, in minor units.
+    #: The quantity, in minor units.
     quantity: int
-    #: Until when, in milliseconds since the Unix epoch.
+    #: The end of the lock, in milliseconds since the Unix epoch.
     until: int
-    #: Whether the locked cash goes to a fresh key, which its owner proves to this node alone, and the change to a fresh key of this node;
-    #: to the keys that the network map lists, if left out.
+    #: Whether fresh keys are used: the locked cash goes to one that its owner proves only to this node, and the change to one of this node.
+    #: If left out, both go to the keys that the network map lists.
     anonymous: bool | None = None
-    #: Who issued the cash; this node, if left out.
+    #: The issuer of the cash; this node, if left out.
     issuer: str | None = None
     #: The notary whose states to lock; the network's default, if left out.
     notary: str | None = None
     #: The issuer's reference in hexadecimal; empty if left out.
     reference: str | None = None
-    #: Who gets it, and can spend it from then on; this node, if left out.
+    #: The recipient, which can spend the cash after the lock; this node, if left out.
     to: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -660,14 +661,14 @@ class CashLockOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -689,16 +690,16 @@ class CashLockOutcome:
 class CashPayArguments:
     """`cash.pay`: What it is started with."""
 
-    #: Whom to pay how much; at least one payment, at most 1000.
+    #: The payments, 1 to 1000.
     payments: list[Payment]
-    #: Whether every payment goes to a fresh key, which its payee proves to this node alone, and the change to a fresh key of this node; to
-    #: the keys that the network map lists, if left out.
+    #: Whether fresh keys are used: each payment goes to one that its payee proves only to this node, and the change to one of this node. If
+    #: left out, all go to the keys that the network map lists.
     anonymous: bool | None = None
     #: The currency.
     currency: str | None = None
-    #: How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    #: Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     deadline_ms: int | None = None
-    #: Who issued the cash; this node, if left out.
+    #: The issuer of the cash; this node, if left out.
     issuer: str | None = None
     #: The notary whose states to spend; the network's default, if left out.
     notary: str | None = None
@@ -733,14 +734,14 @@ class CashPayOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -764,18 +765,18 @@ class CashReissueArguments:
 
     #: The currency.
     currency: str
-    #: How much, in minor units. What is left of the states consumed comes back as it is, with its past.
+    #: The quantity, in minor units. The change of the states consumed comes back with its history.
     quantity: int
-    #: Whether the new cash and the change go to fresh keys of this node, the first proved to the issuer alone; to the key that the network
-    #: map lists, if left out.
+    #: Whether the new cash and the change go to fresh keys of this node; the key of the new cash is proved only to the issuer. If left out,
+    #: both go to the key that the network map lists.
     anonymous: bool | None = None
-    #: How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    #: Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     deadline_ms: int | None = None
-    #: Who issued the cash; this node, if left out.
+    #: The issuer of the cash; this node, if left out.
     issuer: str | None = None
     #: The notary whose states to exchange; the network's default, if left out.
     notary: str | None = None
-    #: In how many states, as equal as can be; 1 if left out.
+    #: The number of states, of quantities as equal as possible; 1 if left out.
     outputs: int | None = None
     #: The issuer's reference in hexadecimal; empty if left out.
     reference: str | None = None
@@ -805,14 +806,14 @@ class CashReissueOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: Reissued | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -832,7 +833,7 @@ class CashReissueOutcome:
 
 @dataclass(frozen=True)
 class CashResult:
-    """What a cash flow returns. Encoded as `[transaction id]`."""
+    """The result of a cash flow. Encoded as `[transaction id]`."""
 
     #: The transaction.
     transaction: str
@@ -866,14 +867,14 @@ class CashUnlockOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -915,7 +916,7 @@ class ChainEntry:
 class ChainPage:
     """The answer of `GET /v1/transactions/{id}/chain`."""
 
-    #: The transactions that this one comes from, and itself; the last recorded first.
+    #: The transactions in the back chain of this one, and itself; the last recorded first.
     entries: list[ChainEntry]
     #: Give this as `after` for the next page; absent on the last one.
     next: int | None = None
@@ -932,15 +933,16 @@ class ChainPage:
 class ClockView:
     """A node's clock. Also the answer of `POST /v1/clock/confirm`."""
 
-    #: It was set while the node ran, and neither peers nor an operator have confirmed it since. A notary judges no time window meanwhile.
+    #: Whether the clock was set while the node ran, and neither peers nor an operator have confirmed it since. A notary checks no time
+    #: windows until then.
     in_doubt: bool
-    #: How often it was set since the node was started.
+    #: The number of times that it was set since the node's start.
     jumps: int
-    #: How far it is behind the latest time at which this notary judged a time window, in milliseconds.
+    #: How far it is behind the latest time at which this notary checked a time window, in milliseconds.
     notary_behind_ms: int
-    #: By how much it was set last, in milliseconds; back if negative.
+    #: The size of the last setting, in milliseconds; negative if it went back.
     last_jump_ms: int | None = None
-    #: The median of the peers' clocks less this one, when they were asked last, in milliseconds.
+    #: The median of the peers' clocks minus this one, when they were last asked, in milliseconds.
     peers_ahead_ms: int | None = None
 
     @classmethod
@@ -978,7 +980,7 @@ class CommandView:
 class ConsentChange:
     """The body of `PATCH /v1/consents`."""
 
-    #: What to do with changes of notary.
+    #: The new setting for changes of notary.
     notary_changes: NotaryChanges
 
     def to_json(self) -> dict[str, Any]:
@@ -989,11 +991,11 @@ class ConsentChange:
 
 @dataclass(frozen=True)
 class ConsentList:
-    """The answer of `GET /v1/consents`: which transitions of others the node signs. Flows that are started here need none of it."""
+    """The answer of `GET /v1/consents`: the transitions of other parties that the node signs. Flows started on this node do not need them."""
 
     #: Changes of notary.
     notary_changes: NotaryConsent
-    #: Upgrades that are signed; no others are.
+    #: The upgrades that are signed; all others are refused.
     upgrades: list[UpgradeConsent]
 
     @classmethod
@@ -1010,7 +1012,7 @@ class ConsumedEntry:
 
     #: The transaction that consumed it.
     consumed_by: str
-    #: As the ledger writes it: the transaction id, then the index in parentheses.
+    #: The state in the ledger's form: the transaction id, then the index in parentheses.
     state_ref: str
 
     @classmethod
@@ -1025,7 +1027,7 @@ class ConsumedEntry:
 class ConsumedPage:
     """The answer of `GET /v1/notary/consumed`."""
 
-    #: In order of state reference.
+    #: The entries, in order of state reference.
     entries: list[ConsumedEntry]
     #: Give this as `after` for the next page; absent on the last one.
     next: str | None = None
@@ -1040,7 +1042,7 @@ class ConsumedPage:
 
 @dataclass(frozen=True)
 class ContractList:
-    """The answer of `GET /v1/contracts`: all that are registered, in order of name and version."""
+    """The answer of `GET /v1/contracts`: all registered contracts, in order of name and version."""
 
     #: The contracts.
     contracts: list[ContractView]
@@ -1056,11 +1058,11 @@ class ContractList:
 class ContractView:
     """A version of a contract."""
 
-    #: What new states are bound to.
+    #: The constraint of new states.
     constraint: ConstraintView
-    #: Whether new states of this node are made under it: it is the newest version here.
+    #: Whether it is the newest version here, which this node's new states use.
     current: bool
-    #: The hash of its descriptor, which names the code in transactions and upgrades.
+    #: The hash of its descriptor, which identifies the code in transactions and upgrades.
     descriptor: str
     #: The contract's name.
     name: str
@@ -1083,13 +1085,13 @@ class ContractView:
 
 @dataclass(frozen=True)
 class DeliveryRefusal:
-    """A participant refused to record a transaction. The transaction is final all the same."""
+    """A participant refused to record a transaction. The transaction is final nevertheless."""
 
-    #: Stable, `domain.snake_case`.
+    #: The stable code, `domain.snake_case`.
     code: str
-    #: What to do, as it says.
+    #: The participant's suggested action.
     hint: str
-    #: What the participant says.
+    #: The participant's message.
     message: str
     #: The participant's name.
     party: str
@@ -1111,13 +1113,13 @@ class DeliveryRefusal:
 class DocumentShareArguments:
     """`document.share`: What it is started with."""
 
-    #: The file's SHA-256, in hexadecimal; it has to be uploaded before.
+    #: The file's SHA-256, in hexadecimal; the file must be uploaded first.
     attachment: str
-    #: What it is called, for people: 1 to 256 bytes without control characters.
+    #: The title shown to people: 1 to 256 bytes without control characters.
     title: str
-    #: With whom.
+    #: The receiving party.
     to: str
-    #: The notary that the state names; the network's default, if left out. It signs nothing, for nothing is consumed.
+    #: The notary that the state names; the network's default, if left out. It does not sign, because nothing is consumed.
     notary: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -1136,14 +1138,14 @@ class DocumentShareOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: StateResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -1165,13 +1167,13 @@ class DocumentShareOutcome:
 class Drain:
     """The answer of `POST /v1/drain`."""
 
-    #: Flows that have not ended, those that take no step too.
+    #: Flows that have not ended, including those that take no step.
     flows_in_flight: int
-    #: Of them, those that are kept for an operator; the drain does not wait for them.
+    #: Flows in flight that are kept for an operator; the drain does not wait for them.
     flows_parked: int
-    #: Of them, those that an operator paused; the drain does not wait for them.
+    #: Flows in flight that an operator paused; the drain does not wait for them.
     flows_paused: int
-    #: Of them, those that failed for the moment; the drain waits for their next try.
+    #: Flows in flight that had a transient failure; the drain waits for their retry.
     flows_retrying: int
     #: Draining or drained.
     state: NodeState
@@ -1239,23 +1241,23 @@ class EquivocationPage:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A pair: one pays, the other gives stock. Encoded as an array of the fields in their order."""
+    """A pair: one party pays, the other gives stock. Encoded as an array of the fields in their order."""
 
-    #: Who pays, and gets the stock.
+    #: The party that pays and gets the stock.
     buyer: str
     #: The cash.
     cash: TokenArgs
-    #: How much of it, for all of the stock, in minor units.
+    #: The price of all of the stock, in minor units.
     price: int
-    #: How much of it, in whole units.
+    #: The quantity of stock, in whole units.
     quantity: int
-    #: Who gives the stock, and is paid.
+    #: The party that gives the stock and gets the cash.
     seller: str
     #: The stock.
     stock: StockArgs
-    #: The states that the buyer gives, at most 64; it selects some itself, if left out or empty.
+    #: The states that the buyer gives, at most 64; if left out or empty, the buyer selects them.
     cash_states: list[StateRef] | None = None
-    #: The states that the seller gives, at most 64; it selects some itself, if left out or empty.
+    #: The states that the seller gives, at most 64; if left out or empty, the seller selects them.
     stock_states: list[StateRef] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -1281,9 +1283,9 @@ class ExchangeResult:
     cash: StateRef
     #: The stock, now the buyer's.
     stock: StateRef
-    #: What is over of the buyer's cash.
+    #: The change of the buyer's cash.
     cash_change: StateRef | None = None
-    #: What is over of the seller's stock.
+    #: The change of the seller's stock.
     stock_change: StateRef | None = None
 
     @classmethod
@@ -1300,7 +1302,7 @@ class ExchangeResult:
 class FinishRecovery:
     """The body of `POST /v1/recovery/finish`."""
 
-    #: Go on although some peers have not given everything.
+    #: Whether to continue although some peers have not given everything.
     accept_missing: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -1314,17 +1316,17 @@ class FinishRecovery:
 class FlowCause:
     """A failure of a flow."""
 
-    #: When, in milliseconds since the Unix epoch.
+    #: The time of the failure, in milliseconds since the Unix epoch.
     at_ms: int
-    #: Which failure in a row at this place of the flow, from 1.
+    #: Its number among consecutive failures at this place of the flow, from 1.
     attempt: int
-    #: Stable, `domain.snake_case`.
+    #: The stable code, `domain.snake_case`.
     code: str
-    #: What to do.
+    #: Suggested action.
     hint: str
-    #: What happened.
+    #: Description of the failure.
     message: str
-    #: When to try again, in milliseconds, if that is the thing to do.
+    #: The delay before a retry, in milliseconds, if a retry makes sense.
     retry_after_ms: int | None = None
 
     @classmethod
@@ -1343,13 +1345,13 @@ class FlowCause:
 class FlowFailure:
     """An error with a stable code."""
 
-    #: Stable, `domain.snake_case`.
+    #: The stable code, `domain.snake_case`.
     code: str
-    #: What to do.
+    #: Suggested action.
     hint: str
-    #: What happened.
+    #: Description of the failure.
     message: str
-    #: When to try again, in milliseconds, if that is the thing to do.
+    #: The delay before a retry, in milliseconds, if a retry makes sense.
     retry_after_ms: int | None = None
 
     @classmethod
@@ -1370,7 +1372,7 @@ class FlowInfo:
     arguments: list[str]
     #: Its name.
     name: str
-    #: Its versions; a start takes the last unless it names one.
+    #: Its versions; a start takes the last one by default.
     versions: list[int]
 
     @classmethod
@@ -1386,7 +1388,7 @@ class FlowInfo:
 class FlowJournal:
     """A part of a live flow's journal."""
 
-    #: Its entries in the order of their rows; large values by their size and SHA-256 only.
+    #: Its entries in the order of their rows; large values only by their size and SHA-256.
     entries: list[JournalEntry]
     #: The flow.
     flow: FlowSummary
@@ -1406,7 +1408,7 @@ class FlowJournal:
 class FlowList:
     """A page of live flows."""
 
-    #: In order of id.
+    #: The flows, in order of id.
     flows: list[FlowSummary]
     #: Give this as `after` for the next page; absent on the last one.
     next: str | None = None
@@ -1423,12 +1425,12 @@ class FlowList:
 class FlowOrder:
     """The body of `POST /v1/flows/retry`, `/pause`, `/resume` and `/kill`."""
 
-    #: Which flows. Of these the order is for those whose status it fits: retry for parked and retrying ones, pause for running and retrying
-    #: ones, resume for paused ones and those that have not come back since the node's start, kill for all.
+    #: The flows to match. The order is executed only for those with a fitting status. Retry fits parked and retrying flows; pause fits
+    #: running and retrying ones. Resume fits paused flows and those that have not come back since the node's start. Kill fits all.
     where: FlowQuery
-    #: `next` of the answer before: goes on after that flow.
+    #: `next` of the previous answer: continues after that flow.
     after: str | None = None
-    #: Only count them.
+    #: Whether to count the flows only.
     dry_run: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -1443,17 +1445,17 @@ class FlowOrder:
 
 @dataclass(frozen=True)
 class FlowOrdered:
-    """What became of an order for many flows."""
+    """The result of an order for many flows."""
 
-    #: Of them, those with which it was done; none in a dry run.
+    #: The matched flows that the order was executed for; none in a dry run.
     done: int
-    #: The first 100 of them.
+    #: The first 100 matched flows.
     flows: list[str]
-    #: Flows that it is for, at most 1,000 in one answer.
+    #: Flows that the order matches, at most 1,000 in one answer.
     matched: int
-    #: Of them, those that wait for a notary's answer first, which cannot be given up.
+    #: The matched flows that wait for a notary's answer first, which they cannot give up.
     waiting: int
-    #: There are more: order again with this as `after`.
+    #: Present if there are more flows: repeat the order with this as `after`.
     next: str | None = None
 
     @classmethod
@@ -1469,21 +1471,21 @@ class FlowOrdered:
 
 @dataclass(frozen=True)
 class FlowQuery:
-    """Which live flows: those that meet everything that is given. As `where` of an order, and as parameters of the list."""
+    """A query for live flows, which must match all given fields. Used as `where` of an order, and as parameters of the list."""
 
     #: The code of one of their failures.
     code: str | None = None
     #: The registered name.
     flow: str | None = None
-    #: Started at least so many milliseconds ago.
+    #: Minimum time since their start, in milliseconds.
     older_than_ms: int | None = None
     #: The legal name of a party on the other side of a session or a request.
     peer: str | None = None
-    #: Where they stand: `running`, `retrying`, `parked` or `paused`.
+    #: Their status: `running`, `retrying`, `parked` or `paused`.
     status: FlowStatus | None = None
-    #: Waiting without a step for at least so many milliseconds, for something that is not just a time.
+    #: Minimum time of waiting without a step, in milliseconds, for something other than a time.
     stuck_ms: int | None = None
-    #: Who started them here.
+    #: The user who started them here.
     user: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -1507,9 +1509,9 @@ class FlowQuery:
 
 @dataclass(frozen=True)
 class FlowStep:
-    """The flow came to a step. A step may be told twice, after a restart too."""
+    """The flow reached a step. A step may be reported twice, even after a restart."""
 
-    #: What it does now.
+    #: The current step.
     step: str
 
     @classmethod
@@ -1525,33 +1527,33 @@ class FlowSummary:
 
     #: The flow.
     flow_id: str
-    #: Whether it was started here, and not by a counterparty.
+    #: Whether it was started on this node, and not by a counterparty.
     started_here: bool
     #: `running`, `retrying`, `parked` or `paused`.
     status: FlowStatus
-    #: Its last step, or why it takes none.
+    #: Its last step, or the reason why it takes none.
     step: str
-    #: Its failures, oldest first: the first one, and the latest; 8 at most.
+    #: Its failures, oldest first: the first one and the latest ones, at most 8.
     errors: list[FlowCause] = field(default_factory=list)
-    #: How often it failed so far.
+    #: The number of its failures so far.
     failures: int | None = None
     #: Its registered name, if known.
     flow: str | None = None
-    #: It is to be killed, and waits for a notary's answer first.
+    #: Whether a kill waits for a notary's answer.
     kill_asked: bool | None = None
-    #: The parties that it deals with.
+    #: The other parties of its sessions and requests.
     peers: list[str] = field(default_factory=list)
-    #: When it took its last step, or the node started, in milliseconds since the Unix epoch; while it runs.
+    #: The time of its last step, or of the node's start if later, in milliseconds since the Unix epoch; while it runs.
     progress_at_ms: int | None = None
-    #: When it is tried again, in milliseconds since the Unix epoch; while it is retrying.
+    #: The time of its next retry, in milliseconds since the Unix epoch; while it is retrying.
     retry_at_ms: int | None = None
-    #: When it started, in milliseconds since the Unix epoch.
+    #: The time at which it started, in milliseconds since the Unix epoch.
     started_at_ms: int | None = None
-    #: Who started it here.
+    #: The user who started it here.
     user: str | None = None
     #: The version it runs on.
     version: int | None = None
-    #: What it waits for, while it runs.
+    #: Its current waits, while it runs.
     waits: list[FlowWait] = field(default_factory=list)
 
     @classmethod
@@ -1577,13 +1579,13 @@ class FlowSummary:
 
 @dataclass(frozen=True)
 class FlowWait:
-    """Something that a flow waits for."""
+    """A wait of a flow."""
 
-    #: Since when, in milliseconds since the Unix epoch; not before the node's start.
+    #: The time since which it waits, in milliseconds since the Unix epoch; not before the node's start.
     since_ms: int
     #: The kind of the effect, such as `request` or `select states`; `message` for a session.
     what: str
-    #: What it is about: a service, a transaction, a token, an operation, or a time in milliseconds since the Unix epoch.
+    #: The subject of the wait: a service, a transaction, a token, an operation, or a time in milliseconds since the Unix epoch.
     about: str | None = None
     #: The party that has to answer.
     peer: str | None = None
@@ -1600,11 +1602,11 @@ class FlowWait:
 
 @dataclass(frozen=True)
 class FoundCount:
-    """How many states meet a criterion."""
+    """The number of states that match a criterion."""
 
-    #: There may be more: counting one by one ends at 50,000.
+    #: Whether there may be more: counting one by one stops at 50,000.
     more: bool
-    #: So many.
+    #: The number of states counted.
     states: int
 
     @classmethod
@@ -1619,11 +1621,11 @@ class FoundCount:
 class FoundGroup:
     """States with the same values."""
 
-    #: The values of the fields grouped by, in their order; absent where a state lacks the field.
+    #: The values of the grouping fields, in order; absent where a state lacks the field.
     key: list[Datum | None]
-    #: The sum of their quantities in minor units, as text. Means something among states of one token.
+    #: The sum of their quantities in minor units, as text. Meaningful only for states of one token.
     quantity: str
-    #: How many states.
+    #: The number of states.
     states: int
 
     @classmethod
@@ -1637,7 +1639,7 @@ class FoundGroup:
 
 @dataclass(frozen=True)
 class FoundState:
-    """A state that meets the query."""
+    """A state that matches the query."""
 
     #: Its contract.
     contract: str
@@ -1645,17 +1647,17 @@ class FoundState:
     notary: str
     #: Its number in the view, in order of recording.
     number: int
-    #: When it was recorded.
+    #: The time at which it was recorded.
     recorded_at_ms: int
-    #: As the ledger writes it: the transaction id, then the index in parentheses.
+    #: The state in the ledger's form: the transaction id, then the index in parentheses.
     state_ref: str
     #: Values of the columns that its contract declares.
     columns: dict[str, Datum] = field(default_factory=dict)
-    #: When it was consumed, if it was.
+    #: The time at which it was consumed, if it was.
     consumed_at_ms: int | None = None
     #: Its value, if it is fungible.
     fungible: Fungible | None = None
-    #: The thing it is a version of, if it is linear.
+    #: The id shared by its versions, if it is linear.
     linear_id: str | None = None
     #: The flow that held it locked when the query was asked; told if asked for.
     locked_by: str | None = None
@@ -1683,11 +1685,11 @@ class FoundState:
 class Fungible:
     """The value of a fungible state."""
 
-    #: Who issued it.
+    #: The issuer.
     issuer: str
-    #: In minor units.
+    #: The quantity, in minor units.
     quantity: int
-    #: Such as `GBP`.
+    #: The symbol, such as `GBP`.
     symbol: str
     #: The token's id.
     token: str
@@ -1706,23 +1708,23 @@ class Fungible:
 class Health:
     """The answer of `GET /health`: 200 when ready, else 503."""
 
-    #: The last recorded position.
+    #: The position of the last recorded transaction.
     ledger_seq: int
-    #: The process answers.
+    #: Whether the process answers.
     live: bool
-    #: It takes work.
+    #: Whether it takes work.
     ready: bool
-    #: Whether and why.
+    #: The state behind these two.
     state: NodeState
-    #: How far the view is behind.
+    #: The lag of the view, in positions.
     view_lag: int
     #: The position that the vault's view has reached.
     view_seq: int
-    #: The code of what has failed.
+    #: The code of the failure.
     code: str | None = None
-    #: What an operator should know.
+    #: A message for the operator.
     message: str | None = None
-    #: Faults that an operator has to look into while the node goes on.
+    #: Faults that an operator has to examine while the node continues.
     warnings: list[HealthWarning] = field(default_factory=list)
 
     @classmethod
@@ -1742,7 +1744,7 @@ class Health:
 
 @dataclass(frozen=True)
 class HealthWarning:
-    """A fault that an operator has to look into."""
+    """A fault that an operator has to examine."""
 
     #: The stable code.
     code: str
@@ -1766,7 +1768,7 @@ class In:
 
     #: One of the fields of a query.
     field: str
-    #: Its values, 256 in the whole query at most.
+    #: Its values, at most 256 in the whole query.
     values: list[Datum]
 
     def to_json(self) -> dict[str, Any]:
@@ -1794,9 +1796,9 @@ class Is:
 
 @dataclass(frozen=True)
 class IssueAndPayResult:
-    """What `cash.issue_and_pay` returns. Encoded as `[issue, payment]`."""
+    """The result of `cash.issue_and_pay`. Encoded as `[issue, payment]`."""
 
-    #: The transaction that made cash.
+    #: The transaction that issued the cash.
     issue: str
     #: The transaction that paid it.
     payment: str
@@ -1813,14 +1815,14 @@ class IssueAndPayResult:
 class JournalEntry:
     """An entry of a flow's journal."""
 
-    #: What it is: `start`, `result`, `fact`, `opened`, `received`, `peer_ended`, `confirmed`, `sub_flow_ended`, `kill_asked`, `scope`,
-    #: `check`, `deferred`, or `unreadable`.
+    #: The kind of entry: `start`, `result`, `fact`, `opened`, `received`, `peer_ended`, `confirmed`, `sub_flow_ended`, `kill_asked`,
+    #: `scope`, `check`, `deferred` or `unreadable`.
     entry: str
-    #: The row it stands in; what came in one round is one row.
+    #: The row of the entry. All inputs of one round are in one row.
     row: int
     #: The size of a value.
     bytes: int | None = None
-    #: The digest of what was asked, 16 hexadecimal digits.
+    #: The digest of the request, 16 hexadecimal digits.
     digest: str | None = None
     #: A failure.
     error: FlowFailure | None = None
@@ -1864,7 +1866,7 @@ class JournalEntry:
 class LedgerChangeNotaryArguments:
     """`ledger.change_notary`: What it is started with."""
 
-    #: The states, all of one notary: `{"tx": ..., "index": ...}`. Those that encumber them move along.
+    #: The states, all of one notary: `{"tx": ..., "index": ...}`. States that encumber them move along.
     states: list[StateRef]
     #: The new notary.
     to: str
@@ -1882,14 +1884,14 @@ class LedgerChangeNotaryOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: Moved | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -1923,15 +1925,15 @@ class LedgerEmptyOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     #: Its output, if it ended well.
     result: dict[str, Any] | None = field(default_factory=dict)
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -1951,7 +1953,7 @@ class LedgerEmptyOutcome:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """A recorded transaction's place."""
+    """The position of a recorded transaction."""
 
     #: Its id.
     id: str
@@ -1970,7 +1972,7 @@ class LedgerEntry:
 class LedgerPage:
     """The answer of `GET /v1/ledger`."""
 
-    #: In order of recording.
+    #: The entries, in order of recording.
     entries: list[LedgerEntry]
     #: Give this as `after` for the next page; absent on the last one.
     next: int | None = None
@@ -1989,7 +1991,7 @@ class LedgerProveKeyArguments:
 
     #: The fresh key, such as `ed25519:` and its digits.
     key: str
-    #: Who learns that it is this node's.
+    #: The party that learns that it is this node's.
     to: str
 
     def to_json(self) -> dict[str, Any]:
@@ -2005,15 +2007,15 @@ class LedgerProveKeyOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     #: A public key: its scheme, a colon, hexadecimal digits.
     result: str | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -2035,7 +2037,7 @@ class LedgerProveKeyOutcome:
 class LedgerUpgradeArguments:
     """`ledger.upgrade`: What it is started with."""
 
-    #: The states, all of one notary: `{"tx": ..., "index": ...}`. The first says which code they are under; those that encumber them move
+    #: The states, all of one notary: `{"tx": ..., "index": ...}`. The first determines their current code. States that encumber them move
     #: along.
     states: list[StateRef]
     #: The hash of the new code's descriptor.
@@ -2054,14 +2056,14 @@ class LedgerUpgradeOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: Moved | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -2103,7 +2105,7 @@ class LinkView:
 class LoggedIn:
     """A token for the `Authorization` header."""
 
-    #: When it ends, in milliseconds since the Unix epoch.
+    #: The end of its lifetime, in milliseconds since the Unix epoch.
     expires_ms: int
     #: The token; the node keeps its hash only.
     token: str
@@ -2124,7 +2126,7 @@ class Login:
     password: str
     #: The user's name.
     user: str
-    #: How long the token is good, in seconds; an hour unless given, a day at most.
+    #: The lifetime of the token, in seconds; an hour if left out, a day at most.
     ttl_s: int | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -2138,9 +2140,9 @@ class Login:
 
 @dataclass(frozen=True)
 class Moved:
-    """What a transition came to. Encoded as `[transaction id, [state reference, ...]]`."""
+    """The result of a transition. Encoded as `[transaction id, [state reference, ...]]`."""
 
-    #: The new states, in the order asked; those that had to move along with them come after.
+    #: The new states, in the order asked, then those that had to move along with them.
     states: list[StateRef]
     #: The transaction.
     transaction: str
@@ -2155,11 +2157,11 @@ class Moved:
 
 @dataclass(frozen=True)
 class NetResult:
-    """What `obligation.net` returns. Encoded as `[transaction, netted, states]`."""
+    """The result of `obligation.net`. Encoded as `[transaction, netted, states]`."""
 
-    #: By how much the obligations shrank, all in all, in minor units; at most 18446744073709551615 is told.
+    #: The total reduction of the obligations, in minor units; capped at 18446744073709551615.
     netted: int
-    #: What is left of the obligations that shrank; those of which nothing is left have ended.
+    #: The remaining versions of the reduced obligations. An obligation that is reduced to zero ends and has none.
     states: list[StateRef]
     #: The transaction.
     transaction: str
@@ -2177,15 +2179,15 @@ class NetResult:
 class NetworkView:
     """The answer of `GET /v1/network`."""
 
-    #: When the parameters were issued.
+    #: The time at which the parameters were issued.
     issued_at_ms: int
-    #: Largest file that a transaction lists, in bytes.
+    #: Maximum size of a file that a transaction lists, in bytes.
     max_attachment_bytes: int
-    #: Largest message between nodes, in bytes.
+    #: Maximum size of a message between nodes, in bytes.
     max_message_bytes: int
-    #: Most bytes of all files that one transaction lists.
+    #: Maximum total size of the files that one transaction lists, in bytes.
     max_transaction_attachment_bytes: int
-    #: Largest transaction, in bytes.
+    #: Maximum size of a transaction, in bytes.
     max_transaction_bytes: int
     #: Every node of the map, in order of name.
     nodes: list[PartyView]
@@ -2212,7 +2214,7 @@ class NetworkView:
 class NewNote:
     """The body of `POST /v1/transactions/{id}/notes`."""
 
-    #: What it says: 1 to 4,096 bytes.
+    #: The text: 1 to 4,096 bytes.
     text: str
 
     def to_json(self) -> dict[str, Any]:
@@ -2223,9 +2225,9 @@ class NewNote:
 
 @dataclass(frozen=True)
 class NewToken:
-    """A long-lived token to be."""
+    """A new long-lived token."""
 
-    #: How long it is good, in days: 1 to 3,650.
+    #: The lifetime, in days: 1 to 3,650.
     days: int
 
     def to_json(self) -> dict[str, Any]:
@@ -2238,9 +2240,9 @@ class NewToken:
 class NewUpgrade:
     """The body of `POST /v1/consents/upgrades`."""
 
-    #: The hash of the descriptor of the code that states are under: 64 hexadecimal digits.
+    #: The hash of the descriptor of the current code: 64 hexadecimal digits.
     from_: str
-    #: Of the code that they come under.
+    #: The hash of the descriptor of the new code: 64 hexadecimal digits.
     to: str
 
     def to_json(self) -> dict[str, Any]:
@@ -2252,15 +2254,15 @@ class NewUpgrade:
 
 @dataclass(frozen=True)
 class NewUpload:
-    """The body of `POST /v1/uploads`: what is going to come. All of it may be left out."""
+    """The body of `POST /v1/uploads`: the announced file. All fields are optional."""
 
-    #: What the file is, such as `application/pdf`.
+    #: The media type of the file, such as `application/pdf`.
     media_type: str | None = None
-    #: What the file is called: 1 to 255 bytes without slashes, backslashes and control characters.
+    #: The name of the file: 1 to 255 bytes without slashes, backslashes and control characters.
     name: str | None = None
-    #: SHA-256 of the bytes that will come: no others are taken.
+    #: SHA-256 of the bytes: an upload with any other hash is refused.
     sha256: str | None = None
-    #: Bytes that will come: neither more nor fewer are taken.
+    #: The size in bytes: an upload of any other size is refused.
     size: int | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -2278,17 +2280,17 @@ class NewUpload:
 
 @dataclass(frozen=True)
 class NewUser:
-    """A user to be."""
+    """A new user."""
 
     #: 1 to 64 letters, digits and any of `.`, `_`, `-`, `@`.
     name: str
     #: At most 1,024 bytes; without one the user has tokens only.
     password: str | None = None
-    #: What the user may do: `flow.start:cash.*`, `vault.query`, ... None means nothing.
+    #: The user's permissions: `flow.start:cash.*`, `vault.query`, ... An empty list permits nothing.
     permissions: list[str] | None = None
-    #: The largest start of a flow, in bytes; 0 is no bound, and without it the node's settings say.
+    #: Maximum size of a start of a flow, in bytes; 0 means unlimited. If absent, the node's settings apply.
     start_bytes_max: int | None = None
-    #: Flows that the user may start in a second; 0 is no bound, and without it the node's settings say.
+    #: Maximum number of flows that the user may start in a second; 0 means unlimited. If absent, the node's settings apply.
     starts_per_s: int | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -2309,23 +2311,23 @@ class NewUser:
 class NodeView:
     """The answer of `GET /v1/node`."""
 
-    #: Where other nodes reach it.
+    #: The addresses at which other nodes reach it.
     addresses: list[str]
     #: Flows that can be started.
     flows: list[FlowInfo]
-    #: Flows that have not ended, those that take no step too.
+    #: Flows that have not ended, including those that take no step.
     flows_in_flight: int
-    #: Of them, those that are kept for an operator.
+    #: Flows in flight that are kept for an operator.
     flows_parked: int
-    #: Of them, those that an operator paused.
+    #: Flows in flight that an operator paused.
     flows_paused: int
-    #: Starts that wait for a place.
+    #: Starts that wait for a free place.
     flows_queued: int
-    #: Of them, those that failed for the moment and wait for their next try.
+    #: Flows in flight that had a transient failure and wait for their retry.
     flows_retrying: int
     #: The party's key.
     key: str
-    #: The last recorded position.
+    #: The position of the last recorded transaction.
     ledger_seq: int
     #: The legal name.
     name: str
@@ -2337,7 +2339,7 @@ class NodeView:
     platform_version: int
     #: Whether it takes work.
     state: NodeState
-    #: Since it was started.
+    #: The time since its start.
     uptime_ms: int
     #: The software's version.
     version: str
@@ -2345,7 +2347,7 @@ class NodeView:
     view_seq: int
     #: Its clock, and whether it is trusted.
     clock: ClockView | None = None
-    #: What kind of notary it is, if it is one.
+    #: The kind of notary, if it is one.
     notary: NotaryView | None = None
 
     @classmethod
@@ -2375,15 +2377,15 @@ class NodeView:
 
 @dataclass(frozen=True)
 class NotaryConsent:
-    """Whether changes of notary are signed."""
+    """The consent to changes of notary."""
 
-    #: Whether they are.
+    #: Whether changes of notary are signed.
     accepted: bool
-    #: What the configuration says.
+    #: The setting in the configuration.
     configured: bool
-    #: When.
+    #: The time of that change.
     at_ms: int | None = None
-    #: Who said otherwise while the node ran.
+    #: The user who changed it while the node ran.
     by: str | None = None
 
     @classmethod
@@ -2414,7 +2416,7 @@ class NotaryView:
 class NoteList:
     """The answer of `GET /v1/transactions/{id}/notes`: all of them, at most 100."""
 
-    #: The oldest first.
+    #: The notes, oldest first.
     notes: list[NoteView]
 
     @classmethod
@@ -2428,13 +2430,13 @@ class NoteList:
 class NoteView:
     """A note."""
 
-    #: When.
+    #: The time at which it was written.
     at_ms: int
-    #: Names it among the transaction's notes; hexadecimal, in the order of time.
+    #: Its id among the transaction's notes; hexadecimal, in the order of time.
     id: str
-    #: What it says.
+    #: The text.
     text: str
-    #: Who made it.
+    #: The user who wrote it.
     user: str
 
     @classmethod
@@ -2453,7 +2455,7 @@ class ObligationDefaultArguments:
 
     #: The newest state of the obligation.
     obligation: StateRef
-    #: Whether to take an earlier declaration back; if left out, no.
+    #: Whether to withdraw an earlier declaration; if left out, no.
     restore: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -2470,14 +2472,14 @@ class ObligationDefaultOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: ObligationResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -2514,14 +2516,14 @@ class ObligationExitOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: ObligationResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -2543,16 +2545,16 @@ class ObligationExitOutcome:
 class ObligationIssueArguments:
     """`obligation.issue`: What it is started with."""
 
-    #: When it is due, in milliseconds since 1970.
+    #: The due time, in milliseconds since 1970.
     due: int
-    #: How much, in minor units.
+    #: The quantity, in minor units.
     quantity: int
-    #: Who is owed.
+    #: The obligee.
     to: str
-    #: The cash that settles it, any of these; 1 to 16.
+    #: The cash that settles it, any of these tokens; 1 to 16.
     tokens: list[TokenArgs]
-    #: Whether it is owed to a fresh key, which the one who is owed proves to this node alone; to the key that the network map lists, if
-    #: left out.
+    #: Whether it is owed to a fresh key, which the obligee proves only to this node; if left out, it is owed to the key that the network
+    #: map lists.
     anonymous: bool | None = None
     #: The notary of the obligation; the network's default, if left out.
     notary: str | None = None
@@ -2576,14 +2578,14 @@ class ObligationIssueOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: ObligationResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -2607,10 +2609,10 @@ class ObligationMoveArguments:
 
     #: The newest state of the obligation.
     obligation: StateRef
-    #: Who is owed from now on.
+    #: The new obligee.
     to: str
-    #: Whether it is owed to a fresh key from now on, which the new obligee proves to this node alone; to the key that the network map
-    #: lists, if left out. The obligor pays it once the obligee has proved the key to it as well, with `ledger.prove_key`.
+    #: Whether it is owed to a fresh key from now on, which the new obligee proves only to this node; if left out, to the key that the
+    #: network map lists. The obligor can pay it only after the obligee has proved the key to the obligor too, with `ledger.prove_key`.
     anonymous: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -2628,14 +2630,14 @@ class ObligationMoveOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: ObligationResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -2659,7 +2661,7 @@ class ObligationNetArguments:
 
     #: The newest states of the obligations: 2 to 256, of the same cash, due time and notary.
     obligations: list[StateRef]
-    #: Who has those of the obligations that do not concern this node; nobody, if left out.
+    #: The parties that hold those of the obligations that do not concern this node; none, if left out.
     parties: list[str] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -2676,14 +2678,14 @@ class ObligationNetOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: NetResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -2703,11 +2705,11 @@ class ObligationNetOutcome:
 
 @dataclass(frozen=True)
 class ObligationResult:
-    """What a flow returns that changes one obligation. Encoded as `[obligation, transaction, state, owed]`."""
+    """The result of a flow that changes one obligation. Encoded as `[obligation, transaction, state, owed]`."""
 
-    #: The obligation, the same in all its versions.
+    #: The obligation's id, the same in all its versions.
     obligation: str
-    #: How much is owed now, in minor units.
+    #: The quantity owed now, in minor units.
     owed: int
     #: The transaction.
     transaction: str
@@ -2730,11 +2732,11 @@ class ObligationSettleArguments:
 
     #: The newest state of the obligation.
     obligation: StateRef
-    #: How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    #: Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     deadline_ms: int | None = None
-    #: How much to pay, in minor units; all that is owed, if left out.
+    #: The quantity to pay, in minor units; everything owed, if left out.
     quantity: int | None = None
-    #: In which of the tokens that the obligation accepts; the first, if left out.
+    #: The token to pay in, one of those that the obligation accepts; the first, if left out.
     token: TokenArgs | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -2755,14 +2757,14 @@ class ObligationSettleOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: ObligationResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -2782,19 +2784,19 @@ class ObligationSettleOutcome:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a flow: the answer to a start, to a question for it, and (with `n`) of the stream form."""
+    """The outcome of a flow: the answer to a start or to a query for the flow, and (with `n`) an answer of the stream form."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
-    #: Its output, if it ended well.
+    #: Its output, if it succeeded.
     result: Any = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -2816,17 +2818,17 @@ class Outcome:
 class PaperIssueArguments:
     """`paper.issue`: What it is started with."""
 
-    #: What it is redeemed for, in minor units.
+    #: The face value, in minor units.
     face: int
-    #: From when on it can be redeemed, in milliseconds since 1970.
+    #: The maturity: the start of redemption, in milliseconds since 1970.
     maturity: int
     #: The cash that it is redeemed in.
     token: TokenArgs
-    #: Whether it goes to a fresh key, which its owner proves to this node alone; to the key that the network map lists, if left out.
+    #: Whether it goes to a fresh key, which its owner proves only to this node; if left out, it goes to the key that the network map lists.
     anonymous: bool | None = None
     #: The notary of the paper; the network's default, if left out.
     notary: str | None = None
-    #: Who gets it; this node, if left out.
+    #: The recipient; this node, if left out.
     recipient: str | None = None
     #: The issuer's own mark in hexadecimal; empty if left out.
     reference: str | None = None
@@ -2853,14 +2855,14 @@ class PaperIssueOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: StateResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -2884,10 +2886,10 @@ class PaperMoveArguments:
 
     #: The paper's state.
     paper: StateRef
-    #: Who gets it.
+    #: The new owner.
     to: str
-    #: Whether it goes to a fresh key, which the new owner proves to this node alone; to the key that the network map lists, if left out.
-    #: The issuer redeems it once the owner has proved the key to it as well, with `ledger.prove_key`.
+    #: Whether it goes to a fresh key, which the new owner proves only to this node; if left out, to the key that the network map lists. The
+    #: issuer can redeem it only after the owner has proved the key to the issuer too, with `ledger.prove_key`.
     anonymous: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -2905,14 +2907,14 @@ class PaperMoveOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: StateResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -2936,7 +2938,7 @@ class PaperRedeemArguments:
 
     #: The paper's state.
     paper: StateRef
-    #: How long to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
+    #: Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     deadline_ms: int | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -2953,14 +2955,14 @@ class PaperRedeemOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -2980,13 +2982,13 @@ class PaperRedeemOutcome:
 
 @dataclass(frozen=True)
 class PaperTerms:
-    """A commercial paper that is wanted."""
+    """A commercial paper to buy."""
 
-    #: What it is redeemed for, in minor units.
+    #: The face value, in minor units.
     face: int
-    #: Who owes the face value.
+    #: The party that owes the face value.
     issuer: str
-    #: From when on it can be redeemed, in milliseconds since 1970.
+    #: The maturity: the start of redemption, in milliseconds since 1970.
     maturity: int
     #: The cash that it is redeemed in.
     token: TokenArgs
@@ -3008,7 +3010,7 @@ class PaperTerms:
 class PartyView:
     """A party and its node."""
 
-    #: Where its node is reached by other nodes.
+    #: The addresses at which other nodes reach its node.
     addresses: list[str]
     #: The party's key.
     key: str
@@ -3016,7 +3018,7 @@ class PartyView:
     name: str
     #: The party's id.
     party_id: str
-    #: What kind of notary it is, if it is one.
+    #: The kind of notary, if it is one.
     notary: NotaryView | None = None
 
     @classmethod
@@ -3034,11 +3036,11 @@ class PartyView:
 class Payment:
     """One payment."""
 
-    #: How much, in minor units.
+    #: The quantity, in minor units.
     quantity: int
-    #: Who gets it.
+    #: The recipient.
     to: str
-    #: In how many states, as equal as can be; 1 if left out.
+    #: The number of states, of quantities as equal as possible; 1 if left out.
     states: int | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -3052,15 +3054,15 @@ class Payment:
 
 @dataclass(frozen=True)
 class PeerLoad:
-    """What another node costs this one: what is held for it now, and what was counted since this node's start."""
+    """The load that another node puts on this one: its current resources, and counters since this node's start."""
 
-    #: Times that it was cut off for that.
+    #: The number of times that it was cut off for that.
     cut_offs: int
-    #: Its messages that were put off because it was over its share of a round.
+    #: Its messages that were deferred because it was over its share of a round.
     deferred: int
-    #: Its messages that were dropped because too many were put off.
+    #: Its messages that were dropped because too many were deferred.
     dropped: int
-    #: Its messages and signatures that made no sense.
+    #: Its invalid messages and signatures.
     garbage: int
     #: Bytes that live flows have received from it.
     held_bytes: int
@@ -3095,25 +3097,25 @@ class PeerLoad:
 class PeerView:
     """Another node, as this one sees it."""
 
-    #: Whether a connection stands.
+    #: Whether a connection is open.
     connected: bool
     #: The legal name.
     name: str
     #: The party's id.
     party_id: str
-    #: Messages that wait for it, in bytes.
+    #: Size of the messages queued for it, in bytes.
     queued_bytes: int
     #: The other end of the connection.
     address: str | None = None
-    #: Its clock less this node's then; the time of a handshake too little at most.
+    #: Its clock minus this node's at that time; too low by at most the time of a handshake.
     clock_offset_ms: int | None = None
-    #: For how many milliseconds it may not connect, because it sent too much that makes no sense.
+    #: Remaining time of its cut-off, in milliseconds: the peer may not connect, because it sent too much garbage.
     cut_off_ms: int | None = None
-    #: What it costs this node, if it has been heard since the node's start.
+    #: Its load on this node, if it was heard since the node's start.
     load: PeerLoad | None = None
-    #: Its software, as it said when a connection was made last.
+    #: Its software, as sent at the last connection.
     software: str | None = None
-    #: Transactions delivered to it that it cannot record for now, with the reasons that it told. At most 100 of all peers.
+    #: Transactions delivered to it that it cannot record at present, with its reasons. At most 100 of all peers.
     waiting: list[WaitingView] = field(default_factory=list)
 
     @classmethod
@@ -3138,7 +3140,7 @@ class PeersView:
 
     #: Every other node of the map, in order of name.
     peers: list[PeerView]
-    #: The software of this node, as its peers see it.
+    #: The software of this node, as sent to its peers.
     software: str
 
     @classmethod
@@ -3151,12 +3153,12 @@ class PeersView:
 
 @dataclass(frozen=True)
 class Problem:
-    """What went wrong and what to do."""
+    """An error and the suggested action."""
 
     code: ErrorCode
-    #: What happened this time.
+    #: Description of this occurrence.
     detail: str
-    #: What to do.
+    #: Suggested action.
     hint: str
     #: The HTTP status.
     status: int
@@ -3164,7 +3166,7 @@ class Problem:
     title: str
     #: `urn:tally:error:` and the code.
     type: str
-    #: When to try again, in milliseconds, if that is the thing to do.
+    #: The delay before a retry, in milliseconds, if a retry makes sense.
     retry_after_ms: int | None = None
 
     @classmethod
@@ -3194,7 +3196,7 @@ class ProducedState:
     columns: dict[str, Datum] = field(default_factory=dict)
     #: Its value, if it is fungible and this node's own.
     fungible: Fungible | None = None
-    #: The thing it is a version of, if it is linear.
+    #: The id shared by its versions, if it is linear.
     linear_id: str | None = None
 
     @classmethod
@@ -3215,7 +3217,7 @@ class RecoveryPeer:
 
     #: The last position of its ledger.
     end: int
-    #: Transactions found there that concern this node, those that it has already included.
+    #: Transactions found there that concern this node, including those that it already has.
     found: int
     #: The peer.
     peer: str
@@ -3246,7 +3248,7 @@ class RecoveryProgress:
     begun_ms: int
     #: Whether every peer has given everything.
     complete: bool
-    #: By a notary: states of which peers showed another consumer than the one entered.
+    #: By a notary: states with a conflict, because peers showed another consumer than the one entered.
     conflicts: int
     #: By a notary: transactions entered again that it had signed.
     notarised: int
@@ -3272,11 +3274,12 @@ class RecoveryProgress:
 
 @dataclass(frozen=True)
 class RecoveryView:
-    """The answer of `GET /v1/recovery`, and of the orders about it: how the node's data stands against what others have seen of it."""
+    """The answer of `GET /v1/recovery`, and of the orders for recovery: contradictions between the node's data and the data that others have
+    seen of it."""
 
-    #: How often the node was started on this data.
+    #: The number of times that the node was started on this data.
     life: int
-    #: Contradictions about session messages, each by the word of one peer alone. Nothing is stopped for them.
+    #: Contradictions about session messages, each reported by one peer alone. They do not stop the node.
     links: list[LinkView]
     #: Transactions recorded and, by a notary, transactions accepted.
     number: int
@@ -3298,11 +3301,11 @@ class RecoveryView:
 
 @dataclass(frozen=True)
 class Reissued:
-    """What `cash.reissue` returns. Encoded as `[exit, issue]`."""
+    """The result of `cash.reissue`. Encoded as `[exit, issue]`."""
 
-    #: The transaction that took the cash out of the world.
+    #: The transaction that exited the cash.
     exit: str
-    #: The transaction that made it anew.
+    #: The transaction that issued the new cash.
     issue: str
 
     @classmethod
@@ -3315,17 +3318,17 @@ class Reissued:
 
 @dataclass(frozen=True)
 class RequestEntry:
-    """A request that was granted, as it was stored in the commit that consumed the transaction's inputs."""
+    """A granted request, as stored in the commit that consumed the transaction's inputs."""
 
-    #: When the request arrived, on the notary's clock.
+    #: The time at which the request arrived, by the notary's clock.
     at_ms: int
     #: The key that signed the request.
     key: str
-    #: Who asked first: a legal name, or the party's id if the network does not list it any more.
+    #: The first requester: a legal name, or the party's id if the network does not list it any more.
     requester: str
     #: The requester's party id.
     requester_id: str
-    #: The signature over the transaction's id and the notary, in hexadecimal: the requester's word that it asked.
+    #: The requester's signature over the transaction's id and the notary, in hexadecimal: proof of the request.
     signature: str
     #: The transaction.
     transaction: str
@@ -3344,9 +3347,9 @@ class RequestEntry:
 
 @dataclass(frozen=True)
 class RequestPage:
-    """The answer of `GET /v1/notary/requests`: transactions that the notary has signed, and who asked for that."""
+    """The answer of `GET /v1/notary/requests`: transactions that the notary has signed, and the parties that requested it."""
 
-    #: In order of transaction id.
+    #: The entries, in order of transaction id.
     entries: list[RequestEntry]
     #: Give this as `after` for the next page; absent on the last one.
     next: str | None = None
@@ -3368,7 +3371,7 @@ class RollbackView:
     #: The time at which the last transaction of the copy was recorded. Client ids of starts between then and the restore are unknown to the
     #: node: repeating such a start executes it again.
     data_until_ms: int
-    #: Something that this node has signed and that its data does not contain.
+    #: An item that this node has signed and that its data does not contain.
     evidence: str
     #: The peer that showed it: a legal name, or a party id if the network does not list it any more.
     shown_by: str
@@ -3385,18 +3388,18 @@ class RollbackView:
 
 @dataclass(frozen=True)
 class ScheduleEntry:
-    """A flow that a state has scheduled. Once it is started, or the state is consumed, the entry is gone; what came of the start is kept under
-    the client id `TRANSACTION:INDEX` of the user `schedule`."""
+    """A flow that a state has scheduled. The entry is removed when the flow is started or the state is consumed. The outcome of the start is
+    kept under the client id `TRANSACTION:INDEX` of the user `schedule`."""
 
-    #: When it is to be started.
+    #: The time of the start.
     at_ms: int
-    #: The flow's name, as the state has it.
+    #: The flow's name, as written in the state.
     flow: str
     #: The state: the transaction id, then the index in parentheses.
     state_ref: str
-    #: Where it stands.
+    #: Its status.
     status: ScheduleStatus
-    #: Why it could not be started.
+    #: The reason why it could not be started.
     error: FlowFailure | None = None
 
     @classmethod
@@ -3414,7 +3417,7 @@ class ScheduleEntry:
 class SchedulePage:
     """The answer of `GET /v1/schedule`."""
 
-    #: Those that wait, the next one first; then those that could not be started.
+    #: The waiting flows, the next one first; then those that could not be started.
     entries: list[ScheduleEntry]
     #: Give this as `after` for the next page; absent on the last one.
     next: str | None = None
@@ -3437,9 +3440,9 @@ class SignatureView:
     bytes: str
     #: The scheme.
     scheme: str
-    #: How many transactions the notary signed with the same signature, for a notary's.
+    #: For a notary's signature: the number of transactions that it covers.
     batch: int | None = None
-    #: Whose key it is, if the network map knows.
+    #: The party that owns the key, if the network map lists it.
     party: str | None = None
 
     @classmethod
@@ -3459,7 +3462,7 @@ class SortBy:
 
     #: One of the fields of a query, except `participant`.
     field: str
-    #: Largest first; otherwise states that lack the field come first.
+    #: Whether the largest value comes first. Otherwise states that lack the field come first.
     descending: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -3474,7 +3477,7 @@ class SortBy:
 class StartBatch:
     """The body of `POST /v1/flows/batch`."""
 
-    #: 1 to 256 starts, each as in `POST /v1/flows`; they are started in this order, and run side by side.
+    #: 1 to 256 starts, each as in `POST /v1/flows`. They are started in this order and run concurrently.
     starts: list[StartFlow]
 
     def to_json(self) -> dict[str, Any]:
@@ -3491,13 +3494,13 @@ class StartFlow:
     flow: str
     #: The flow's arguments.
     args: Any = None
-    #: A name of the caller's choice that makes the start exactly once: the same id again gives the same flow's outcome.
+    #: An id chosen by the caller that makes the start exactly once: a repeated start with the same id gives the same flow's outcome.
     client_id: str | None = None
-    #: How long to wait at most, in milliseconds; the node's own limit if left out.
+    #: Maximum time to wait, in milliseconds; the node's own limit if left out.
     timeout_ms: int | None = None
-    #: A version; the newest if left out.
+    #: The version; the newest if left out.
     version: int | None = None
-    #: What to wait for.
+    #: The event to wait for.
     wait: Wait | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -3524,13 +3527,13 @@ class StateEntry:
     contract: str
     #: The notary's party id.
     notary: str
-    #: Its number in the view; pages are in this order.
+    #: Its number in the view, which is the order of the pages.
     number: int
-    #: As the ledger writes it: the transaction id, then the index in parentheses.
+    #: The state in the ledger's form: the transaction id, then the index in parentheses.
     state_ref: str
     #: Its value, if it is fungible.
     fungible: Fungible | None = None
-    #: The thing it is a version of, if it is linear.
+    #: The id shared by its versions, if it is linear.
     linear_id: str | None = None
     #: Whether it is in quarantine: its notary reports it as consumed elsewhere, and it cannot be spent.
     quarantined: bool | None = None
@@ -3573,7 +3576,7 @@ class StateRef:
 
 @dataclass(frozen=True)
 class StateResult:
-    """What a flow returns that makes or passes on a state. Encoded as `[state, transaction]`."""
+    """The result of a flow that makes or passes on a state. Encoded as `[state, transaction]`."""
 
     #: The new state.
     state: StateRef
@@ -3592,7 +3595,7 @@ class StateResult:
 class StateView:
     """An output."""
 
-    #: What code may decide about it.
+    #: The constraint on the code that decides about it.
     constraint: str
     #: Its contract.
     contract: str
@@ -3602,18 +3605,18 @@ class StateView:
     index: int
     #: Its notary's name.
     notary: str
-    #: Keys of those whom it concerns, if the contract is known here.
+    #: Keys of the participants, if the contract is known here.
     participants: list[str]
     #: The output that must be consumed together with it.
     encumbrance: int | None = None
     #: Its value, if it is fungible.
     fungible: Fungible | None = None
-    #: The thing it is a version of, if it is linear.
+    #: The id shared by its versions, if it is linear.
     linear_id: str | None = None
     #: Its owner's key.
     owner: str | None = None
-    #: Its owner's name, where this node knows whose the key is: by the network map, as a fresh key of its own, or by a proof that the owner
-    #: gave it.
+    #: Its owner's name, if this node knows the owner of the key: from the network map, as a fresh key of its own, or by a proof that the
+    #: owner gave it.
     owner_party: str | None = None
 
     @classmethod
@@ -3659,7 +3662,7 @@ class StockArgs:
 
     #: The symbol.
     symbol: str
-    #: Who issued it; this node, if left out.
+    #: The issuer; this node, if left out.
     issuer: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -3674,13 +3677,13 @@ class StockArgs:
 class StockExitArguments:
     """`stock.exit`: What it is started with."""
 
-    #: How much, in whole units.
+    #: The quantity, in whole units.
     quantity: int
-    #: The symbol, of this issuer.
+    #: The symbol of this issuer.
     symbol: str
-    #: Whether the change goes to a fresh key of this node; to the one that the network map lists, if left out.
+    #: Whether the change goes to a fresh key of this node; if left out, it goes to the key that the network map lists.
     anonymous: bool | None = None
-    #: How long to wait for stock that other flows have locked, in milliseconds; 30000 if left out.
+    #: Maximum time to wait for stock that other flows have locked, in milliseconds; 30000 if left out.
     deadline_ms: int | None = None
     #: The notary whose states to exit; the network's default, if left out.
     notary: str | None = None
@@ -3704,14 +3707,14 @@ class StockExitOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -3733,17 +3736,17 @@ class StockExitOutcome:
 class StockIssueArguments:
     """`stock.issue`: What it is started with."""
 
-    #: How much, in whole units.
+    #: The quantity, in whole units.
     quantity: int
     #: The symbol: 1 to 16 capital letters, digits, dots and hyphens, a letter first.
     symbol: str
-    #: Whether it goes to a fresh key, which its owner proves to this node alone; to the key that the network map lists, if left out.
+    #: Whether it goes to a fresh key, which its owner proves only to this node; if left out, it goes to the key that the network map lists.
     anonymous: bool | None = None
     #: The notary of the new states; the network's default, if left out.
     notary: str | None = None
-    #: In how many states, as equal as can be, at most 1000; 1 if left out.
+    #: The number of states, of quantities as equal as possible, at most 1000; 1 if left out.
     outputs: int | None = None
-    #: Who gets it; this node, if left out.
+    #: The recipient; this node, if left out.
     recipient: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -3767,14 +3770,14 @@ class StockIssueOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -3796,22 +3799,22 @@ class StockIssueOutcome:
 class StockTransferArguments:
     """`stock.transfer`: What it is started with."""
 
-    #: How much, in whole units.
+    #: The quantity, in whole units.
     quantity: int
     #: The symbol.
     symbol: str
-    #: Who gets it.
+    #: The recipient.
     to: str
-    #: Whether it goes to a fresh key, which its owner proves to this node alone, and the change to a fresh key of this node; to the keys
-    #: that the network map lists, if left out.
+    #: Whether fresh keys are used: the stock goes to one that its owner proves only to this node, and the change to one of this node. If
+    #: left out, both go to the keys that the network map lists.
     anonymous: bool | None = None
-    #: How long to wait for stock that other flows have locked, in milliseconds; 30000 if left out.
+    #: Maximum time to wait for stock that other flows have locked, in milliseconds; 30000 if left out.
     deadline_ms: int | None = None
-    #: Who issued it; this node, if left out.
+    #: The issuer; this node, if left out.
     issuer: str | None = None
     #: The notary whose states to pass on; the network's default, if left out.
     notary: str | None = None
-    #: In how many states, as equal as can be, at most 1000; 1 if left out.
+    #: The number of states, of quantities as equal as possible, at most 1000; 1 if left out.
     states: int | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -3838,14 +3841,14 @@ class StockTransferOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -3867,11 +3870,11 @@ class StockTransferOutcome:
 class StreamAnswer:
     """A line from the node."""
 
-    #: Why nothing was started, or why the flow failed.
+    #: The reason why no flow was started, or why the flow failed.
     error: FlowFailure | None = None
-    #: As in `Outcome`; absent when nothing was started.
+    #: As in `Outcome`; absent if no flow was started.
     flow_id: str | None = None
-    #: The client's number; `None` answers a line in which none was found.
+    #: The client's number; `None` for a line without one.
     n: int | None = None
     #: As in `Outcome`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -3901,7 +3904,7 @@ class StreamStart:
 
     #: As in `StartFlow`.
     flow: str
-    #: The client's number for it.
+    #: The client's number for the start.
     n: int
     #: As in `StartFlow`.
     args: Any = None
@@ -3933,11 +3936,11 @@ class SwapMandateArguments:
 
     #: The cash.
     cash: TokenArgs
-    #: Who may have swaps proposed.
+    #: The coordinator that may propose swaps.
     coordinator: str
-    #: Minor units of cash for each unit of stock: at most so much is paid, or at least so much taken.
+    #: The limit price in minor units of cash per unit of stock: the maximum if this node buys, the minimum if it sells.
     price: int
-    #: Units of stock in one swap, at most.
+    #: The maximum quantity of stock in one swap, in whole units.
     quantity_max: int
     #: `buy`: this node gives cash for stock. `sell`: it gives stock for cash.
     side: Side
@@ -3945,7 +3948,7 @@ class SwapMandateArguments:
     stock: StockArgs
     #: The notary of the mandate; the network's default, if left out.
     notary: str | None = None
-    #: Until when, in milliseconds since 1970; until it is taken back, if left out.
+    #: The end of the mandate, in milliseconds since 1970; if left out, it stands until it is revoked.
     until: int | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -3969,14 +3972,14 @@ class SwapMandateOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: StateResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -3996,7 +3999,7 @@ class SwapMandateOutcome:
 
 @dataclass(frozen=True)
 class SwapResult:
-    """What `swap.run` returns. Encoded as `[transaction, pairs]`."""
+    """The result of `swap.run`. Encoded as `[transaction, pairs]`."""
 
     #: The new states, pair by pair in the order of the arguments.
     pairs: list[ExchangeResult]
@@ -4030,14 +4033,14 @@ class SwapRevokeOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -4059,18 +4062,18 @@ class SwapRevokeOutcome:
 class SwapRunArguments:
     """`swap.run`: What it is started with."""
 
-    #: 1 to 5 pairs, no party twice.
+    #: The pairs, 1 to 5; no party may occur twice.
     pairs: list[Exchange]
-    #: Whether what changes hands goes to fresh keys, which their owners prove to this node alone, and what is over to fresh keys of those
-    #: who gave it; to the keys that the network map lists, if left out.
+    #: Whether fresh keys are used. Exchanged states then go to fresh keys that their owners prove only to this node, and change to fresh
+    #: keys of the giving parties. If left out, all go to the keys that the network map lists.
     anonymous: bool | None = None
-    #: How long a party waits for states that its other flows have locked, in milliseconds; 30000 if left out.
+    #: Maximum time that a party waits for states that its other flows have locked, in milliseconds; 30000 if left out.
     deadline_ms: int | None = None
-    #: The notary of all that is exchanged; the network's default, if left out.
+    #: The notary of everything exchanged; the network's default, if left out.
     notary: str | None = None
-    #: Whether missing transactions are fetched in `bulk` (the default) or each by itself (`single`).
+    #: Whether missing transactions are fetched in `bulk` (the default) or individually (`single`).
     resolution: Resolve | None = None
-    #: Whether the parties are spoken with all at once (`parallel`, the default) or one after the other (`sequential`).
+    #: Whether the parties are contacted all at once (`parallel`, the default) or one after the other (`sequential`).
     sessions: Turns | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -4095,14 +4098,14 @@ class SwapRunOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: SwapResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -4122,11 +4125,11 @@ class SwapRunOutcome:
 
 @dataclass(frozen=True)
 class TimeWindowView:
-    """`[from, until)`, at least one of them given."""
+    """The time window `[from, until)`; at least one end is given."""
 
-    #: Not before.
+    #: The begin, inclusive.
     from_ms: int | None = None
-    #: Before.
+    #: The end, exclusive.
     until_ms: int | None = None
 
     @classmethod
@@ -4143,7 +4146,7 @@ class TokenArgs:
 
     #: The currency, such as `GBP`.
     currency: str
-    #: Who issued the cash; this node, if left out.
+    #: The issuer of the cash; this node, if left out.
     issuer: str | None = None
     #: The issuer's reference in hexadecimal; empty if left out.
     reference: str | None = None
@@ -4162,21 +4165,21 @@ class TokenArgs:
 class TradeBidArguments:
     """`trade.bid`: What it is started with."""
 
-    #: How much is paid at most, in minor units. The seller sees it.
+    #: The maximum price, in minor units. The seller sees it.
     price_max: int
-    #: Who may take the bid.
+    #: The party that may take the bid.
     seller: str
-    #: The cash that is paid.
+    #: The cash for the payment.
     token: TokenArgs
-    #: Until when the bid stands, in milliseconds since 1970.
+    #: The end of the bid, in milliseconds since 1970.
     until: int
-    #: The contract of the state that is wanted.
+    #: The contract of the state to buy.
     contract: str | None = None
-    #: The data of the state that is wanted in hexadecimal, whoever owns it there.
+    #: The data of the state to buy, in hexadecimal; the owner in it is ignored.
     data: str | None = None
     #: The notary of the bid, of the asset and of the cash; the network's default, if left out.
     notary: str | None = None
-    #: The paper that is wanted.
+    #: The paper to buy.
     paper: PaperTerms | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -4202,14 +4205,14 @@ class TradeBidOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: StateResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -4231,11 +4234,11 @@ class TradeBidOutcome:
 class TradeSellArguments:
     """`trade.sell`: What it is started with."""
 
-    #: The state that is sold.
+    #: The state to sell.
     asset: StateRef
     #: The buyer's bid for it.
     bid: StateRef
-    #: The price in minor units, at most what is bid; as much as that, if left out.
+    #: The price in minor units, at most the bid's maximum; that maximum, if left out.
     price: int | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -4253,14 +4256,14 @@ class TradeSellOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -4297,14 +4300,14 @@ class TradeWithdrawOutcome:
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
-    #: Where it stands.
+    #: Its status.
     status: FlowStatus
-    #: Why it failed.
+    #: The reason for its failure.
     error: FlowFailure | None = None
-    #: What participants refused to record of them, for good: it will not be `delivered`.
+    #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     result: CashResult | None = None
-    #: Its last step, while it runs, or why it is parked.
+    #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
@@ -4330,7 +4333,7 @@ class TransactionView:
     attachments: list[str]
     #: The whole transaction as it is carried, hexadecimal.
     bytes: str
-    #: What it asks of its contracts.
+    #: Its commands to contracts.
     commands: list[CommandView]
     #: Its id: the Merkle root over its component groups.
     id: str
@@ -4340,7 +4343,7 @@ class TransactionView:
     outputs: list[StateView]
     #: States it only refers to.
     references: list[str]
-    #: Keys whose signatures it needs, the notary's aside.
+    #: Keys that must sign it, except the notary's.
     required_signers: list[str]
     #: Its position in this node's ledger.
     seq: int
@@ -4350,7 +4353,7 @@ class TransactionView:
     notary: str | None = None
     #: Hash of the network parameters it was built under.
     parameters: str | None = None
-    #: When it may be notarised.
+    #: The time window of its notarisation.
     time_window: TimeWindowView | None = None
 
     @classmethod
@@ -4374,17 +4377,17 @@ class TransactionView:
 
 @dataclass(frozen=True)
 class UpgradeConsent:
-    """An upgrade that is signed."""
+    """An authorised upgrade."""
 
     #: Whether the configuration authorises it.
     configured: bool
-    #: The hash of the descriptor of the code that states are under.
+    #: The hash of the descriptor of the current code.
     from_: str
-    #: Of the code that they come under.
+    #: The hash of the descriptor of the new code.
     to: str
-    #: When.
+    #: The time of the authorisation.
     at_ms: int | None = None
-    #: Who authorised it while the node ran.
+    #: The user who authorised it while the node ran.
     by: str | None = None
     #: The contract and version of the old code, if it is registered here.
     from_contract: str | None = None
@@ -4406,21 +4409,21 @@ class UpgradeConsent:
 
 @dataclass(frozen=True)
 class UploadView:
-    """An upload that has not been completed."""
+    """An incomplete upload."""
 
-    #: When the node forgets it, unless something is sent before.
+    #: The time at which the node deletes it, unless more bytes arrive before.
     expires_at_ms: int
-    #: Bytes that the node has: where the next ones belong.
+    #: Bytes that the node has; the next ones belong after them.
     offset: int
-    #: Names it.
+    #: The upload's id.
     upload_id: str
-    #: What the file is.
+    #: The media type of the file.
     media_type: str | None = None
-    #: What the file is called.
+    #: The name of the file.
     name: str | None = None
-    #: The hash that was promised.
+    #: The announced hash.
     sha256: str | None = None
-    #: Bytes that were promised.
+    #: The announced size in bytes.
     size: int | None = None
 
     @classmethod
@@ -4438,19 +4441,19 @@ class UploadView:
 
 @dataclass(frozen=True)
 class UserChange:
-    """What to change of a user; what is absent stays."""
+    """Changes to a user. Absent fields stay as they are."""
 
-    #: Whether the user may do anything at all.
+    #: Whether the user is enabled; a disabled user may do nothing.
     enabled: bool | None = None
-    #: A new password, at most 1,024 bytes; logins end.
+    #: A new password, at most 1,024 bytes. It ends the user's logins.
     password: str | None = None
-    #: All that the user may do from now on.
+    #: The complete list of permissions from now on.
     permissions: list[str] | None = None
-    #: `true`: what bounds the user's starts is what the node's settings say again, but for what is said below.
+    #: `true` resets the limits on the user's starts to the node's settings, except for the limits given below.
     reset_bounds: bool | None = None
-    #: The largest start of a flow from now on, in bytes; 0 is no bound.
+    #: Maximum size of a start of a flow from now on, in bytes; 0 means unlimited.
     start_bytes_max: int | None = None
-    #: Flows that the user may start in a second from now on; 0 is no bound.
+    #: Maximum number of flows that the user may start in a second from now on; 0 means unlimited.
     starts_per_s: int | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -4476,7 +4479,7 @@ class UserPage:
 
     #: The users.
     users: list[UserView]
-    #: `after` of the next page; absent on the last.
+    #: The `after` of the next page; absent on the last one.
     next: str | None = None
 
     @classmethod
@@ -4491,19 +4494,19 @@ class UserPage:
 class UserView:
     """A user, without secrets."""
 
-    #: Whether the user may do anything at all.
+    #: Whether the user is enabled; a disabled user may do nothing.
     enabled: bool
     #: The user's name.
     name: str
-    #: Whether the user has a password; without one there are tokens only.
+    #: Whether the user has a password; without one the user has tokens only.
     password: bool
-    #: What the user may do.
+    #: The user's permissions.
     permissions: list[str]
-    #: When each long-lived token ends, in milliseconds since the Unix epoch.
+    #: The time at which each long-lived token ends, in milliseconds since the Unix epoch.
     tokens_expire_ms: list[int]
-    #: The largest start of a flow, in bytes; 0 is no bound, and without it the node's settings say.
+    #: Maximum size of a start of a flow, in bytes; 0 means unlimited. If absent, the node's settings apply.
     start_bytes_max: int | None = None
-    #: Flows that the user may start in a second; 0 is no bound, and without it the node's settings say.
+    #: Maximum number of flows that the user may start in a second; 0 means unlimited. If absent, the node's settings apply.
     starts_per_s: int | None = None
 
     @classmethod
@@ -4525,9 +4528,9 @@ class VaultAnswer:
 
     #: The states, unless groups were asked for.
     states: list[FoundState]
-    #: The ledger position that the view had reached at least.
+    #: The ledger position that the view had reached, at least.
     view_seq: int
-    #: How many states meet the criterion on all pages, if asked for.
+    #: The number of states that match the criterion on all pages, if asked for.
     count: FoundCount | None = None
     #: The groups, if asked for, in the order of their values.
     groups: list[FoundGroup] = field(default_factory=list)
@@ -4547,13 +4550,13 @@ class VaultAnswer:
 
 @dataclass(frozen=True)
 class VaultChange:
-    """What one recorded transaction changed in the vault. Its event's id is `seq`."""
+    """The changes of one recorded transaction in the vault. Its event's id is `seq`."""
 
     #: States of this node that it consumed: the transaction id, then the index in parentheses.
     consumed: list[str]
     #: States of this node that it made.
     produced: list[ProducedState]
-    #: When it was recorded.
+    #: The time at which it was recorded.
     recorded_at_ms: int
     #: The transaction's position in the ledger.
     seq: int
@@ -4577,22 +4580,23 @@ class VaultQuery:
 
     #: `next` of an earlier answer to the same criteria and order.
     after: str | None = None
-    #: Whether the number of all states that meet the criterion is wanted as well.
+    #: Whether to count all states that match the criterion too.
     count: bool | None = None
-    #: Counts and sums instead of states, one for each combination of these fields; empty for one over all. At most 4.
+    #: Fields to group by. Returns counts and sums instead of states, one for each combination of these fields; if empty, one over all. At
+    #: most 4.
     group_by: list[str] | None = None
-    #: States on a page, at most 1,000; 100 when absent.
+    #: Maximum number of states on a page, at most 1,000; 100 if absent.
     limit: int | None = None
-    #: Whether each state tells which running flow holds it locked. A `where` with `locked` makes it so as well, and one with `locked_by`
-    #: tells of the flows that it names.
+    #: Whether each state reports the running flow that holds it locked. A `where` with `locked` implies it, and one with `locked_by`
+    #: reports the flows that it names.
     locks: bool | None = None
     #: Whether states in quarantine, which cannot be spent, are among the answer's states, counts and sums.
     quarantined: Quarantined | None = None
-    #: The order; ties, and no order at all, go by recording. At most 4.
+    #: The order. Ties, and queries without an order, are sorted by recording. At most 4.
     sort: list[SortBy] | None = None
-    #: Which states, besides the criterion.
+    #: The status of the states, in addition to the criterion.
     status: Status | None = None
-    #: How long the answer may take, in milliseconds.
+    #: Maximum time for the answer, in milliseconds.
     timeout_ms: int | None = None
     #: What they must meet; absent for all.
     where: Criterion | None = None
@@ -4624,7 +4628,7 @@ class VaultQuery:
 
 @dataclass(frozen=True)
 class VaultStart:
-    """Where changes of the vault are followed from."""
+    """The start of the changes of the vault that follow."""
 
     #: Changes after this ledger position follow.
     after: int
@@ -4638,7 +4642,7 @@ class VaultStart:
 
 @dataclass(frozen=True)
 class WaitingView:
-    """A delivery that its receiver cannot record for now. It is repeated until the receiver has answered."""
+    """A delivery that its receiver cannot record at present. It is repeated until the receiver has answered."""
 
     #: The receiver's reason: a stable code.
     code: str
@@ -4646,7 +4650,7 @@ class WaitingView:
     hint: str
     #: The reason in words.
     message: str
-    #: When the receiver told a reason first, in milliseconds since 1970.
+    #: The time of the receiver's first reason, in milliseconds since 1970.
     since_ms: int
     #: The transaction's id.
     tx: str

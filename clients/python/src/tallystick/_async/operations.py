@@ -46,12 +46,12 @@ class AsyncOperations:
         return self._session.decoded(models.AttachmentView.from_json, await self._session.json("GET", f"/v1/attachments/{quote(str(hash), safe='')}"))
 
     async def trust_attachment(self, hash: str, body: models.AttachmentChange) -> models.AttachmentView:
-        """Says whether somebody here vouches for a file. One that came from a peer is not trusted until somebody does. `PATCH
+        """Sets whether a user of this node vouches for a file. A file from a peer is not trusted until a user does. `PATCH
         /v1/attachments/{hash}`"""
         return self._session.decoded(models.AttachmentView.from_json, await self._session.json("PATCH", f"/v1/attachments/{quote(str(hash), safe='')}", body=body.to_json()))
 
     async def balances(self, *, timeout_ms: int | None = None) -> models.Balances:
-        """Sums of unconsumed fungible states, once the vault's view shows what was acknowledged before. `GET /v1/balances`"""
+        """Sums of unconsumed fungible states, once the vault's view shows everything acknowledged before. `GET /v1/balances`"""
         query = {"timeout_ms": timeout_ms}
         return self._session.decoded(models.Balances.from_json, await self._session.json("GET", "/v1/balances", query=query))
 
@@ -77,7 +77,7 @@ class AsyncOperations:
         return self._session.decoded(models.ConsentList.from_json, await self._session.json("POST", "/v1/consents/upgrades", body=body.to_json()))
 
     async def withdraw_upgrade(self, from_: str, to: str) -> models.ConsentList:
-        """Withdraws an authorisation. What the configuration authorises is withdrawn there. `DELETE /v1/consents/upgrades/{from}/{to}`"""
+        """Withdraws an authorisation. One in the configuration is withdrawn there. `DELETE /v1/consents/upgrades/{from}/{to}`"""
         return self._session.decoded(models.ConsentList.from_json, await self._session.json("DELETE", f"/v1/consents/upgrades/{quote(str(from_), safe='')}/{quote(str(to), safe='')}"))
 
     async def contracts(self) -> models.ContractList:
@@ -85,8 +85,8 @@ class AsyncOperations:
         return self._session.decoded(models.ContractList.from_json, await self._session.json("GET", "/v1/contracts"))
 
     async def drain(self) -> models.Drain:
-        """Accepts no new starts and finishes what runs. Parked and paused flows are not waited for: they stay as they are, over a restart too.
-        `POST /v1/drain`"""
+        """Accepts no new starts and finishes the running flows. It does not wait for parked and paused flows: they stay as they are, also over
+        a restart. `POST /v1/drain`"""
         return self._session.decoded(models.Drain.from_json, await self._session.json("POST", "/v1/drain"))
 
     async def equivocations(self, *, after: str | None = None, limit: int | None = None) -> models.EquivocationPage:
@@ -109,13 +109,13 @@ class AsyncOperations:
         limit: int | None = None,
         timeout_ms: int | None = None,
     ) -> models.FlowList:
-        """Flows that have not ended, in order of id; those that meet what is given. `GET /v1/flows`"""
+        """Flows that have not ended and match the filters, in order of id. `GET /v1/flows`"""
         query = {"status": status, "flow": flow, "code": code, "user": user, "peer": peer, "older_than_ms": older_than_ms, "stuck_ms": stuck_ms, "after": after, "limit": limit, "timeout_ms": timeout_ms}
         return self._session.decoded(models.FlowList.from_json, await self._session.json("GET", "/v1/flows", query=query))
 
     async def start_flow(self, body: models.StartFlow) -> models.Outcome:
-        """Starts a flow and waits for what is asked for. A flow that fails is an answer, not a problem. The same client id again names the
-        same flow and gives its outcome. `POST /v1/flows`"""
+        """Starts a flow and waits for the requested event. A flow that fails is an answer, not a problem. A repeated start with the same
+        client id gives the outcome of the same flow. `POST /v1/flows`"""
         return self._session.decoded(models.Outcome.from_json, await self._session.json("POST", "/v1/flows", body=body.to_json(), repeatable=False))
 
     async def start_flows(self, body: models.StartBatch) -> models.BatchAnswers:
@@ -601,7 +601,7 @@ class AsyncOperations:
         return self._session.decoded(models.Outcome.from_json, await self._session.json("POST", f"/v1/flows/{quote(str(flow_id), safe='')}/cancel"))
 
     async def get_flow_journal(self, flow_id: str, *, after: int | None = None, limit: int | None = None) -> models.FlowJournal:
-        """A live flow's journal for support: what came in which order, large values by their size and hash only, no secrets. `GET
+        """A live flow's journal for support: the entries in order, large values by their size and hash only, no secrets. `GET
         /v1/flows/{flow_id}/journal`"""
         query = {"after": after, "limit": limit}
         return self._session.decoded(models.FlowJournal.from_json, await self._session.json("GET", f"/v1/flows/{quote(str(flow_id), safe='')}/journal", query=query))
@@ -653,7 +653,7 @@ class AsyncOperations:
         limit: int | None = None,
         timeout_ms: int | None = None,
     ) -> models.ConsumedPage:
-        """Consumed states and what consumed them; notaries only. `GET /v1/notary/consumed`"""
+        """Consumed states and the transactions that consumed them; notaries only. `GET /v1/notary/consumed`"""
         query = {"after": after, "limit": limit, "timeout_ms": timeout_ms}
         return self._session.decoded(models.ConsumedPage.from_json, await self._session.json("GET", "/v1/notary/consumed", query=query))
 
@@ -671,12 +671,12 @@ class AsyncOperations:
         return self._session.decoded(models.PeersView.from_json, await self._session.json("GET", "/v1/peers"))
 
     async def recovery(self) -> models.RecoveryView:
-        """How the node's data stands against what others have seen of it: proof of a rollback, contradictions, and how far a recovery is. `GET
-        /v1/recovery`"""
+        """Contradictions between the node's data and the data that others have seen of it: proof of a rollback, findings of peers, and the
+        progress of a recovery. `GET /v1/recovery`"""
         return self._session.decoded(models.RecoveryView.from_json, await self._session.json("GET", "/v1/recovery"))
 
     async def begin_recovery(self) -> models.RecoveryView:
-        """Fetches from all other nodes what concerns this one. A recovery that runs goes on. `POST /v1/recovery`"""
+        """Fetches all transactions that concern this node from the other nodes. A running recovery continues. `POST /v1/recovery`"""
         return self._session.decoded(models.RecoveryView.from_json, await self._session.json("POST", "/v1/recovery", repeatable=False))
 
     async def finish_recovery(self, body: models.FinishRecovery) -> models.RecoveryView:
@@ -741,7 +741,7 @@ class AsyncOperations:
         return self._session.decoded(models.UploadView.from_json, await self._session.json("POST", "/v1/uploads", body=body.to_json(), repeatable=False))
 
     async def remove_upload(self, upload_id: str) -> None:
-        """Gives an upload up; what came of it is thrown away. `DELETE /v1/uploads/{upload_id}`"""
+        """Abandons an upload; its bytes are deleted. `DELETE /v1/uploads/{upload_id}`"""
         await self._session.json("DELETE", f"/v1/uploads/{quote(str(upload_id), safe='')}")
 
     async def upload_state(self, upload_id: str) -> models.UploadView:
@@ -759,7 +759,7 @@ class AsyncOperations:
         return self._session.decoded(models.UserPage.from_json, await self._session.json("GET", "/v1/users", query=query))
 
     async def add_user(self, body: models.NewUser) -> models.UserView:
-        """Adds a user. Nobody can grant what they may not do themselves. `POST /v1/users`"""
+        """Adds a user. A user can grant only permissions that they have themselves. `POST /v1/users`"""
         return self._session.decoded(models.UserView.from_json, await self._session.json("POST", "/v1/users", body=body.to_json(), repeatable=False))
 
     async def remove_user(self, user: str) -> None:
@@ -771,8 +771,8 @@ class AsyncOperations:
         return self._session.decoded(models.UserView.from_json, await self._session.json("GET", f"/v1/users/{quote(str(user), safe='')}"))
 
     async def change_user(self, user: str, body: models.UserChange) -> models.UserView:
-        """Enables or disables a user, sets permissions or a password. Nobody can change a user who may do more than they themselves. `PATCH
-        /v1/users/{user}`"""
+        """Enables or disables a user, sets permissions or a password. A user cannot change another user with permissions that they lack
+        themselves. `PATCH /v1/users/{user}`"""
         return self._session.decoded(models.UserView.from_json, await self._session.json("PATCH", f"/v1/users/{quote(str(user), safe='')}", body=body.to_json()))
 
     async def revoke_tokens(self, user: str) -> models.UserView:
@@ -784,6 +784,6 @@ class AsyncOperations:
         return self._session.decoded(models.LoggedIn.from_json, await self._session.json("POST", f"/v1/users/{quote(str(user), safe='')}/tokens", body=body.to_json(), repeatable=False))
 
     async def query_vault(self, body: models.VaultQuery) -> models.VaultAnswer:
-        """States by criteria, consumed ones as well, or counts and sums of them, once the vault's view shows what was acknowledged before.
+        """States by criteria, consumed ones as well, or counts and sums of them, once the vault's view shows everything acknowledged before.
         `POST /v1/vault/query`"""
         return self._session.decoded(models.VaultAnswer.from_json, await self._session.json("POST", "/v1/vault/query", body=body.to_json()))

@@ -49,9 +49,7 @@ class AsyncVault:
         left = limit
         while left is None or left > 0:
             page = PAGE if left is None else min(left, PAGE)
-            answer = await self._query(
-                where, status, quarantined, sort=sort, locks=locks, limit=page, after=after
-            )
+            answer = await self._query(where, status, quarantined, sort=sort, locks=locks, limit=page, after=after)
             for state in answer.states:
                 yield state
             left = None if left is None else left - len(answer.states)
@@ -95,9 +93,7 @@ class AsyncVault:
         limit: int | None = None,
     ) -> pandas.DataFrame:
         """States as a pandas frame, a row each."""
-        states = self.states(
-            where, status=status, quarantined=quarantined, sort=sort, locks=locks, limit=limit
-        )
+        states = self.states(where, status=status, quarantined=quarantined, sort=sort, locks=locks, limit=limit)
         found = [state async for state in states]
         return frames.states_frame(found)
 

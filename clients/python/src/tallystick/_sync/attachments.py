@@ -20,12 +20,12 @@ __all__ = ["Attachments"]
 
 #: Attachments on a page.
 PAGE = 1000
-#: What `read` takes into memory, in bytes, unless it is told otherwise.
+#: Default size limit of `read`, in bytes.
 READ_BYTES_MAX = 64 << 20
 
 
 class Attachments:
-    """The files that a node has whole."""
+    """The complete files of a node."""
 
     def __init__(self, session: Session, api: Operations) -> None:
         self._session = session
@@ -40,17 +40,17 @@ class Attachments:
         progress: ProgressTo | None = None,
         resume: PathLike | None = None,
     ) -> AttachmentView:
-        """Uploads a file, unless the node has it: a path, bytes, or an open binary file that can seek.
+        """Uploads a file, unless the node has it: a path, bytes, or an open seekable binary file.
 
-        A lost connection interrupts nothing: the upload goes on from what the node has. With `resume`, the path of a small file
-        that is written and removed here, it also goes on when this program was ended and is run again. `progress` is called with
-        a `Progress` as bytes leave. `name` (a path's own unless given) and `media_type` are hints that nobody checks."""
+        A lost connection does not abort the upload: it continues from the node's offset. With `resume`, the path of a small
+        file that is written and removed here, it also continues after a restart of the program. `progress` is called with a
+        `Progress` as bytes are sent. `name` (by default the path's own) and `media_type` are unchecked hints."""
         return Uploads(self._session, self._api).upload(source, name, media_type, progress, resume)
 
     def download(self, sha256: str, to: PathLike, *, progress: ProgressTo | None = None) -> pathlib.Path:
-        """Downloads a file to a path, or into a folder under its hash. What has come when something breaks is kept beside the
-        place, and the next try, also of another run of the program, goes on from there. The file is in its place only when all of
-        it is there and its hash is right."""
+        """Downloads a file to a path, or into a folder under its hash. After a failure the partial file stays next to the
+        target, and the next try, also in another run of the program, continues from it. The file is moved to its target only
+        when it is complete and its hash is right."""
         view = self.get(sha256)
         target = call(Target, to, view.hash)
         try:
@@ -66,8 +66,8 @@ class Attachments:
             target.close()
 
     def pieces(self, sha256: str, start: int = 0, stop: int | None = None) -> Generator[bytes, None, None]:
-        """A file's bytes as they come, or those from `start` up to `stop`; goes on by itself after a lost connection. The hash of
-        a whole file is checked at its end: `TransferFailed` then says that what came before was not it."""
+        """Yields a file's bytes, or those from `start` up to `stop`, as they arrive. Continues automatically after a lost
+        connection. Checks the hash of a whole file at its end and raises `TransferFailed` if it is wrong."""
         view = self.get(sha256)
         stop = view.size if stop is None else min(stop, view.size)
         start = max(start, 0)
@@ -79,7 +79,7 @@ class Attachments:
             raise TransferFailed(f"the bytes that came are not those of {view.hash}")
 
     def read(self, sha256: str, bytes_max: int = READ_BYTES_MAX) -> bytes:
-        """A whole file in memory, which may not be larger than `bytes_max`."""
+        """Returns a whole file, which may not be larger than `bytes_max`."""
         found: list[bytes] = []
         size = 0
         for piece in self.pieces(sha256):
@@ -90,7 +90,7 @@ class Attachments:
         return b"".join(found)
 
     def get(self, sha256: str) -> AttachmentView:
-        """What is known of a file. Raises `NotFound`."""
+        """Returns the metadata of a file. Raises `NotFound`."""
         return self._api.attachment(attachment_hash(sha256))
 
     def find(
@@ -101,8 +101,8 @@ class Attachments:
         trusted: bool | None = None,
         unreferenced: bool | None = None,
     ) -> Generator[AttachmentView, None, None]:
-        """All files that the node has, in order of hash; or those whose name contains something, whose media type begins so,
-        that are trusted or not, that no transaction refers to or that one does."""
+        """Yields all files of the node, in order of hash. Filters: text in the name, the beginning of the media type,
+        trusted or not, referenced by a recorded transaction or not."""
         after: str | None = None
         while True:
             page = self._api.attachments(
@@ -115,7 +115,7 @@ class Attachments:
                 return
 
     def trust(self, sha256: str, trusted: bool = True) -> AttachmentView:
-        """Says whether somebody here vouches for a file."""
+        """Sets whether a user of this node vouches for a file."""
         return self._api.trust_attachment(attachment_hash(sha256), AttachmentChange(trusted=trusted))
 
     def remove(self, sha256: str) -> None:
@@ -123,7 +123,7 @@ class Attachments:
         self._api.remove_attachment(attachment_hash(sha256))
 
     def _ranges(self, view: AttachmentView, start: int, stop: int) -> Generator[bytes, None, None]:
-        """Bytes from `start` up to `stop`, asked for again from where they broke off."""
+        """Yields the bytes from `start` up to `stop`; requests the rest again after an interruption."""
         losses = 0
         while start < stop:
             try:
