@@ -50,9 +50,7 @@ class Vault:
         left = limit
         while left is None or left > 0:
             page = PAGE if left is None else min(left, PAGE)
-            answer = self._query(
-                where, status, quarantined, sort=sort, locks=locks, limit=page, after=after
-            )
+            answer = self._query(where, status, quarantined, sort=sort, locks=locks, limit=page, after=after)
             for state in answer.states:
                 yield state
             left = None if left is None else left - len(answer.states)
@@ -96,9 +94,7 @@ class Vault:
         limit: int | None = None,
     ) -> pandas.DataFrame:
         """States as a pandas frame, a row each."""
-        states = self.states(
-            where, status=status, quarantined=quarantined, sort=sort, locks=locks, limit=limit
-        )
+        states = self.states(where, status=status, quarantined=quarantined, sort=sort, locks=locks, limit=limit)
         found = [state for state in states]
         return frames.states_frame(found)
 
