@@ -166,9 +166,12 @@ fn a_fast_clock_forges_at_most_two_percent_above_its_stake() {
 #[ignore = "minutes; for the slow profile"]
 fn an_honest_majority_goes_on_for_days() {
     besiege(2, 5 * 1_440, true);
-    for (stake_tenths, drift_percent) in [(1, 100), (3, 100), (4, 100), (3, 1_000)] {
+    for (stake_tenths, drift_percent) in [(1, 100), (3, 100), (4, 100), (3, 300)] {
         assert!(advantage(stake_tenths, drift_percent, 8, 5_000) <= 0.02);
     }
+    // Ten drifts ahead is more than two block times. Such a forger extends its own losing blocks before it learns of the better
+    // ones. A dishonest forger can do the same with a clock that is right, so this measures that power and not the clock.
+    assert!(advantage(3, 1_000, 8, 5_000) <= 0.10);
 }
 
 #[test]
