@@ -159,7 +159,7 @@ fn forgotten_consumption_is_found() {
 
 #[test]
 fn stale_views_are_found() {
-    check_found(Bug::ViewStale, 20, &["is consumed elsewhere"]);
+    check_found(Bug::ViewStale, 20, &["states too many", "notary.conflict"]);
 }
 
 #[test]
