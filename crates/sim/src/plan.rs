@@ -98,6 +98,9 @@ pub struct Plan {
     pub(crate) clock_faults: Vec<ClockFault>,
 }
 
+/// How long a flow that the silent member opened waits for its next message, in milliseconds. This is longer than every silence with
+/// an end. The default of a node is a week, which a simulation does not last.
+const RESPONDER_IDLE_MS: u64 = 1_200_000;
 /// Time over which clients start their flows, in microseconds.
 pub const WORK_US: u64 = 2_000_000;
 
@@ -127,6 +130,7 @@ impl Plan {
             }
             Adversary::Replayer => work.extend(workload.reissues()),
             Adversary::Silent => {
+                kernel.flow.responder_idle_ms = RESPONDER_IDLE_MS;
                 funding.extend(workload.loose_funding());
                 work.extend(workload.trusting());
             }
