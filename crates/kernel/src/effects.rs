@@ -321,7 +321,7 @@ impl Kernel {
     /// Whether a wait is over before it has begun.
     fn is_over(&self, until: Timestamp, clocks: SleepClocks) -> bool {
         let trusts = clocks != SleepClocks::Both || !self.clock_watch.in_doubt();
-        trusts && until <= self.now.wall
+        trusts && self.waits.end(until, clocks, self.now) <= self.now.monotonic
     }
 
     /// What is due by time: sleeping flows, selections past their deadline, requests and deliveries to send again.

@@ -193,7 +193,7 @@ impl Kernel {
             files: FileBook::new(options.file_rows_bytes),
             proposals: Proposals::default(),
             consents: Consents::default(),
-            waits: Waits::default(),
+            waits: Waits::new(now),
             hospital: Hospital::default(),
             waking: Waking::new(options.journals_bytes_max, options.hold_flows),
             gate,

@@ -39,8 +39,10 @@ enum Waited {
 }
 
 /// The waits of all flows, indexed by effect and by event. Bounded by the effects that live flows may have outstanding.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Waits {
+    /// Both clocks when the node started. A wait from the journal began before.
+    started: Moment,
     of: BTreeMap<EffectId, Waited>,
     times: BTreeSet<(Monotonic, EffectId)>,
     transactions: HashMap<TxId, BTreeSet<EffectId>>,
@@ -48,6 +50,32 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
+    /// Creates the empty set of a node that starts now.
+    pub(crate) fn new(started: Moment) -> Self {
+        Self {
+            started,
+            of: BTreeMap::new(),
+            times: BTreeSet::new(),
+            transactions: HashMap::new(),
+            commits: BTreeMap::new(),
+        }
+    }
+
+    /// Returns when a wait until a time by these clocks may be over.
+    pub(crate) fn end(&self, until: Timestamp, clocks: SleepClocks, now: Moment) -> Monotonic {
+        let by_wall = now.when(until);
+        match clocks {
+            SleepClocks::Elapsed { most_ms } => {
+                // Past the end of time is never.
+                let most = now.monotonic.plus_ms(most_ms).unwrap_or(Monotonic::MAX);
+                // A flow from the journal may resume long after the start. A wall clock that was set forward in between
+                // says nothing about the time that passed.
+                by_wall.max(self.started.when(until)).min(most)
+            }
+            SleepClocks::Both => by_wall,
+        }
+    }
+
     /// Adds a wait until a time, by these clocks.
     pub(crate) fn sleep(
         &mut self,
@@ -56,14 +84,10 @@ impl Waits {
         clocks: SleepClocks,
         now: Moment,
     ) {
-        let by_wall = now.when(until);
-        let (at, wall) = match clocks {
-            SleepClocks::Elapsed { most_ms } => {
-                // Past the end of time is never.
-                let most = now.monotonic.plus_ms(most_ms).unwrap_or(Monotonic::MAX);
-                (by_wall.min(most), None)
-            }
-            SleepClocks::Both => (by_wall, Some(until)),
+        let at = self.end(until, clocks, now);
+        let wall = match clocks {
+            SleepClocks::Elapsed { .. } => None,
+            SleepClocks::Both => Some(until),
         };
         self.of.insert(effect, Waited::Time { at, wall });
         self.times.insert((at, effect));
@@ -218,7 +242,7 @@ mod tests {
         ];
         for (now, pause, deadline) in table {
             for (clocks, over) in [(PAUSE, pause), (SleepClocks::Both, deadline)] {
-                let mut waits = Waits::default();
+                let mut waits = Waits::new(at(0));
                 waits.sleep(effect(1, 1), Timestamp::from_ms(100), clocks, at(0));
                 let due = waits.due(now, false);
                 assert_eq!(due.is_some(), over, "{clocks:?} at {now:?}");
@@ -229,15 +253,40 @@ mod tests {
 
     #[test]
     fn a_pause_that_began_by_a_wrong_clock_is_no_longer_after_a_restart() {
-        let mut waits = Waits::default();
+        let mut waits = Waits::new(at(0));
         waits.sleep(effect(1, 1), Timestamp::from_ms(5_000), PAUSE, at(0));
         assert_eq!(waits.due(at(99), false), None);
         assert_eq!(waits.due(at(100), false), Some(effect(1, 1)));
     }
 
     #[test]
+    fn a_clock_set_before_a_resumption_ends_no_pause_early() {
+        // A pause of 100 ms from the journal has 40 ms left at the start. Each line: the clocks when the flow resumes, and the
+        // monotonic reading at which the pause is over.
+        let table = [
+            (set(0, 60), 40),
+            (set(10, 70), 40),
+            (set(10, 5_000), 40),
+            (set(10, 20), 90),
+            (set(50, 5_000), 50),
+        ];
+        for (resumed, over) in table {
+            let mut waits = Waits::new(set(0, 60));
+            waits.sleep(effect(1, 1), Timestamp::from_ms(100), PAUSE, resumed);
+            let over = Monotonic::from_ms(over).max(resumed.monotonic);
+            let early = over.as_ms().saturating_sub(1);
+            if early > resumed.monotonic.as_ms() {
+                let early = Moment::new(Monotonic::from_ms(early), resumed.wall);
+                assert_eq!(waits.due(early, false), None, "{resumed:?}");
+            }
+            let over = Moment::new(over, resumed.wall);
+            assert_eq!(waits.due(over, false), Some(effect(1, 1)), "{resumed:?}");
+        }
+    }
+
+    #[test]
     fn a_deadline_waits_for_a_wall_clock_that_was_set_back() {
-        let mut waits = Waits::default();
+        let mut waits = Waits::new(at(0));
         let until = Timestamp::from_ms(100);
         waits.sleep(effect(1, 1), until, SleepClocks::Both, at(0));
         assert_eq!(waits.due(set(120, 40), false), None);
@@ -249,10 +298,10 @@ mod tests {
 
     #[test]
     fn no_deadline_of_a_doubted_wall_clock_passes() {
-        let mut waits = Waits::default();
-        let until = Timestamp::from_ms(100);
-        // Set while the clock was ahead: it seems to be over.
+        // The clock is ahead from the start on, so the wait seems to be over.
         let ahead = set(10, 5_000);
+        let mut waits = Waits::new(ahead);
+        let until = Timestamp::from_ms(100);
         waits.sleep(effect(1, 1), until, SleepClocks::Both, ahead);
         waits.sleep(effect(1, 2), until, PAUSE, ahead);
         assert_eq!(waits.due(ahead, true), Some(effect(1, 2)));
@@ -266,7 +315,7 @@ mod tests {
 
     #[test]
     fn everything_comes_once_and_what_is_given_up_never() {
-        let mut waits = Waits::default();
+        let mut waits = Waits::new(at(0));
         let id = TxId::from_array([7; 32]);
         waits.sleep(effect(1, 1), Timestamp::from_ms(10), PAUSE, at(0));
         waits.sleep(effect(1, 2), Timestamp::from_ms(20), PAUSE, at(0));
