@@ -83,6 +83,7 @@ async fn strangers_stop_neither_a_bank_nor_a_chain_node() {
             "POST /v1/login HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n"
         );
         stranger.write_all(head.as_bytes()).await.expect("sent");
+        stranger.flush().await.expect("sent");
         logins.push(stranger);
     }
     completes(&a, start(), Wait::Finalised).await;

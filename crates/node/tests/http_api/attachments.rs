@@ -7,10 +7,10 @@ use api::attachments::UPLOAD_OFFSET;
 use api::{AttachmentQuery, AttachmentView, NewUpload};
 use client::{Client, ClientError, Progress};
 use primitives::Hash;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 
 use crate::fake_files::{BYTES_MAX, OPEN_PER_USER_MAX, TRANSFERS_PER_USER_MAX};
-use crate::fixture::{Fixture, NAME, TOKEN, until};
+use crate::fixture::{Fixture, NAME, SendAll, TOKEN, until};
 
 fn bytes(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at / 251 + at) as u8).collect()
@@ -223,8 +223,8 @@ async fn a_body_that_breaks_off_or_stalls_leaves_nothing_behind() {
     };
     // Breaks off.
     let mut tls = fixture.connect().await;
-    tls.write_all(head(500_000).as_bytes()).await.expect("sent");
-    tls.write_all(&bytes(300_000)).await.expect("sent");
+    tls.send_all(head(500_000).as_bytes()).await.expect("sent");
+    tls.send_all(&bytes(300_000)).await.expect("sent");
     until("its part is there", || fixture.fake.files.on_disk().1 == 1).await;
     drop(tls);
     until("its part is gone", || fixture.fake.files.on_disk().1 == 0).await;
@@ -232,8 +232,8 @@ async fn a_body_that_breaks_off_or_stalls_leaves_nothing_behind() {
     let mut stalled = Vec::new();
     for _ in 0..TRANSFERS_PER_USER_MAX {
         let mut tls = fixture.connect().await;
-        tls.write_all(head(500_000).as_bytes()).await.expect("sent");
-        tls.write_all(&bytes(1_000)).await.expect("sent");
+        tls.send_all(head(500_000).as_bytes()).await.expect("sent");
+        tls.send_all(&bytes(1_000)).await.expect("sent");
         stalled.push(tls);
     }
     until("all have begun", || {
@@ -284,8 +284,8 @@ async fn uploads_go_on_where_they_were() {
     let head = format!(
         "PATCH /v1/uploads/{id} HTTP/1.1\r\nhost: {NAME}\r\nauthorization: Bearer {TOKEN}\r\n{UPLOAD_OFFSET}: 0\r\ncontent-length: 1000000\r\n\r\n"
     );
-    tls.write_all(head.as_bytes()).await.expect("sent");
-    tls.write_all(&all[..600_000]).await.expect("sent");
+    tls.send_all(head.as_bytes()).await.expect("sent");
+    tls.send_all(&all[..600_000]).await.expect("sent");
     let parts = fixture.fake.files.folder.path().join("parts");
     let on_disk = || {
         let entries = std::fs::read_dir(&parts).expect("a folder");

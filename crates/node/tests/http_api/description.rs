@@ -299,7 +299,7 @@ async fn answers_have_the_forms_described() {
                 let reply = fixture
                     .request(&method, &paths::with(path, NO_FLOW), "", "")
                     .await;
-                assert_eq!(reply.status, 401, "{path}");
+                assert_eq!(reply.status, 401, "{method} {path} {reply:?}");
                 check(&document, &method, path, &reply);
             }
         }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use api::{StreamStart, paths};
 use node::users::{AuditLog, StartQuota, UserLimits, Users, UsersFile};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use crate::fixture::{Fixture, NAME, TOKEN, until};
+use crate::fixture::{Fixture, NAME, SendAll, TOKEN, until};
 use crate::users::{add, call, with_users};
 
 /// Clients at once, each with a connection that it keeps.
@@ -185,8 +185,8 @@ async fn who_may_not_start_is_told_so_whatever_the_body_is() {
     let headers = "authorization: Bearer bob\r\ntransfer-encoding: chunked\r\n";
     let mut tls = fixture.connect().await;
     let head = format!("POST /v1/flows/test.echo HTTP/1.1\r\nhost: {NAME}\r\n{headers}\r\n");
-    tls.write_all(head.as_bytes()).await.expect("sent");
-    tls.write_all(chunked.as_bytes()).await.expect("sent");
+    tls.send_all(head.as_bytes()).await.expect("sent");
+    tls.send_all(chunked.as_bytes()).await.expect("sent");
     assert_eq!(answer(&mut tls).await.0, 413);
     let refused = |user: &str, flow: &str, code: &str| {
         let user = format!("\"user\":\"{user}\"");
@@ -298,7 +298,7 @@ async fn hundreds_of_connections_are_kept_and_served_side_by_side() {
             for round in 0..ROUNDS {
                 let body = format!("[{client},{round}]");
                 let request = post("/v1/flows/test.echo", "", &body);
-                tls.write_all(request.as_bytes()).await.expect("sent");
+                tls.send_all(request.as_bytes()).await.expect("sent");
                 let (status, text) = answer(&mut tls).await;
                 let result = format!("\"result\":{body}");
                 assert!(status == 200 && text.contains(&result), "{status} {text}");
@@ -333,7 +333,7 @@ async fn requests_that_nobody_waits_for_leave_nothing_behind() {
             1 => post("/v1/flows/test.echo", "", "").replace("length: 0", "length: 1000"),
             _ => "POST /v1/flows/test.echo HTTP/1.1\r\nhost:".to_owned(),
         };
-        tls.write_all(request.as_bytes()).await.expect("sent");
+        tls.send_all(request.as_bytes()).await.expect("sent");
         waiting.push(tls);
     }
     let holding = CLIENTS.div_ceil(3);
@@ -350,7 +350,7 @@ async fn requests_that_nobody_waits_for_leave_nothing_behind() {
     for _ in 0..CLIENTS {
         let mut tls = fixture.connect().await;
         let request = post("/v1/flows/test.hold?timeout_ms=300000", "", "{}");
-        tls.write_all(request.as_bytes()).await.expect("sent");
+        tls.send_all(request.as_bytes()).await.expect("sent");
         clients.push(tls);
     }
     until("all wait", || fixture.fake.held() == CLIENTS).await;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use crate::fixture::{Fixture, NAME, TOKEN, until};
+use crate::fixture::{Fixture, NAME, SendAll, TOKEN, until};
 use crate::users::{add, call, with_users};
 
 /// A connection on which events come in.
@@ -26,7 +26,7 @@ impl Events {
         let head = format!(
             "GET {path} HTTP/1.1\r\nhost: {NAME}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n{headers}\r\n"
         );
-        tls.write_all(head.as_bytes()).await.expect("sent");
+        tls.send_all(head.as_bytes()).await.expect("sent");
         let text = String::new();
         Self { tls, text }
     }
@@ -156,7 +156,7 @@ async fn a_connection_whose_client_does_not_read_is_closed() {
     let request =
         format!("GET /v1/ledger HTTP/1.1\r\nhost: {NAME}\r\nauthorization: Bearer {TOKEN}\r\n\r\n");
     // Answers of 800 KB each, far more together than what the system holds for a reader.
-    tls.write_all(request.repeat(50).as_bytes())
+    tls.send_all(request.repeat(50).as_bytes())
         .await
         .expect("sent");
     until("it is accepted", || {

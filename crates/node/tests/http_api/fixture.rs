@@ -10,7 +10,7 @@ use node::metrics::NodeMetrics;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -27,6 +27,18 @@ pub struct Fixture {
     pub root_pem: String,
     options: HttpOptions,
 }
+
+/// Writes that reach the socket. A TLS stream keeps bytes that the socket did not take at once, also where only tokio's
+/// cooperative budget was exhausted, and sends them at the next write or flush. A client that only reads from then on
+/// would wait for the answer to a request that was never sent.
+pub trait SendAll: AsyncWrite + Unpin {
+    async fn send_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.write_all(bytes).await?;
+        self.flush().await
+    }
+}
+
+impl<T: AsyncWrite + Unpin> SendAll for T {}
 
 /// An answer to a request written by hand.
 #[derive(Debug)]
@@ -155,10 +167,10 @@ impl Fixture {
             "{method} {path} HTTP/1.1\r\nhost: {NAME}\r\nconnection: close\r\n{headers}{length}\r\n"
         );
         let mut tls = self.connect().await;
-        // A server that refuses the head may close before it has all.
-        let _ = tls.write_all(head.as_bytes()).await;
-        let _ = tls.write_all(body.as_bytes()).await;
         let mut bytes = Vec::new();
+        // A server that refuses the head may close before it has all.
+        let _ = tls.send_all(head.as_bytes()).await;
+        let _ = tls.send_all(body.as_bytes()).await;
         let _ = tls.read_to_end(&mut bytes).await;
         let text = String::from_utf8(bytes).expect("text");
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));

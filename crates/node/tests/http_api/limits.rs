@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use crate::fixture::{Fixture, NAME, TOKEN, until};
+use crate::fixture::{Fixture, NAME, SendAll, TOKEN, until};
 
 /// Reads until the server closes; the time it may take is generous.
 async fn closed(mut socket: impl AsyncReadExt + Unpin) -> Vec<u8> {
@@ -32,15 +32,13 @@ async fn connections_that_say_nothing_are_closed() {
     closed(TcpStream::connect(address).await.expect("it listens")).await;
     // Garbage instead of TLS.
     let mut tcp = TcpStream::connect(address).await.expect("it listens");
-    tcp.write_all(b"GET / HTTP/1.1\r\n\r\n")
-        .await
-        .expect("sent");
+    tcp.send_all(b"GET / HTTP/1.1\r\n\r\n").await.expect("sent");
     closed(tcp).await;
     // TLS, but no request; half a request; a request without a token.
     closed(fixture.connect().await).await;
     for text in ["GET /v1/node HT", "GET /health HTTP/1.1\r\nhost: x\r\n\r\n"] {
         let mut tls = fixture.connect().await;
-        tls.write_all(text.as_bytes()).await.expect("sent");
+        tls.send_all(text.as_bytes()).await.expect("sent");
         closed(tls).await;
     }
     assert_eq!(fixture.metrics.http_connections_refused.get(), 2);
@@ -57,7 +55,7 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
     let head = format!(
         "POST /v1/flows HTTP/1.1\r\nhost: {NAME}\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\ncontent-length: 100\r\n\r\n{{"
     );
-    tls.write_all(head.as_bytes()).await.expect("sent");
+    tls.send_all(head.as_bytes()).await.expect("sent");
     let text = String::from_utf8(closed(tls).await).expect("text");
     assert!(
         text.starts_with("HTTP/1.1 408") && text.contains("api.body_timeout"),
@@ -158,7 +156,7 @@ async fn bodies_wait_for_their_place_in_memory() {
         "POST /v1/flows HTTP/1.1\r\nhost: {NAME}\r\nconnection: close\r\nauthorization: Bearer {TOKEN}\r\ntransfer-encoding: chunked\r\n\r\n"
     );
     let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
-    tls.write_all(format!("{head}{chunk}").as_bytes())
+    tls.send_all(format!("{head}{chunk}").as_bytes())
         .await
         .expect("sent");
     let text = String::from_utf8(closed(tls).await).expect("text");
@@ -176,7 +174,7 @@ async fn announce(
     let head = format!(
         "POST {path} HTTP/1.1\r\nhost: {NAME}\r\n{headers}content-length: {length}\r\n\r\n"
     );
-    tls.write_all(head.as_bytes()).await.expect("sent");
+    tls.send_all(head.as_bytes()).await.expect("sent");
     tls
 }
 
@@ -382,9 +380,9 @@ async fn a_refused_request_leaves_its_connection_whole() {
             "{line} HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
-        tls.write_all(head.as_bytes()).await.expect("open");
+        tls.send_all(head.as_bytes()).await.expect("open");
         tls.flush().await.expect("open");
-        tls.write_all(body.as_bytes()).await.expect("open");
+        tls.send_all(body.as_bytes()).await.expect("open");
         let mut answer = Vec::new();
         while !answer.ends_with(b"}") {
             let mut piece = [0; 4_096];

@@ -9,10 +9,10 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use node::http::AttachmentService;
 use store::PartId;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 
 use crate::fake_files::TRANSFERS_PER_USER_MAX;
-use crate::fixture::{Fixture, NAME, TOKEN, until};
+use crate::fixture::{Fixture, NAME, SendAll, TOKEN, until};
 
 /// More than the system keeps of a connection in memory.
 const LARGE: usize = 32 << 20;
@@ -92,7 +92,7 @@ async fn a_connection_that_is_not_read_is_closed() {
     let mut tls = fixture.connect().await;
     let head =
         format!("GET {path} HTTP/1.1\r\nhost: {NAME}\r\nauthorization: Bearer {TOKEN}\r\n\r\n");
-    tls.write_all(head.as_bytes()).await.expect("sent");
+    tls.send_all(head.as_bytes()).await.expect("sent");
     let mut start = [0; 15];
     tls.read_exact(&mut start).await.expect("an answer");
     assert_eq!(&start, b"HTTP/1.1 200 OK");

@@ -7,7 +7,7 @@ use api::{FlowStatus, StartFlow, Wait};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
-use crate::fixture::{Fixture, NAME, TOKEN, until};
+use crate::fixture::{Fixture, NAME, SendAll, TOKEN, until};
 
 fn start(flow: &str, args: Value) -> StartFlow {
     StartFlow::new(flow, &args).expect("JSON")
@@ -244,7 +244,7 @@ async fn whoever_leaves_is_waited_for_by_nobody() {
         "POST /v1/stream HTTP/1.1\r\nhost: {NAME}\r\nauthorization: Bearer {TOKEN}\r\ntransfer-encoding: chunked\r\n\r\n"
     );
     let line = "{\"n\":1,\"flow\":\"hold\"}\n";
-    tls.write_all(format!("{head}{:x}\r\n{line}\r\n", line.len()).as_bytes())
+    tls.send_all(format!("{head}{:x}\r\n{line}\r\n", line.len()).as_bytes())
         .await
         .expect("sent");
     until("it is held", || fixture.fake.held() == 1).await;
@@ -266,7 +266,7 @@ async fn a_client_that_does_not_read_holds_up_nobody_else() {
     let head = format!(
         "POST /v1/stream HTTP/1.1\r\nhost: {NAME}\r\nauthorization: Bearer {TOKEN}\r\ntransfer-encoding: chunked\r\n\r\n"
     );
-    tls.write_all(head.as_bytes()).await.expect("sent");
+    tls.send_all(head.as_bytes()).await.expect("sent");
     let line = format!(
         "{{\"n\":1,\"flow\":\"echo\",\"args\":\"{}\"}}\n",
         "x".repeat(10_000)
@@ -327,10 +327,10 @@ async fn answers_come_while_the_request_goes_on() {
     let head = format!(
         "POST /v1/stream HTTP/1.1\r\nhost: {NAME}\r\nauthorization: Bearer {TOKEN}\r\ntransfer-encoding: chunked\r\n\r\n"
     );
-    tls.write_all(head.as_bytes()).await.expect("sent");
+    tls.send_all(head.as_bytes()).await.expect("sent");
     for n in 0..3 {
         let line = format!("{{\"n\":{n},\"flow\":\"echo\"}}\n");
-        tls.write_all(format!("{:x}\r\n{line}\r\n", line.len()).as_bytes())
+        tls.send_all(format!("{:x}\r\n{line}\r\n", line.len()).as_bytes())
             .await
             .expect("sent");
         let mut answer = String::new();

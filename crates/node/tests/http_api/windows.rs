@@ -1,8 +1,8 @@
 //! The HTTP/2 windows that a server announces: all its connections share one budget.
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, SendAll};
 
 /// The budget of all connections, as the threat model states it.
 const WINDOWS_BYTES_MAX: u64 = 256 << 20;
@@ -22,7 +22,7 @@ async fn announced(fixture: &Fixture) -> (u64, u64) {
     let mut hello = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     hello.extend([0, 0, 0, SETTINGS, 0, 0, 0, 0, 0]);
     hello.extend(PING);
-    tls.write_all(&hello).await.expect("sent");
+    tls.send_all(&hello).await.expect("sent");
     let (mut connection, mut stream, mut answered) = (INITIAL, INITIAL, 0);
     loop {
         let mut head = [0; 9];
@@ -45,7 +45,7 @@ async fn announced(fixture: &Fixture) -> (u64, u64) {
                 if answered == PINGS {
                     return (connection, stream);
                 }
-                tls.write_all(&PING).await.expect("sent");
+                tls.send_all(&PING).await.expect("sent");
             }
             _ => {}
         }
