@@ -1,11 +1,15 @@
 //! Flow errors: a stable code, a message and a hint, the same inside a flow, across a session and in a journal.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 
 use ledger::Rejection;
 use ledger::limits::{HINT_BYTES_MAX, MESSAGE_BYTES_MAX};
 use primitives::{Coded, ErrorInfo};
+
+/// The part of a panic's text that is kept, in characters.
+const PANIC_CHARS_MAX: usize = 500;
 
 /// The failure of a flow or of one of its effects.
 ///
@@ -23,6 +27,17 @@ pub struct FlowError {
 }
 
 impl FlowError {
+    /// Converts a panic of the code that `what` names.
+    pub(crate) fn panicked(what: &str, panic: &(dyn Any + Send)) -> FlowError {
+        let text = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no text");
+        let text: String = text.chars().take(PANIC_CHARS_MAX).collect();
+        FlowError::listed(&PANICKED, format!("{what} panicked: {text}"))
+    }
+
     /// Creates an error with its own code, for flows that reject for reasons of their own.
     pub fn new(
         code: impl Into<Cow<'static, str>>,
@@ -118,8 +133,8 @@ macro_rules! errors {
 
 errors! {
     PANICKED = "flow.panicked",
-        "The flow's code panicked; the panic was contained, and only this flow stands still: it is kept for an operator.",
-        "report the panic's text to the author of the flow; retry the flow once its code is mended, or kill it";
+        "The flow's code panicked. The panic is contained: a running flow stands still and is kept for an operator, and a start whose arguments cannot be decoded is refused.",
+        "report the panic's text to the author of the flow; when the code is corrected, retry or start the flow, or kill it";
     KILLED = "flow.killed",
         "The flow was killed by an operator or a client.",
         "start it again if the work is still wanted";

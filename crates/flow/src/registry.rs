@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -92,6 +93,17 @@ impl<F: Flow> AnyFlow for Initiating<F> {
             result: generator.subschema_for::<F::Output>(),
         }
     }
+}
+
+/// Runs a flow's code that is outside its future: decoders and encoders of its arguments and its output. A panic becomes
+/// `flow.panicked`.
+fn contained<T>(flow: &str, run: impl FnOnce() -> Result<T, FlowError>) -> Result<T, FlowError> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        Err(FlowError::panicked(
+            &format!("the code of '{flow}'"),
+            &*panic,
+        ))
+    })
 }
 
 fn decode_args<F: Flow>(args: &[u8]) -> Result<F::Args, FlowError> {
@@ -250,12 +262,14 @@ impl FlowRegistry {
         version: u32,
         json: &[u8],
     ) -> Result<Vec<u8>, FlowError> {
-        self.flow(name, version)?.args_from_json(json)
+        let flow = self.flow(name, version)?;
+        contained(name, || flow.args_from_json(json))
     }
 
     /// Converts encoded arguments to JSON.
     pub fn args_to_json(&self, name: &str, version: u32, args: &[u8]) -> Result<String, FlowError> {
-        self.flow(name, version)?.args_to_json(args)
+        let flow = self.flow(name, version)?;
+        contained(name, || flow.args_to_json(args))
     }
 
     /// Converts an encoded output to JSON.
@@ -265,7 +279,8 @@ impl FlowRegistry {
         version: u32,
         output: &[u8],
     ) -> Result<String, FlowError> {
-        self.flow(name, version)?.output_to_json(output)
+        let flow = self.flow(name, version)?;
+        contained(name, || flow.output_to_json(output))
     }
 
     /// Returns the schemas of a flow's newest version, made by this generator; `None` if no such flow can be started here.
@@ -303,7 +318,8 @@ impl FlowRegistry {
         args: &[u8],
         make: &dyn Fn(&'static str) -> FlowContext,
     ) -> Result<FlowFuture, FlowError> {
-        self.flow(name, version)?.run(make, args)
+        let flow = self.flow(name, version)?;
+        contained(name, || flow.run(make, args))
     }
 
     /// Creates a responder's future without running it.

@@ -1,13 +1,11 @@
 //! Creating, polling and ending flows.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::{EngineAction, FlowEngine, Live, Running};
 use crate::cell::{Cell, Output};
-use crate::error::PANICKED;
 use crate::journal::ORIGIN_SESSION;
 use crate::shared::Shared;
 use crate::{FlowContext, FlowError, FlowId, Session, StartRecord};
@@ -160,8 +158,7 @@ impl Running {
             Ok(Poll::Ready(outcome)) => Poll::Ready(outcome.map_err(FlowError::journaled)),
             Err(panic) => {
                 self.panicked = true;
-                let text = format!("the flow panicked: {}", panic_text(&*panic));
-                Poll::Ready(Err(FlowError::listed(&PANICKED, text)))
+                Poll::Ready(Err(FlowError::panicked("the flow", &*panic)))
             }
         }
     }
@@ -179,13 +176,4 @@ pub(super) fn drain(flow: FlowId, cell: &mut Cell, out: &mut Vec<EngineAction>) 
         Output::Send { peer, message } => EngineAction::SendSession { peer, message },
         Output::Progress { step } => EngineAction::Progress { flow, step },
     }));
-}
-
-pub(super) fn panic_text(panic: &(dyn Any + Send)) -> String {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no text");
-    text.chars().take(500).collect()
 }

@@ -93,6 +93,16 @@ impl Bench {
         self.expect(expected);
     }
 
+    /// Starts flow number `n`, which the engine refuses.
+    pub fn refused(&mut self, n: u8, flow: &str, args: &impl Encode) -> FlowError {
+        let version = self.registry.current_version(flow).unwrap();
+        self.tick();
+        let record = start_record(n, flow, version, args);
+        let error = self.engine.start(record, &mut self.out).unwrap_err();
+        self.expect(&[]);
+        error
+    }
+
     pub fn complete(&mut self, n: u8, effect: u32, result: EffectResult, expected: &[&str]) {
         self.tick();
         self.engine.complete(id(n), effect, result, &mut self.out);

@@ -20,6 +20,7 @@ pub fn registry() -> FlowRegistry {
         .register::<Nap>()
         .register::<Race>()
         .register::<Panics>()
+        .register::<Brittle>()
         .register::<Flaky>()
         .register::<Talk>()
         .register::<Offer>()
@@ -173,6 +174,46 @@ impl Flow for Panics {
         let _held = Bomb(args == "on drop");
         ask(&ctx, "anything").await?;
         panic!("at {args}");
+    }
+}
+
+/// Has arguments and a result whose own code panics, in memory ("encode") and on bytes and JSON ("decode").
+pub struct Brittle;
+impl Flow for Brittle {
+    const NAME: &'static str = "test.brittle";
+    const VERSION: u32 = 1;
+    type Args = Glass;
+    type Output = Glass;
+
+    async fn run(_: FlowContext, args: Glass) -> Result<Glass, FlowError> {
+        Ok(args)
+    }
+}
+
+/// A text with broken codecs.
+#[derive(Serialize, JsonSchema)]
+pub struct Glass(pub String);
+
+impl primitives::Encode for Glass {
+    fn encode(&self, e: &mut primitives::Encoder) {
+        assert!(self.0 != "encode", "it broke while encoding");
+        self.0.encode(e);
+    }
+}
+
+impl Decode for Glass {
+    fn decode(d: &mut primitives::Decoder<'_>) -> Result<Self, primitives::DecodeError> {
+        let text = String::decode(d)?;
+        assert!(text != "decode", "it broke while decoding");
+        Ok(Self(text))
+    }
+}
+
+impl<'de> Deserialize<'de> for Glass {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        assert!(text != "decode", "it broke while decoding");
+        Ok(Self(text))
     }
 }
 

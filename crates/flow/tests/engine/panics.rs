@@ -1,6 +1,10 @@
 //! Panics of flows: contained, kept for an operator, and silent towards the counterparty.
 
+use flow::FlowError;
+use primitives::Encode;
+
 use crate::bench::{Bench, id};
+use crate::flows::registry;
 use crate::sessions::{data, init};
 
 #[test]
@@ -33,6 +37,41 @@ fn a_panic_keeps_one_flow() {
         &["send B end flow.killed", "forget 1", "failed flow.killed"],
     );
     assert!(b.journal.keys().all(|(flow, _)| *flow == id(1)));
+}
+
+#[test]
+fn a_panic_in_a_codec_of_a_flow_is_its_error() {
+    let (registry, name) = (registry(), "test.brittle");
+    let bytes = |text: &str| text.to_owned().to_bytes();
+    // What is done to which text, with the error's message.
+    let table: [(&str, Result<(), FlowError>); 4] = [
+        (
+            "decoding",
+            registry.args_from_json(name, 1, b"\"decode\"").map(drop),
+        ),
+        (
+            "encoding",
+            registry.args_from_json(name, 1, b"\"encode\"").map(drop),
+        ),
+        (
+            "decoding",
+            registry.args_to_json(name, 1, &bytes("decode")).map(drop),
+        ),
+        (
+            "decoding",
+            registry.output_to_json(name, 1, &bytes("decode")).map(drop),
+        ),
+    ];
+    for (what, outcome) in table {
+        let error = outcome.expect_err(what);
+        assert_eq!(error.code, "flow.panicked");
+        let expected = format!("the code of 'test.brittle' panicked: it broke while {what}");
+        assert_eq!(error.message, expected);
+    }
+    let mut b = Bench::new();
+    let refused = b.refused(1, name, &"decode".to_owned());
+    assert_eq!(refused.code, "flow.panicked");
+    b.start(2, name, &"whole".to_owned(), &["ended whole"]);
 }
 
 #[test]
