@@ -21,12 +21,13 @@ const CRATES: &[(&str, &str)] = &[
     ("vault", "Coin selection"),
     ("notary", "The notary"),
     ("flow", "Flows"),
-    ("finance", "Cash and its kin"),
+    ("finance", "Cash, obligations and other contracts"),
     ("kernel", "Between nodes"),
     ("store", "The store and the vault's view"),
     ("net", "Connections between nodes"),
     ("transfer", "Files between nodes"),
     ("api", "The API's bodies"),
+    ("chain", "The chain"),
     ("node", "The node"),
 ];
 
@@ -162,6 +163,8 @@ fn row(limit: &Limit, codes: &BTreeSet<&str>) -> String {
     let mut quoted = limit.meaning.split('`').skip(1).step_by(2);
     let code = quoted.find(|word| codes.contains(word)).unwrap_or_default();
     let meaning = limit.meaning.replace(&format!(" (`{code}`)"), "");
+    // Links between items of the sources lead nowhere on the page.
+    let meaning = meaning.replace("[`", "`").replace("`]", "`");
     let (value, unit) = match limit.value {
         Value::Millis(millis) => (millis, "milliseconds"),
         Value::Number(number) => (number, unit(&limit.name)),
@@ -175,10 +178,9 @@ fn row(limit: &Limit, codes: &BTreeSet<&str>) -> String {
 
 /// Returns the unit that a name tells.
 fn unit(name: &str) -> &'static str {
-    let words: Vec<String> = name
-        .split(['_', '.', ':'])
-        .map(str::to_ascii_lowercase)
-        .collect();
+    // The modules before the name say nothing about its unit.
+    let own = name.rsplit("::").next().unwrap_or(name);
+    let words: Vec<String> = own.split(['_', '.']).map(str::to_ascii_lowercase).collect();
     let told = [
         ("bytes", "bytes"),
         ("kib", "KiB"),

@@ -401,7 +401,7 @@ pub enum Found {
     Consumed(Option<StateRef>),
 }
 
-/// See [`LookUp::Linear`].
+/// States that a look-up by linear id examines: those recorded last with the id.
 pub const LINEAR_LOOKED_AT_MAX: usize = 64;
 
 /// How urgent a message to a peer is.
