@@ -63,7 +63,8 @@ impl Pool {
             self.leave(slot, "chain_pool.superseded");
         }
         let turn = self.turn_at_end(carried);
-        self.link_child_block(block, turn, End::Last);
+        self.link_child_block(block.clone(), turn, End::Last);
+        self.prefer_listed(&block, now, balances)?;
         Ok(Ok(()))
     }
 

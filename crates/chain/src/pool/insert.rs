@@ -27,7 +27,10 @@ impl Pool {
             Err(rejection) => return Ok(Err(rejection)),
         };
         if let Err(rejection) = self.check_cover(&carried, 0, balances)? {
-            return Ok(Err(rejection));
+            let listed = self.is_listed(&carried.id);
+            if !listed || !self.make_way(&carried, now, balances)? {
+                return Ok(Err(rejection));
+            }
         }
         self.evict(victims);
         self.last_place += 1;

@@ -32,6 +32,7 @@ mod lanes;
 mod leave;
 mod links;
 mod look;
+mod precedence;
 mod purse;
 mod room;
 mod settings;

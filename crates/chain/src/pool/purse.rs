@@ -57,6 +57,14 @@ impl Line {
         self.length -= 1;
     }
 
+    /// From the last entry to the first.
+    pub(super) fn iter_back(self, slots: &Slots) -> impl Iterator<Item = u32> {
+        let some = |slot| (slot != NOBODY).then_some(slot);
+        std::iter::successors(some(self.last), move |slot| {
+            some(slots.get(*slot).neighbours.0)
+        })
+    }
+
     pub(super) fn iter(self, slots: &Slots) -> impl Iterator<Item = u32> {
         let some = |slot| (slot != NOBODY).then_some(slot);
         std::iter::successors(some(self.first), move |slot| {
@@ -65,7 +73,8 @@ impl Line {
     }
 }
 
-/// An account's transactions on a chain, in the order in which they came: whoever came last is parked first.
+/// An account's transactions on a chain, in the order in which they came. Those that child blocks list are parked last; of the
+/// others, the last one is parked first.
 #[derive(Debug, Default)]
 pub(super) struct Purse {
     /// What the ready ones debit.

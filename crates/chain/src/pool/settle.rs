@@ -1,20 +1,21 @@
 //! Accounts whose balance something outside the pool has changed.
 
-use super::purse::NOBODY;
 use super::{Balances, Pool};
 use crate::port::StoreFailure;
 use crate::{AccountId, ChainId};
 
+/// The first parked transactions of an account, among which those that child blocks list become ready first.
+const LISTED_WITHIN: usize = 1_024;
 /// Parked transactions of an account that are passed over because they are too large, before the rest waits for another time.
 const PASSED_OVER_MAX: usize = 16;
 
 impl Pool {
-    /// Looks at the unsettled accounts: parks what their balance no longer covers, who came last first, and makes
-    /// ready again what it covers now. After a failure the accounts not yet looked at are still unsettled.
+    /// Looks at the unsettled accounts: parks what their balance no longer covers and makes ready again what it
+    /// covers now. Transactions that child blocks list stay or become ready before the others. After a failure the accounts not yet looked at are still unsettled.
     pub fn settle(&mut self, now: u32, balances: &mut impl Balances) -> Result<(), StoreFailure> {
         while let Some(owner) = self.unsettled.first().copied() {
             let balance = u128::from(balances.balance(owner.0, owner.1)?);
-            self.park(owner, balance, now);
+            self.park_uncovered(owner, balance, now);
             self.make_ready(owner, balance);
             self.unsettled.remove(&owner);
         }
@@ -27,22 +28,16 @@ impl Pool {
         self.unsettled.is_empty()
     }
 
-    fn pending(&self, owner: (AccountId, ChainId)) -> u128 {
+    pub(super) fn pending(&self, owner: (AccountId, ChainId)) -> u128 {
         self.purses.get(&owner).map_or(0, |purse| purse.pending)
     }
 
-    fn park(&mut self, owner: (AccountId, ChainId), balance: u128, now: u32) {
+    fn park_uncovered(&mut self, owner: (AccountId, ChainId), balance: u128, now: u32) {
         while self.pending(owner) > balance {
-            let slot = self
-                .purses
-                .get(&owner)
-                .map_or(NOBODY, |purse| purse.ready.last);
-            if slot == NOBODY {
+            let Some(slot) = self.first_to_park(owner) else {
                 return;
-            }
-            let patient = now.saturating_add(self.settings.patience_seconds());
-            let ends = self.slots.get(slot).deadline().min(patient);
-            self.turn_over(slot, true, ends);
+            };
+            self.park(slot, now);
         }
     }
 
@@ -52,7 +47,12 @@ impl Pool {
         };
         let mut room = balance.saturating_sub(purse.pending);
         let (mut covered, mut passed_over) = (Vec::new(), 0);
-        for slot in purse.parked.iter(&self.slots) {
+        let listed = |slot: &u32| self.is_listed(&self.slots.get(*slot).carried.id);
+        let waiting = || purse.parked.iter(&self.slots);
+        let preferred = waiting().take(LISTED_WITHIN).filter(listed);
+        let others = waiting().enumerate();
+        let others = others.filter(|(at, slot)| *at >= LISTED_WITHIN || !listed(slot));
+        for slot in preferred.chain(others.map(|(_, slot)| slot)) {
             let debit = u128::from(self.slots.get(slot).debit);
             if debit <= room {
                 room -= debit;

@@ -94,6 +94,88 @@ fn it_is_complete_while_all_it_carries_is_ready() {
 }
 
 #[test]
+fn what_is_listed_goes_before_an_unlisted_payment_of_the_same_account() {
+    // The account can pay one of the two.
+    let pay = |to| Pay {
+        chain: 2,
+        to,
+        amount: 600,
+        ..Pay::default()
+    };
+    let (ours, theirs) = (pay(3), pay(4));
+    let ids = [ours.carried().id, theirs.carried().id];
+    let standing = |pool: &Pool| ids.map(|id| pool.standing(&id));
+    let mut pool = Pool::new(PoolSettings::default());
+    put(&mut pool, &ours, 1_000).unwrap();
+    let refused = put(&mut pool, &theirs, 1_000).map(drop);
+    assert_eq!(refused, Err("chain_pool.insufficient_balance"));
+
+    // A bundler that heard of the other one first lists it.
+    let block_7 = child_block(7, 2, 10, 0, &ids[1..]);
+    offer(&mut pool, &block_7).unwrap();
+    put(&mut pool, &theirs, 1_000).unwrap();
+    assert_eq!(offers(&pool), [(block_7.id(), true)]);
+    assert_eq!(
+        standing(&pool),
+        [Some(Standing::Parked), Some(Standing::Bundled)]
+    );
+
+    // A second bundler lists the first one: what is listed already stays.
+    let block_8 = child_block(8, 2, 10, 0, &ids[..1]);
+    offer(&mut pool, &block_8).unwrap();
+    assert_eq!(offers(&pool), [(block_7.id(), true), (block_8.id(), false)]);
+
+    // Without the first child block nothing lists their payment, so it gives way when the second one comes again.
+    pool.remove(&block_7.id(), "chain_pool.cleared");
+    pool.remove(&block_8.id(), "chain_pool.cleared");
+    offer(&mut pool, &block_8).unwrap();
+    assert_eq!(offers(&pool), [(block_8.id(), true)]);
+    assert_eq!(
+        standing(&pool),
+        [Some(Standing::Bundled), Some(Standing::Parked)]
+    );
+
+    // Nor does a debit from outside park what is listed.
+    put(
+        &mut pool,
+        &Pay {
+            amount: 1,
+            ..pay(5)
+        },
+        1_000,
+    )
+    .unwrap();
+    pool.block_added(&block(vec![plain(
+        &Pay {
+            amount: 9,
+            ..pay(6)
+        }
+        .carried(),
+    )]));
+    pool.settle(0, &mut all_have(750)).unwrap();
+    assert_eq!(offers(&pool), [(block_8.id(), true)]);
+}
+
+#[test]
+fn a_listed_payment_that_its_account_cannot_pay_parks_nothing() {
+    let mut pool = Pool::new(PoolSettings::default());
+    let small = Pay {
+        chain: 2,
+        ..Pay::default()
+    };
+    let large = Pay {
+        amount: 2_000,
+        ..small.clone()
+    };
+    let id = put(&mut pool, &small, 1_000).unwrap().id;
+    let block_7 = child_block(7, 2, 10, 0, &[large.carried().id]);
+    offer(&mut pool, &block_7).unwrap();
+    let refused = put(&mut pool, &large, 1_000).map(drop);
+    assert_eq!(refused, Err("chain_pool.insufficient_balance"));
+    assert_eq!(pool.standing(&id), Some(Standing::Ready));
+}
+
+#[test]
 fn transactions_of_another_chain_never_complete_it() {
     let mut pool = Pool::new(PoolSettings::default());
     let other = put(

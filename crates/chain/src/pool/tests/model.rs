@@ -145,12 +145,63 @@ impl Model {
             .sum();
         let debit = carried.transaction.debit().unwrap();
         if self.pending(owner) - freed + debit > ledger.balance(owner) {
-            return Err("chain_pool.insufficient_balance");
+            let listed = list.is_none() && !self.carriers(&carried.id).is_empty();
+            if !listed || !self.make_way(owner, debit, now, ledger) {
+                return Err("chain_pool.insufficient_balance");
+            }
         }
         self.evict(victims);
         self.last += 1;
-        self.add(carried, list, self.last);
+        self.add(carried, list.clone(), self.last);
+        let listed = list.iter().flat_map(|list| list.ids());
+        for id in listed {
+            let parked = self.items.iter().find(|item| item.carried.id == *id);
+            let parked = parked.filter(|item| item.parked.is_some());
+            let child = list.as_ref().map(|list| list.child());
+            let parked = parked.filter(|item| Some(item.owner().1) == child);
+            let Some((owner, debit)) = parked.map(|item| (item.owner(), item.debit())) else {
+                continue;
+            };
+            if self.make_way(owner, debit, now, ledger) {
+                self.last += 1;
+                let line = self.last;
+                let item = self.items.iter_mut().find(|item| item.carried.id == *id);
+                let item = item.unwrap();
+                (item.line, item.parked) = (line, None);
+            }
+        }
         Ok(())
+    }
+
+    /// Parks unlisted transactions of an account, the last first, if that leaves room for so much.
+    fn make_way(&mut self, owner: Owner, debit: u64, now: u32, ledger: &Ledger) -> bool {
+        let balance = ledger.balance(owner);
+        let unlisted: Vec<u64> = self.unlisted(owner).map(|item| item.debit()).collect();
+        if self.pending(owner) - unlisted.iter().sum::<u64>() + debit > balance {
+            return false;
+        }
+        while self.pending(owner) + debit > balance {
+            self.park_one(owner, now);
+        }
+        true
+    }
+
+    fn unlisted(&self, owner: Owner) -> impl Iterator<Item = &Item> {
+        let ready = move |item: &&Item| item.owner() == owner && item.parked.is_none();
+        let own = self.items.iter().filter(ready);
+        own.filter(|item| self.carriers(&item.carried.id).is_empty())
+    }
+
+    /// Parks the last unlisted transaction of an account, or else the last one.
+    fn park_one(&mut self, owner: Owner, now: u32) {
+        let line = self.unlisted(owner).map(|item| item.line).max();
+        let ready = |item: &&mut Item| item.owner() == owner && item.parked.is_none();
+        let item = self.items.iter_mut().filter(ready);
+        let item = item.filter(|item| line.is_none_or(|line| item.line == line));
+        let item = item.max_by_key(|item| item.line).unwrap();
+        self.first -= 1;
+        item.line = self.first;
+        item.parked = Some(now + self.settings.patience_seconds());
     }
 
     fn add(&mut self, carried: &Arc<Carried>, list: Option<Arc<ChildBlock>>, place: i64) {
@@ -344,15 +395,13 @@ impl Model {
         for owner in owners {
             let balance = ledger.balance(owner);
             while self.pending(owner) > balance {
-                self.items.sort_by_key(|item| item.line);
-                let ready = |item: &Item| item.owner() == owner && item.parked.is_none();
-                let last = self.items.iter().rposition(ready).unwrap();
-                self.first -= 1;
-                self.items[last].line = self.first;
-                self.items[last].parked = Some(now + self.settings.patience_seconds());
+                self.park_one(owner, now);
             }
             self.items.sort_by_key(|item| item.line);
-            for at in 0..self.items.len() {
+            let listed = |at: &usize| !self.carriers(&self.items[*at].carried.id).is_empty();
+            let (mut order, others): (Vec<usize>, _) = (0..self.items.len()).partition(listed);
+            order.extend::<Vec<usize>>(others);
+            for at in order {
                 let item = &self.items[at];
                 let waits = item.owner() == owner && item.parked.is_some();
                 if waits && item.debit() <= balance - self.pending(owner) {

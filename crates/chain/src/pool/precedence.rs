@@ -1,0 +1,99 @@
+//! Which of an account's transactions stay ready when its balance does not cover them all: those that child blocks list.
+//!
+//! An account can send two payments that its balance covers one at a time, to two nodes. Each node takes the payment that it
+//! hears of first. A child block that lists one of them lacks it on every node that holds the other, and is in no block of
+//! those forgers. All other payments of the child block wait with it. So a listed transaction parks the unlisted ones of its
+//! own account, and the nodes agree with the bundler.
+
+use super::purse::NOBODY;
+use super::{Balances, ChildBlock, Pool};
+use crate::port::StoreFailure;
+use crate::{AccountId, Carried, ChainId};
+
+/// Transactions of one account that are examined at most, those that came last first, to find unlisted ones.
+const EXAMINED_MAX: usize = 1_024;
+
+impl Pool {
+    /// Parks transactions of the account that no child block lists, those that came last first, until its balance covers the
+    /// transaction too. Returns whether it does; otherwise nothing has changed.
+    pub(super) fn make_way(
+        &mut self,
+        carried: &Carried,
+        now: u32,
+        balances: &mut impl Balances,
+    ) -> Result<bool, StoreFailure> {
+        let Some(debit) = carried.transaction.debit() else {
+            return Ok(false);
+        };
+        let owner = (carried.sender, carried.transaction.chain);
+        let balance = u128::from(balances.balance(owner.0, owner.1)?);
+        let mut short = (self.pending(owner) + u128::from(debit)).saturating_sub(balance);
+        let mut parked = Vec::new();
+        for slot in self.unlisted(owner) {
+            if short == 0 {
+                break;
+            }
+            short = short.saturating_sub(u128::from(self.slots.get(slot).debit));
+            parked.push(slot);
+        }
+        if short > 0 {
+            return Ok(false);
+        }
+        for slot in parked {
+            self.park(slot, now);
+        }
+        Ok(true)
+    }
+
+    /// Makes ready what a child block lists and is parked here, as far as unlisted transactions of the same accounts can be
+    /// parked for it.
+    pub(super) fn prefer_listed(
+        &mut self,
+        block: &ChildBlock,
+        now: u32,
+        balances: &mut impl Balances,
+    ) -> Result<(), StoreFailure> {
+        if self.parked == 0 {
+            return Ok(());
+        }
+        for id in block.ids() {
+            let Some(slot) = self.ids.get(id).copied() else {
+                continue;
+            };
+            let entry = self.slots.get(slot);
+            if !entry.parked || entry.owner().1 != block.child() {
+                continue;
+            }
+            let (carried, deadline) = (entry.carried.clone(), entry.deadline());
+            if self.make_way(&carried, now, balances)? {
+                self.turn_over(slot, false, deadline);
+            }
+        }
+        Ok(())
+    }
+
+    /// The transaction of an account to park first: the last unlisted one, or else the last one.
+    pub(super) fn first_to_park(&self, owner: (AccountId, ChainId)) -> Option<u32> {
+        let unlisted = self.unlisted(owner).next();
+        unlisted.or_else(|| {
+            let last = self.purses.get(&owner)?.ready.last;
+            (last != NOBODY).then_some(last)
+        })
+    }
+
+    /// Parks a ready transaction for as long as the settings allow.
+    pub(super) fn park(&mut self, slot: u32, now: u32) {
+        let patient = now.saturating_add(self.settings.patience_seconds());
+        let ends = self.slots.get(slot).deadline().min(patient);
+        self.turn_over(slot, true, ends);
+    }
+
+    /// The ready transactions of an account that no child block lists, from the last of [`EXAMINED_MAX`].
+    fn unlisted(&self, owner: (AccountId, ChainId)) -> impl Iterator<Item = u32> {
+        let line = self.purses.get(&owner).map(|purse| purse.ready);
+        line.into_iter()
+            .flat_map(|line| line.iter_back(&self.slots))
+            .take(EXAMINED_MAX)
+            .filter(|slot| !self.is_listed(&self.slots.get(*slot).carried.id))
+    }
+}
