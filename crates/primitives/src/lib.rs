@@ -15,6 +15,7 @@ mod merkle;
 mod moment;
 mod partial_tree;
 mod schema;
+mod secret;
 pub mod storage;
 mod timestamp;
 
@@ -28,4 +29,5 @@ pub use keys::{CompositeKey, KeyError, KeyPair, PublicKey, Scheme, Signature, Si
 pub use merkle::{MerkleError, MerkleProof, merkle_proofs, merkle_root};
 pub use moment::{Moment, Monotonic};
 pub use partial_tree::PartialTree;
+pub use secret::{Secret, SecretText, Seed};
 pub use timestamp::Timestamp;

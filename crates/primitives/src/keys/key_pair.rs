@@ -5,25 +5,22 @@ use std::sync::Arc;
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use p256::ecdsa::signature::Signer as _;
-use zeroize::ZeroizeOnDrop;
 
 use super::{PublicKey, Scheme, Signature, SignatureContext};
-use crate::{Domain, Hash, effort};
+use crate::{Domain, Hash, Seed, effort};
 
 /// A private key with its public key. Cheap to clone; the secret is wiped with the last clone and never printed.
 #[derive(Clone)]
 pub struct KeyPair {
-    secret: Arc<Secret>,
+    private: Arc<PrivateKey>,
     public: PublicKey,
 }
 
-#[derive(ZeroizeOnDrop)]
-struct Secret {
-    /// Both kinds wipe themselves.
-    #[zeroize(skip)]
+/// Both parts wipe themselves.
+struct PrivateKey {
     signing: Signing,
-    /// Root of the keys that [`KeyPair::derive`] makes; never printed.
-    root: [u8; 32],
+    /// Root of the keys that [`KeyPair::derive`] makes.
+    root: Seed,
 }
 
 enum Signing {
@@ -36,7 +33,8 @@ impl KeyPair {
     /// P-256.
     #[must_use]
     pub fn from_seed(scheme: Scheme, seed: [u8; 32]) -> Self {
-        let root = *Hash::of(Domain::Derive, &[b"fresh keys", &seed]).as_bytes();
+        let root = Hash::of(Domain::Derive, &[b"fresh keys", &seed]);
+        let root = Seed::new(*root.as_bytes());
         match scheme {
             Scheme::Ed25519 => {
                 let pair = Ed25519KeyPair::from_seed_unchecked(&seed)
@@ -48,7 +46,7 @@ impl KeyPair {
                     .expect("an Ed25519 public key has 32 bytes");
                 Self {
                     public: PublicKey::Ed25519(public),
-                    secret: Arc::new(Secret {
+                    private: Arc::new(PrivateKey {
                         signing: Signing::Ed25519(pair),
                         root,
                     }),
@@ -63,7 +61,7 @@ impl KeyPair {
                     .expect("a compressed P-256 point has 33 bytes");
                 Self {
                     public: PublicKey::EcdsaP256(public),
-                    secret: Arc::new(Secret {
+                    private: Arc::new(PrivateKey {
                         signing: Signing::EcdsaP256(key),
                         root,
                     }),
@@ -77,7 +75,11 @@ impl KeyPair {
     /// = H(derive, "fresh keys" | seed)`.
     #[must_use]
     pub fn derive(&self, number: u64) -> Self {
-        let parts: [&[u8]; 3] = [b"fresh key", &self.secret.root, &number.to_be_bytes()];
+        let parts: [&[u8]; 3] = [
+            b"fresh key",
+            self.private.root.expose(),
+            &number.to_be_bytes(),
+        ];
         let seed = Hash::of(Domain::Derive, &parts);
         Self::from_seed(self.scheme(), *seed.as_bytes())
     }
@@ -91,7 +93,7 @@ impl KeyPair {
     /// Returns the scheme.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
-        match self.secret.signing {
+        match self.private.signing {
             Signing::Ed25519(_) => Scheme::Ed25519,
             Signing::EcdsaP256(_) => Scheme::EcdsaP256,
         }
@@ -103,7 +105,7 @@ impl KeyPair {
         effort::signed();
         let scheme = self.scheme();
         let signed = Signature::signed_hash(scheme, context, message);
-        let bytes = match &self.secret.signing {
+        let bytes = match &self.private.signing {
             Signing::Ed25519(pair) => pair
                 .sign(signed.as_bytes())
                 .as_ref()
