@@ -85,8 +85,40 @@ pub(crate) fn parse_toml<T: serde::de::DeserializeOwned>(
 ) -> Result<T, ConfigError> {
     toml::from_str(text).map_err(|error| ConfigError::Invalid {
         path: path.to_owned(),
-        message: with_suggestion(&error.to_string()),
+        message: with_suggestion(&described(&error, text)),
     })
+}
+
+/// Describes an error by its line, column and field. The text of the file is left out, since it could be a passphrase.
+fn described(error: &toml::de::Error, text: &str) -> String {
+    let message = without_value(error.message());
+    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else {
+        return message;
+    };
+    let begin = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = before.matches('\n').count() + 1;
+    let column = before[begin..].chars().count() + 1;
+    let key = text[begin..].split(['=', '\n']).next().unwrap_or_default();
+    let bare = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-');
+    match key.trim() {
+        key if !key.is_empty() && key.chars().all(bare) => {
+            format!("line {line}, column {column} (`{key}`): {message}")
+        }
+        _ => format!("line {line}, column {column}: {message}"),
+    }
+}
+
+/// Removes the value from serde's "invalid type: string "..", expected ..".
+fn without_value(message: &str) -> String {
+    const BEFORE: [&str; 2] = ["invalid type: ", "invalid value: "];
+    let expected = message.rfind(", expected ");
+    match (
+        expected,
+        BEFORE.iter().any(|part| message.starts_with(part)),
+    ) {
+        (Some(at), true) => format!("a value of another type{}", &message[at..]),
+        _ => message.to_owned(),
+    }
 }
 
 /// Serde says "unknown field `x`, expected one of `a`, `b`": adds which of them was meant, if one is near.
@@ -126,7 +158,7 @@ pub(super) mod tests {
     "#;
 
     pub fn parse(text: &str) -> Result<NodeConfig, String> {
-        toml::from_str(text).map_err(|error| with_suggestion(&error.to_string()))
+        parse_toml(text, Path::new("x.toml")).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -145,5 +177,31 @@ pub(super) mod tests {
             message.contains("live_flows") && message.contains("line"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn errors_name_the_place_and_hide_the_text() {
+        #[derive(Debug, serde::Deserialize)]
+        #[allow(dead_code)]
+        struct Secrets {
+            passphrase: primitives::SecretText,
+            passphrases: Vec<primitives::SecretText>,
+        }
+        for (text, place) in [
+            ("passphrase = 81726354", "line 1, column 14 (`passphrase`)"),
+            (
+                "a = 1\npassphrases = \"81726354\"",
+                "line 2, column 15 (`passphrases`)",
+            ),
+            ("passphrases = [\n  \"81726354\\\n", "line 2"),
+            ("passphrases = [\n  \"81726354=\", 3]", "line 1"),
+            ("passphrase = 81726354 81726354", "line 1"),
+        ] {
+            let error = parse_toml::<Secrets>(text, Path::new("x.toml")).expect_err(text);
+            for shown in [format!("{error}"), format!("{error:?}")] {
+                assert!(!shown.contains("81726354"), "{shown}");
+                assert!(shown.contains(place), "{shown}");
+            }
+        }
     }
 }

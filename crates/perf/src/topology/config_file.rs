@@ -1,6 +1,7 @@
 //! A node's `node.toml` from bootstrap, with the laboratory's settings applied.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,13 +21,21 @@ pub const FIXED: &[&str] = &[
     "notary.validating",
 ];
 
-/// A node's configuration file.
-#[derive(Debug)]
+/// A node's configuration file. A chain node's holds passphrases.
 pub(super) struct ConfigFile {
     path: PathBuf,
     base: toml::Table,
     /// The current content of the file.
     now: String,
+}
+
+impl fmt::Debug for ConfigFile {
+    /// Shows the path alone.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfigFile")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ConfigFile {
@@ -38,7 +47,7 @@ impl ConfigFile {
             .parse()
             .map_err(|error: toml::de::Error| NetworkError::Setting {
                 name: path.display().to_string(),
-                message: error.to_string(),
+                message: error.message().to_owned(),
             })?;
         Ok(Self { path, base, now })
     }
