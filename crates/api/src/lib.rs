@@ -7,7 +7,7 @@
 //! Modules in reading order. Start with [`paths`] (addresses), [`flows`] (starts and outcomes of flows) and [`stream`] (the same
 //! for busy clients). The reads are in [`ledger`], [`vault`], [`notary`], [`network`] and [`node`]. Then read [`attachments`]
 //! (files that transactions refer to), [`consents`] (proposals of others that the node signs) and [`chain`] (a chain node's API).
-//! Access is in [`login`] and [`users`], errors are in [`problem`] and [`codes`].
+//! Access is in [`login`] and [`users`], secrets are a [`SecretText`], errors are in [`problem`] and [`codes`].
 
 pub mod attachments;
 pub mod chain;
@@ -28,6 +28,7 @@ pub mod paths;
 pub mod problem;
 pub mod query;
 pub mod schedule;
+mod secret;
 pub mod stream;
 pub mod users;
 pub mod vault;
@@ -64,6 +65,7 @@ pub use notes::{NewNote, NoteList, NoteView};
 pub use problem::Problem;
 pub use query::{Quarantined, VaultAnswer, VaultQuery};
 pub use schedule::{ScheduleEntry, SchedulePage, ScheduleStatus};
+pub use secret::SecretText;
 pub use stream::{StreamAnswer, StreamStart};
 pub use users::{NewToken, NewUser, UserChange, UserPage, UserView};
 pub use vault::{Balance, Balances, Fungible, StateEntry, StatesPage};

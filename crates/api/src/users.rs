@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::SecretText;
+
 /// A user, without secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UserView {
@@ -36,14 +38,14 @@ pub struct UserPage {
 }
 
 /// A new user.
-#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewUser {
     /// 1 to 64 letters, digits and any of `.`, `_`, `-`, `@`.
     pub name: String,
     /// At most 1,024 bytes; without one the user has tokens only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub password: Option<String>,
+    pub password: Option<SecretText>,
     /// The user's permissions: `flow.start:cash.*`, `vault.query`, ... An empty list permits nothing.
     #[serde(default)]
     pub permissions: Vec<String>,
@@ -57,7 +59,7 @@ pub struct NewUser {
 }
 
 /// Changes to a user. Absent fields stay as they are.
-#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UserChange {
     /// Whether the user is enabled; a disabled user may do nothing.
@@ -65,7 +67,7 @@ pub struct UserChange {
     pub enabled: Option<bool>,
     /// A new password, at most 1,024 bytes. It ends the user's logins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub password: Option<String>,
+    pub password: Option<SecretText>,
     /// The complete list of permissions from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<Vec<String>>,

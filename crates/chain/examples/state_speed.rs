@@ -44,7 +44,7 @@ fn genesis(accounts: usize) -> Genesis {
             .collect(),
         balances: (0..accounts)
             .map(|n| BalanceSpec {
-                passphrase: Some(n.to_string()),
+                passphrase: Some(n.to_string().into()),
                 amounts: (1..=CHAINS)
                     .map(|id| (symbol(id), 100_000_000_000_000_000 / accounts as u64))
                     .collect(),

@@ -27,7 +27,7 @@ fn genesis(profile: &str, children: u8, named: usize) -> Arc<Genesis> {
             .collect(),
         balances: (0..named)
             .map(|n| BalanceSpec {
-                passphrase: Some(n.to_string()),
+                passphrase: Some(n.to_string().into()),
                 amounts: (1..=children + 1)
                     .map(|id| (symbol(id), 1_000_000_000_000_000))
                     .collect(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::SecretText;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -10,7 +11,7 @@ use rustls::{ClientConfig, RootCertStore};
 use crate::error::ClientError;
 
 /// The address of a node's API, and the certificates to trust.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Endpoint {
     /// `host:port`.
     pub address: String,
@@ -19,16 +20,7 @@ pub struct Endpoint {
     /// The certificates to trust, PEM.
     pub root_pem: String,
     /// The bearer token.
-    pub token: String,
-}
-
-impl std::fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Endpoint")
-            .field("address", &self.address)
-            .field("server_name", &self.server_name)
-            .finish_non_exhaustive()
-    }
+    pub token: SecretText,
 }
 
 /// How long and how much.
@@ -89,14 +81,37 @@ impl Endpoint {
 
     /// The header that authenticates, checked.
     pub(crate) fn authorization(&self) -> Result<hyper::header::HeaderValue, ClientError> {
-        let mut value = hyper::header::HeaderValue::try_from(format!(
-            "Bearer {}",
-            self.token.trim()
-        ))
-        .map_err(|_| {
-            ClientError::BadEndpoint("the token has characters that no header may have".to_owned())
-        })?;
+        let mut value =
+            hyper::header::HeaderValue::try_from(format!("Bearer {}", self.token.expose().trim()))
+                .map_err(|_| {
+                    ClientError::BadEndpoint(
+                        "the token has characters that no header may have".to_owned(),
+                    )
+                })?;
         value.set_sensitive(true);
         Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_output_hides_the_token() {
+        let endpoint = Endpoint {
+            address: "host:1".to_owned(),
+            server_name: "host".to_owned(),
+            root_pem: String::new(),
+            token: "swordfish".into(),
+        };
+        let header = endpoint.authorization().expect("a plain token");
+        for shown in [
+            format!("{endpoint:?}"),
+            format!("{endpoint:#?}"),
+            format!("{header:?}"),
+        ] {
+            assert!(!shown.contains("swordfish"), "{shown}");
+        }
     }
 }

@@ -155,7 +155,7 @@ fn main() {
     let limits = FlowLimits::default();
     let transaction = transaction();
     let mut node = Node {
-        engine: FlowEngine::new(Arc::new(registry), me, network, [1; 32], limits),
+        engine: FlowEngine::new(Arc::new(registry), me, network, [1; 32].into(), limits),
         out: Vec::new(),
         work: Vec::new(),
         waiting: Vec::new(),
@@ -179,7 +179,7 @@ fn main() {
                 flow: "cost.pay".into(),
                 version: 1,
                 args: 5u64.to_bytes(),
-                seed: [2; 32],
+                seed: [2; 32].into(),
                 at: Timestamp::from_ms(started),
                 origin: None,
                 caller: vec![1; 16],

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ledger::{NetworkMap, Party, PartyId};
+use primitives::Seed;
 
 use crate::cell::Cell;
 use crate::{FlowId, FlowLimits};
@@ -13,14 +14,14 @@ pub(crate) struct Environment {
     pub(crate) my_id: PartyId,
     pub(crate) network: Arc<NetworkMap>,
     /// The secret that the seeds of responders derive from.
-    pub(crate) secret: [u8; 32],
+    pub(crate) secret: Seed,
     pub(crate) limits: FlowLimits,
 }
 
 /// One running flow.
 pub(crate) struct Shared {
     pub(crate) flow: FlowId,
-    pub(crate) seed: [u8; 32],
+    pub(crate) seed: Seed,
     pub(crate) environment: Arc<Environment>,
     cell: Mutex<Cell>,
 }
@@ -28,7 +29,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(
         flow: FlowId,
-        seed: [u8; 32],
+        seed: Seed,
         environment: Arc<Environment>,
         cell: Cell,
     ) -> Shared {

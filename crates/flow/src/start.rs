@@ -1,7 +1,7 @@
 //! The start record: everything that a run depends on except the results of its effects.
 
 use ledger::PartyId;
-use primitives::{Timestamp, record};
+use primitives::{Seed, Timestamp, record};
 
 use crate::{FlowId, SessionId};
 
@@ -17,7 +17,7 @@ pub struct StartRecord {
     /// Its arguments, encoded; empty for a responder.
     pub args: Vec<u8>,
     /// The seed of its random values; drawn by the shell.
-    pub seed: [u8; 32],
+    pub seed: Seed,
     /// The time of the start.
     pub at: Timestamp,
     /// The session that started it, if it is a responder.
@@ -44,7 +44,7 @@ impl primitives::Encode for StartRecord {
         e.text(&self.flow);
         e.u64(self.version.into());
         e.bytes(&self.args);
-        e.bytes(&self.seed);
+        e.bytes(self.seed.expose());
         self.at.encode(e);
         self.origin.encode(e);
         e.bytes(&self.caller);
@@ -59,10 +59,32 @@ impl primitives::Decode for StartRecord {
             flow: d.text()?.to_owned(),
             version: d.u32()?,
             args: d.bytes()?.to_vec(),
-            seed: <[u8; 32]>::decode(d)?,
+            seed: Seed::new(<[u8; 32]>::decode(d)?),
             at: Timestamp::decode(d)?,
             origin: Option::decode(d)?,
             caller: d.bytes()?.to_vec(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_output_hides_the_seed() {
+        let start = StartRecord {
+            id: FlowId([1; 16]),
+            flow: "a.b".to_owned(),
+            version: 1,
+            args: Vec::new(),
+            seed: Seed::new([171; 32]),
+            at: Timestamp::from_ms(0),
+            origin: None,
+            caller: Vec::new(),
+        };
+        for shown in [format!("{start:?}"), format!("{start:#?}")] {
+            assert!(!shown.contains("171"), "{shown}");
+        }
     }
 }

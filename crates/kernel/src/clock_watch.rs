@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::PartyId;
-use primitives::{Domain, Hash, Moment, Monotonic, Timestamp};
+use primitives::{Domain, Hash, Moment, Monotonic, Seed, Timestamp};
 
 /// A wall clock that gains or loses more than this against the monotonic one was set.
 pub(crate) const JUMP_MAX_MS: u64 = 2_000;
@@ -69,7 +69,7 @@ pub(crate) enum Agreement {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct ClockWatch {
-    secret: [u8; 32],
+    secret: Seed,
     /// Other members of the network.
     others: usize,
     up: BTreeSet<PartyId>,
@@ -94,7 +94,7 @@ struct Open {
 
 impl ClockWatch {
     /// A watch that trusts the clock as it is now. The choice among many peers is derived from `secret`.
-    pub(crate) fn new(now: Moment, others: usize, secret: [u8; 32]) -> Self {
+    pub(crate) fn new(now: Moment, others: usize, secret: Seed) -> Self {
         Self {
             secret,
             others,
@@ -255,7 +255,7 @@ impl ClockWatch {
         if peers.len() > ASKED_MAX {
             peers.sort_by_cached_key(|peer| {
                 let number = number.to_be_bytes();
-                let parts: [&[u8]; 4] = [b"clock", &self.secret, &number, peer.as_bytes()];
+                let parts: [&[u8]; 4] = [b"clock", self.secret.expose(), &number, peer.as_bytes()];
                 *Hash::of(Domain::Derive, &parts).as_bytes()
             });
             peers.truncate(ASKED_MAX);
@@ -293,7 +293,7 @@ mod tests {
             Self {
                 monotonic,
                 wall,
-                watch: ClockWatch::new(now, MEMBERS, [7; 32]),
+                watch: ClockWatch::new(now, MEMBERS, [7; 32].into()),
             }
         }
 
@@ -455,7 +455,7 @@ mod tests {
     #[test]
     fn a_bounded_choice_of_many_peers_is_asked() {
         let now = Moment::new(Monotonic::from_ms(1), Timestamp::from_ms(1_000_000));
-        let mut watch = ClockWatch::new(now, 255, [7; 32]);
+        let mut watch = ClockWatch::new(now, 255, [7; 32].into());
         (0..=254).for_each(|n| watch.peer_up(peer(n)));
         let set = Moment::new(now.monotonic, Timestamp::from_ms(9_000_000));
         watch.observe(set).expect("a jump");

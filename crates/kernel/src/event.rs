@@ -15,7 +15,7 @@
 
 use flow::{FlowId, FlowStatus};
 use ledger::{ContractName, PartyId, Rejection, StateAndRef, StateRef, TokenId, TxId};
-use primitives::{Hash, Timestamp};
+use primitives::{Hash, Seed, Timestamp};
 use vault::{CoinRow, Lock, RefillRequest, ViewChange};
 
 use crate::consents::{ConsentChange, Consents};
@@ -49,7 +49,7 @@ pub struct Start {
     /// Fresh and random; ignored when the client id is known already.
     pub flow: FlowId,
     /// Fresh and random: everything random in the flow is derived from it.
-    pub seed: [u8; 32],
+    pub seed: Seed,
     /// The flow's registered name.
     pub name: String,
     /// A version, or the newest.
@@ -525,4 +525,39 @@ pub enum Action {
         /// What happened.
         message: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::KernelOptions;
+
+    #[test]
+    fn debug_output_hides_seeds() {
+        let seed = Seed::new([171; 32]);
+        let start = Start {
+            flow: FlowId([1; 16]),
+            seed: seed.clone(),
+            name: "a.b".to_owned(),
+            version: None,
+            args: Vec::new(),
+            user: "ann".to_owned(),
+            client_id: None,
+            wait: Wait::Accepted,
+            token: Token(1),
+        };
+        let event = Event::Start(Box::new(start));
+        let options = KernelOptions {
+            entropy: seed,
+            ..KernelOptions::default()
+        };
+        for shown in [
+            format!("{event:?}"),
+            format!("{event:#?}"),
+            format!("{options:?}"),
+            format!("{options:#?}"),
+        ] {
+            assert!(!shown.contains("171"), "{shown}");
+        }
+    }
 }

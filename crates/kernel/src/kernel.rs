@@ -155,15 +155,15 @@ impl Kernel {
             Arc::clone(&identity.flows),
             identity.me.clone(),
             Arc::clone(&identity.network),
-            options.entropy,
+            options.entropy.clone(),
             options.flow,
         );
         let others = identity.network.nodes().count().saturating_sub(1);
-        let clock_watch = ClockWatch::new(now, others, options.entropy);
+        let clock_watch = ClockWatch::new(now, others, options.entropy.clone());
         // Flows that come back from their journals set deadlines before the first event.
         engine.set_now(now.wall);
         let selection = Selection::new(options.selection, book.last_seq());
-        let first_resolution = Hash::plain(&options.entropy);
+        let first_resolution = Hash::plain(options.entropy.expose());
         let first_resolution = first_resolution.as_bytes().first_chunk::<8>().copied();
         let first_resolution = u64::from_be_bytes(first_resolution.unwrap_or_default());
         Self {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use flow::FlowLimits;
 use flow::messaging::{DeliveryOptions, OutboxOptions, RequestOptions};
 use ledger::PartyId;
+use primitives::Seed;
 use vault::SelectionOptions;
 
 use crate::transitions::ConsentOptions;
@@ -13,7 +14,7 @@ use crate::transitions::ConsentOptions;
 #[derive(Clone, Debug)]
 pub struct KernelOptions {
     /// Fresh random bytes, drawn by the shell at each start: seeds of responders come from it.
-    pub entropy: [u8; 32],
+    pub entropy: Seed,
     /// Flows started by clients that run at once.
     pub live_flows_max: usize,
     /// What running flows of clients may be taken to weigh together; one alone may weigh more.
@@ -72,7 +73,7 @@ pub struct KernelOptions {
 impl Default for KernelOptions {
     fn default() -> Self {
         Self {
-            entropy: [0; 32],
+            entropy: Seed::new([0; 32]),
             live_flows_max: 1_000,
             live_bytes_max: 48 << 20,
             start_queue_max: 1_000,

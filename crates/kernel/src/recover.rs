@@ -100,7 +100,7 @@ impl Kernel {
         let desk = options
             .notary
             .map(|notary| Desk::new(notary, identity.me.clone(), judged));
-        let integrity = Integrity::open(reads, options.entropy, book.last_seq())?;
+        let integrity = Integrity::open(reads, options.entropy.clone(), book.last_seq())?;
         let opened = OpenedParts {
             book,
             key_book,

@@ -5,7 +5,7 @@
 
 use flow::FlowId;
 use ledger::{Rejection, StateRef, WireTransaction};
-use primitives::{Decode, Domain, Encode, Hash, Timestamp};
+use primitives::{Decode, Domain, Encode, Hash, Seed, Timestamp};
 use vault::ViewChange;
 
 use crate::clients::start_digest;
@@ -125,7 +125,12 @@ impl Kernel {
 
     fn scheduled_start(&self, due: Due, name: String) -> (Queued, Hash) {
         let state = due.1.to_bytes();
-        let derive = |what: &[u8]| Hash::of(Domain::Derive, &[what, &self.options.entropy, &state]);
+        let derive = |what: &[u8]| {
+            Hash::of(
+                Domain::Derive,
+                &[what, self.options.entropy.expose(), &state],
+            )
+        };
         let mut flow = [0; 16];
         flow.copy_from_slice(&derive(b"scheduled flow").as_bytes()[..16]);
         let client_id = schedule_client_id(&due.1);
@@ -133,7 +138,7 @@ impl Kernel {
         let client = Some((client_key(SCHEDULE_USER, &client_id), digest));
         let start = Start {
             flow: FlowId(flow),
-            seed: *derive(b"scheduled seed").as_bytes(),
+            seed: Seed::new(*derive(b"scheduled seed").as_bytes()),
             name,
             version: None,
             args: state,

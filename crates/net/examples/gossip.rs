@@ -16,7 +16,7 @@ const NODES: usize = 4;
 
 async fn node(number: u8, first: Option<&GossipHandle>) -> (GossipHandle, GossipEvents) {
     let options = GossipOptions {
-        key_seed: [number; 32],
+        key_seed: [number; 32].into(),
         network: [1; 32],
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         seeds: first.iter().map(|first| first.local_address()).collect(),

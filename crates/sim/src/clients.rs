@@ -89,7 +89,7 @@ impl Clients {
         flow.copy_from_slice(&chance.bytes32()[..16]);
         Some(Event::Start(Box::new(Start {
             flow: FlowId(flow),
-            seed: chance.bytes32(),
+            seed: chance.bytes32().into(),
             name: one.plan.name.to_owned(),
             version: None,
             args: one.plan.args.clone(),

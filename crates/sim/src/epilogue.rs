@@ -176,7 +176,7 @@ impl World {
             flow.copy_from_slice(&self.chance.bytes32()[..16]);
             let start = Start {
                 flow: FlowId(flow),
-                seed: self.chance.bytes32(),
+                seed: self.chance.bytes32().into(),
                 name: plan.name.to_owned(),
                 version: None,
                 args: plan.args,

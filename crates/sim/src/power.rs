@@ -48,7 +48,7 @@ impl World {
             return;
         }
         let options = KernelOptions {
-            entropy: self.chance.bytes32(),
+            entropy: self.chance.bytes32().into(),
             notary: is_notary(node).then_some(self.plan.notary),
             ..self.plan.kernel.clone()
         };

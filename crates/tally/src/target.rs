@@ -83,7 +83,7 @@ impl Target {
                 address: address(url)?,
                 server_name: self.server_name.clone(),
                 root_pem: read(root)?,
-                token: read(token)?.trim().to_owned(),
+                token: read(token)?.trim().into(),
             }),
             (None, .., Some(folder)) => of_folder(folder),
             _ => Err(Failure::local(
@@ -111,7 +111,7 @@ fn of_folder(folder: &Path) -> Result<Endpoint, Failure> {
     };
     let config: toml::Table = read(&path)?
         .parse()
-        .map_err(|error| about_file(&path, &error))?;
+        .map_err(|error: toml::de::Error| about_file(&path, &error.message()))?;
     let listen = config
         .get("api")
         .and_then(|api| api.get("listen"))
@@ -121,7 +121,7 @@ fn of_folder(folder: &Path) -> Result<Endpoint, Failure> {
         address: reachable(listen),
         server_name: SERVER_NAME.to_owned(),
         root_pem: read(&folder.join(ROOT_FILE))?,
-        token: read(&folder.join(TOKEN_FILE))?.trim().to_owned(),
+        token: read(&folder.join(TOKEN_FILE))?.trim().into(),
     })
 }
 

@@ -130,7 +130,7 @@ async fn refusals_say_what_to_do() {
     // Who asks.
     let endpoint = network.endpoint(A).expect("bootstrap wrote it");
     let stranger = Client::new(Endpoint {
-        token: "0".repeat(64),
+        token: "0".repeat(64).into(),
         ..endpoint.clone()
     });
     let refusal: Refusal = stranger

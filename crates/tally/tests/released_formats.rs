@@ -106,7 +106,7 @@ fn start(folder: &Path) -> (NodeProcess, Client) {
         address: format!("127.0.0.1:{port}"),
         server_name: "localhost".into(),
         root_pem: read("root.pem"),
-        token: read("api-token").trim().to_owned(),
+        token: read("api-token").trim().into(),
     });
     (process, client.expect("a client"))
 }

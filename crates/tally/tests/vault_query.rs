@@ -404,7 +404,7 @@ async fn users_see_what_they_may_query_and_nothing_else() {
     let end = end.entries.last().expect("recorded").seq;
     for (name, token) in users {
         let client = Client::new(Endpoint {
-            token,
+            token: token.into(),
             ..network.endpoint(A).expect("bootstrapped")
         });
         let client = client.expect("a good endpoint");

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::SecretText;
+
 /// An account that forges on this node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForgingAccount {
@@ -36,11 +38,11 @@ pub struct ForgingView {
 pub struct StartForging {
     /// The seed of its key, 32 bytes as hexadecimal text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<String>,
+    pub seed: Option<SecretText>,
     /// Its passphrase instead of the seed (test networks).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000))]
-    pub passphrase: Option<String>,
+    pub passphrase: Option<SecretText>,
 }
 
 /// An account expected to forge soon.
@@ -75,11 +77,11 @@ pub struct StartBundler {
     pub chain: u8,
     /// The seed of its key, 32 bytes as hexadecimal text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<String>,
+    pub seed: Option<SecretText>,
     /// Its passphrase instead of the seed (test networks).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000))]
-    pub passphrase: Option<String>,
+    pub passphrase: Option<SecretText>,
     /// The minimum child fee, in minor units, for each whole parent token that a transaction costs the bundler.
     pub rate_min: u64,
     /// The surcharge on the minimum parent fee, in per cent.

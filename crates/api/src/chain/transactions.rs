@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::SecretText;
+
 /// Maximum number of transactions in one batch.
 pub const SUBMIT_BATCH_MAX: usize = 1_000;
 
@@ -256,7 +258,7 @@ pub struct Prepared {
 pub struct SignAndSend {
     /// The sender's passphrase.
     #[schemars(length(max = 1000))]
-    pub passphrase: String,
+    pub passphrase: SecretText,
     /// The chain; the parent's if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<u8>,

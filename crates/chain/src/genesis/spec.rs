@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use primitives::{PublicKey, hex};
+use primitives::{PublicKey, SecretText, hex};
 use serde::{Deserialize, Serialize};
 
 use super::{BALANCES_MAX, ChainInfo, Genesis, ParamsOverrides, rejected};
@@ -53,7 +53,7 @@ pub struct BalanceSpec {
     pub key: Option<String>,
     /// A passphrase that everybody may know: test networks only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub passphrase: Option<String>,
+    pub passphrase: Option<SecretText>,
     /// Minor units, by the symbol of the token.
     pub amounts: BTreeMap<String, u64>,
 }
@@ -75,7 +75,9 @@ impl BalanceSpec {
                         format!("key {key:?} is not 64 hexadecimal digits"),
                     )
                 }),
-            (None, None, Some(passphrase)) => Ok(AccountId::of_key(&ed25519_of(passphrase))),
+            (None, None, Some(passphrase)) => {
+                Ok(AccountId::of_key(&ed25519_of(passphrase.expose())))
+            }
             _ => Err(rejected(
                 "chain_genesis.balances",
                 "a balance names its account by exactly one of account, key and passphrase",
@@ -147,6 +149,22 @@ impl ChainSpec {
             symbol: self.symbol.clone(),
             decimals: self.decimals,
             supply: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_output_hides_the_passphrase() {
+        let spec = BalanceSpec {
+            passphrase: Some("swordfish".into()),
+            ..BalanceSpec::default()
+        };
+        for shown in [format!("{spec:?}"), format!("{spec:#?}")] {
+            assert!(!shown.contains("swordfish"), "{shown}");
         }
     }
 }

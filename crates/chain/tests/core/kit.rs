@@ -80,7 +80,7 @@ fn genesis_of(others: ParamsOverrides) -> Arc<Genesis> {
             .collect(),
         balances: (0..ACCOUNTS)
             .map(|n| BalanceSpec {
-                passphrase: Some(n.to_string()),
+                passphrase: Some(n.to_string().into()),
                 amounts: symbols.iter().map(|s| (s.to_string(), EACH)).collect(),
                 ..BalanceSpec::default()
             })

@@ -63,7 +63,7 @@ pub fn spec(params: ParamsOverrides) -> GenesisSpec {
             .collect(),
         balances: (0..ACCOUNTS)
             .map(|n| BalanceSpec {
-                passphrase: Some(n.to_string()),
+                passphrase: Some(n.to_string().into()),
                 amounts: symbols.iter().map(|s| (s.to_string(), EACH)).collect(),
                 ..BalanceSpec::default()
             })

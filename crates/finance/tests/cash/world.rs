@@ -55,7 +55,7 @@ impl World {
             registry.clone(),
             party('A'),
             network.clone(),
-            [9; 32],
+            [9; 32].into(),
             limits,
         );
         World {
@@ -86,7 +86,7 @@ impl World {
             flow: name.to_owned(),
             version,
             args,
-            seed: [self.started; 32],
+            seed: [self.started; 32].into(),
             at: Timestamp::EPOCH,
             origin: None,
             caller: Vec::new(),

@@ -98,7 +98,7 @@ impl FlowContext {
     /// Returns 32 random bytes, derived from the seed in the start record; the same on replay.
     pub fn random32(&self) -> Result<[u8; 32], FlowError> {
         let effect = self.shared.cell().number(self.scope)?;
-        let parts: [&[u8]; 3] = [b"random", &self.shared.seed, &effect.to_be_bytes()];
+        let parts: [&[u8]; 3] = [b"random", self.shared.seed.expose(), &effect.to_be_bytes()];
         Ok(*Hash::of(Domain::Derive, &parts).as_bytes())
     }
 

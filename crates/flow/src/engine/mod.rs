@@ -32,7 +32,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
 use ledger::{NetworkMap, Party, PartyId};
-use primitives::{Monotonic, Timestamp};
+use primitives::{Monotonic, Seed, Timestamp};
 
 pub use actions::EngineAction;
 pub use kill::Kill;
@@ -97,7 +97,7 @@ impl FlowEngine {
         registry: Arc<FlowRegistry>,
         me: Party,
         network: Arc<NetworkMap>,
-        secret: [u8; 32],
+        secret: Seed,
         limits: FlowLimits,
     ) -> FlowEngine {
         let my_id = me.id();
@@ -140,7 +140,7 @@ impl FlowEngine {
             me: old.me.clone(),
             my_id: old.my_id,
             network,
-            secret: old.secret,
+            secret: old.secret.clone(),
             limits: old.limits,
         });
     }

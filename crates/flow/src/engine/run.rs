@@ -16,7 +16,7 @@ impl FlowEngine {
         let cell = Cell::new(start.id, self.now, self.environment.limits);
         let shared = Arc::new(Shared::new(
             start.id,
-            start.seed,
+            start.seed.clone(),
             self.environment.clone(),
             cell,
         ));

@@ -8,7 +8,7 @@ use crate::error::SESSION_UNKNOWN;
 use crate::journal::ORIGIN_SESSION;
 use crate::session_state::overflow;
 use crate::{FlowError, FlowId, Origin, SessionBody, SessionId, SessionMessage, StartRecord};
-use primitives::{Domain, Hash};
+use primitives::{Domain, Hash, Seed};
 
 /// Bytes charged for a message in addition to its payload.
 pub(super) const MESSAGE_BYTES: usize = 64;
@@ -176,9 +176,13 @@ impl FlowEngine {
     }
 
     /// Derives the seed of a responder. It cannot be predicted without this node's secret.
-    fn responder_seed(&self, id: &FlowId) -> [u8; 32] {
-        let parts: [&[u8]; 3] = [b"responder seed", &self.environment.secret, id.as_bytes()];
-        *Hash::of(Domain::Derive, &parts).as_bytes()
+    fn responder_seed(&self, id: &FlowId) -> Seed {
+        let parts: [&[u8]; 3] = [
+            b"responder seed",
+            self.environment.secret.expose(),
+            id.as_bytes(),
+        ];
+        Seed::new(*Hash::of(Domain::Derive, &parts).as_bytes())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Round trips of rows, and the pinned format.
 
 use ledger::TxId;
-use primitives::{Hash, Timestamp};
+use primitives::{Hash, Seed, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
@@ -95,7 +95,7 @@ fn start() -> impl Strategy<Value = Entry> {
                 flow,
                 version,
                 args,
-                seed,
+                seed: Seed::new(seed),
                 at,
                 origin,
                 caller,

@@ -54,7 +54,7 @@ pub fn start_record(n: u8, flow: &str, version: u32, args: &impl Encode) -> Star
         flow: flow.to_owned(),
         version,
         args: args.to_bytes(),
-        seed: [n; 32],
+        seed: [n; 32].into(),
         at: Timestamp::from_ms(1),
         origin: None,
         caller: Vec::new(),
@@ -225,7 +225,7 @@ pub fn engine(me: char, registry: &Arc<FlowRegistry>, limits: FlowLimits) -> Flo
         registry.clone(),
         flows::party(me),
         flows::network(),
-        [9; 32],
+        [9; 32].into(),
         limits,
     )
 }

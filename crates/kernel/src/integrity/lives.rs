@@ -7,7 +7,7 @@
 //! - Marks of lives before the baseline are settled: an operator has dealt with them.
 
 use ledger::{DataMark, PartyId};
-use primitives::{Domain, Hash, KeyPair, Monotonic};
+use primitives::{Domain, Hash, KeyPair, Monotonic, Seed};
 
 use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
 use crate::rows::{META_LIFE, META_LIFE_BASELINE, meta_key, prefix_end, seq_key, seq_of};
@@ -34,7 +34,7 @@ pub(crate) struct Lives {
     /// In order of their ordinals; the last one is the present life.
     lives: Vec<Life>,
     baseline: u64,
-    entropy: [u8; 32],
+    entropy: Seed,
     /// The mark signed last.
     last: Option<DataMark>,
     marked_at: Monotonic,
@@ -48,7 +48,7 @@ impl Lives {
     /// Reads the lives back and begins a new one at a number.
     pub(crate) fn open(
         reads: &dyn Reads,
-        entropy: [u8; 32],
+        entropy: Seed,
         accepted: u64,
         number: u64,
     ) -> Result<Self, StoreFailure> {
@@ -88,7 +88,7 @@ impl Lives {
     }
 
     fn begin(&mut self, ordinal: u64, from: u64) {
-        let parts: [&[u8]; 3] = [b"life", &self.entropy, &ordinal.to_be_bytes()];
+        let parts: [&[u8]; 3] = [b"life", self.entropy.expose(), &ordinal.to_be_bytes()];
         let hash = Hash::of(Domain::Derive, &parts);
         let name = hash.as_bytes().first_chunk::<16>().copied();
         let life = Life {
@@ -205,7 +205,7 @@ mod tests {
         }
 
         fn begin(&mut self, seed: u8, number: u64) -> Lives {
-            let lives = Lives::open(self, [seed; 32], 0, number);
+            let lives = Lives::open(self, [seed; 32].into(), 0, number);
             let mut lives = lives.expect("the rows read");
             self.save(&mut lives);
             lives

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ledger::{DataMark, PartyId, SignedTransaction, TxId};
-use primitives::{Decode, Encode, Monotonic, Timestamp};
+use primitives::{Decode, Encode, Monotonic, Seed, Timestamp};
 
 use super::lives::Lives;
 use super::recovery::Recovery;
@@ -52,7 +52,7 @@ impl Integrity {
     /// Reads everything back and begins a new life on a ledger that ends at a position.
     pub(crate) fn open(
         reads: &dyn Reads,
-        entropy: [u8; 32],
+        entropy: Seed,
         last_seq: u64,
     ) -> Result<Self, StoreFailure> {
         let accepted = reads.get(Table::Meta, META_NOTARY_ACCEPTED)?;

@@ -98,7 +98,7 @@ pub(super) fn swarm(
     names: &Names,
     shared: &Arc<Shared>,
 ) -> Result<Swarm<Behaviour>, &'static str> {
-    let keys = peer_id::keypair(&options.key_seed);
+    let keys = peer_id::keypair(options.key_seed.expose());
     let noise = noise::Config::new(&keys).map_err(|_| "the node's key cannot be used")?;
     let mut yamux = yamux::Config::default();
     yamux.set_max_num_streams(STREAMS_MAX);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use primitives::hex;
+use primitives::{Seed, hex};
 
 use super::PeerId;
 use super::exchange::ADDRESSES_MAX;
@@ -13,7 +13,7 @@ use super::exchange::ADDRESSES_MAX;
 #[derive(Clone)]
 pub struct GossipOptions {
     /// The seed of this node's ed25519 key: the same seed is the same node to others.
-    pub key_seed: [u8; 32],
+    pub key_seed: Seed,
     /// Which network: the hash of its genesis. Nodes of different networks refuse each other.
     pub network: [u8; 32],
     /// The address to listen on; port 0 takes any free one.
@@ -106,7 +106,7 @@ impl fmt::Debug for GossipOptions {
     /// Without the seed of the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GossipOptions")
-            .field("node", &PeerId::of_seed(&self.key_seed))
+            .field("node", &PeerId::of_seed(self.key_seed.expose()))
             .field("network", &hex::encode(&self.network))
             .field("listen", &self.listen)
             .field("seeds", &self.seeds)
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn the_seed_of_the_key_is_never_shown() {
         let options = GossipOptions {
-            key_seed: [171; 32],
+            key_seed: Seed::new([171; 32]),
             network: [1; 32],
             listen: ([127, 0, 0, 1], 0).into(),
             seeds: vec![],

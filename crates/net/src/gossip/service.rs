@@ -73,7 +73,7 @@ impl Service {
         let now = Instant::now();
         let topics = Topic::ALL.map(|topic| gossipsub::IdentTopic::new(names.topic(topic)).hash());
         Self {
-            me: PeerId::of_seed(&options.key_seed),
+            me: PeerId::of_seed(options.key_seed.expose()),
             book: Book::new(&options.seeds, &options.limits, now),
             options,
             names,

@@ -36,7 +36,7 @@ pub async fn start(options: GossipOptions) -> Result<(GossipHandle, GossipEvents
         shared: Arc::clone(&shared),
         requests: Arc::new(AtomicU64::new(0)),
         stop: Arc::new(stop),
-        me: PeerId::of_seed(&options.key_seed),
+        me: PeerId::of_seed(options.key_seed.expose()),
         address,
     };
     let waiting = Arc::clone(&handle.waiting);

@@ -15,7 +15,7 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// Options of the node of a number, which listens on any port and knows no other node.
 pub fn options(number: u8) -> GossipOptions {
     GossipOptions {
-        key_seed: [number; 32],
+        key_seed: [number; 32].into(),
         network: [9; 32],
         listen: (Ipv4Addr::LOCALHOST, 0).into(),
         seeds: vec![],
@@ -133,7 +133,7 @@ pub async fn pair() -> (Node, Node) {
 }
 
 pub async fn pair_of(one: GossipOptions, two: GossipOptions) -> (Node, Node) {
-    let ids = [&one, &two].map(|options| PeerId::of_seed(&options.key_seed));
+    let ids = [&one, &two].map(|options| PeerId::of_seed(options.key_seed.expose()));
     let mut one = Node::start(one).await;
     let mut two = Node::start(GossipOptions {
         seeds: vec![one.address()],

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ledger::{LegalName, PartyId};
-use primitives::{Encode, KeyPair, Scheme, hex};
+use primitives::{Encode, KeyPair, Scheme, SecretText, Seed, hex};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, date_time_ymd,
@@ -35,15 +35,21 @@ fn certificate(error: rcgen::Error) -> BootstrapError {
     BootstrapError::Certificate(error.to_string())
 }
 
-pub(crate) fn random_seed() -> Result<[u8; 32], BootstrapError> {
+/// Draws 32 random bytes.
+pub(crate) fn random_seed() -> Result<Seed, BootstrapError> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed)
         .map_err(|error| BootstrapError::Certificate(format!("no random bytes: {error}")))?;
-    Ok(seed)
+    Ok(Seed::new(seed))
+}
+
+/// Returns a seed as its file holds it.
+pub(crate) fn seed_text(seed: &Seed) -> SecretText {
+    SecretText::new(hex::encode(seed.expose()))
 }
 
 /// The seed in a file of 64 hexadecimal digits.
-pub(crate) fn read_seed(path: &Path) -> Result<[u8; 32], BootstrapError> {
+pub(crate) fn read_seed(path: &Path) -> Result<Seed, BootstrapError> {
     let text = read_secret(path).map_err(|error| match error {
         BootstrapError::Missing { path } => BootstrapError::KeyLost {
             owner: "this folder".to_owned(),
@@ -51,8 +57,8 @@ pub(crate) fn read_seed(path: &Path) -> Result<[u8; 32], BootstrapError> {
         },
         error => error,
     })?;
-    hex::decode(text.trim())
-        .and_then(|bytes| bytes.try_into().ok())
+    hex::decode_array(text.expose().trim())
+        .map(Seed::new)
         .ok_or_else(|| BootstrapError::Damaged {
             path: path.to_owned(),
             message: "not 64 hexadecimal digits".to_owned(),
@@ -109,7 +115,7 @@ impl Authority {
         if !key.exists() {
             return Ok(None);
         }
-        let documents = KeyPair::from_seed(Scheme::EcdsaP256, read_seed(&key)?);
+        let documents = KeyPair::from_seed(Scheme::EcdsaP256, *read_seed(&key)?.expose());
         Documents::existing(&folder, documents.public())
     }
 
@@ -120,18 +126,19 @@ impl Authority {
         let (key_path, root_path) = (folder.join(ROOT_KEY), folder.join(ROOT));
         let documents_path = folder.join(DOCUMENTS_KEY);
         let key = if key_path.exists() {
-            rcgen::KeyPair::from_pem(&read_secret(&key_path)?).map_err(certificate)?
+            rcgen::KeyPair::from_pem(read_secret(&key_path)?.expose()).map_err(certificate)?
         } else {
             let key = rcgen::KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(certificate)?;
             let root = root_params().self_signed(&key).map_err(certificate)?;
             super::files::write(&root_path, root.pem().as_bytes())?;
-            write_secret(&key_path, key.serialize_pem().as_bytes())?;
+            write_secret(&key_path, &key.serialize_pem().into())?;
             key
         };
         if !documents_path.exists() {
-            write_secret(&documents_path, hex::encode(&random_seed()?).as_bytes())?;
+            write_secret(&documents_path, &seed_text(&random_seed()?))?;
         }
-        let documents = KeyPair::from_seed(Scheme::EcdsaP256, read_seed(&documents_path)?);
+        let documents =
+            KeyPair::from_seed(Scheme::EcdsaP256, *read_seed(&documents_path)?.expose());
         Ok(Self {
             root_pem: read(&root_path)?,
             issuer: Issuer::new(root_params(), key),
@@ -153,13 +160,13 @@ impl Authority {
         &self.documents
     }
 
-    /// A key and certificate chain for a node, as PEM.
+    /// Makes a certificate chain and its key for a node, both as PEM.
     pub(crate) fn certify(
         &self,
         name: &LegalName,
         party: &PartyId,
         host_names: &[String],
-    ) -> Result<(String, String), BootstrapError> {
+    ) -> Result<(String, SecretText), BootstrapError> {
         let mut names = vec![
             party.dns_name(),
             "localhost".to_owned(),
@@ -191,6 +198,6 @@ impl Authority {
         ];
         let key = rcgen::KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(certificate)?;
         let own = params.signed_by(&key, &self.issuer).map_err(certificate)?;
-        Ok((own.pem(), key.serialize_pem()))
+        Ok((own.pem(), key.serialize_pem().into()))
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use ledger::{NetworkMap, NodeInfo};
-use primitives::{Decode, KeyPair, PublicKey, Scheme, hex};
+use primitives::{Decode, KeyPair, PublicKey, Scheme, SecretText, hex};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use store::{Custody, CustodyKey};
@@ -123,7 +123,7 @@ pub(crate) fn read(path: &Path) -> Result<String, BootstrapError> {
 }
 
 /// Reads a file that nobody else may read.
-pub(crate) fn read_secret(path: &Path) -> Result<String, BootstrapError> {
+pub(crate) fn read_secret(path: &Path) -> Result<SecretText, BootstrapError> {
     let mode = fs::metadata(path)
         .map_err(missing_or(path))?
         .permissions()
@@ -135,7 +135,7 @@ pub(crate) fn read_secret(path: &Path) -> Result<String, BootstrapError> {
             mode,
         });
     }
-    read(path)
+    read(path).map(SecretText::new)
 }
 
 /// Writes a file whole or not at all.
@@ -144,8 +144,8 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BootstrapError> {
 }
 
 /// Likewise, for the owner alone.
-pub(crate) fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), BootstrapError> {
-    write_with(path, bytes, 0o600)
+pub(crate) fn write_secret(path: &Path, secret: &SecretText) -> Result<(), BootstrapError> {
+    write_with(path, secret.expose().as_bytes(), 0o600)
 }
 
 fn write_with(path: &Path, bytes: &[u8], mode: u32) -> Result<(), BootstrapError> {
@@ -189,7 +189,7 @@ pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
     }
     let config = NodeConfig::read(&config_path)?;
     let seed = read_seed(&dir.join(IDENTITY))?;
-    let identity = KeyPair::from_seed(Scheme::Ed25519, seed);
+    let identity = KeyPair::from_seed(Scheme::Ed25519, *seed.expose());
     let trusted_path = dir.join(NETWORK_KEY);
     let trusted = hex::decode(read(&trusted_path)?.trim())
         .and_then(|bytes| PublicKey::from_bytes(&bytes).ok())
@@ -200,7 +200,7 @@ pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
 
     let chain = certificates(&dir.join(CHAIN))?;
     let key_path = dir.join(TLS_KEY);
-    let tls_key = PrivateKeyDer::from_pem_slice(read_secret(&key_path)?.as_bytes())
+    let tls_key = PrivateKeyDer::from_pem_slice(read_secret(&key_path)?.expose().as_bytes())
         .map_err(|error| damaged(&key_path, error))?;
     let root = certificates(&dir.join(ROOT))?.swap_remove(0);
     super::certificate::check(dir, &info.party.id(), &chain, &tls_key, &root)?;
@@ -208,7 +208,7 @@ pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
         dir: dir.to_owned(),
         config,
         identity,
-        custody_key: CustodyKey::derive(&seed),
+        custody_key: CustodyKey::derive(seed.expose()),
         chain,
         tls_key,
         root,

@@ -6,10 +6,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use ledger::{LegalName, NodeInfo, NotaryInfo, Party};
-use primitives::{Hash, KeyPair, Scheme, hex};
+use primitives::{Hash, KeyPair, Scheme, Seed};
 use store::CustodyKey;
 
-use super::authority::{AUTHORITY, Authority, random_seed, read_seed};
+use super::authority::{AUTHORITY, Authority, random_seed, read_seed, seed_text};
 use super::documents::Documents;
 use super::error::BootstrapError;
 use super::files::{
@@ -157,7 +157,7 @@ fn refuse_another_key(
             false => Ok(()),
         };
     }
-    let key = KeyPair::from_seed(Scheme::Ed25519, read_seed(&path)?);
+    let key = KeyPair::from_seed(Scheme::Ed25519, *read_seed(&path)?.expose());
     match listed {
         Some(info) if info.party.key != *key.public() => Err(BootstrapError::Mismatched {
             path,
@@ -209,14 +209,14 @@ fn make_node(
     create(&dir)?;
     let identity_path = dir.join(IDENTITY);
     if !identity_path.exists() {
-        write_secret(&identity_path, hex::encode(&random_seed()?).as_bytes())?;
+        write_secret(&identity_path, &seed_text(&random_seed()?))?;
     }
     // Of a folder that existed the list is never made again: it may have been deleted.
     if !existed && !dir.join(USERS).exists() {
         UsersFile::init(&dir)?;
     }
     let identity_seed = read_seed(&identity_path)?;
-    let identity = KeyPair::from_seed(Scheme::Ed25519, identity_seed);
+    let identity = KeyPair::from_seed(Scheme::Ed25519, *identity_seed.expose());
     let party = Party {
         name: spec.name.clone(),
         key: identity.public().clone(),
@@ -225,13 +225,13 @@ fn make_node(
     expect_store(&dir, existed, &identity_seed)?;
     if !dir.join(CHAIN).exists() || !dir.join(TLS_KEY).exists() {
         let (chain, key) = authority.certify(&spec.name, &party.id(), &spec.host_names)?;
-        write_secret(&dir.join(TLS_KEY), key.as_bytes())?;
+        write_secret(&dir.join(TLS_KEY), &key)?;
         write(&dir.join(CHAIN), chain.as_bytes())?;
     }
     let token_path = dir.join(TOKEN);
     // The configuration holds the token's hash: to one that is there, a new token would mean nothing.
     if !existed && !token_path.exists() {
-        write_secret(&token_path, hex::encode(&random_seed()?).as_bytes())?;
+        write_secret(&token_path, &seed_text(&random_seed()?))?;
     }
     if !dir.join(ROOT).exists() {
         write(
@@ -244,7 +244,8 @@ fn make_node(
     let config = if existed {
         NodeConfig::read(&config_path)?
     } else {
-        let sha256 = Hash::plain(read_secret(&token_path)?.trim().as_bytes()).to_string();
+        let token = read_secret(&token_path)?;
+        let sha256 = Hash::plain(token.expose().trim().as_bytes()).to_string();
         let text = config_text(spec, &sha256, ports)?;
         let config = NodeConfig::parse(&text, &config_path)?;
         write(&config_path, text.as_bytes())?;
@@ -274,8 +275,8 @@ fn make_node(
 }
 
 /// Lets the first start of a new node make its store. A folder that has a configuration or data is not a new node's.
-fn expect_store(dir: &Path, existed: bool, seed: &[u8; 32]) -> Result<(), BootstrapError> {
-    let custody = ledger_custody(dir, &default_data(dir), CustodyKey::derive(seed));
+fn expect_store(dir: &Path, existed: bool, seed: &Seed) -> Result<(), BootstrapError> {
+    let custody = ledger_custody(dir, &default_data(dir), CustodyKey::derive(seed.expose()));
     if existed || custody.anchor.exists() || default_data(dir).exists() {
         return Ok(());
     }

@@ -22,7 +22,7 @@ pub(crate) struct Ports {
 impl Ports {
     /// Leaves these out.
     pub(crate) fn without(taken: BTreeSet<u16>) -> Result<Self, BootstrapError> {
-        let [a, b, ..] = random_seed()?;
+        let [a, b, ..] = *random_seed()?.expose();
         Ok(Self {
             taken,
             next: u16::from_be_bytes([a, b]) % SPAN,

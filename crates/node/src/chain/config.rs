@@ -7,6 +7,7 @@ use std::time::Duration;
 use chain::bundle::{BundleSettings, BundlerRules};
 use chain::core::limits::PEERS_MAX;
 use chain::pool::PoolSettings;
+use primitives::SecretText;
 use serde::{Deserialize, Serialize};
 
 use crate::config::{
@@ -137,7 +138,7 @@ pub struct ForgingSection {
     /// Files with the seeds of keys that forge, each 64 hexadecimal digits and readable for the owner alone.
     pub key_files: Vec<PathBuf>,
     /// Passphrases of accounts that forge: test networks only.
-    pub passphrases: Vec<String>,
+    pub passphrases: Vec<SecretText>,
 }
 
 /// An entry of `bundlers`.
@@ -149,7 +150,7 @@ pub struct BundlerEntry {
     pub key_file: Option<PathBuf>,
     /// Or its passphrase: test networks only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub passphrase: Option<String>,
+    pub passphrase: Option<SecretText>,
     /// What it carries, and for how much.
     pub rules: BundlerRules,
 }
@@ -416,5 +417,29 @@ mod tests {
         }
         let more = "[[bundlers]]\npassphrase = \"0\"\nrules = { child = 2, rate_min = 5 }\n";
         assert_eq!(check(more).expect("good").bundlers[0].rules.rate_min, 5);
+    }
+
+    #[test]
+    fn debug_output_and_errors_hide_passphrases() {
+        let bundler =
+            "[[bundlers]]\npassphrase = \"swordfish\"\nrules = { child = 2, rate_min = 5 }\n";
+        let forging = "[forging]\npassphrases = [\"swordfish\"]\n";
+        let config = check(&format!("{bundler}{forging}")).expect("good");
+        for shown in [format!("{config:?}"), format!("{config:#?}")] {
+            assert!(shown.contains("(secret)"), "{shown}");
+            assert!(!shown.contains("swordfish"), "{shown}");
+        }
+        let text = toml::to_string(&config).expect("a configuration has a TOML form");
+        assert_eq!(text.matches("swordfish").count(), 2, "the file keeps them");
+        for more in [
+            "[forging]\npassphrases = \"swordfish\"",
+            "[forging]\npassphrases = [\"swordfish\", 3]",
+            "[forging]\npassphrases = [\"swordfish\"",
+            "[forging]\nkey_files = { a = \"swordfish\" }",
+        ] {
+            let message = check(more).expect_err(more);
+            assert!(!message.contains("swordfish"), "{message}");
+            assert!(message.contains("line"), "{message}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use chain::bundle::Bundler;
 use chain::genesis::GenesisSpec;
 use chain::{Genesis, key_of_passphrase};
-use primitives::{Hash, KeyPair, Scheme};
+use primitives::{Hash, KeyPair, Scheme, Seed};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use store::{Custody, CustodyKey};
@@ -41,7 +41,7 @@ pub struct ChainFiles {
     /// The network.
     pub genesis: Arc<Genesis>,
     /// The seed of the key by which peers know it.
-    pub identity: [u8; 32],
+    pub identity: Seed,
     /// The API's certificates, its own first.
     pub chain: Vec<CertificateDer<'static>>,
     /// Their key.
@@ -69,11 +69,11 @@ impl ChainFiles {
 }
 
 /// The places of the inventory and the anchor of the store in a chain node's folder.
-pub(super) fn chain_custody(dir: &Path, data: &Path, seed: &[u8; 32]) -> Custody {
+pub(super) fn chain_custody(dir: &Path, data: &Path, seed: &Seed) -> Custody {
     Custody {
         inventory: data.join(INVENTORY),
         anchor: dir.join(ANCHOR),
-        key: CustodyKey::derive(seed),
+        key: CustodyKey::derive(seed.expose()),
     }
 }
 
@@ -100,7 +100,7 @@ pub fn load_chain_dir(path: &Path) -> Result<ChainFiles, ChainStartError> {
     let config = ChainConfig::read(&config_path)?;
     let genesis = Arc::new(read_genesis(&dir.join(&config.node.genesis))?);
     let key_path = dir.join(TLS_KEY);
-    let tls_key = PrivateKeyDer::from_pem_slice(read_secret(&key_path)?.as_bytes())
+    let tls_key = PrivateKeyDer::from_pem_slice(read_secret(&key_path)?.expose().as_bytes())
         .map_err(|error| damaged(&key_path, error))?;
     let mut forgers = Vec::new();
     for file in &config.forging.key_files {
@@ -111,13 +111,13 @@ pub fn load_chain_dir(path: &Path) -> Result<ChainFiles, ChainStartError> {
             .forging
             .passphrases
             .iter()
-            .map(|p| key_of_passphrase(p)),
+            .map(|text| key_of_passphrase(text.expose())),
     );
     let mut bundlers = Vec::new();
     for entry in &config.bundlers {
         let key = match (&entry.key_file, &entry.passphrase) {
             (Some(file), None) => key_of_file(&dir.join(file))?,
-            (None, Some(passphrase)) => key_of_passphrase(passphrase),
+            (None, Some(passphrase)) => key_of_passphrase(passphrase.expose()),
             _ => {
                 return Err(ChainStartError::Key {
                     field: "bundlers",
@@ -157,7 +157,10 @@ pub fn load_chain_dir(path: &Path) -> Result<ChainFiles, ChainStartError> {
 }
 
 fn key_of_file(path: &Path) -> Result<KeyPair, ChainStartError> {
-    Ok(KeyPair::from_seed(Scheme::Ed25519, read_seed(path)?))
+    Ok(KeyPair::from_seed(
+        Scheme::Ed25519,
+        *read_seed(path)?.expose(),
+    ))
 }
 
 /// Whether a folder, or a file, is a chain node's.

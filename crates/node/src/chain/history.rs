@@ -121,8 +121,9 @@ fn keys(files: &ChainFiles) -> Result<Vec<primitives::KeyPair>, ChainStartError>
     let passphrases = spec
         .balances
         .iter()
-        .filter_map(|one| one.passphrase.as_deref());
-    Ok(passphrases.map(key_of_passphrase).collect())
+        .filter_map(|one| one.passphrase.as_ref())
+        .map(|text| key_of_passphrase(text.expose()));
+    Ok(passphrases.collect())
 }
 
 /// What came of a job.

@@ -14,13 +14,13 @@ use chain::bundle::BundlerRules;
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::{AccountId, ChainId};
 use ledger::LegalName;
-use primitives::{Hash, hex};
+use primitives::{Hash, SecretText};
 
 use super::config::{ApiSection, BundlerEntry, ChainConfig, ForgingSection};
 use super::files::{CONFIG, GENESIS, chain_custody, load_chain_dir};
 use super::start_error::ChainStartError;
 use crate::bootstrap::BootstrapError;
-use crate::bootstrap::authority::{Authority, random_seed};
+use crate::bootstrap::authority::{Authority, random_seed, seed_text};
 use crate::bootstrap::files::{
     CHAIN, IDENTITY, ROOT, TLS_KEY, TOKEN, create, default_data, file, write, write_secret,
 };
@@ -76,7 +76,7 @@ pub struct MadeServer {
     /// Where clients find it.
     pub api: SocketAddr,
     /// The passphrases that forge on it, and their accounts.
-    pub accounts: Vec<(String, AccountId)>,
+    pub accounts: Vec<(SecretText, AccountId)>,
 }
 
 /// Makes a test network in a folder that does not hold one yet.
@@ -92,8 +92,8 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
     if genesis_path.exists() {
         return Err(ChainStartError::Exists(genesis_path));
     }
-    let passphrases: Vec<String> = (0..ACCOUNTS.max(plan.servers))
-        .map(|n| n.to_string())
+    let passphrases: Vec<SecretText> = (0..ACCOUNTS.max(plan.servers))
+        .map(|n| n.to_string().into())
         .collect();
     let spec = genesis_spec(plan, &passphrases);
     spec.build().map_err(|rejection| ChainStartError::Genesis {
@@ -124,17 +124,17 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
             .parse()
             .map_err(|error| BootstrapError::Description(format!("{error}")))?;
         let (chain, key) = authority.certify(&legal, &legal.party_id(), &[plan.ip.to_string()])?;
-        let token = hex::encode(&random_seed()?);
-        write_secret(&dir.join(TLS_KEY), key.as_bytes())?;
+        let token = seed_text(&random_seed()?);
+        write_secret(&dir.join(TLS_KEY), &key)?;
         write(&dir.join(CHAIN), chain.as_bytes())?;
         write(&dir.join(ROOT), authority.root_pem().as_bytes())?;
         let seed = random_seed()?;
-        write_secret(&dir.join(IDENTITY), hex::encode(&seed).as_bytes())?;
+        write_secret(&dir.join(IDENTITY), &seed_text(&seed))?;
         let custody = chain_custody(&dir, &default_data(&dir), &seed);
         custody.expect_new_store().map_err(file(&custody.anchor))?;
-        write_secret(&dir.join(TOKEN), token.as_bytes())?;
+        write_secret(&dir.join(TOKEN), &token)?;
         write(&dir.join(GENESIS), genesis_text.as_bytes())?;
-        let own: Vec<String> = passphrases
+        let own: Vec<SecretText> = passphrases
             .iter()
             .skip(at)
             .step_by(plan.servers)
@@ -143,7 +143,7 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
         let config = config_of(&name, (p2p, api), &seeds, &own, (&plan.profile, &token))?;
         let text = text_of("Every field: docs/reference/chain-config.md", &config)?;
         // It holds passphrases that forge.
-        write_secret(&dir.join(CONFIG), text.as_bytes())?;
+        write_secret(&dir.join(CONFIG), &text.into())?;
         let accounts = own.into_iter().map(|passphrase| {
             let account = account_of(&passphrase);
             (passphrase, account)
@@ -164,11 +164,11 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
     Ok(made)
 }
 
-fn account_of(passphrase: &str) -> AccountId {
-    super::account_of(&chain::key_of_passphrase(passphrase))
+fn account_of(passphrase: &SecretText) -> AccountId {
+    super::account_of(&chain::key_of_passphrase(passphrase.expose()))
 }
 
-fn genesis_spec(plan: &NetworkPlan, passphrases: &[String]) -> GenesisSpec {
+fn genesis_spec(plan: &NetworkPlan, passphrases: &[SecretText]) -> GenesisSpec {
     let chains = CHAINS
         .iter()
         .enumerate()
@@ -210,8 +210,8 @@ fn config_of(
     name: &str,
     (p2p, api): (SocketAddr, SocketAddr),
     seeds: &[SocketAddr],
-    own: &[String],
-    (profile, token): (&str, &str),
+    own: &[SecretText],
+    (profile, token): (&str, &SecretText),
 ) -> Result<ChainConfig, ChainStartError> {
     let text = format!(
         "[node]\nname = \"{name}\"\n[p2p]\nlisten = \"{p2p}\"\n[api]\nlisten = \"{api}\"\n"
@@ -226,7 +226,7 @@ fn config_of(
     config.api = ApiSection {
         tokens: vec![TokenEntry {
             user: "operator".into(),
-            sha256: Hash::plain(token.as_bytes()).to_string(),
+            sha256: Hash::plain(token.expose().as_bytes()).to_string(),
         }],
         allow_server_signing: true,
         ..config.api

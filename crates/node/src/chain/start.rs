@@ -68,7 +68,7 @@ impl ChainNode {
         let shown = Shown::new(core.figures(), clock.now_ms());
 
         let (handle, events) = net::gossip::start(GossipOptions {
-            key_seed: files.identity,
+            key_seed: files.identity.clone(),
             network: *files.genesis.hash.as_bytes(),
             listen: config.p2p.listen,
             seeds: config.p2p.seeds.clone(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::KernelOptions;
+use primitives::Seed;
 use store::Custody;
 
 use super::columns::Columns;
@@ -38,7 +39,7 @@ pub(super) fn view_options(config: &NodeConfig, columns: &Columns) -> store::Vie
 pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, StartError> {
     let limits = config.limits;
     let mut options = KernelOptions {
-        entropy: random()?,
+        entropy: Seed::new(random()?),
         live_flows_max: limits.live_flows,
         live_bytes_max: limits.live_bytes,
         start_queue_max: limits.start_queue,

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use flow::FlowId;
+use primitives::Seed;
 
 /// One system call serves some eighty flows.
 const BUFFER_BYTES: usize = 4_096;
@@ -37,12 +38,12 @@ impl Default for Randomness {
 
 impl Randomness {
     /// A flow's id and seed.
-    pub(super) fn flow(&self) -> Result<(FlowId, [u8; 32]), NoRandomness> {
+    pub(super) fn flow(&self) -> Result<(FlowId, Seed), NoRandomness> {
         let (mut id, mut seed) = ([0; 16], [0; 32]);
         let mut buffer = self.buffer.lock().unwrap_or_else(PoisonError::into_inner);
         buffer.take(&mut id)?;
         buffer.take(&mut seed)?;
-        Ok((FlowId(id), seed))
+        Ok((FlowId(id), Seed::new(seed)))
     }
 }
 
@@ -72,7 +73,7 @@ mod tests {
         let mut seen = HashSet::new();
         for _ in 0..1_000 {
             let (id, seed) = randomness.flow().expect("the system has randomness");
-            assert!(seen.insert(id) && id != FlowId([0; 16]) && seed != [0; 32]);
+            assert!(seen.insert(id) && id != FlowId([0; 16]) && seed != [0; 32].into());
         }
     }
 }

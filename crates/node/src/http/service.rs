@@ -15,6 +15,7 @@ use api::{
 };
 use flow::FlowId;
 use ledger::{StateRef, TxId};
+use primitives::Seed;
 use schemars::SchemaGenerator;
 use tokio::sync::watch;
 
@@ -33,7 +34,7 @@ pub struct StartRequest<'a> {
     /// Fresh and random; has no meaning when the client id is known already.
     pub flow_id: FlowId,
     /// Fresh and random: everything random in the flow is derived from it.
-    pub seed: [u8; 32],
+    pub seed: Seed,
     /// The flow's registered name.
     pub flow: &'a str,
     /// A version, or the newest.

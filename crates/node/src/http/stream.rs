@@ -33,6 +33,7 @@ use axum::response::Response;
 use bytes::BytesMut;
 use flow::FlowId;
 use hyper::body::Frame;
+use primitives::Seed;
 use serde::Deserialize;
 
 use super::claim::Claim;
@@ -108,7 +109,7 @@ struct StreamBody {
 struct Wish<'a> {
     line: StreamStart<'a>,
     flow_id: FlowId,
-    seed: [u8; 32],
+    seed: Seed,
 }
 
 /// A start that is turned away: its number.
@@ -246,7 +247,7 @@ impl StreamBody {
             .iter()
             .map(|wish| StartRequest {
                 flow_id: wish.flow_id,
-                seed: wish.seed,
+                seed: wish.seed.clone(),
                 flow: &wish.line.flow,
                 version: wish.line.version,
                 args: wish.line.args.get(),

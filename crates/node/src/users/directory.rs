@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use primitives::{ErrorInfo, Hash};
+use api::SecretText;
+use primitives::{ErrorInfo, Hash, Seed, hex};
 use tokio::sync::Semaphore;
 
 use super::attempts::Attempts;
@@ -152,10 +153,10 @@ impl Users {
     pub async fn login(
         &self,
         user: &str,
-        password: String,
+        password: SecretText,
         ttl_s: Option<u64>,
         address: IpAddr,
-    ) -> Result<(String, u64), LoginError> {
+    ) -> Result<(SecretText, u64), LoginError> {
         self.look(Instant::now());
         let _waiting = self.waiting.try_acquire().map_err(|_| LoginError::Busy)?;
         let begun = lock(&self.attempts).begin(user, address, Instant::now());
@@ -175,17 +176,15 @@ impl Users {
             undone();
             return Err(LoginError::Busy);
         };
-        let fits = password.len() <= PASSWORD_BYTES_MAX;
+        let fits = password.expose().len() <= PASSWORD_BYTES_MAX;
         let checked = tokio::task::spawn_blocking(move || {
-            (fits && kept.verify(password.as_bytes())).then_some(kept)
+            (fits && kept.verify(password.expose().as_bytes())).then_some(kept)
         });
         let (Some(name), Ok(Some(password))) = (found, checked.await) else {
             return Err(LoginError::Wrong);
         };
         lock(&self.attempts).succeeded(user, address);
-        let mut secret = [0; 32];
-        getrandom::fill(&mut secret).map_err(|_| LoginError::NoRandomness)?;
-        let token = primitives::hex::encode(&secret);
+        let token = fresh_token().ok_or(LoginError::NoRandomness)?;
         let now_s = now_s();
         let ttl_s = ttl_s.unwrap_or(self.limits.login_s);
         let ttl_s = ttl_s.clamp(1, self.limits.login_s_max.max(1));
@@ -195,7 +194,7 @@ impl Users {
             password,
             expires_s,
         };
-        let hash = *Hash::plain(token.as_bytes()).as_bytes();
+        let hash = *Hash::plain(token.expose().as_bytes()).as_bytes();
         let mut sessions = self
             .sessions
             .write()
@@ -262,6 +261,13 @@ pub(super) fn stamp(folder: &Path) -> Stamp {
     Some((data.ino(), data.size(), data.mtime(), data.mtime_nsec()))
 }
 
+/// Draws a token: 32 random bytes in hexadecimal digits. `None` if the system gives no random bytes.
+pub(super) fn fresh_token() -> Option<SecretText> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(hex::encode(Seed::new(bytes).expose()).into())
+}
+
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -303,12 +309,10 @@ mod tests {
         let users = Users::open(folder.path(), UserLimits::default()).expect("no users");
         let address = IpAddr::from([127, 0, 0, 1]);
         let login = async |name: &str, password: &str| {
-            users
-                .login(name, password.to_owned(), Some(60), address)
-                .await
+            users.login(name, password.into(), Some(60), address).await
         };
-        let known = |token: &str| {
-            let hash = Hash::plain(token.as_bytes());
+        let known = |token: &SecretText| {
+            let hash = Hash::plain(token.expose().as_bytes());
             users.caller(hash.as_bytes()).is_some()
         };
         assert_eq!(login("ann", "good").await, Err(LoginError::Wrong));
@@ -317,7 +321,7 @@ mod tests {
         assert!(users.caller(&[7; 32]).is_some());
         assert_eq!(login("ann", "bad").await, Err(LoginError::Wrong));
         let (first, _) = login("ann", "good").await.expect("good");
-        assert!(known(&first) && users.logout(Hash::plain(first.as_bytes()).as_bytes()));
+        assert!(known(&first) && users.logout(Hash::plain(first.expose().as_bytes()).as_bytes()));
         assert!(!known(&first));
         let (second, _) = login("ann", "good").await.expect("good");
         write(folder.path(), |file| {

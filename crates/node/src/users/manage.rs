@@ -3,9 +3,10 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
+use api::SecretText;
 use primitives::Hash;
 
-use super::directory::{Caller, Known, Users, lock, stamp};
+use super::directory::{Caller, Known, Users, fresh_token, lock, stamp};
 use super::error::UsersError;
 use super::file::{Sha256Text, TokenRecord, UserRecord, UsersFile};
 use super::now_s;
@@ -56,14 +57,15 @@ impl Users {
     ///
     /// # Errors
     /// No password, too long a one, or too many at once.
-    pub async fn hash(&self, password: String) -> Result<PasswordHash, ManageError> {
-        if password.is_empty() || password.len() > PASSWORD_BYTES_MAX {
+    pub async fn hash(&self, password: SecretText) -> Result<PasswordHash, ManageError> {
+        if !(1..=PASSWORD_BYTES_MAX).contains(&password.expose().len()) {
             return Err(ManageError::Password);
         }
         let _waiting = self.waiting.try_acquire().map_err(|_| ManageError::Busy)?;
         let check = self.checks.acquire().await;
         let _check = check.map_err(|_| ManageError::Stopping)?;
-        let hashed = tokio::task::spawn_blocking(move || PasswordHash::new(password.as_bytes()));
+        let hashed =
+            tokio::task::spawn_blocking(move || PasswordHash::new(password.expose().as_bytes()));
         hashed.await.ok().flatten().ok_or(ManageError::Stopping)
     }
 
@@ -130,11 +132,9 @@ impl Users {
         caller: &Caller,
         name: String,
         days: u32,
-    ) -> Result<(String, u64), ManageError> {
-        let mut secret = [0; 32];
-        getrandom::fill(&mut secret).map_err(|_| ManageError::Stopping)?;
-        let token = primitives::hex::encode(&secret);
-        let sha256 = Sha256Text(*Hash::plain(token.as_bytes()).as_bytes());
+    ) -> Result<(SecretText, u64), ManageError> {
+        let token = fresh_token().ok_or(ManageError::Stopping)?;
+        let sha256 = Sha256Text(*Hash::plain(token.expose().as_bytes()).as_bytes());
         let now_s = now_s();
         let expires_s = now_s.saturating_add(u64::from(days.min(TOKEN_DAYS_MAX)) * DAY_S);
         let changed = self.change(caller, name, move |user| {

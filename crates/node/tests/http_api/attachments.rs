@@ -341,7 +341,7 @@ async fn uploads_are_bounded_private_and_can_be_given_up() {
     let fixture = Fixture::new().await;
     let ann = fixture.client();
     let mut endpoint = fixture.endpoint();
-    endpoint.token = "bob's".to_owned();
+    endpoint.token = "bob's".into();
     let bob = Client::new(endpoint).expect("a good endpoint");
     let mut ids = Vec::new();
     for _ in 0..OPEN_PER_USER_MAX {

@@ -45,7 +45,7 @@ fn client_of(folder: &Path, node: &Node) -> Client {
         address: node.api_address().to_string(),
         server_name: "localhost".to_owned(),
         root_pem: read("root.pem"),
-        token: read("api-token").trim().to_owned(),
+        token: read("api-token").trim().into(),
     });
     client.expect("a good endpoint")
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use primitives::Hash;
+use primitives::{Hash, SecretText};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
@@ -47,8 +47,8 @@ impl Role {
 }
 
 /// A token that both ends know.
-#[derive(Clone)]
-pub struct Token(String);
+#[derive(Clone, Debug)]
+pub struct Token(SecretText);
 
 impl Token {
     /// Characters that it has at least: a shorter one can be guessed.
@@ -60,14 +60,7 @@ impl Token {
         if text.chars().count() < Self::CHARS_MIN {
             return Err(AgentError::ShortToken);
         }
-        Ok(Self(text.to_owned()))
-    }
-}
-
-/// Not shown.
-impl std::fmt::Debug for Token {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Token")
+        Ok(Self(text.into()))
     }
 }
 
@@ -78,7 +71,8 @@ pub(super) fn proof<Data>(
     token: &Token,
 ) -> Result<Vec<u8>, rustls::Error> {
     let out = [0; PROOF_BYTES];
-    let made = connection.export_keying_material(out, role.label(), Some(token.0.as_bytes()))?;
+    let made =
+        connection.export_keying_material(out, role.label(), Some(token.0.expose().as_bytes()))?;
     Ok(made.to_vec())
 }
 

@@ -1,5 +1,6 @@
 //! Messages between coordinator and agent: JSON frames over TLS.
 
+use api::SecretText;
 use serde::{Deserialize, Serialize};
 
 use crate::load::engine::{SampleRow, Slice};
@@ -97,20 +98,13 @@ pub(super) struct Job {
 }
 
 /// How to reach a node.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct NodeAccess {
     pub name: String,
     pub address: String,
     pub server_name: String,
     pub root_pem: String,
-    pub token: String,
-}
-
-/// Without the token.
-impl std::fmt::Debug for NodeAccess {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{} at {}", self.name, self.address)
-    }
+    pub token: SecretText,
 }
 
 /// Progress since the last report.
@@ -121,4 +115,30 @@ pub(super) struct Progress {
     pub slices: Vec<Slice>,
     pub rows: Vec<SampleRow>,
     pub books: SiteBooks,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::Token;
+
+    #[test]
+    fn debug_output_hides_tokens() {
+        let access = NodeAccess {
+            name: "bank-1".to_owned(),
+            address: "host:1".to_owned(),
+            server_name: "host".to_owned(),
+            root_pem: String::new(),
+            token: "swordfish".into(),
+        };
+        let token = Token::new("swordfish-swordfish").expect("long enough");
+        for shown in [
+            format!("{access:?}"),
+            format!("{access:#?}"),
+            format!("{token:?}"),
+            format!("{token:#?}"),
+        ] {
+            assert!(!shown.contains("swordfish"), "{shown}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use ::chain as ledger;
 use api::chain::{BlockView, StartBundler, StartForging, TransactionKind, TransactionState};
 use client::{ChainClient, ClientError, Endpoint};
 use ledger::transaction::{Anchor, Body, Transaction};
-use primitives::{Hash, KeyPair, hex};
+use primitives::{Hash, KeyPair, SecretText, hex};
 
 use super::codes::MALFORMED;
 use super::{
@@ -40,7 +40,7 @@ pub struct Options {
     /// Fees by chain.
     pub chains: Vec<Chain>,
     /// Passphrases of the test accounts.
-    pub passphrases: Vec<String>,
+    pub passphrases: Vec<SecretText>,
     /// Indices into the test accounts of those that forge and bundle on this node.
     pub forgers: Vec<usize>,
     /// Validity of payments, in minutes.
@@ -86,7 +86,7 @@ impl TallyTarget {
         let keys: Vec<KeyPair> = options
             .passphrases
             .iter()
-            .map(|text| ledger::key_of_passphrase(text))
+            .map(|text| ledger::key_of_passphrase(text.expose()))
             .collect();
         let accounts = keys.iter().map(account).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
@@ -262,7 +262,7 @@ impl TallyTarget {
             if on {
                 let start = StartForging {
                     seed: None,
-                    passphrase: Some(passphrase.clone()),
+                    passphrase: Some(passphrase.expose().as_str().into()),
                 };
                 self.client
                     .start_forging(&start)
@@ -291,9 +291,10 @@ impl TallyTarget {
                 .iter()
                 .filter(|chain| chain.id != ChainId::PARENT)
             {
+                let passphrase = self.options.passphrases.get(*forger);
                 let start = StartBundler {
                     chain: chain.id.0,
-                    passphrase: self.options.passphrases.get(*forger).cloned(),
+                    passphrase: passphrase.map(|text| text.expose().as_str().into()),
                     rate_min: 1,
                     ..StartBundler::default()
                 };

@@ -95,7 +95,7 @@ impl Coroutines {
         command.args(["-u", "-c", PROGRAM]);
         let node = json!({
             "address": endpoint.address, "server_name": endpoint.server_name,
-            "root_pem": endpoint.root_pem, "token": endpoint.token, "connections": connections,
+            "root_pem": endpoint.root_pem, "token": endpoint.token.expose(), "connections": connections,
         });
         Self::begin(command, &words, &node).await
     }

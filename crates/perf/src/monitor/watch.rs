@@ -309,7 +309,7 @@ mod tests {
             address: "127.0.0.1:1".to_owned(),
             server_name: "localhost".to_owned(),
             root_pem: "no certificate".to_owned(),
-            token: "x".to_owned(),
+            token: "x".into(),
         };
         let subjects = vec![
             Subject {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use primitives::SecretText;
+
 use crate::chain::{Chain, ChainId};
 
 /// The chain to bring up or use, and to load.
@@ -39,7 +41,7 @@ pub struct ChainPlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainAccount {
     /// The source of its key.
-    pub passphrase: String,
+    pub passphrase: SecretText,
     /// The node on which it forges and bundles, from 1.
     pub node: u32,
 }
@@ -104,8 +106,58 @@ pub fn chain(id: u8, name: Option<String>, decimals: u8, fee: Option<u64>) -> Ch
 pub fn default_accounts(count: u32, nodes: u32) -> Vec<ChainAccount> {
     (0..count)
         .map(|number| ChainAccount {
-            passphrase: number.to_string(),
+            passphrase: number.to_string().into(),
             node: number % nodes.max(1) + 1,
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chain::{nxt, ours};
+
+    #[test]
+    fn debug_output_hides_passphrases() {
+        let passphrase = SecretText::from("swordfish");
+        let account = ChainAccount {
+            passphrase: passphrase.clone(),
+            node: 1,
+        };
+        let ours = ours::Options {
+            endpoint: client::Endpoint {
+                address: String::new(),
+                server_name: String::new(),
+                root_pem: String::new(),
+                token: "swordfish".into(),
+            },
+            name: String::new(),
+            chains: Vec::new(),
+            passphrases: vec![passphrase.clone()],
+            forgers: Vec::new(),
+            deadline_minutes: 1,
+        };
+        let nxt = nxt::Options {
+            url: String::new(),
+            name: String::new(),
+            chains: Vec::new(),
+            passphrases: vec![passphrase.clone()],
+            forgers: Vec::new(),
+            signing: nxt::Signing::Passphrase,
+            deadline_minutes: 1,
+            patience: std::time::Duration::ZERO,
+        };
+        let fake = nxt::fake::Behaviour {
+            passphrases: vec![passphrase],
+            ..nxt::fake::Behaviour::default()
+        };
+        for shown in [
+            format!("{account:?} {account:#?}"),
+            format!("{ours:?} {ours:#?}"),
+            format!("{nxt:?} {nxt:#?}"),
+            format!("{fake:?} {fake:#?}"),
+        ] {
+            assert!(!shown.contains("swordfish"), "{shown}");
+        }
+    }
 }

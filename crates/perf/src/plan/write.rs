@@ -173,12 +173,17 @@ fn accounts(plan: &ChainPlan) -> Value {
         .all(|(account, dealt)| account.node == dealt.node);
     if in_turn {
         let passphrases = plan.accounts.iter();
-        let passphrases = passphrases.map(|account| Value::String(account.passphrase.clone()));
+        let passphrases =
+            passphrases.map(|account| Value::String(account.passphrase.expose().clone()));
         return Value::Array(passphrases.collect());
     }
     list(&plan.accounts, |account| {
         let mut table = Table::new();
-        put(&mut table, "passphrase", account.passphrase.as_str());
+        put(
+            &mut table,
+            "passphrase",
+            account.passphrase.expose().as_str(),
+        );
         put(&mut table, "node", i64::from(account.node));
         table
     })

@@ -323,7 +323,7 @@ fn genesis_of(plan: &ChainPlan) -> Result<GenesisSpec, NetworkError> {
     };
     let genesis = spec.build().map_err(refused)?;
     let keys = plan.accounts.iter();
-    let keys = keys.map(|account| key_of_passphrase(&account.passphrase));
+    let keys = keys.map(|account| key_of_passphrase(account.passphrase.expose()));
     let history = History::new(Arc::new(genesis), keys.collect(), usize::MAX).map_err(refused)?;
     let blocks = plan.history.div_ceil(history.per_block() as u64);
     let seconds = blocks as f64 * f64::from(plan.block_s) * HISTORY_SLACK + HISTORY_MORE_S;
@@ -384,7 +384,7 @@ fn spec_of(plan: &ChainPlan) -> GenesisSpec {
 fn settings_of(plan: &ChainPlan, node: u32) -> Settings {
     let own = plan.accounts.iter().filter(|account| account.node == node);
     let own: Vec<toml::Value> = own
-        .map(|account| account.passphrase.clone().into())
+        .map(|account| account.passphrase.expose().clone().into())
         .collect();
     let mut bundlers = Vec::new();
     if let Some(first) = own.first() {

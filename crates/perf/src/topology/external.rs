@@ -51,7 +51,7 @@ fn table_of(path: &Path) -> Result<toml::Table, NetworkError> {
     text.parse()
         .map_err(|error: toml::de::Error| NetworkError::Setting {
             name: path.display().to_string(),
-            message: error.to_string(),
+            message: error.message().to_owned(),
         })
 }
 
@@ -75,7 +75,7 @@ fn endpoint_of(folder: &Path, config: &str) -> Result<Endpoint, NetworkError> {
         address: reachable(listen),
         server_name: "localhost".into(),
         root_pem: read(ROOT_FILE)?,
-        token: read(TOKEN_FILE)?.trim().to_owned(),
+        token: read(TOKEN_FILE)?.trim().into(),
     })
 }
 
@@ -110,7 +110,7 @@ mod tests {
         let node = ExternalNode::of_folder(folder.path()).expect("all is there");
         assert_eq!(node.name, "O=X, L=London, C=GB");
         assert_eq!(node.endpoint.address, "127.0.0.1:5");
-        assert_eq!(node.endpoint.token, "token");
+        assert_eq!(node.endpoint.token, "token".into());
         write(CONFIG_FILE, "[node]\nname = \"x\"\n");
         let bad = ExternalNode::of_folder(folder.path()).expect_err("no address");
         assert!(bad.to_string().contains("api.listen"), "{bad}");

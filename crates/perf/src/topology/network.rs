@@ -322,7 +322,7 @@ impl Network {
             address: format!("127.0.0.1:{}", member.api_port),
             server_name: "localhost".into(),
             root_pem: read(ROOT_FILE)?,
-            token: read(TOKEN_FILE)?.trim().to_owned(),
+            token: read(TOKEN_FILE)?.trim().into(),
         })
     }
 

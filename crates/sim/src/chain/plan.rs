@@ -143,7 +143,7 @@ fn genesis(attackers_percent: u64, production: bool) -> Arc<Genesis> {
     let symbols = ["TALLY", "ONE", "TWO", "THREE"];
     let amounts = |each: u64| symbols.iter().map(|s| ((*s).to_owned(), each)).collect();
     let balances = (0..=POOR).map(|n| BalanceSpec {
-        passphrase: Some(n.to_string()),
+        passphrase: Some(n.to_string().into()),
         amounts: amounts(of(n)),
         ..BalanceSpec::default()
     });

@@ -1,10 +1,9 @@
 //! The place of a store's inventory, and the key that authenticates it.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use primitives::{Domain, Hash};
+use primitives::{Domain, Hash, Seed};
 
 use super::anchor::{self, Anchor};
 use crate::failure::OpenError;
@@ -17,25 +16,20 @@ const MARK: &str = "mark";
 const KEY_CONTEXT: &[u8] = b"tallystick store custody";
 
 /// A secret that authenticates the inventory and the anchor.
-#[derive(Clone, PartialEq, Eq)]
-pub struct CustodyKey([u8; 32]);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustodyKey(Seed);
 
 impl CustodyKey {
     /// Derives the key from the secret seed of the identity that owns the store.
     #[must_use]
     pub fn derive(seed: &[u8; 32]) -> Self {
         let context = Hash::plain(KEY_CONTEXT);
-        Self(*Hash::of(Domain::Derive, &[context.as_bytes(), seed]).as_bytes())
+        let key = Hash::of(Domain::Derive, &[context.as_bytes(), seed]);
+        Self(Seed::new(*key.as_bytes()))
     }
 
     pub(super) fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for CustodyKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CustodyKey")
+        self.0.expose()
     }
 }
 
@@ -108,7 +102,7 @@ impl Places {
                 inventory: store.join(INVENTORY),
                 mark: mark_of(&store.join(INVENTORY)),
                 anchor: None,
-                key: CustodyKey([0; 32]),
+                key: CustodyKey(Seed::new([0; 32])),
             },
         }
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use perf::agent::{Agent, Said, Token};
+use primitives::SecretText;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -70,7 +71,7 @@ impl Args {
 /// The token of a file.
 pub fn read_token(file: &Path) -> Result<Token, Failure> {
     let text = std::fs::read_to_string(file).map_err(|error| about_file(file, &error))?;
-    Token::new(&text).map_err(|error| Failure::coded(&error))
+    Token::new(SecretText::new(text).expose()).map_err(|error| Failure::coded(&error))
 }
 
 /// For people who watch the agent.

@@ -114,14 +114,14 @@ impl Chain {
             address: listen.to_owned(),
             server_name: "localhost".into(),
             root_pem: read("root.pem"),
-            token: read("api-token"),
+            token: read("api-token").into(),
         }
     }
 
     /// A client without a token that counts.
     pub fn stranger(&self, at: usize) -> ChainClient {
         ChainClient::new(Endpoint {
-            token: "0".repeat(64),
+            token: "0".repeat(64).into(),
             ..self.endpoint(at)
         })
         .expect("a client")

@@ -29,7 +29,7 @@ use ledger::{
     ContractRegistry, NetworkMap, NetworkParameters, NodeInfo, NotaryInfo, Party, PartyId,
 };
 use notary::{NotaryKind, NotaryOptions};
-use primitives::{Encode, Hash, KeyPair, Moment, Monotonic, Scheme, Timestamp};
+use primitives::{Encode, Hash, KeyPair, Moment, Monotonic, Scheme, Seed, Timestamp};
 
 pub use deeds::{bond_code, deed_code, deed_name};
 pub use disk::Disk;
@@ -242,7 +242,7 @@ impl Town {
         let entropy =
             Hash::plain(&[self.next.to_be_bytes(), citizen.commits.to_be_bytes()].concat());
         let options = KernelOptions {
-            entropy: *entropy.as_bytes(),
+            entropy: Seed::new(*entropy.as_bytes()),
             notary: self
                 .network
                 .is_notary(&citizen.id)
@@ -327,7 +327,7 @@ impl Town {
         };
         let start = Start {
             flow: Town::flow_id(token),
-            seed: *seed.as_bytes(),
+            seed: Seed::new(*seed.as_bytes()),
             name: flow.to_owned(),
             version: None,
             args,

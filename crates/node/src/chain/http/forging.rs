@@ -43,7 +43,7 @@ fn core_height(core: &chain::core::Core<crate::chain::shared::Store>) -> u32 {
 /// `POST /v1/chain/forging`
 pub(super) async fn start(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let start: StartForging = api.body(body).await?;
-    let (seed, passphrase) = (start.seed.as_deref(), start.passphrase.as_deref());
+    let (seed, passphrase) = (start.seed.as_ref(), start.passphrase.as_ref());
     let key = key(&api.shared.genesis, seed, passphrase)?;
     let account = account_of(&key).to_string();
     api.shared.tell(Event::StartForging(key));
@@ -96,7 +96,7 @@ pub(super) async fn bundlers(State(api): State<Arc<Api>>) -> Answered {
 /// `POST /v1/chain/bundlers`
 pub(super) async fn start_bundler(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let start: StartBundler = api.body(body).await?;
-    let (seed, passphrase) = (start.seed.as_deref(), start.passphrase.as_deref());
+    let (seed, passphrase) = (start.seed.as_ref(), start.passphrase.as_ref());
     let key = key(&api.shared.genesis, seed, passphrase)?;
     let child = ChainId(start.chain);
     if !child.is_child() || api.shared.genesis.chain(child).is_none() {

@@ -1,5 +1,6 @@
 //! Parameters and bodies of requests, with errors that say what is wrong with them.
 
+use api::SecretText;
 use api::chain::{BodyDetail, codes};
 use api::codes::BAD_PARAMETER;
 use chain::state::rows::Place;
@@ -133,9 +134,12 @@ pub(super) fn chain(number: Option<u8>) -> Option<ChainId> {
 
 /// The key of a passphrase that came over HTTP. On a production network it is refused: it would put the secret of an account into the hands
 /// of the node's operator.
-pub(super) fn passphrase_key(genesis: &Genesis, passphrase: &str) -> Result<KeyPair, Refusal> {
+pub(super) fn passphrase_key(
+    genesis: &Genesis,
+    passphrase: &SecretText,
+) -> Result<KeyPair, Refusal> {
     if genesis.is_test_network {
-        return Ok(chain::key_of_passphrase(passphrase));
+        return Ok(chain::key_of_passphrase(passphrase.expose()));
     }
     let text = format!("{} is a production network", genesis.network);
     Err(Refusal::listed(&codes::PASSPHRASE_REFUSED, text))
@@ -144,11 +148,11 @@ pub(super) fn passphrase_key(genesis: &Genesis, passphrase: &str) -> Result<KeyP
 /// A secret: either a seed or a passphrase.
 pub(super) fn key(
     genesis: &Genesis,
-    seed: Option<&str>,
-    passphrase: Option<&str>,
+    seed: Option<&SecretText>,
+    passphrase: Option<&SecretText>,
 ) -> Result<KeyPair, Refusal> {
     match (seed, passphrase) {
-        (Some(seed), None) => primitives::hex::decode_array(seed)
+        (Some(seed), None) => primitives::hex::decode_array(seed.expose())
             .map(|seed| KeyPair::from_seed(Scheme::Ed25519, seed))
             .ok_or_else(|| {
                 // What was sent is a secret, even where it is a wrong one.
@@ -206,9 +210,10 @@ mod tests {
             let taken = key(genesis, seed, passphrase);
             taken.map_or_else(|refusal| refusal.code.to_string(), |_| String::new())
         };
-        let (seed, refused) = ("11".repeat(32), "chain_api.passphrase_refused");
-        assert_eq!(code(&production, None, Some("0")), refused);
+        let refused = "chain_api.passphrase_refused";
+        let (seed, phrase) = (SecretText::from("11".repeat(32)), SecretText::from("0"));
+        assert_eq!(code(&production, None, Some(&phrase)), refused);
         assert_eq!(code(&production, Some(&seed), None), "");
-        assert_eq!(code(&test, None, Some("0")), "");
+        assert_eq!(code(&test, None, Some(&phrase)), "");
     }
 }

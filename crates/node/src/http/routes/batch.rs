@@ -9,6 +9,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 use flow::FlowId;
+use primitives::Seed;
 use tokio::time::{Instant, timeout_at};
 
 use super::flows::{outcome, where_it_stands};
@@ -25,7 +26,7 @@ use crate::users::Caller;
 struct Wish {
     start: StartFlow,
     flow_id: FlowId,
-    seed: [u8; 32],
+    seed: Seed,
     until: Instant,
 }
 
@@ -33,7 +34,7 @@ impl Wish {
     fn request<'a>(&'a self, user: &'a Arc<str>, wait: Wait, ticket: Ticket) -> StartRequest<'a> {
         StartRequest {
             flow_id: self.flow_id,
-            seed: self.seed,
+            seed: self.seed.clone(),
             flow: &self.start.flow,
             version: self.start.version,
             args: self.start.args.get(),

@@ -12,6 +12,7 @@ use axum::http::header::{LINK, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse;
 use flow::FlowId;
+use primitives::Seed;
 
 use super::parameters::{
     ClaimedBody, FlowsQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query,
@@ -69,7 +70,7 @@ pub(super) async fn started(
     let submit = |wait: Wait, ticket: Ticket| {
         state.service.start(vec![StartRequest {
             flow_id,
-            seed,
+            seed: seed.clone(),
             flow: &wish.flow,
             version: wish.version,
             args: wish.args.get(),
@@ -185,16 +186,13 @@ pub(in crate::http) async fn forget_client_id(
 
 impl ApiState {
     /// A new flow's id, marked as a user's, and seed.
-    pub(in crate::http) fn fresh_for(
-        &self,
-        user: &Arc<str>,
-    ) -> Result<(FlowId, [u8; 32]), Refusal> {
+    pub(in crate::http) fn fresh_for(&self, user: &Arc<str>) -> Result<(FlowId, Seed), Refusal> {
         let (flow_id, seed) = self.fresh()?;
         Ok((marked(flow_id, user), seed))
     }
 
     /// A new flow's id and seed.
-    pub(in crate::http) fn fresh(&self) -> Result<(FlowId, [u8; 32]), Refusal> {
+    pub(in crate::http) fn fresh(&self) -> Result<(FlowId, Seed), Refusal> {
         self.randomness
             .flow()
             .map_err(|_| Refusal::listed(&INTERNAL, "the system gives no random bytes"))

@@ -13,6 +13,7 @@ mod read;
 
 use std::time::Duration;
 
+use primitives::SecretText;
 use serde_json::Value;
 
 use self::http::{Http, fault};
@@ -52,7 +53,7 @@ pub struct Options {
     /// Its chains, parent first.
     pub chains: Vec<Chain>,
     /// Passphrases of the test accounts.
-    pub passphrases: Vec<String>,
+    pub passphrases: Vec<SecretText>,
     /// Indices into the test accounts of those that forge and bundle on this server.
     pub forgers: Vec<usize>,
     /// How transactions are signed.
@@ -92,7 +93,7 @@ impl NxtTarget {
         let mut accounts = Vec::with_capacity(options.passphrases.len());
         for passphrase in &options.passphrases {
             let answer = http
-                .call("getAccountId", &[("secretPhrase", passphrase)])
+                .call("getAccountId", &[("secretPhrase", passphrase.expose())])
                 .await?;
             accounts.push(Account {
                 id: read::text(&answer, "account")?.to_owned(),
@@ -133,7 +134,9 @@ impl NxtTarget {
 
     fn passphrase(&self, account: usize) -> Result<&str, Fault> {
         let found = self.options.passphrases.get(account);
-        found.map(String::as_str).ok_or_else(|| no_account(account))
+        found
+            .map(|text| text.expose().as_str())
+            .ok_or_else(|| no_account(account))
     }
 
     fn account(&self, account: usize) -> Result<&Account, Fault> {

@@ -226,7 +226,7 @@ fn accounts(reader: &mut Reader<'_>, section: Section<'_>, nodes: u32) -> Vec<Ch
                     1
                 }
             };
-            let passphrase = row[0].clone().unwrap_or_default();
+            let passphrase = row[0].clone().unwrap_or_default().into();
             accounts.push(ChainAccount { passphrase, node });
         }
     }
@@ -240,7 +240,7 @@ fn accounts(reader: &mut Reader<'_>, section: Section<'_>, nodes: u32) -> Vec<Ch
     let mut seen = std::collections::BTreeSet::new();
     if !accounts
         .iter()
-        .all(|account| seen.insert(&account.passphrase))
+        .all(|account| seen.insert(account.passphrase.expose()))
     {
         reader.wrong(
             section.at_of("accounts"),
@@ -253,7 +253,7 @@ fn accounts(reader: &mut Reader<'_>, section: Section<'_>, nodes: u32) -> Vec<Ch
 fn account(reader: &mut Reader<'_>, node: &Node, at: usize, nodes: u32) -> Option<ChainAccount> {
     if let Tree::Leaf(Value::String(passphrase)) = &node.tree {
         return Some(ChainAccount {
-            passphrase: passphrase.clone(),
+            passphrase: passphrase.clone().into(),
             node: dealt(at, nodes),
         });
     }
@@ -269,7 +269,7 @@ fn account(reader: &mut Reader<'_>, node: &Node, at: usize, nodes: u32) -> Optio
         );
     }
     Some(ChainAccount {
-        passphrase: reader.text(inner, "passphrase").unwrap_or_default(),
+        passphrase: reader.text(inner, "passphrase").unwrap_or_default().into(),
         node: place,
     })
 }

@@ -181,7 +181,7 @@ fn tables_of_other_load_tests_are_taken_as_they_are() {
     let accounts: Vec<(&str, u32)> = chain
         .accounts
         .iter()
-        .map(|account| (account.passphrase.as_str(), account.node))
+        .map(|account| (account.passphrase.expose().as_str(), account.node))
         .collect();
     assert_eq!(accounts, [("0", 1), ("1", 2), ("2", 1)]);
 }

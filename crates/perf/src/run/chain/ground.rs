@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use client::Endpoint;
+use primitives::SecretText;
 
 use crate::chain::ChainTarget;
 use crate::chain::nxt::{self, NxtTarget, Signing};
@@ -22,7 +23,7 @@ use crate::topology::{ChainNetwork, HistoryBuilt, NetworkError, chain_endpoint};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns the passphrases of all test accounts.
-fn passphrases(chain: &ChainPlan) -> Vec<String> {
+fn passphrases(chain: &ChainPlan) -> Vec<SecretText> {
     let accounts = chain.accounts.iter();
     accounts.map(|account| account.passphrase.clone()).collect()
 }

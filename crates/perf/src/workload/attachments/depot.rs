@@ -171,7 +171,10 @@ impl Depot {
             .method(&method)
             .uri(path)
             .header(HOST, &self.endpoint.address)
-            .header(AUTHORIZATION, format!("Bearer {}", self.endpoint.token));
+            .header(
+                AUTHORIZATION,
+                format!("Bearer {}", self.endpoint.token.expose()),
+            );
         if method == Method::POST {
             request = request
                 .header(CONTENT_TYPE, "application/octet-stream")

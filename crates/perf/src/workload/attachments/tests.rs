@@ -67,7 +67,7 @@ async fn node(shelf: Shared) -> Endpoint {
         address,
         server_name: "localhost".to_owned(),
         root_pem: own.cert.pem(),
-        token: TOKEN.to_owned(),
+        token: TOKEN.into(),
     }
 }
 
@@ -162,7 +162,7 @@ async fn files_arrive_as_they_were_made_and_are_read_back() {
     assert_eq!(depot.upload(file, hash, true).await, Ok(2));
 
     let stranger = Endpoint {
-        token: "other".to_owned(),
+        token: "other".into(),
         ..endpoint.clone()
     };
     let depot = Depot::new(&stranger).expect("an endpoint");

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use node::chain::{MadeServer, NetworkPlan, make_network};
+use primitives::SecretText;
 use serde::Serialize;
 
 use crate::cli::program;
@@ -59,7 +60,7 @@ struct Server {
 
 #[derive(Debug, Serialize)]
 struct Account {
-    passphrase: String,
+    passphrase: SecretText,
     account: String,
 }
 
@@ -114,7 +115,7 @@ fn people(made: &Made) -> String {
     ]);
     for server in &made.servers {
         let accounts = server.accounts.iter();
-        let passphrases: Vec<&str> = accounts.map(|a| a.passphrase.as_str()).collect();
+        let passphrases: Vec<&str> = accounts.map(|a| a.passphrase.expose().as_str()).collect();
         table.row([
             server.name.clone(),
             server.p2p.clone(),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use chain::key_of_passphrase;
-use primitives::{Hash, KeyPair, Scheme, hex};
+use primitives::{Hash, KeyPair, Scheme, SecretText, hex};
 
 use crate::failure::{Failure, about_file};
 
@@ -16,7 +16,7 @@ pub struct Secret {
     key_file: Option<PathBuf>,
     /// The account's passphrase; test networks only: other users of this machine can see it
     #[arg(long, value_name = "TEXT")]
-    passphrase: Option<String>,
+    passphrase: Option<SecretText>,
     /// Read the passphrase from standard input
     #[arg(long)]
     passphrase_stdin: bool,
@@ -27,24 +27,26 @@ impl Secret {
     pub fn key(&self) -> Result<KeyPair, Failure> {
         if let Some(path) = &self.key_file {
             let text = std::fs::read_to_string(path).map_err(|error| about_file(path, &error))?;
-            let seed = hex::decode_array(text.trim())
+            let text = SecretText::new(text);
+            let seed = hex::decode_array(text.expose().trim())
                 .ok_or_else(|| about_file(path, &"it does not hold 64 hexadecimal digits"))?;
             return Ok(KeyPair::from_seed(Scheme::Ed25519, seed));
         }
-        Ok(key_of_passphrase(&self.phrase()?))
+        Ok(key_of_passphrase(self.phrase()?.expose()))
     }
 
     /// The seed of the key, as hexadecimal text.
-    pub fn seed(&self) -> Result<String, Failure> {
+    pub fn seed(&self) -> Result<api::SecretText, Failure> {
         if let Some(path) = &self.key_file {
             let text = std::fs::read_to_string(path).map_err(|error| about_file(path, &error))?;
-            return Ok(text.trim().to_owned());
+            return Ok(SecretText::new(text).expose().trim().into());
         }
         // What a passphrase stands for (`chain::key_of_passphrase`).
-        Ok(Hash::plain(self.phrase()?.as_bytes()).to_string())
+        let seed = Hash::plain(self.phrase()?.expose().as_bytes());
+        Ok(seed.to_string().into())
     }
 
-    fn phrase(&self) -> Result<String, Failure> {
+    fn phrase(&self) -> Result<SecretText, Failure> {
         if let Some(passphrase) = &self.passphrase {
             return Ok(passphrase.clone());
         }
@@ -56,6 +58,31 @@ impl Secret {
         std::io::stdin()
             .read_line(&mut line)
             .map_err(|error| super::bad_value(format!("standard input: {error}")))?;
-        Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+        let line = SecretText::new(line);
+        Ok(line.expose().trim_end_matches(['\n', '\r']).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        secret: Secret,
+    }
+
+    #[test]
+    fn debug_output_hides_the_passphrase() {
+        let line = <Line as clap::Parser>::try_parse_from(["x", "--passphrase", "swordfish"]);
+        let line = line.expect("a good line");
+        let phrase = line.secret.phrase().expect("given");
+        assert_eq!(phrase.expose(), "swordfish");
+        let seed = line.secret.seed().expect("given");
+        for shown in [format!("{line:?}"), format!("{line:#?}")] {
+            assert!(!shown.contains("swordfish"), "{shown}");
+        }
+        assert_eq!(format!("{phrase:?} {seed:?}"), "(secret) (secret)");
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use api::{LoggedIn, NewUser, UserChange, UserView};
+use api::{LoggedIn, NewUser, SecretText, UserChange, UserView};
 use node::users::{
     AuditFile, AuditLine, BadPermission, Permission, Sha256Text, TokenRecord, UserRecord,
     UsersError, UsersFile, now_s,
 };
-use primitives::Hash;
+use primitives::{Hash, Seed};
 
 use super::password;
 use crate::failure::Failure;
@@ -97,7 +97,7 @@ impl<'a> Book<'a> {
     pub fn add(&self, new: NewUser) -> Result<UserView, Failure> {
         match self {
             Self::Folder(folder) => {
-                let password = new.password.as_deref().map(password::hash).transpose()?;
+                let password = new.password.as_ref().map(password::hash).transpose()?;
                 let user = UserRecord {
                     name: new.name,
                     password,
@@ -124,7 +124,7 @@ impl<'a> Book<'a> {
     pub fn change(&self, name: &str, change: UserChange) -> Result<UserView, Failure> {
         match self {
             Self::Folder(folder) => {
-                let password = change.password.as_deref().map(password::hash).transpose()?;
+                let password = change.password.as_ref().map(password::hash).transpose()?;
                 let permissions = change.permissions.as_deref().map(parsed).transpose()?;
                 change_record(folder, action_of(&change), name, |user| {
                     user.enabled = change.enabled.unwrap_or(user.enabled);
@@ -197,15 +197,15 @@ impl<'a> Book<'a> {
                 return target.with_client(async |client| Ok(client.add_token(name, days).await?));
             }
         };
-        let mut secret = [0; 32];
-        getrandom::fill(&mut secret).map_err(|error| password::no_randomness(&error))?;
-        let token = primitives::hex::encode(&secret);
+        let mut bytes = [0; 32];
+        getrandom::fill(&mut bytes).map_err(|error| password::no_randomness(&error))?;
+        let token = SecretText::from(primitives::hex::encode(Seed::new(bytes).expose()));
         let now_s = now_s();
         let expires_s = now_s.saturating_add(u64::from(days) * DAY_S);
         change_record(folder, "user.token", name, |user| {
             user.tokens.retain(|token| now_s < token.expires_s);
             user.tokens.push(TokenRecord {
-                sha256: Sha256Text(*Hash::plain(token.as_bytes()).as_bytes()),
+                sha256: Sha256Text(*Hash::plain(token.expose().as_bytes()).as_bytes()),
                 expires_s,
             });
             Ok(())

@@ -256,7 +256,10 @@ fn list(common: &Common) -> Result<(), Failure> {
 fn token(arguments: &Token) -> Result<(), Failure> {
     let named = &arguments.named;
     let given = named.book().add_token(&named.name, arguments.days)?;
-    named.common.output.show(&given, |_| given.token.clone())
+    named
+        .common
+        .output
+        .show(&given, |_| given.token.expose().to_owned())
 }
 
 fn bound(bound: Option<u32>) -> String {

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Read};
 
+use api::SecretText;
 use node::users::{PASSWORD_BYTES_MAX, PasswordHash};
 
 use crate::failure::Failure;
@@ -10,18 +11,21 @@ use crate::failure::Failure;
 const BYTES_MIN: usize = 8;
 
 /// Reads a password.
-pub fn read(from_stdin: bool) -> Result<String, Failure> {
+pub fn read(from_stdin: bool) -> Result<SecretText, Failure> {
     let password = if from_stdin {
         first_line()?
     } else {
-        let ask = |what: &str| rpassword::prompt_password(what).map_err(|error| unread(&error));
+        let ask = |what: &str| {
+            let typed = rpassword::prompt_password(what).map_err(|error| unread(&error))?;
+            Ok::<_, Failure>(SecretText::from(typed))
+        };
         let password = ask("Password: ")?;
         if ask("Again: ")? != password {
             return Err(bad("the two passwords differ"));
         }
         password
     };
-    if password.len() < BYTES_MIN || password.len() > PASSWORD_BYTES_MAX {
+    if !(BYTES_MIN..=PASSWORD_BYTES_MAX).contains(&password.expose().len()) {
         let text = format!("a password has {BYTES_MIN} to {PASSWORD_BYTES_MAX} bytes");
         return Err(bad(&text));
     }
@@ -29,18 +33,19 @@ pub fn read(from_stdin: bool) -> Result<String, Failure> {
 }
 
 /// Its hash.
-pub fn hash(password: &str) -> Result<PasswordHash, Failure> {
-    PasswordHash::new(password.as_bytes())
+pub fn hash(password: &SecretText) -> Result<PasswordHash, Failure> {
+    PasswordHash::new(password.expose().as_bytes())
         .ok_or_else(|| no_randomness(&"the password could not be hashed"))
 }
 
-fn first_line() -> Result<String, Failure> {
+fn first_line() -> Result<SecretText, Failure> {
     let mut line = String::new();
     let most = PASSWORD_BYTES_MAX as u64 + 2;
     let stdin = std::io::stdin().lock();
     let read = stdin.take(most).read_line(&mut line);
     read.map_err(|error| unread(&error))?;
-    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+    let line = SecretText::from(line);
+    Ok(line.expose().trim_end_matches(['\n', '\r']).into())
 }
 
 fn bad(text: &str) -> Failure {

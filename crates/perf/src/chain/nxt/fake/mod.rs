@@ -10,6 +10,7 @@ mod world;
 use std::sync::Arc;
 use std::time::Duration;
 
+use primitives::SecretText;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -22,7 +23,7 @@ pub struct Behaviour {
     /// Chains, parent first.
     pub chains: Vec<Chain>,
     /// Passphrases of accounts with an initial balance.
-    pub passphrases: Vec<String>,
+    pub passphrases: Vec<SecretText>,
     /// Initial balance of each account on each chain.
     pub balance: u64,
     /// Interval between blocks. If `None`, blocks are made only on demand.
@@ -55,7 +56,7 @@ impl Default for Behaviour {
         };
         Self {
             chains: vec![chain(1, "PARENT"), chain(2, "CHILD1"), chain(3, "CHILD2")],
-            passphrases: (0..10).map(|number| number.to_string()).collect(),
+            passphrases: (0..10).map(|number| number.to_string().into()).collect(),
             balance: 1_000_000_000_000_000,
             block_every: None,
             pool_max: 2_000,

@@ -68,7 +68,7 @@ impl World {
                 let balance = behaviour.balance;
                 state
                     .balances
-                    .insert((account(passphrase), chain.id), balance);
+                    .insert((account(passphrase.expose()), chain.id), balance);
             }
         }
         state.blocks.push(Made {
@@ -153,7 +153,7 @@ impl World {
             .behaviour
             .passphrases
             .first()
-            .map_or_else(String::new, |first| account(first));
+            .map_or_else(String::new, |first| account(first.expose()));
         let minted = (first.clone(), ChainId::PARENT, self.behaviour.minted);
         for paid in &paid {
             let (payer, cost) = (
