@@ -3,6 +3,7 @@
 //! | chore | what it does |
 //! |---|---|
 //! | `layering` | reads `cargo metadata` and the pure crates' sources; fails on an edge or a name the design forbids |
+//! | `secrets` | reads all sources; fails on a field with the name of a secret whose type shows its value |
 //! | `deps` | licences and sources of every dependency |
 //! | `docs [--check]` | writes (or compares) pages generated from the code, checks links and listings; then writes the book |
 //! | `test` | `cargo test` over the workspace, then the time of each suite |
@@ -20,6 +21,7 @@ mod codes;
 mod deps;
 mod docs;
 mod errors;
+mod fields;
 mod fuzz;
 mod lab;
 mod layering;
@@ -30,6 +32,7 @@ mod listings;
 mod metadata;
 mod metrics;
 mod properties;
+mod secrets;
 mod source;
 mod spdx;
 mod suites;
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
     let rest: Vec<String> = arguments.collect();
     let outcome = match chore.as_str() {
         "layering" => layering::run(),
+        "secrets" => secrets::run(),
         "deps" => deps::run(),
         "docs" => docs::run(&rest).and_then(|()| book::run(&rest)),
         "fuzz" => fuzz::run(&rest),
@@ -52,7 +56,7 @@ fn main() -> ExitCode {
         "bench" => bench::run(&rest),
         "lab" => lab::run(&rest),
         _ => Err(anyhow::anyhow!(
-            "unknown chore {chore:?}; there are: layering, deps, docs, test, bench, lab, properties or fuzz"
+            "unknown chore {chore:?}; there are: layering, secrets, deps, docs, test, bench, lab, properties or fuzz"
         )),
     };
     match outcome {

@@ -156,7 +156,7 @@ fn first_segments<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t Token<'a>> {
 }
 
 /// Drops every item that stands under an attribute `#[cfg(.. test ..)]`, and the whole file under `#![cfg(test)]`.
-fn without_tests<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
+pub fn without_tests<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     let mut kept = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
@@ -209,7 +209,7 @@ fn end_of_item(tokens: &[Token<'_>], mut at: usize) -> usize {
 }
 
 /// Returns the index of the bracket that closes the one at `open`, or the end.
-fn matching(tokens: &[Token<'_>], open: usize) -> usize {
+pub fn matching(tokens: &[Token<'_>], open: usize) -> usize {
     let mut depth = 0usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
         match token.text {
@@ -226,7 +226,8 @@ fn matching(tokens: &[Token<'_>], open: usize) -> usize {
     tokens.len()
 }
 
-fn is(tokens: &[Token<'_>], at: usize, text: &str) -> bool {
+/// Whether the token at this index is this text.
+pub fn is(tokens: &[Token<'_>], at: usize, text: &str) -> bool {
     tokens.get(at).is_some_and(|token| token.text == text)
 }
 
