@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 
 import pytest
 
-from tallystick import BadEndpoint, Client, Endpoint, Login
+from tallystick import BadEndpoint, Client, Endpoint, Login, models
 
 
 def write(folder: pathlib.Path, listen: str) -> pathlib.Path:
@@ -42,9 +43,33 @@ def test_a_folder_without_a_node_is_refused(tmp_path: pathlib.Path) -> None:
         Client(tmp_path)
 
 
-def test_secrets_are_not_shown() -> None:
-    shown = repr(Endpoint("h", 1, "pem", "hush")) + repr(Login("ann", "hush"))
-    assert "hush" not in shown
+@pytest.mark.parametrize(
+    "holder",
+    [
+        Endpoint("h", 1, "pem", "hush"),
+        Endpoint("h", 1, "pem", login=Login("ann", "hush")),
+        Login("ann", "hush"),
+        models.Login(user="ann", password="hush"),
+        models.LoggedIn(token="hush", expires_ms=1),
+        models.NewUser(name="ann", password="hush"),
+        models.UserChange(password="hush"),
+    ],
+)
+def test_secrets_are_not_shown(holder: object) -> None:
+    assert "hush" not in repr(holder)
+
+
+def test_no_model_shows_a_field_named_like_a_secret() -> None:
+    records = [record for record in vars(models).values() if dataclasses.is_dataclass(record)]
+    fields = [one for record in records for one in dataclasses.fields(record)]
+    named = [one for one in fields if one.name in ("password", "passphrase", "secret", "seed") and "str" in str(one.type)]
+    assert len(named) >= 3
+    assert [one.name for one in named if one.repr] == []
+
+
+def test_a_client_with_a_token_does_not_show_it(folders: pathlib.Path) -> None:
+    with Client("https://127.0.0.1:1", root=folders / "bank-a" / "root.pem", token="hush") as client:
+        assert "hush" not in repr(client) + repr(client.endpoint)
 
 
 def test_a_root_that_is_no_certificate_is_refused(folders: pathlib.Path) -> None:

@@ -20,6 +20,11 @@ from typing import Any, Literal, Union
 
 '''
 
+#: Text fields that are secrets in every schema. Their values stay out of `repr`.
+SECRET_NAMES = {"password", "passphrase", "secret", "seed"}
+#: Further secrets. Elsewhere a `token` is an asset.
+SECRET_FIELDS = {("LoggedIn", "token")}
+
 
 def write(document: Document) -> str:
     requests, answers = reached(document)
@@ -67,6 +72,8 @@ def record(document: Document, name: str, schema: dict[str, Any], asked: bool, a
         given = key in required
         kind, default, fallback = (kind, "", "") if given else left_out(kind, part, answered and not asked)
         lines += text(part.get("description", ""), "    #: ")
+        if is_secret(name, key, kind):
+            default = hidden(default)
         lines.append(f"    {safe(key)}: {kind.python}{default}")
         read.append(f"            {safe(key)}={reading(kind, key, given, fallback)},")
         wrote += writing(kind, key, given)
@@ -77,6 +84,18 @@ def record(document: Document, name: str, schema: dict[str, Any], asked: bool, a
         lines += ["", "    def to_json(self) -> dict[str, Any]:", "        value: dict[str, Any] = {}"]
         lines += [*wrote, "        return value"]
     return "\n".join(lines) + "\n"
+
+
+def is_secret(record: str, key: str, kind: Kind) -> bool:
+    """Returns whether a field holds a secret text."""
+    named = key in SECRET_NAMES or (record, key) in SECRET_FIELDS
+    return named and kind.python.startswith("str")
+
+
+def hidden(default: str) -> str:
+    """Returns the default of a field that `repr` leaves out."""
+    value = default.removeprefix(" = ")
+    return f" = field(default={value}, repr=False)" if value else " = field(repr=False)"
 
 
 def left_out(kind: Kind, schema: dict[str, Any], answer_only: bool) -> tuple[Kind, str, str]:

@@ -2108,7 +2108,7 @@ class LoggedIn:
     #: The end of its lifetime, in milliseconds since the Unix epoch.
     expires_ms: int
     #: The token; the node keeps its hash only.
-    token: str
+    token: str = field(repr=False)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LoggedIn:
@@ -2123,7 +2123,7 @@ class Login:
     """A user's name and password."""
 
     #: The user's password.
-    password: str
+    password: str = field(repr=False)
     #: The user's name.
     user: str
     #: The lifetime of the token, in seconds; an hour if left out, a day at most.
@@ -2285,7 +2285,7 @@ class NewUser:
     #: 1 to 64 letters, digits and any of `.`, `_`, `-`, `@`.
     name: str
     #: At most 1,024 bytes; without one the user has tokens only.
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
     #: The user's permissions: `flow.start:cash.*`, `vault.query`, ... An empty list permits nothing.
     permissions: list[str] | None = None
     #: Maximum size of a start of a flow, in bytes; 0 means unlimited. If absent, the node's settings apply.
@@ -4446,7 +4446,7 @@ class UserChange:
     #: Whether the user is enabled; a disabled user may do nothing.
     enabled: bool | None = None
     #: A new password, at most 1,024 bytes. It ends the user's logins.
-    password: str | None = None
+    password: str | None = field(default=None, repr=False)
     #: The complete list of permissions from now on.
     permissions: list[str] | None = None
     #: `true` resets the limits on the user's starts to the node's settings, except for the limits given below.
