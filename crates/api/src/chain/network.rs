@@ -12,7 +12,7 @@ pub struct Constants {
     pub genesis: String,
     /// The time 0 of the chain.
     pub genesis_time_ms: u64,
-    /// The parameters of consensus: limits, fees, times. `docs/reference/chain-parameters.md` explains each of them.
+    /// The parameters of consensus: limits, fees and times. The fields of `Params` in `crates/chain/src/params.rs` explain them.
     pub parameters: serde_json::Map<String, serde_json::Value>,
     /// The parent chain, then its children.
     pub chains: Vec<ChainInfo>,
