@@ -1,4 +1,4 @@
-//! What can be asked for on the command line, and who answers.
+//! The commands of the command line, and their dispatch.
 
 use clap::{Parser, Subcommand};
 
@@ -9,7 +9,7 @@ use crate::commands::{
 use crate::failure::{EXIT_CODES, Failure};
 use crate::{Register, bench, demo, lab};
 
-/// A ledger that people run, and the laboratory that tells them what it will sustain.
+/// A distributed ledger, and a laboratory that measures the load it sustains.
 #[derive(Debug, Parser)]
 #[command(name = "tally", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
 pub struct Cli {
@@ -20,22 +20,22 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make the folders of a new network, look at one
+    /// Make the folders of a new network, or inspect a network
     #[command(subcommand)]
     Network(network::Command),
-    /// Run a node, look at one, drain it
+    /// Run, inspect or drain a node
     #[command(subcommand)]
     Node(node::Command),
     /// A public chain: make a test network, run a node, pay, forge, bundle
     #[command(subcommand)]
     Chain(chain::Command),
-    /// What a notary is and has seen
+    /// Inspect a notary, and check proofs of equivocation
     #[command(subcommand)]
     Notary(notary::Command),
-    /// Start flows and look after them
+    /// Start and manage flows
     #[command(subcommand)]
     Flow(flow::Command),
-    /// What a node owns
+    /// Balances and states of a node
     #[command(subcommand)]
     Vault(vault::Command),
     /// Transactions
@@ -44,7 +44,7 @@ pub enum Command {
     /// Files that transactions refer to: upload, download, list, trust, remove
     #[command(subcommand)]
     Attachment(attachment::Command),
-    /// What a node has recorded, in order
+    /// Recorded transactions of a node, in order
     #[command(subcommand)]
     Ledger(ledger::Command),
     /// Contracts of a node's binary, and which upgrades and changes of notary it signs
@@ -53,13 +53,13 @@ pub enum Command {
     /// Users of a node, their permissions and tokens
     #[command(subcommand)]
     User(user::Command),
-    /// Bring a node back that runs on an older copy of its data: fetch what is lost from the other nodes, then go on
+    /// Recover a node that runs on an older copy of its data: fetch lost data from the other nodes, then continue
     Recover(recover::Args),
-    /// Look at a node's folder and machine, and say what to do about what is found
+    /// Check a node's folder and machine, and suggest an action for each finding
     Doctor(doctor::Args),
-    /// A shell's completions of this command line
+    /// Print shell completions of this command line
     Completions(completions::Args),
-    /// Manual pages of every command, into a folder
+    /// Write manual pages of every command into a folder
     Man(completions::ManArgs),
     /// A notary and two nodes pay each other under load: audited, measured, cleaned up
     Demo(demo::DemoArgs),
@@ -71,7 +71,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether errors are to be JSON too.
+    /// Returns whether errors are reported as JSON too.
     pub fn wants_json(&self) -> bool {
         match self {
             Command::Network(command) => command.wants_json(),
@@ -118,7 +118,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
     }
 }
 
-/// What this program is called: an application's own node is not called `tally`.
+/// Returns the name of this program, which differs from `tally` in a custom application.
 pub fn program() -> String {
     let path = std::env::current_exe().unwrap_or_default();
     let name = path.file_name().and_then(|name| name.to_str());

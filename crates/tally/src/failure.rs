@@ -1,4 +1,4 @@
-//! What a command fails with: a code, what to do, and the exit code of the process.
+//! The failure of a command: a code, a hint, and the exit code of the process.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -9,22 +9,22 @@ use primitives::Coded;
 
 use crate::output::{Ink, stderr_ink};
 
-/// Shown under `tally --help`.
+/// The exit codes, shown at the end of `tally --help`.
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  refused, or the flow failed: the code on standard error says why
-  2  the command line makes no sense
-  3  the node was not reached, or did not answer: what was asked may have been done
-  4  the node is busy, draining or starting, or the flow still runs: try again later
-  5  something here failed: a file, the configuration, the start of a node; or the doctor found a problem
-  6  the store of a running node failed, and the node ended for a supervisor to start it again
-  130  interrupted by a signal; the hint says how to go on
+  1  refused, or the flow failed: the code on standard error gives the reason
+  2  the command line is invalid
+  3  the node was not reached, or did not answer: the request may have been carried out
+  4  the node is busy, draining or starting, or the flow is still running: try again later
+  5  a local failure: a file, the configuration, the start of a node; or the doctor found a problem
+  6  the store of a running node failed, and the node ended so that a supervisor can restart it
+  130  interrupted by a signal; the hint says how to continue
 
-Errors go to standard error as 'error: CODE: message' and 'hint: what to do', with --json as one JSON object.
-Colours are left out when NO_COLOR is set or nobody looks.";
+Errors go to standard error as 'error: CODE: message' and 'hint: ACTION'; with --json as one JSON object.
+Output has no colours if NO_COLOR is set or the output is not a terminal.";
 
-/// Why a command failed.
+/// The failure of a command.
 #[derive(Debug)]
 pub struct Failure {
     code: String,
@@ -38,11 +38,11 @@ const NOT_REACHED: u8 = 3;
 const LATER: u8 = 4;
 const LOCAL: u8 = 5;
 const STORE_FAILED: u8 = 6;
-/// What a shell expects of a program that was interrupted.
+/// The exit code of a program that SIGINT ended, as shells report it.
 const INTERRUPTED: u8 = 130;
 
 impl Failure {
-    /// Something here, not at the node.
+    /// Creates a local failure: the node has no part in it.
     pub fn local(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             code: code.to_owned(),
@@ -52,7 +52,7 @@ impl Failure {
         }
     }
 
-    /// The store of a running node failed.
+    /// Creates the failure of a running node's store.
     pub fn store_failed(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             exit: STORE_FAILED,
@@ -60,7 +60,7 @@ impl Failure {
         }
     }
 
-    /// Somebody asked it to stop.
+    /// Creates the failure of a command that a signal interrupted.
     pub fn interrupted(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
             exit: INTERRUPTED,
@@ -68,7 +68,7 @@ impl Failure {
         }
     }
 
-    /// The time to wait is over.
+    /// Creates the failure of a wait for a flow that timed out.
     pub fn not_yet(flow_id: &str, status: &str, wanted: &str) -> Self {
         Self {
             code: "tally.not_yet".to_owned(),
@@ -78,39 +78,40 @@ impl Failure {
         }
     }
 
-    /// The flow has ended well, and somebody will not record what it recorded.
+    /// Creates the failure of a wait for delivery: the flow succeeded, but a participant refuses to record its transaction.
     pub fn not_delivered(refused: &DeliveryRefusal) -> Self {
         let (id, party) = (&refused.transaction, &refused.party);
         let why = format!("{}: {}", refused.code, refused.message);
         Self {
             code: "tally.not_delivered".to_owned(),
             message: format!(
-                "what the flow recorded is final, but {party} refuses the transaction {id}: {why}"
+                "transaction {id} of the flow is final, but {party} refuses to record it: {why}"
             ),
             hint: format!(
-                "Settle it with the operator of {party}; docs/errors says what {} means.",
+                "Settle it with the operator of {party}; docs/errors has a page for {}.",
                 refused.code
             ),
             exit: REFUSED,
         }
     }
 
-    /// An error of ours that knows its code.
+    /// Converts an error with a code into a local failure.
     pub fn coded(error: &(impl Coded + ?Sized)) -> Self {
         Self::local(error.code(), error.to_string(), error.hint())
     }
 
-    /// What went wrong.
+    /// Returns the stable code.
     pub fn code(&self) -> &str {
         &self.code
     }
 
-    /// Whether somebody asked it to stop.
+    /// Returns whether a signal interrupted the command.
     pub fn is_interrupted(&self) -> bool {
         self.exit == INTERRUPTED
     }
 
-    /// Says it and gives the exit code. The code is right even if standard error can't be written, as on a full disk.
+    /// Writes the failure to standard error and returns the exit code, also if standard error can't be written (such as to a full
+    /// disk).
     pub fn report(&self, json: bool) -> ExitCode {
         let text = if json {
             let error = serde_json::json!({ "code": self.code, "message": self.message, "hint": self.hint });
@@ -169,7 +170,7 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// An error about a file, with its path.
+/// Creates a local failure about a file, with its path.
 pub fn about_file(path: &std::path::Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::local(
         "tally.file",
