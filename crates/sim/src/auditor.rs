@@ -1,11 +1,4 @@
-//! Predicts what must come of a simulation, and checks what does: as it leaves a node, and at the end.
-//!
-//! - Whatever is acknowledged is durable where it was acknowledged, at that moment.
-//! - Every flow ends once, as predicted; its transactions are all there are.
-//! - No state is consumed twice, and the notary knows each consumption.
-//! - Every vault holds what the flows' arguments say, state by state; so value is conserved.
-//! - Whoever takes part in a transaction has the files that it lists.
-//! - When all is over nothing is left undone: no journal, no message, no delivery.
+//! Predicts the results of a simulation, and checks them: when something leaves a node, and at the end.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -23,7 +16,7 @@ use crate::node::Node;
 use crate::plan::Effect;
 use crate::town::{NODES, NOTARY, SHORT, Town};
 
-/// Something that must not be.
+/// A rule that a run broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation(pub String);
 
@@ -33,16 +26,16 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Violations listed; after the first few the rest says nothing new.
+/// Maximum number of violations listed. More than these add no information.
 const VIOLATIONS_MAX: usize = 20;
 
-/// See the module.
+/// Collects violations, and holds the facts that predictions need.
 #[derive(Default)]
 pub struct Auditor {
     pub violations: Vec<Violation>,
-    /// Transactions that consume states which never were.
+    /// Transactions that consume states which never existed.
     pub(crate) invented: BTreeSet<TxId>,
-    /// An adversary sends what has to be refused.
+    /// Whether an adversary sends transactions that must be refused.
     pub(crate) refusals_expected: bool,
 }
 
@@ -73,7 +66,7 @@ impl Auditor {
         }
     }
 
-    /// A client is answered: what the answer promises has to be durable now.
+    /// Checks that everything an answer to a client promises is durable now.
     pub fn on_reply(
         &mut self,
         town: &Town,
@@ -131,7 +124,7 @@ impl Auditor {
         }
     }
 
-    /// A message leaves a node.
+    /// Checks a message when it leaves a node.
     pub fn on_send(&mut self, town: &Town, nodes: &[Node], from: usize, bytes: &[u8]) {
         match PeerMessage::from_bytes(bytes) {
             Ok(PeerMessage::Delivered { ids }) => {
@@ -156,7 +149,8 @@ impl Auditor {
         }
     }
 
-    /// A view is told of a transaction: it is durable, and what it consumes is known to the notary for good.
+    /// Checks a transaction that is fed to a view: it is durable, and the notary has durably recorded each state that it
+    /// consumes.
     pub fn on_view(&mut self, town: &Town, nodes: &[Node], node: usize, id: &TxId) {
         let durable = nodes[node].disk.durable();
         let Some(signed) = transaction(durable, id) else {
@@ -187,7 +181,7 @@ impl Auditor {
         }
     }
 
-    /// What the flows that have ended say a node must hold, by token.
+    /// Returns the balance of each node by token, predicted from the flows that have ended well.
     pub fn predicted(clients: &Clients, tokens: usize) -> Vec<[i64; NODES]> {
         let mut held = vec![[0; NODES]; tokens];
         for client in &clients.all {
@@ -202,21 +196,21 @@ impl Auditor {
     }
 }
 
-/// The nodes that own an output of a transaction.
+/// Returns the nodes that own an output of a transaction.
 pub fn owners(town: &Town, nodes: &[Node], signed: &SignedTransaction) -> BTreeSet<usize> {
     let outputs = signed.wire().outputs().iter();
     let owners = outputs.filter_map(|state| town.contracts().describe(state).ok()?.owner);
     owners.filter_map(|key| holder(town, nodes, &key)).collect()
 }
 
-/// The node that has to have notarised a transaction.
+/// Returns the node that must have notarised a transaction.
 pub fn notary_of(town: &Town, signed: &SignedTransaction) -> usize {
     let notary = signed.wire().notary().map(ledger::Party::id);
     let notary = notary.and_then(|notary| town.node_of(&notary));
     notary.unwrap_or(NOTARY)
 }
 
-/// The node whose key it is: its own or a fresh one.
+/// Returns the node that owns a key, which is its identity key or one of its fresh keys.
 pub fn holder(town: &Town, nodes: &[Node], key: &PublicKey) -> Option<usize> {
     let own = |node: usize| {
         let fresh = || kernel::is_own_key(key, nodes[node].disk.durable()).unwrap_or(false);

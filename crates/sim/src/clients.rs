@@ -1,4 +1,4 @@
-//! The clients: they start flows, start them again when they saw no answer, and compare all answers they get.
+//! The clients. They start flows, start them again if no answer came, and compare all answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,49 +9,49 @@ use kernel::{Event, Reply, Start, Token, Wait};
 use crate::chance::Chance;
 use crate::plan::PlannedFlow;
 
-/// One flow and what its client knows of it.
+/// A flow and its client's knowledge of it.
 pub struct Client {
     pub plan: PlannedFlow,
     pub client_id: String,
-    /// Which of its waits comes next.
+    /// Index of the current wait.
     wait: usize,
     flow: Option<FlowId>,
     pub outcome: Option<Outcome>,
     pub done: bool,
-    /// Answers that are still to come.
+    /// Tokens of answers that are still to come.
     open: BTreeSet<u64>,
-    /// How often its node went away before it answered.
+    /// Times that its node went down before it answered.
     unanswered: u64,
 }
 
-/// What a client does about an answer.
+/// A client's reaction to an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Nothing more.
+    /// Do nothing.
     Nothing,
-    /// It starts again, or asks for more, after so many microseconds.
+    /// Start again, or ask for more, after this many microseconds.
     Again { client: usize, after_us: u64 },
-    /// It got an answer that can't be.
+    /// The answer is wrong.
     Wrong(String),
 }
 
-/// See the module.
+/// All clients and their open requests.
 #[derive(Default)]
 pub struct Clients {
     pub all: Vec<Client>,
-    /// Whose answer a token is, and what was waited for.
+    /// The client and the wait of each token.
     tokens: BTreeMap<u64, (usize, Wait)>,
     next_token: u64,
-    /// Whose cancellation a token is.
+    /// The client whose cancellation each token stands for.
     cancellations: BTreeMap<u64, usize>,
-    /// Answers to uploads that are to come.
+    /// Answers to uploads that are still to come.
     uploads: BTreeSet<u64>,
-    /// Clients that are not done.
+    /// Number of clients that are not done.
     pub unfinished: usize,
 }
 
 impl Clients {
-    /// Adds flows to be started; returns the places of their clients.
+    /// Adds flows to be started, and returns the indices of their clients.
     pub fn add(&mut self, flows: Vec<PlannedFlow>) -> std::ops::Range<usize> {
         let first = self.all.len();
         for plan in flows {
@@ -70,7 +70,7 @@ impl Clients {
         first..self.all.len()
     }
 
-    /// What a client sends to its node; nothing if it is done.
+    /// Returns the start request of a client, or `None` if it is done.
     pub fn start(&mut self, client: usize, loses_id: bool, chance: &mut Chance) -> Option<Event> {
         self.next_token += 1;
         let token = self.next_token;
@@ -100,14 +100,14 @@ impl Clients {
         })))
     }
 
-    /// A fresh token for the answer to an upload.
+    /// Returns a fresh token for the answer to an upload.
     pub fn upload(&mut self) -> Token {
         self.next_token += 1;
         self.uploads.insert(self.next_token);
         Token(self.next_token)
     }
 
-    /// What a client sends to its node to cancel its flow.
+    /// Returns the request by which a client cancels its flow.
     pub fn cancel(&mut self, client: usize) -> Option<Event> {
         let one = &self.all[client];
         let flow = one.flow.filter(|_| !one.done)?;
@@ -117,15 +117,15 @@ impl Clients {
         Some(Event::Cancel { flow, token })
     }
 
-    /// Who waits for an answer.
+    /// Returns the client and the wait of an answer.
     pub fn waiting_for(&self, token: Token) -> Option<(usize, Wait)> {
         self.tokens.get(&token.0).copied()
     }
 
-    /// An answer came.
+    /// Handles an answer.
     pub fn answered(&mut self, token: Token, reply: &Reply) -> Next {
         if self.cancellations.remove(&token.0).is_some() {
-            // Killed, or about to be, or over already: the flow's end tells.
+            // The flow may be killed, about to be killed or over. Its own outcome tells.
             return match reply {
                 Reply::Done | Reply::Rejected(_) => Next::Nothing,
                 other => Next::Wrong(format!("a cancellation was answered {other:?}")),
@@ -183,7 +183,7 @@ impl Clients {
         }
     }
 
-    /// A node is gone: nobody there will answer. Returns the clients that have to ask again.
+    /// Discards the open requests to a node that went down. Returns the clients that must ask again.
     pub fn node_is_gone(&mut self, node: usize) -> Vec<usize> {
         let gone = |(_, (client, _)): &(&u64, &(usize, Wait))| self.all[*client].plan.node == node;
         let tokens: Vec<u64> = self
@@ -204,7 +204,7 @@ impl Clients {
         clients.into_iter().collect()
     }
 
-    /// Those who are not done, in words.
+    /// Describes the clients that are not done.
     pub fn stuck(&self) -> Vec<String> {
         let stuck = self.all.iter().filter(|client| !client.done);
         stuck
@@ -225,14 +225,14 @@ impl Clients {
 }
 
 impl Client {
-    /// Whether the flow ended because the client cancelled it.
+    /// Returns whether the flow ended because the client cancelled it.
     pub fn is_killed(&self) -> bool {
         let ended = self.outcome.as_ref();
         let error = ended.and_then(|outcome| outcome.result.as_ref().err());
         self.plan.cancelled_after_us.is_some() && error.is_some_and(|e| e.code == "flow.killed")
     }
 
-    /// One wait is over; nothing if that was known already or nothing is left to wait for.
+    /// Ends one wait. Returns `None` if the wait had ended before or is the last one.
     fn step(&mut self, wait: Wait) -> Option<()> {
         if self.done || self.plan.waits[self.wait] != wait || self.wait + 1 >= self.plan.waits.len()
         {

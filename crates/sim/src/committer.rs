@@ -1,4 +1,4 @@
-//! The queue before the disk: what came while the last sync ran is synced together, first come first served.
+//! The queue in front of the disk. Batches that arrive during a sync are synced together, in their order of arrival.
 
 use std::collections::VecDeque;
 
@@ -8,19 +8,19 @@ use kernel::port::WriteBatch;
 use crate::chance::Chance;
 use crate::disk::Disk;
 
-/// A batch on its way to the disk.
+/// A batch that waits for a sync.
 pub struct Pending {
     pub number: u64,
     pub batch: WriteBatch,
-    /// What waits for it.
+    /// Actions that wait until the batch is durable.
     pub then: Vec<Action>,
 }
 
-/// See the module.
+/// The queue of batches.
 #[derive(Default)]
 pub struct Committer {
     queue: VecDeque<Pending>,
-    /// How many of the first are being synced.
+    /// Number of batches at the front that are being synced.
     syncing: usize,
 }
 
@@ -29,7 +29,7 @@ impl Committer {
         self.queue.push_back(pending);
     }
 
-    /// Starts a sync of everything that waits; false if one runs or nothing waits.
+    /// Starts a sync of all waiting batches. Returns false if a sync runs or no batch waits.
     pub fn start(&mut self) -> bool {
         if self.syncing > 0 || self.queue.is_empty() {
             return false;
@@ -38,7 +38,7 @@ impl Committer {
         true
     }
 
-    /// The sync is done: these batches are durable now.
+    /// Ends the sync, and returns the batches that are now durable.
     pub fn synced(&mut self, disk: &mut Disk) -> Vec<Pending> {
         let done: Vec<Pending> = self
             .queue
@@ -59,8 +59,8 @@ impl Committer {
         self.queue.is_empty()
     }
 
-    /// The power goes: of what was being synced some first batches may have made it to the disk, none in part. Returns how
-    /// many did. `tear` is the planted bug that leaves half a batch.
+    /// Cuts the power. A random number of the first batches of the running sync are durable, and none is written in part. Returns
+    /// their number. `tear` is the planted bug that leaves half a batch.
     pub fn crash(&mut self, disk: &mut Disk, chance: &mut Chance, tear: bool) -> usize {
         let survivors = chance.below(self.syncing + 1);
         for (at, pending) in self.queue.drain(..).enumerate() {

@@ -1,28 +1,28 @@
-//! Flows that only talk: a sum is computed by sending numbers there and back, so that a message lost, repeated or out of
-//! order shows in the result.
+//! Flows that compute a sum by sending numbers back and forth, so that a message that is lost, repeated or out of order changes
+//! the result.
 
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::LegalName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// With whom, and how often.
+/// The other party, and the number of rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConverseArgs {
     /// The other node.
     pub with: LegalName,
-    /// How many numbers are sent.
+    /// Number of rounds.
     pub rounds: u64,
 }
 
 primitives::record!(ConverseArgs { with, rounds });
 
-/// One step of the sum; the order of steps matters.
+/// Computes one step of the sum. The order of steps matters.
 fn next(sum: u64, number: u64) -> u64 {
     sum.wrapping_mul(31).wrapping_add(number)
 }
 
-/// What [`Converse`] returns if nothing goes wrong.
+/// Returns the result of [`Converse`] if nothing goes wrong.
 pub fn expected(rounds: u64) -> u64 {
     let mut theirs = 0;
     (0..rounds).fold(0, |ours, number| {
@@ -31,7 +31,7 @@ pub fn expected(rounds: u64) -> u64 {
     })
 }
 
-/// Sends numbers and sums up the answers, some in lockstep, some ahead.
+/// Sends numbers and sums up the answers, some in lockstep and some ahead.
 #[derive(Debug)]
 pub struct Converse;
 
@@ -49,7 +49,7 @@ impl Flow for Converse {
         let mut ours = 0;
         let mut asked = 0;
         for answered in 0..args.rounds {
-            // Up to three numbers are on their way, every fifth one after a nap.
+            // Keep up to three numbers in flight. Sleep after every fifth answer.
             while asked < args.rounds && asked < answered + 3 {
                 session.send(&asked).await?;
                 asked += 1;

@@ -1,4 +1,4 @@
-//! A simulated disk: rows that are durable, and rows that are written and not synced yet.
+//! A simulated disk, with durable rows and rows that are written but not synced yet.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ pub type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 
 type Row = (Vec<u8>, Vec<u8>);
 
-/// Every table.
+/// All tables.
 #[derive(Clone, Default)]
 pub struct Tables([Rows; TABLES]);
 
 impl Tables {
-    /// The rows of a table.
+    /// Returns the rows of a table.
     pub fn rows(&self, table: Table) -> &Rows {
         &self.0[table as usize]
     }
@@ -32,15 +32,15 @@ impl Tables {
     }
 }
 
-/// See the module.
+/// A disk with durable and unsynced rows.
 pub struct Disk {
     durable: Tables,
-    /// What reads show, where that is more than what is durable.
+    /// All rows that reads show, if reads show unsynced rows.
     written: Option<Tables>,
 }
 
 impl Disk {
-    /// An empty disk. `shows_unsynced`: reads show what is written before it is synced.
+    /// Returns an empty disk. With `shows_unsynced`, reads show rows before they are synced.
     pub fn new(shows_unsynced: bool) -> Self {
         Self {
             durable: Tables::default(),
@@ -48,37 +48,37 @@ impl Disk {
         }
     }
 
-    /// What survives a crash.
+    /// Returns the rows that survive a crash.
     pub fn durable(&self) -> &Tables {
         &self.durable
     }
 
-    /// A batch is handed to the disk.
+    /// Writes a batch without syncing it.
     pub fn write(&mut self, batch: &WriteBatch) {
         if let Some(written) = &mut self.written {
             written.apply(batch);
         }
     }
 
-    /// A batch is on the disk for good.
+    /// Makes a batch durable.
     pub fn sync(&mut self, batch: &WriteBatch) {
         self.durable.apply(batch);
     }
 
-    /// Whatever was not synced is gone.
+    /// Discards all unsynced rows.
     pub fn crash(&mut self) {
         if let Some(written) = &mut self.written {
             *written = self.durable.clone();
         }
     }
 
-    /// The adversary's deed: an older copy takes the place of everything.
+    /// Replaces all rows by an older copy, as the rollback adversary does.
     pub fn restore(&mut self, copy: Tables) {
         self.durable = copy;
         self.crash();
     }
 
-    /// The planted bug: a table is empty.
+    /// Empties a table, as a planted bug does.
     pub fn lose(&mut self, table: Table) {
         for tables in std::iter::once(&mut self.durable).chain(&mut self.written) {
             tables.0[table as usize].clear();

@@ -1,5 +1,5 @@
-//! The adversary that puts nodes back on older copies of their disks when everything else is over: a bank or a notary.
-//! Each has to notice, to stop, and to come back with what the others have. Nobody shows double money at any time after that.
+//! The adversary that puts a bank or a notary back on an older copy of its disk at the end of a run. The node must notice this,
+//! stop, and recover from the other nodes. At no later time may more money appear than was issued.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,18 +18,18 @@ use crate::plan::sweep;
 use crate::town::{BANKS, NODES, NOTARY, OTHER_NOTARY, SHORT, is_notary};
 use crate::world::World;
 
-/// Tokens from here on are the adversary's.
+/// Tokens from this value on belong to the adversary.
 pub(crate) const EPILOGUE_TOKEN: u64 = 1 << 60;
-/// Simulated time in which marks are given, links stand and answers come, in microseconds.
+/// Simulated time within which progress marks are exchanged, links connect and answers arrive, in microseconds.
 const A_WHILE_US: u64 = 3_000_000;
-/// Looks at a recovery before it counts as stuck.
+/// Maximum number of looks at a recovery before it counts as stuck.
 const LOOKS_MAX: usize = 2_000;
 
-/// The nodes that go back in time. A notary and a bank that go back together can spend twice before a witness connects, which no
-/// protocol prevents: the test with real processes shows what happens then.
+/// The nodes that are rolled back. A notary and a bank that are rolled back together can spend twice before a witness connects,
+/// which no protocol prevents. The test with real processes covers that case.
 const VICTIMS: [&[usize]; 3] = [&[NOTARY], &[BANKS[0]], &[BANKS[1]]];
 
-/// Warnings of nodes that are back in time, and of those that meet them.
+/// Warnings of nodes that are rolled back, and of nodes that connect to them.
 const WARNINGS: [&str; 5] = [
     "node.rolled_back",
     "node.delivery_waits",
@@ -38,7 +38,7 @@ const WARNINGS: [&str; 5] = [
     "vault.quarantined",
 ];
 
-/// Disks as they were in the middle of the work, and answers to the adversary.
+/// Copies of the disks from the middle of the work, and answers to the adversary.
 #[derive(Default)]
 pub(crate) struct Epilogue {
     pub(crate) copies: Option<Vec<Tables>>,
@@ -48,18 +48,18 @@ pub(crate) struct Epilogue {
 }
 
 impl Epilogue {
-    /// Whether nodes are back in time: a notary may lack consumptions that ledgers show, until it has recovered.
+    /// Returns whether nodes are rolled back. A notary may then lack consumptions that ledgers show, until it has recovered.
     pub(crate) fn is_running(&self) -> bool {
         self.begun
     }
 
-    /// Whether a node may warn of this, since nodes are back in time.
+    /// Returns whether a node may log this warning because nodes are rolled back.
     pub(crate) fn expects(&self, code: &str) -> bool {
         self.begun && WARNINGS.contains(&code)
     }
 }
 
-/// How far a disk has come, as the node itself counts.
+/// Returns a node's own measure of its progress, read from a disk.
 fn progress(tables: &Tables) -> u64 {
     let accepted = tables.rows(Table::Meta).get(META_NOTARY_ACCEPTED);
     let accepted = accepted.and_then(|row| seq_of(row)).unwrap_or(0);
@@ -67,13 +67,13 @@ fn progress(tables: &Tables) -> u64 {
 }
 
 impl World {
-    /// Keeps copies of all disks.
+    /// Copies all disks.
     pub(crate) fn copy_disks(&mut self) {
         let copies = self.nodes.iter().map(|node| node.disk.durable().clone());
         self.epilogue.copies = Some(copies.collect());
     }
 
-    /// Puts some nodes back on their copies, and checks what comes of it.
+    /// Rolls some nodes back to their copies, and checks the consequences.
     pub(crate) fn roll_back(&mut self, tokens: &[IssuedToken]) {
         let Some(copies) = self.epilogue.copies.take() else {
             return;
@@ -93,7 +93,7 @@ impl World {
         self.tally.rollbacks += older.len() as u64;
         let together = victims.len() > 1;
         self.go_on(if together { A_WHILE_US } else { 1_200 });
-        // A node that is alone in the past pays at once, before any peer has told it anything.
+        // A node that is rolled back alone pays at once, before any peer has sent it a message.
         let payer = if victims[0] == NOTARY {
             BANKS[0]
         } else {
@@ -122,7 +122,7 @@ impl World {
         self.check_recovered(victims);
     }
 
-    /// Lets the world go on for a time.
+    /// Runs the world for some time.
     fn go_on(&mut self, for_us: u64) {
         let until = self.now_us + for_us;
         while let Some(entry) = self.queue.first_entry() {
@@ -141,7 +141,7 @@ impl World {
         EPILOGUE_TOKEN + self.epilogue.next
     }
 
-    /// Gives an order to a node and waits for the answer.
+    /// Sends an order to a node and waits for the answer.
     fn order(&mut self, node: usize, order: IntegrityOrder) -> Option<IntegrityReport> {
         let token = self.token();
         let event = Event::Integrity {
@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    /// A bank starts payments of all that its view shows to the other bank. Whether they succeed is not asked.
+    /// Starts payments to the other bank of everything that a bank's view shows. Their success is not checked.
     fn pay_everything(&mut self, bank: usize, tokens: &[IssuedToken]) {
         let to = if bank == BANKS[0] { BANKS[1] } else { BANKS[0] };
         for token in 0..tokens.len() {
@@ -219,7 +219,7 @@ impl World {
             .found(format!("{} does not recover: {left:?}", SHORT[node]));
     }
 
-    /// No ledger has two consumers of a state, and all vaults together show no more than was issued.
+    /// Checks that no ledger has two consumers of a state, and that all vaults together show no more than was issued.
     fn check_money(&mut self, tokens: &[IssuedToken]) {
         let predicted = Auditor::predicted(&self.clients, tokens.len());
         let spent = self.consumed();
@@ -231,7 +231,7 @@ impl World {
                 let coins = node.view.coins().filter(|(token, ..)| *token == id);
                 held.extend(coins.map(|(_, reference, quantity)| (reference, quantity)));
             }
-            // A bank that runs on an older copy may show coins that are spent: once known elsewhere, they are not money.
+            // A bank on an older copy may show coins that are spent. Coins that another node knows to be spent do not count.
             let shown = held
                 .iter()
                 .filter(|(reference, _)| !spent.contains(reference));
@@ -256,7 +256,7 @@ impl World {
         }
     }
 
-    /// States that any ledger or notary records as consumed.
+    /// Returns the states that any ledger or notary records as consumed.
     fn consumed(&self) -> BTreeSet<StateRef> {
         let rows = self
             .nodes
@@ -274,7 +274,8 @@ impl World {
         consumed
     }
 
-    /// Every node that came back has what other ledgers have of it, and the notary knows every consumption.
+    /// Checks that every recovered node has the transactions that concern it in other ledgers, and that the notary knows every
+    /// consumption.
     fn check_recovered(&mut self, victims: &[usize]) {
         for (node, name) in SHORT.iter().enumerate().take(NODES) {
             let rows: Vec<Vec<u8>> = {
@@ -286,7 +287,7 @@ impl World {
                     continue;
                 };
                 let concerned = owners(&self.town, &self.nodes, &signed);
-                // A notary that validates does not know whose the fresh keys are.
+                // A validating notary cannot tell which node owns a fresh key.
                 let victims = victims.iter().filter(|_| !is_notary(node));
                 for victim in victims.filter(|victim| concerned.contains(victim)) {
                     let there = has(self.nodes[*victim].disk.durable(), &signed.id());

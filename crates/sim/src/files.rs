@@ -1,4 +1,4 @@
-//! The files of the simulated nodes: those whole on their disks, and those on their way, which come late, or not, or damaged.
+//! The files of the simulated nodes: complete files on their disks, and transfers, which may be late, fail or arrive damaged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use crate::node::Node;
 use crate::town::{NODES, SHORT, Town};
 use crate::world::{What, World};
 
-/// After so many microseconds without an answer a node takes a peer for away.
+/// Time without an answer after which a node considers a peer unreachable, in microseconds.
 const SILENCE_US: u64 = 2_000_000;
-/// What a node says of files that do not come.
+/// Codes that a node logs about files that do not arrive.
 const COMPLAINTS: [&str; 4] = [
     "node.delivery_waits",
     "tx.attachment_unavailable",
@@ -23,16 +23,16 @@ const COMPLAINTS: [&str; 4] = [
     "file.not_stored",
 ];
 
-/// What a node asked a peer for.
+/// A file that a node asked a peer for.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     peer: usize,
     transaction: TxId,
-    /// Tells it from the same wish at another time.
+    /// Distinguishes this request from other requests for the same file.
     number: u64,
 }
 
-/// A step of a file on its way to a node.
+/// A step of a file transfer to a node.
 pub(crate) struct Step {
     node: usize,
     hash: Hash,
@@ -41,27 +41,27 @@ pub(crate) struct Step {
 }
 
 enum Stage {
-    /// The question arrives at the peer.
+    /// The request arrives at the peer.
     Asked,
     /// The answer arrives at the node.
     Answered(Option<FileOffer>),
     /// The last byte arrives.
     Whole(FileOffer),
-    /// Nothing has come for long.
+    /// No answer has come for too long.
     Silence,
 }
 
-/// See the module.
+/// The files and transfers of all nodes.
 #[derive(Default)]
 pub(crate) struct Files {
-    /// What a crash leaves, by node.
+    /// Complete files, by node. They survive a crash.
     pub(crate) whole: [BTreeSet<Hash>; NODES],
     wanted: [BTreeMap<Hash, Wanted>; NODES],
     next: u64,
 }
 
 impl World {
-    /// A user uploads what a flow will refer to.
+    /// Uploads the file that a flow will refer to.
     pub(crate) fn upload(&mut self, node: usize, hash: Hash, size: u64) {
         self.files.whole[node].insert(hash);
         let token = self.clients.upload();
@@ -76,7 +76,7 @@ impl World {
         self.mail(node, event);
     }
 
-    /// Does what a kernel wants done about a file.
+    /// Performs a kernel's action on a file.
     pub(crate) fn file_action(&mut self, node: usize, action: Action) {
         match action {
             Action::FetchFile {
@@ -161,7 +161,7 @@ impl World {
             }
             Stage::Silence => self.file_fails(node, hash, FileFailure::Gone),
             Stage::Answered(None) => {
-                // Who delivers a transaction has its files, and gives them.
+                // A node that delivers a transaction has its files and serves them.
                 let text = format!("{} does not give {} file {hash}", SHORT[from], SHORT[node]);
                 self.auditor.found(text);
             }
@@ -225,25 +225,25 @@ impl World {
         }
     }
 
-    /// A node crashes: what it asked for is forgotten, what is whole on its disk stays.
+    /// Forgets a crashed node's requests. Complete files stay on its disk.
     pub(crate) fn files_crash(&mut self, node: usize) {
         self.files.wanted[node].clear();
     }
 }
 
-/// Whether a warning is about a file that does not come, as some do not.
+/// Returns whether a warning is about a file that does not arrive, which happens in these runs.
 pub(crate) fn is_expected(code: &str) -> bool {
     COMPLAINTS.contains(&code)
 }
 
-/// The files that a transaction lists.
+/// Returns the files that a transaction lists.
 fn files_of(town: &Town, signed: &SignedTransaction) -> Vec<Hash> {
     let listed = signed.wire().attachments().iter();
     let files = listed.filter(|hash| town.contracts().descriptor(hash).is_none());
     files.copied().collect()
 }
 
-/// Whether a node takes part in a state that a transaction makes.
+/// Returns whether a node participates in an output of a transaction.
 fn takes_part(town: &Town, nodes: &[Node], signed: &SignedTransaction, node: usize) -> bool {
     let outputs = signed.wire().outputs().iter();
     let facts = outputs.filter_map(|state| town.contracts().describe(state).ok());
@@ -252,7 +252,7 @@ fn takes_part(town: &Town, nodes: &[Node], signed: &SignedTransaction, node: usi
 }
 
 impl Auditor {
-    /// A node says that it has a transaction: if it takes part in it, it has its files, durably.
+    /// Checks a node that claims to have a transaction: if it participates, it has the files durably.
     pub(crate) fn check_files_of(
         &mut self,
         town: &Town,
@@ -276,7 +276,8 @@ impl Auditor {
         }
     }
 
-    /// At the end: whoever takes part has the files, references are those of the ledger, and what has a row is on the disk.
+    /// Checks the files at the end. Participants have their files, the references match the ledger, and each file with a row is
+    /// on the disk.
     pub(crate) fn check_files(
         &mut self,
         town: &Town,

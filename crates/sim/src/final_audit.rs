@@ -1,4 +1,4 @@
-//! What the auditor checks when everything is over.
+//! The auditor's checks at the end of a run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use crate::stories::Steps;
 use crate::town::{NODES, SHORT, Town};
 
 impl Auditor {
-    /// Everything is over.
+    /// Checks everything at the end of a run.
     pub fn at_the_end(
         &mut self,
         town: &Town,
@@ -35,8 +35,8 @@ impl Auditor {
         self.check_nothing_left(nodes);
     }
 
-    /// Every flow ended as predicted; returns all their transactions with where they began. What the parties of a swap prepare for
-    /// themselves is nobody else's.
+    /// Checks that every flow ended as predicted. Returns all transactions with the node that started them. Transactions that the
+    /// parties of a swap prepare for themselves have no such node.
     fn check_outcomes(&mut self, clients: &Clients) -> BTreeMap<TxId, Option<usize>> {
         let mut recorded = BTreeMap::new();
         for client in &clients.all {
@@ -82,7 +82,7 @@ impl Auditor {
         recorded
     }
 
-    /// Every ledger holds what concerns its node and nothing that no flow made.
+    /// Checks that every ledger holds the transactions that concern its node and none that no flow made.
     fn check_ledgers(
         &mut self,
         town: &Town,
@@ -106,7 +106,7 @@ impl Auditor {
                 }
             }
         }
-        // A silent counterparty may finish what its clients and others no longer know of, with loose tokens only.
+        // A silent counterparty may finish transactions that no client has a result of, but with loose tokens only.
         let mut told: BTreeSet<TxId> = recorded.keys().copied().collect();
         let unpredicted = all.iter().filter(|_| !loose.is_empty());
         let unpredicted = unpredicted.filter(|(_, signed)| !moves_any(town, signed, tokens));
@@ -126,7 +126,7 @@ impl Auditor {
         all
     }
 
-    /// Every lock is opened, by itself; no other transaction is there that no client's flow told of.
+    /// Checks that every lock is opened by its own transaction, and that every other transaction was reported by a client's flow.
     fn check_locks(&mut self, all: &BTreeMap<TxId, SignedTransaction>, told: &BTreeSet<TxId>) {
         let mut locks = BTreeSet::new();
         for (id, signed) in all {
@@ -146,8 +146,8 @@ impl Auditor {
         }
     }
 
-    /// Every state is consumed at most once, and the notaries know exactly what is consumed; one that validates has recorded
-    /// what it signed.
+    /// Checks that every state is consumed at most once, and that the notaries know exactly the consumed states. A validating
+    /// notary must have recorded the transactions that it signed.
     fn check_consumption(
         &mut self,
         town: &Town,
@@ -191,7 +191,7 @@ impl Auditor {
         }
     }
 
-    /// Every vault holds what was predicted, and exactly the states that are left.
+    /// Checks that every vault holds the predicted balance and exactly the unconsumed states.
     fn check_vaults(
         &mut self,
         town: &Town,
@@ -235,7 +235,7 @@ impl Auditor {
         }
     }
 
-    /// No loose token came of nothing or was lost, wherever it is.
+    /// Checks that the loose tokens held add up to those issued, wherever they are.
     fn check_loose(
         &mut self,
         town: &Town,
@@ -262,7 +262,7 @@ impl Auditor {
     }
 }
 
-/// Whether an outcome is the predicted one; the transactions that it names.
+/// Checks an outcome against the prediction. Returns the transactions that the result names.
 fn fits(effect: &Effect, name: &str, outcome: &Outcome) -> Result<BTreeSet<TxId>, String> {
     if let (Effect::Nothing, true) = (effect, outcome.transactions.is_empty()) {
         return Ok(BTreeSet::new());
@@ -306,7 +306,7 @@ fn fits(effect: &Effect, name: &str, outcome: &Outcome) -> Result<BTreeSet<TxId>
         Effect::Answer(_) | Effect::Nothing | Effect::Perhaps => 0,
         Effect::Cash { transactions, .. } => *transactions,
     };
-    // The other side makes some of the transactions of an exchange.
+    // The other side records some of the transactions of an exchange.
     let alone = name != "cash.reissue" && !name.starts_with("sim.");
     let fits = match alone {
         true => recorded == named && outcome.transactions.len() == expected,
@@ -318,7 +318,7 @@ fn fits(effect: &Effect, name: &str, outcome: &Outcome) -> Result<BTreeSet<TxId>
     Ok(named)
 }
 
-/// Whether a transaction makes cash of one of these tokens.
+/// Returns whether a transaction creates cash of one of these tokens.
 fn moves_any(town: &Town, signed: &SignedTransaction, tokens: &[IssuedToken]) -> bool {
     let outputs = signed.wire().outputs().iter();
     let made = outputs.filter_map(|state| town.contracts().describe(state).ok()?.fungible);
@@ -326,7 +326,7 @@ fn moves_any(town: &Town, signed: &SignedTransaction, tokens: &[IssuedToken]) ->
     tokens.iter().any(|token| made.contains(&token.id()))
 }
 
-/// What is left of all transactions, by owner.
+/// Returns the unconsumed outputs of all transactions, by owner.
 fn unconsumed(
     town: &Town,
     nodes: &[Node],

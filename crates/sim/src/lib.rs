@@ -1,12 +1,12 @@
-//! Whole networks in one thread from one seed: two nodes and two notaries, real kernels and real flows, over a simulated
-//! network, clock, disk and vault view, with crashes at any step; and an auditor that predicts what must come of it.
+//! Whole networks in one thread from one seed: two banks, an exchange and two notaries, with real kernels and real flows, over a
+//! simulated network, clock, disk and vault view. Nodes crash at any step. An auditor predicts the results and checks them.
 //!
 //! ```text
 //!  seed ─► Plan (what clients start, what breaks when) ─► World (one queue of things to come) ─► Trace, Report
 //!             │                                              │  kernels, disks, links, views
 //!             └────────────── predictions ─► Auditor ◄───────┘  everything that leaves a node
 //! ```
-//! The same seed gives the same trace, byte for byte. A failure is told with the command that replays it.
+//! The same seed gives the same trace, byte for byte. A failure report includes the command that replays it.
 
 mod adversary;
 mod auditor;

@@ -1,42 +1,42 @@
-//! The connections among the nodes. One carries messages in order, each priority by itself; it breaks with a crash or a
-//! partition, what is on its way is lost then, and each side learns of it in its own time. Now and then a message is lost
-//! or comes twice without any such reason.
+//! The connections among the nodes. A connection delivers messages in order within each priority. A crash or a partition breaks
+//! it: messages in flight are lost, and each side learns of it at its own time. A few messages are lost or arrive twice without
+//! any such cause.
 
 use kernel::Priority;
 
 use crate::chance::Chance;
 use crate::town::NODES;
 
-/// Connections among all nodes.
+/// Number of pairs of nodes.
 const LINKS: usize = NODES * (NODES - 1) / 2;
 
-/// How bad the network is, until it calms down.
+/// The quality of the network until the faults end.
 #[derive(Clone, Copy, Debug)]
 pub struct Weather {
-    /// Time on the way, in microseconds.
+    /// Minimum and maximum delay, in microseconds.
     pub delay_us: (u64, u64),
-    /// Messages lost, per mille.
+    /// Messages that are lost, per mille.
     pub lost: u64,
-    /// Messages that come twice, per mille.
+    /// Messages that arrive twice, per mille.
     pub doubled: u64,
 }
 
-/// One connection, or its absence.
+/// A pair of nodes, connected or not.
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
-    /// Counts the connections between these two; what belongs to an earlier one is lost.
+    /// Counts the connections of this pair. Messages of an earlier connection are lost.
     generation: u64,
     open: bool,
     cut_until_us: u64,
-    /// Whether each side has been told that it is up.
+    /// Whether each side knows that the connection is up.
     told_up: [bool; 2],
-    /// Nothing arrives at a side before this.
+    /// Time before which no message arrives at a side.
     quiet_until_us: [u64; 2],
-    /// The last arrival at each side, by priority.
+    /// Latest arrival at each side, by priority.
     last_us: [[u64; 2]; 2],
 }
 
-/// Something to tell a node, at a time.
+/// A notification to a node about a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Told {
     pub at_us: u64,
@@ -45,13 +45,13 @@ pub struct Told {
     pub generation: u64,
 }
 
-/// See the module.
+/// All connections.
 pub struct Links {
     links: [Link; LINKS],
     pub weather: Weather,
 }
 
-/// The place of a pair, and which side of it `from` is.
+/// Returns the index of a pair, and the side of `from` in it.
 fn place(from: usize, to: usize) -> (usize, usize) {
     let (low, high) = (from.min(to), from.max(to));
     // (0,1) (0,2) (1,2) (0,3) ..
@@ -66,7 +66,8 @@ impl Links {
         }
     }
 
-    /// Connects two nodes, if nothing is in the way: both are told, one perhaps later than the other.
+    /// Connects two nodes, unless they are connected already or partitioned. Returns the notifications to both sides, which may
+    /// arrive at different times.
     pub fn connect(
         &mut self,
         pair: (usize, usize),
@@ -93,7 +94,7 @@ impl Links {
         Some([told(pair.0, pair.1), told(pair.1, pair.0)])
     }
 
-    /// A side is told that the connection is up; false if that is news of yesterday.
+    /// Tells a side that the connection is up. Returns false if that connection no longer exists.
     pub fn told_up(&mut self, told: &Told) -> bool {
         let (at, side) = place(told.node, told.peer);
         let link = &mut self.links[at];
@@ -104,7 +105,7 @@ impl Links {
         current
     }
 
-    /// The connection breaks; says who is told of it, and when.
+    /// Breaks the connection. Returns the notifications to the sides that knew it.
     pub fn cut(
         &mut self,
         pair: (usize, usize),
@@ -131,19 +132,20 @@ impl Links {
             .collect()
     }
 
-    /// A side learns that a connection is gone; false if that is news of yesterday.
+    /// Tells a side that a connection is gone. Returns false if the side already knows or a newer connection exists.
     pub fn told_down(&mut self, told: &Told) -> bool {
         let (at, _) = place(told.node, told.peer);
         self.links[at].generation == told.generation && self.forget(told.node, told.peer)
     }
 
-    /// A side is gone itself, or knows that the connection is; false if it knew of none.
+    /// Clears a side's knowledge of a connection, because the side crashed or learnt of the break. Returns false if it knew of
+    /// none.
     pub fn forget(&mut self, node: usize, peer: usize) -> bool {
         let (at, side) = place(node, peer);
         std::mem::take(&mut self.links[at].told_up[side])
     }
 
-    /// When a message sent now arrives, on which connection: not at all, once or twice.
+    /// Sends a message. Returns its arrival times with the connection's generation: none, one or two.
     pub fn send(
         &mut self,
         from: usize,
@@ -172,7 +174,7 @@ impl Links {
         arrivals.collect()
     }
 
-    /// Whether what was sent on this connection still arrives.
+    /// Returns whether messages sent on this connection still arrive.
     pub fn carries(&self, from: usize, to: usize, generation: u64) -> bool {
         let (at, side) = place(to, from);
         let link = &self.links[at];

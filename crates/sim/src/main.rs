@@ -19,7 +19,7 @@ const USAGE: &str = "usage: sim [--chain] [--seed N] [--runs N] [--nodes N] [--s
   --rollback   put nodes back on older copies of their disks at the end
   --trace      print everything that happens";
 
-/// Nodes of a network of the chain at most.
+/// Maximum number of nodes in a chain network.
 const NODES_MAX: usize = 200;
 
 struct Arguments {
@@ -73,7 +73,7 @@ fn arguments() -> Result<Arguments, String> {
     Ok(found)
 }
 
-/// Networks of the chain, one after the other.
+/// Runs chain networks, one after the other.
 fn run_chains(arguments: &Arguments) -> ExitCode {
     let (mut failed, mut all) = (0u64, ChainTally::default());
     for seed in arguments.seed..arguments.seed.saturating_add(arguments.runs) {

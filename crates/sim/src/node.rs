@@ -1,4 +1,4 @@
-//! One simulated node: what lives through a crash and what does not.
+//! One simulated node: the parts that survive a crash and the parts that do not.
 
 use kernel::port::Table;
 use kernel::{Event, Kernel};
@@ -7,27 +7,27 @@ use crate::committer::Committer;
 use crate::disk::Disk;
 use crate::view::View;
 
-/// See the module.
+/// A simulated node.
 pub struct Node {
-    /// `None` while it is down.
+    /// `None` while the node is down.
     pub kernel: Option<Kernel>,
-    /// Counts its lives; what belongs to an earlier one is void.
+    /// Counts starts and crashes. Events of an earlier life are void.
     pub life: u64,
     pub disk: Disk,
     pub committer: Committer,
     pub view: View,
-    /// The view is at work.
+    /// Whether the view is working on a job.
     pub view_busy: bool,
     pub mailbox: Vec<Event>,
-    /// A round is due at this time.
+    /// Time of the next round, if one is due.
     pub round_at_us: Option<u64>,
-    /// Steps until it crashes, once that is decided.
+    /// Steps until the planned crash, if there is one.
     pub fuse: Option<u64>,
-    /// How long it stays down then, in microseconds.
+    /// Duration of the next downtime, in microseconds.
     pub down_us: u64,
-    /// How far its clock is ahead of the world's, in milliseconds.
+    /// Offset of the node's clock from the world's, in milliseconds. Positive values are ahead.
     pub ahead_ms: u64,
-    /// How far it was set off the right time, in milliseconds.
+    /// Offset that the clocks adversary adds to the clock, in milliseconds.
     pub off_ms: i64,
 }
 
@@ -53,7 +53,7 @@ impl Node {
         self.kernel.is_some()
     }
 
-    /// What is left to do, by its name: flows, transactions on their way, messages to be sent or answered.
+    /// Returns the counts of unfinished work by name: flows, transactions in delivery, and messages to be sent or answered.
     pub fn left(&self) -> Vec<(&'static str, u64)> {
         let tables = [Table::Journal, Table::Deliveries, Table::Staging];
         let rows = |table| self.disk.durable().rows(table).len() as u64;
@@ -71,7 +71,7 @@ impl Node {
         left
     }
 
-    /// Nothing is being done.
+    /// Returns whether the node runs and has no pending work.
     pub fn is_idle(&self) -> bool {
         self.is_up() && self.mailbox.is_empty() && self.committer.is_idle() && self.view.is_idle()
     }

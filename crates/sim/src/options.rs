@@ -1,46 +1,46 @@
-//! What to simulate.
+//! The options of a simulation.
 
 use std::str::FromStr;
 
 use crate::Adversary;
 
-/// A bug planted on purpose, to prove that the auditor notices.
+/// A planted bug, which proves that the auditor finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     /// Locks are not restored after a crash.
     LockForgotten,
     /// A session message is sent twice, as two messages.
     MessageRepeated,
-    /// What waits for a sync does not wait.
+    /// Actions that must wait for a sync do not wait.
     SyncSkipped,
     /// A crash leaves half of a batch on the disk.
     BatchTorn,
     /// A client that saw no answer starts its flow again under another client id.
     ClientIdLost,
-    /// The transport answers for a delivery that the participant has not seen yet, and loses it.
+    /// The transport acknowledges a delivery that the participant has not received, and loses it.
     DeliveryAcknowledgedEarly,
-    /// The notary does not write which states are consumed.
+    /// The notary does not record consumed states.
     ConsumptionForgotten,
-    /// A vault view passes over a state that was consumed.
+    /// A vault view ignores some consumed states.
     ViewStale,
-    /// A vault view that is filled again knows the node's own key and none of its fresh ones.
+    /// A rebuilt vault view knows the node's own key but none of its fresh keys.
     FreshKeysUnseen,
-    /// A crash loses which flows states have scheduled.
+    /// A crash loses the flows scheduled by states.
     ScheduleLost,
-    /// A crash loses which files are there.
+    /// A crash loses the table of attachments.
     FilesLost,
-    /// A bank does not write which evidence was claimed.
+    /// A bank does not record claimed evidence.
     ClaimsForgotten,
-    /// A notary's operator vouches for whatever its clock shows.
+    /// A notary's operator confirms the clock regardless of the time that it shows.
     ClockTrusted,
     /// Banks give up on a silent counterparty at once.
     LocksFreedEarly,
-    /// Banks wait for a silent counterparty without end.
+    /// Banks never give up on a silent counterparty.
     LocksNeverFreed,
 }
 
 impl Bug {
-    /// Every bug with its name on the command line.
+    /// All bugs with their names on the command line.
     pub const ALL: [(Bug, &str); 15] = [
         (Bug::LockForgotten, "lock-forgotten"),
         (Bug::MessageRepeated, "message-repeated"),
@@ -62,7 +62,7 @@ impl Bug {
         (Bug::LocksNeverFreed, "locks-never-freed"),
     ];
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         Self::ALL
             .into_iter()
@@ -83,23 +83,23 @@ impl FromStr for Bug {
     }
 }
 
-/// One simulation.
+/// The options of one simulation.
 #[derive(Clone, Debug)]
 pub struct SimOptions {
-    /// Everything follows from it.
+    /// The seed, which determines the whole run.
     pub seed: u64,
     /// A bug to plant.
     pub bug: Option<Bug>,
-    /// The member that does harm; the seed chooses if there is none.
+    /// The harmful member. If `None`, the seed selects one.
     pub adversary: Option<Adversary>,
-    /// Put nodes back on older copies of their disks at the end.
+    /// Whether to put nodes back on older copies of their disks at the end.
     pub rollback: bool,
-    /// Keep the text of the trace, not only its hash.
+    /// Whether to keep the text of the trace as well as its hash.
     pub keep_trace: bool,
 }
 
 impl SimOptions {
-    /// The simulation of a seed, without a planted bug.
+    /// Returns the options for a seed, without a planted bug.
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -110,7 +110,7 @@ impl SimOptions {
         }
     }
 
-    /// The command that replays it.
+    /// Returns the command that replays the simulation.
     pub fn command(&self) -> String {
         let bug = self.bug.map(|bug| format!(" --bug {}", bug.name()));
         let adversary = self.adversary.map(Adversary::name);

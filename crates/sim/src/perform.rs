@@ -1,4 +1,4 @@
-//! Rounds of a node, and what comes of them. Every step can be the last before a crash.
+//! Rounds of a node, and the performance of their actions. A node may crash before any step.
 
 use kernel::message::PeerMessage;
 use kernel::port::Table;
@@ -16,7 +16,7 @@ use crate::world::{What, World};
 use crate::{Adversary, Bug};
 
 impl World {
-    /// A node takes a step; false if it crashed instead.
+    /// Takes a step of a node. Returns false if the node is down or crashes instead.
     fn step(&mut self, node: usize) -> bool {
         let one = &mut self.nodes[node];
         if !one.is_up() {
@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// A node takes what is in its mailbox and does what comes of it.
+    /// Handles the events in a node's mailbox and performs the resulting actions.
     pub(crate) fn round(&mut self, node: usize) {
         self.nodes[node].round_at_us = None;
         let mut events = std::mem::take(&mut self.nodes[node].mailbox);
@@ -78,7 +78,7 @@ impl World {
         }
     }
 
-    /// No peer takes more than its share, whatever it does and whatever crashes.
+    /// Checks that no peer uses more than its share of responders, regardless of its behaviour and of crashes.
     fn check_share(&mut self, node: usize, usage: flow::PeerUsage) {
         if self.plan.adversary != Adversary::Swarm {
             return;
@@ -91,7 +91,7 @@ impl World {
         self.tally.sessions_refused = self.tally.sessions_refused.max(usage.refused);
     }
 
-    /// Does what a kernel wants done.
+    /// Performs a kernel's actions.
     pub(crate) fn perform(&mut self, node: usize, actions: Vec<Action>) {
         for action in actions {
             if !self.step(node) {
@@ -266,7 +266,7 @@ impl World {
                         .found(format!("{} warns: {code}: {message}", SHORT[node]));
                 }
             }
-            // A kernel nests no commits.
+            // A kernel does not nest commits.
             Action::Commit { number, .. } => {
                 self.auditor
                     .found(format!("commit {number} is inside another one"));
@@ -274,7 +274,7 @@ impl World {
         }
     }
 
-    /// Whether a node may warn of this.
+    /// Returns whether a node may log this warning.
     fn is_expected(&self, code: &str) -> bool {
         let stands_still = self.options.bug == Some(Bug::LocksNeverFreed);
         let by_adversary =
@@ -324,7 +324,7 @@ impl World {
         }
     }
 
-    /// A message goes on its way, which may end anywhere.
+    /// Sends a message, which may be lost or arrive twice.
     pub(crate) fn transmit(&mut self, from: usize, to: usize, priority: Priority, bytes: Vec<u8>) {
         self.tally.messages += 1;
         if self.is_kept_back(from) {
@@ -347,7 +347,7 @@ impl World {
         }
     }
 
-    /// The planted bug: now and then the transport itself answers for a delivery.
+    /// Applies the planted bug: the transport acknowledges one delivery in ten itself.
     fn acknowledged_early(&mut self, from: usize, to: usize, bytes: &[u8]) -> bool {
         let Ok(PeerMessage::Deliver { transactions, .. }) = PeerMessage::from_bytes(bytes) else {
             return false;

@@ -1,5 +1,5 @@
-//! How a simulation goes on: cash is issued, the work is done while things break, everything is paid from one bank to the
-//! other and back, and then all must come to rest.
+//! The phases of a simulation. Cash is issued, the work is done while faults happen, each bank pays everything to the other, and
+//! then all nodes must become idle.
 
 use kernel::port::Table;
 
@@ -10,21 +10,21 @@ use crate::plan::{PlannedFlow, WORK_US, sweep};
 use crate::town::BANKS;
 use crate::world::{What, World};
 
-/// How far the simulation is.
+/// The current phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Cash is issued; nothing breaks.
+    /// Cash is issued, without faults.
     Funding,
     /// The work, with faults.
     Work,
-    /// Everything is paid from one bank to the other, and back.
+    /// One bank pays everything to the other. The number is the index of the payer.
     Sweep(usize),
-    /// Nothing more is started.
+    /// No more flows are started.
     Rest,
 }
 
 impl World {
-    /// Nothing is on its way and nothing is left to do.
+    /// Returns whether no message is in flight and no node has work left.
     pub(crate) fn is_over(&self) -> bool {
         let on_its_way = || {
             self.queue.values().any(|what| {
@@ -40,7 +40,7 @@ impl World {
             && self.nodes.iter().all(|node| node.left().is_empty())
     }
 
-    /// Nobody does anything, and no state will start a flow later.
+    /// Returns whether all nodes are idle and no state has scheduled a flow.
     fn is_settled(&self) -> bool {
         self.nodes.iter().all(|node| {
             let scheduled = node.disk.durable().rows(Table::Schedule).len();
@@ -48,7 +48,7 @@ impl World {
         })
     }
 
-    /// Goes on to the next phase when all clients of this one are done.
+    /// Starts the next phase when all clients of the current one are done.
     pub(crate) fn turn_page(&mut self) {
         if self.do_without() || self.clients.unfinished > 0 {
             return;
@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    /// One bank pays everything it has to the other.
+    /// Lets one bank pay everything to the other.
     pub(crate) fn sweep(&mut self, which: usize) {
         self.phase = Phase::Sweep(which);
         let (from, to) = (BANKS[which], BANKS[1 - which]);

@@ -1,4 +1,5 @@
-//! What a seed stands for: what clients start, when, and what must come of it; what breaks, and how small everything is.
+//! The plan that a seed stands for: the flows that clients start with their times and predicted results, the faults, and the
+//! limits of the nodes.
 
 use finance::IssuedToken;
 use finance::flows::{PayArgs, Payment};
@@ -16,7 +17,7 @@ use crate::town::{NODES, Town, pairs};
 use crate::workload::Workload;
 use crate::{Adversary, Bug, SimOptions};
 
-/// A change of what a node holds.
+/// A change of a node's balance.
 #[derive(Clone, Copy, Debug)]
 pub struct Move {
     pub token: usize,
@@ -24,17 +25,17 @@ pub struct Move {
     pub by: i64,
 }
 
-/// What a flow must come to.
+/// The predicted result of a flow.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// So many transactions, which move cash; these nodes have to record them.
+    /// A number of transactions that move cash, with the changes of balances.
     Cash {
         transactions: usize,
         moves: Vec<Move>,
     },
-    /// This answer.
+    /// An answer.
     Answer(u64),
-    /// Any end, and no transaction: an adversary's.
+    /// Any end without a transaction. Flows of an adversary have this effect.
     Nothing,
     /// Transactions that depend on a silent counterparty, or a failure that it may cause.
     Perhaps,
@@ -44,62 +45,62 @@ pub enum Effect {
 #[derive(Clone, Debug)]
 pub struct PlannedFlow {
     pub node: usize,
-    /// After the beginning of its phase, in microseconds.
+    /// Start time after the beginning of its phase, in microseconds.
     pub at_us: u64,
     pub name: &'static str,
     pub args: Vec<u8>,
     pub effect: Effect,
-    /// What the client waits for, one after the other; the last is `Delivered`.
+    /// The client's waits in order. The last one is `Delivered`.
     pub waits: Vec<Wait>,
-    /// The client cancels the flow so long after it was accepted, in microseconds; it may be done by then.
+    /// Time from the flow's acceptance until the client cancels it, in microseconds. The flow may be done by then.
     pub cancelled_after_us: Option<u64>,
-    /// What the client uploads before each start, with its size.
+    /// The file that the client uploads before each start, with its size.
     pub upload: Option<(Hash, u64)>,
 }
 
-/// Something that breaks.
+/// A fault.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
-    /// A node crashes after some more steps, and stays down for so long.
+    /// A node crashes after a number of steps, and stays down for some time.
     Crash {
         node: usize,
         steps: u64,
         down_us: u64,
     },
-    /// Two nodes can't reach each other for so long.
+    /// Two nodes cannot reach each other for some time.
     Partition { pair: (usize, usize), for_us: u64 },
 }
 
-/// See the module.
+/// The plan of a simulation.
 pub struct Plan {
     pub tokens: Vec<IssuedToken>,
     pub funding: Vec<PlannedFlow>,
     pub work: Vec<PlannedFlow>,
-    /// By time since the work began.
+    /// Faults with their times since the start of the work.
     pub faults: Vec<(u64, Fault)>,
     pub weather: Weather,
-    /// After the beginning of the work, in microseconds.
+    /// End of the faults, in microseconds since the start of the work.
     pub calm_us: u64,
-    /// What kernels are opened with, the entropy aside.
+    /// Options of all kernels, except for the entropy.
     pub kernel: KernelOptions,
     pub notary: NotaryOptions,
-    /// How long a sync takes, in microseconds.
+    /// Minimum and maximum duration of a sync, in microseconds.
     pub sync_us: (u64, u64),
-    /// Reads show what is not synced yet.
+    /// Whether reads show rows that are not synced yet.
     pub shows_unsynced: bool,
     pub ahead_ms: [u64; NODES],
     /// Clients that start the same flow twice at once, per mille.
     pub double_starts: u64,
-    /// The member that does harm.
+    /// The harmful member.
     pub adversary: Adversary,
     /// Tokens whose holders depend on a silent counterparty, with the quantity issued.
     pub loose: Vec<(IssuedToken, u64)>,
-    /// Clocks that are set, by time since the work began.
+    /// Wrong clock settings, by time since the start of the work.
     pub(crate) clock_faults: Vec<ClockFault>,
 }
 
-/// How long a flow that the silent member opened waits for its next message, in milliseconds. This is longer than every silence with
-/// an end. The default of a node is a week, which a simulation does not last.
+/// How long a flow opened by the silent member waits for its next message, in milliseconds. This exceeds every silence that ends.
+/// A node's default is a week, which is longer than a simulation.
 const RESPONDER_IDLE_MS: u64 = 1_200_000;
 /// Time over which clients start their flows, in microseconds.
 pub const WORK_US: u64 = 2_000_000;
@@ -117,7 +118,7 @@ impl Plan {
         let calm_us = WORK_US + chance.between(0, 1_500_000);
         let mut kernel = small_kernel(&mut chance.fork());
         kernel.selection.restores_locks = options.bug != Some(Bug::LockForgotten);
-        // Drawn last: the rest of a seed is the same with and without an adversary.
+        // Drawn last, so that the rest of a seed is the same with and without an adversary.
         let mut clock_faults = Vec::new();
         match adversary {
             Adversary::Swarm => {
@@ -169,7 +170,7 @@ impl Plan {
     }
 }
 
-/// At least one crash; they may follow each other closely, or hit a node that is just starting.
+/// Draws the faults, with at least one crash. Crashes may follow each other closely, or hit a node that is just starting.
 fn faults(chance: &mut Chance) -> Vec<(u64, Fault)> {
     let mut faults = Vec::new();
     for _ in 0..chance.between(1, 5) {
@@ -191,7 +192,7 @@ fn faults(chance: &mut Chance) -> Vec<(u64, Fault)> {
     faults
 }
 
-/// Kernels with little room and little patience: what is rare in a large node is common in them.
+/// Returns kernel options with small limits and short timeouts, so that situations that are rare in a large node become common.
 fn small_kernel(chance: &mut Chance) -> KernelOptions {
     let soon = BackOff {
         first_ms: 300,
@@ -225,7 +226,7 @@ fn small_kernel(chance: &mut Chance) -> KernelOptions {
     options
 }
 
-/// Everything that a node holds of a token, paid to somebody: what is locked for ever could not be.
+/// Returns a payment of a node's whole balance of a token to another node. It fails if a part of the balance stays locked.
 pub fn sweep(
     town: &Town,
     tokens: &[IssuedToken],

@@ -1,4 +1,4 @@
-//! Nodes start and crash, connections come and go.
+//! Starts and crashes of nodes, and their connections.
 
 use kernel::port::Table;
 use kernel::{Kernel, KernelOptions};
@@ -30,7 +30,7 @@ impl World {
         }
     }
 
-    /// The faults are over. A crash that waited for steps which never came happens now: each run has one at least.
+    /// Ends the faults. A crash that still waits for its steps happens now, so that each run has at least one.
     pub(crate) fn calm(&mut self) {
         for node in 0..NODES {
             if self.nodes[node].fuse.is_some() && self.nodes[node].is_up() {
@@ -77,7 +77,7 @@ impl World {
         self.round_at(node, self.now_us + 10);
     }
 
-    /// The power goes.
+    /// Cuts the power of a node.
     pub(crate) fn crash(&mut self, node: usize) {
         let tear = self.options.bug == Some(Bug::BatchTorn);
         let one = &mut self.nodes[node];
@@ -96,7 +96,7 @@ impl World {
         one.round_at_us = None;
         one.fuse = None;
         one.view_busy = false;
-        // Its clock may be behind where it was when it starts again.
+        // After the restart, the clock may be behind its earlier time.
         one.ahead_ms = self.chance.between(0, 2_000);
         one.off_ms = 0;
         let down_us = one.down_us;

@@ -1,5 +1,6 @@
-//! A planted bug: in each session the second message of a side is sent twice, as two messages. Whatever follows it, in the
-//! session and in the stream between the two nodes, is numbered one higher, so that the repetition looks like a message.
+//! A planted bug that sends the second message of each side of a session twice, as two messages. All later messages of the
+//! session and of the stream between the two nodes get numbers that are higher by one, so that the repetition looks like a
+//! message of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,23 +10,23 @@ use primitives::{Decode, Encode};
 
 use crate::town::NODES;
 
-/// One direction between two nodes.
+/// The messages from one node to another.
 #[derive(Default)]
 struct Stream {
-    /// What became of each message, by its number: the number of its last copy, and the copies.
+    /// The copies that each message was sent as, with the number of the last copy, by the original number.
     sent: BTreeMap<u64, (u64, Vec<Vec<u8>>)>,
     extra: u64,
     shifted: BTreeSet<(SessionId, bool)>,
 }
 
-/// See the module.
+/// Repeats messages in all streams.
 #[derive(Default)]
 pub struct Repeater {
     streams: [[Stream; NODES]; NODES],
 }
 
 impl Repeater {
-    /// What is sent in place of a message.
+    /// Returns the messages that are sent in place of one message.
     pub fn instead_of(&mut self, from: usize, to: usize, bytes: Vec<u8>) -> Vec<Vec<u8>> {
         match PeerMessage::from_bytes(&bytes) {
             Ok(PeerMessage::Session { seq, body }) => self.streams[from][to].copies(seq, &body),

@@ -1,10 +1,10 @@
-//! What came of a simulation.
+//! The report of a simulation.
 
 use primitives::Hash;
 
 use crate::{SimOptions, Violation};
 
-/// Counters of what happened, to see that a run was worth it.
+/// Counters of a run. Tests use them to check that the faults took effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Flows that clients started.
@@ -21,25 +21,25 @@ pub struct Tally {
     pub messages_lost: u64,
     /// Flows that ended because their client cancelled them.
     pub cancelled: u64,
-    /// Transactions recorded, of all flows.
+    /// Transactions recorded by all flows.
     pub transactions: u64,
     /// Files that arrived.
     pub files: u64,
-    /// Sessions that one run of a node refused to the member that opened too many, at most.
+    /// Sessions that one run of a node refused to the member that opened too many. This is the maximum over all nodes.
     pub sessions_refused: u64,
-    /// Nodes that were put back on a disk that was older than theirs.
+    /// Nodes that were put back on a disk older than theirs.
     pub rollbacks: u64,
-    /// Sessions and messages that were presented again.
+    /// Sessions and messages that were replayed.
     pub replays: u64,
     /// Times that a clock was set.
     pub clock_jumps: u64,
     /// Times that a counterparty fell silent.
     pub silences: u64,
-    /// Messages of garbage sent.
+    /// Garbage messages sent.
     pub garbage: u64,
-    /// Rounds in which a node slowed the sender of garbage down.
+    /// Rounds in which a node slowed down the sender of garbage.
     pub slowed: u64,
-    /// Times that a node cut the sender of garbage off.
+    /// Times that a node cut off the sender of garbage.
     pub cut_offs: u64,
     /// Simulated time, in milliseconds.
     pub simulated_ms: u64,
@@ -68,30 +68,30 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// See the module.
+/// The result of a simulation.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What was simulated.
+    /// The options of the run.
     pub options: SimOptions,
     /// The hash of the trace.
     pub trace: Hash,
-    /// Its lines.
+    /// The number of lines in the trace.
     pub lines: u64,
-    /// Its text, if it was kept.
+    /// The text of the trace, if it was kept.
     pub text: Option<String>,
-    /// What the auditor found.
+    /// The violations that the auditor found.
     pub violations: Vec<Violation>,
-    /// What happened.
+    /// The counters.
     pub tally: Tally,
 }
 
 impl Report {
-    /// Whether everything came as predicted.
+    /// Returns whether the auditor found no violation.
     pub fn is_clean(&self) -> bool {
         self.violations.is_empty()
     }
 
-    /// The violations, and the command that replays them.
+    /// Returns the violations and the command that replays them.
     pub fn failure(&self) -> String {
         let each = self.violations.iter().map(|v| format!("  {v}\n"));
         format!(

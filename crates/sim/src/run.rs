@@ -1,4 +1,4 @@
-//! One simulation, or many on all cores.
+//! Runs one simulation, or many on all cores.
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use primitives::Hash;
 use crate::world::World;
 use crate::{Bug, Report, SimOptions, Tally, Violation};
 
-/// Runs one simulation from its seed. A panic is a violation like any other.
+/// Runs one simulation from its seed. A panic counts as a violation.
 pub fn run(options: &SimOptions) -> Report {
     let outcome = catch_unwind(AssertUnwindSafe(|| World::new(options).run()));
     outcome.unwrap_or_else(|panic| {
@@ -27,7 +27,7 @@ pub fn run(options: &SimOptions) -> Report {
     })
 }
 
-/// Runs many simulations on all cores; each report is told as it comes.
+/// Runs many simulations on all cores, and passes on each report when it is ready.
 pub fn run_all(
     seeds: Range<u64>,
     bug: Option<Bug>,

@@ -1,5 +1,6 @@
-//! Flows of several steps, each of which needs what came of the one before: debts that are settled or netted, a paper that is
-//! sold, a coin that moves to another notary and back. Each returns its transactions, those that the other side made as well.
+//! Flows of several steps, in which each step needs the result of the previous one: debts that are settled or netted, a paper
+//! that is sold, and a coin that moves to another notary and back. Each flow returns all its transactions, including those made
+//! by the other side.
 
 use finance::flows::obligation::{
     IssueObligation, IssueObligationArgs, NetObligations, NetObligationsArgs, ObligationResult,
@@ -16,23 +17,23 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Later than any simulation ends.
+/// A time after the end of every simulation.
 pub(crate) const LATER: Timestamp = Timestamp::from_ms(4_000_000_000_000);
-/// What a crash or a long wait may bring, and what another attempt heals.
+/// Errors caused by a crash or a long wait. Another attempt may succeed.
 const TRIED_AGAIN: [&str; 3] = [
     "notary.time_window_invalid",
     "vault.selection_busy",
     "vault.selection_timeout",
 ];
-/// So often, and after so many milliseconds.
+/// Maximum number of attempts, and the pause between them in milliseconds.
 const ATTEMPTS_MAX: u32 = 30;
 const AGAIN_MS: u64 = 700;
-/// The wait for the other side of a story.
+/// Maximum wait for the other side of a flow.
 const PATIENCE: Deadline = Deadline::AfterMs(ANSWER_MS_MAX);
-/// Transactions of one story.
+/// Maximum number of transactions of one flow.
 const STEPS_MAX: usize = 8;
 
-/// Registers them all.
+/// Registers all flows and responders of this module.
 pub fn register(flows: &mut FlowRegistry) {
     flows.register::<Owe>();
     flows.register::<Net>();
@@ -42,7 +43,7 @@ pub fn register(flows: &mut FlowRegistry) {
     flows.register::<Shift>();
 }
 
-/// The transactions of a story.
+/// The transactions of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Steps(pub Vec<TxId>);
 
@@ -58,18 +59,18 @@ impl Decode for Steps {
     }
 }
 
-/// What a story is about.
+/// The arguments of these flows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StoryArgs {
     /// The other node.
     pub with: LegalName,
     /// The cash.
     pub token: TokenArgs,
-    /// How much of it.
+    /// The whole quantity of cash.
     pub quantity: u64,
-    /// A part of that.
+    /// A part of that quantity.
     pub part: u64,
-    /// Whether what is made goes to fresh keys.
+    /// Whether outputs go to fresh keys.
     pub anonymous: bool,
 }
 
@@ -81,7 +82,7 @@ primitives::record!(StoryArgs {
     anonymous
 });
 
-/// Runs a step again while it fails for want of time.
+/// Runs a step again while it fails with one of the transient errors.
 pub(crate) async fn persist<F: Flow>(
     ctx: &FlowContext,
     args: F::Args,
@@ -137,7 +138,7 @@ fn state_of(result: &ObligationResult) -> Result<StateRef, FlowError> {
     result.state.ok_or_else(ended)
 }
 
-/// Owes a quantity, pays a part of it and then the rest.
+/// Issues an obligation, pays a part of it and then the rest.
 #[derive(Debug)]
 pub struct Owe;
 
@@ -156,7 +157,7 @@ impl Flow for Owe {
     }
 }
 
-/// Owes a quantity to a node that owes a part of it back; nets the two, and pays the rest.
+/// Issues an obligation to a node that issues one for a part of it in return. Nets the two, and pays the rest.
 #[derive(Debug)]
 pub struct Net;
 
@@ -193,7 +194,7 @@ impl Flow for Net {
     }
 }
 
-/// The other side of [`Net`]: owes the part.
+/// The other side of [`Net`], which issues the obligation for the part.
 #[derive(Debug)]
 pub struct OwesToo;
 
@@ -217,7 +218,7 @@ struct Wanted {
 
 primitives::record!(Wanted { token, face, price });
 
-/// Promises the quantity in a paper, and sells that to the other node for the part.
+/// Issues a paper with the quantity as its face value, and sells it to the other node for the part.
 #[derive(Debug)]
 pub struct Trade;
 
@@ -263,7 +264,7 @@ impl Flow for Trade {
     }
 }
 
-/// The other side of [`Trade`]: bids for the paper.
+/// The other side of [`Trade`], which bids for the paper.
 #[derive(Debug)]
 pub struct Bids;
 
@@ -295,7 +296,7 @@ impl Responder for Bids {
     }
 }
 
-/// Issues cash to itself, under a mark that nothing else has, and moves it to the other notary and back.
+/// Issues cash to itself under a unique reference, and moves it to the other notary and back.
 #[derive(Debug)]
 pub struct Shift;
 

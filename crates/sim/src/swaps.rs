@@ -1,5 +1,5 @@
-//! An exchange that has two banks swap cash for stock: each prepares what it gives and says what may be settled for it, then all changes
-//! hands at once or not at all, whoever crashes.
+//! An exchange that lets two banks swap cash for stock. Each bank prepares its side and gives a mandate for it. Then everything
+//! changes hands at once or not at all, even if a node crashes.
 
 use finance::flows::TokenArgs;
 use finance::flows::stock::{IssueStock, IssueStockArgs, StockArgs};
@@ -14,31 +14,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::stories::{LATER, Steps, persist};
 
-/// How long a bank may wait for its own states, in milliseconds.
+/// Maximum wait of a bank for its own states, in milliseconds.
 const DEADLINE_MS: u64 = 300_000;
 
-/// Registers them.
+/// Registers the flow and its responder.
 pub fn register(flows: &mut FlowRegistry) {
     flows.register::<Settle>();
     flows.register_responder::<Prepares>();
 }
 
-/// What is settled.
+/// The arguments of a swap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettleArgs {
-    /// Who pays.
+    /// The bank that pays.
     pub buyer: LegalName,
-    /// Who gives stock, which it issues for that.
+    /// The bank that gives stock, which it issues for this swap.
     pub seller: LegalName,
     /// The cash.
     pub token: TokenArgs,
-    /// How much of it.
+    /// The quantity of cash.
     pub price: u64,
-    /// The stock, which nothing else has.
+    /// The stock, with a unique symbol.
     pub symbol: Symbol,
-    /// How much of it.
+    /// The quantity of stock.
     pub quantity: u64,
-    /// Whether all goes to fresh keys.
+    /// Whether outputs go to fresh keys.
     pub anonymous: bool,
     /// Whether the banks are asked one after the other.
     pub sequential: bool,
@@ -67,7 +67,7 @@ impl SettleArgs {
     }
 }
 
-/// Has two banks swap.
+/// Lets two banks swap.
 #[derive(Debug)]
 pub struct Settle;
 
@@ -109,7 +109,7 @@ impl Flow for Settle {
     }
 }
 
-/// A bank's side of [`Settle`]: issues the stock if it sells, and gives the exchange a mandate for just that.
+/// A bank's side of [`Settle`]: issues the stock if it is the seller, and gives the exchange a mandate for exactly this swap.
 #[derive(Debug)]
 pub struct Prepares;
 
@@ -138,7 +138,7 @@ impl Responder for Prepares {
             side: if sells { Side::Sell } else { Side::Buy },
             cash: args.token.clone(),
             stock: args.stock(),
-            // As sharp as whole numbers allow.
+            // The tightest price limit that whole numbers allow.
             price: if sells {
                 price / quantity
             } else {

@@ -1,23 +1,23 @@
-//! A member at its worst: it opens sessions without end, says nothing on them, and goes away after a while.
+//! A member that opens as many sessions as it can, sends no message on them, and leaves after a while.
 
 use flow::{Flow, FlowContext, FlowError, Responder, Session};
 use ledger::LegalName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Sessions of one swarm: more than a share of [`RESPONDERS_MAX`].
+/// Sessions of one swarm. This exceeds a peer's share of [`RESPONDERS_MAX`].
 pub const SESSIONS: u64 = 240;
-/// Responders that a node with little room admits.
+/// Responders that a node with small limits admits.
 pub const RESPONDERS_MAX: usize = 400;
 
-/// Whom to swarm around, and how.
+/// The arguments of a swarm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwarmArgs {
     /// The victim.
     pub around: LegalName,
-    /// How many sessions.
+    /// Number of sessions.
     pub sessions: u64,
-    /// How long they stay, in milliseconds.
+    /// Duration of the sessions, in milliseconds.
     pub ms: u64,
 }
 
@@ -27,7 +27,7 @@ primitives::record!(SwarmArgs {
     ms
 });
 
-/// See the module. Returns the number of sessions, admitted or not.
+/// Opens sessions and sends no message on them. Returns the number of sessions, admitted or not.
 #[derive(Debug)]
 pub struct Swarm;
 
@@ -50,7 +50,7 @@ impl Flow for Swarm {
     }
 }
 
-/// The victim's side: it waits for a word that never comes.
+/// The victim's side. It waits for a message that never comes.
 #[derive(Debug)]
 pub struct Swarmed;
 

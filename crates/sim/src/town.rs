@@ -1,4 +1,4 @@
-//! Who there is: two notaries, two banks and an exchange, with keys made from nothing but their numbers.
+//! The members of the simulated network: two notaries, two banks and an exchange, with keys derived from their numbers.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use primitives::{Hash, KeyPair, Scheme, Timestamp};
 use crate::converse::{Converse, Echo};
 use crate::swarm::{Swarm, Swarmed};
 
-/// The place of the default notary among the nodes.
+/// Index of the default notary.
 pub const NOTARY: usize = 0;
-/// The place of another one, to which states are moved.
+/// Index of the other notary, to which states are moved.
 pub const OTHER_NOTARY: usize = 3;
-/// Nodes, the notaries among them.
+/// Number of nodes, including the notaries.
 pub const NODES: usize = 5;
-/// The place of the exchange, which settles swaps between the banks and owns nothing.
+/// Index of the exchange, which settles swaps between the banks and holds no cash in ordinary flows.
 pub const EXCHANGE: usize = 4;
-/// The banks' places.
+/// Indices of the banks.
 pub const BANKS: [usize; 2] = [1, 2];
-/// How the nodes are called in a trace.
+/// Names of the nodes in a trace.
 pub const SHORT: [&str; NODES] = ["notary", "bank-a", "bank-b", "notary-2", "exchange"];
 
-/// When the world begins, in ms since the Unix epoch.
+/// Start of the simulated time, in ms since the Unix epoch.
 pub const BEGINNING_MS: u64 = 1_700_000_000_000;
 
-/// See the module.
+/// The members, their network map, contracts and flows.
 pub struct Town {
     pub parties: [Party; NODES],
     pub ids: [PartyId; NODES],
@@ -40,17 +40,17 @@ pub struct Town {
     pub validating: bool,
 }
 
-/// The identity key of a node.
+/// Returns the identity key of a node.
 pub(crate) fn key(node: usize) -> KeyPair {
     KeyPair::from_seed(Scheme::Ed25519, [node as u8 + 1; 32])
 }
 
-/// Whether a node is a notary.
+/// Returns whether a node is a notary.
 pub fn is_notary(node: usize) -> bool {
     [NOTARY, OTHER_NOTARY].contains(&node)
 }
 
-/// All pairs of nodes.
+/// Returns all pairs of nodes.
 pub fn pairs() -> Vec<(usize, usize)> {
     let all = (0..NODES).flat_map(|high| (0..high).map(move |low| (low, high)));
     all.collect()
@@ -98,7 +98,7 @@ impl Town {
         }
     }
 
-    /// What a node's kernel is opened with.
+    /// Returns the identity that a node's kernel is opened with.
     pub fn identity(&self, node: usize) -> Identity {
         Identity {
             me: self.parties[node].clone(),
@@ -117,7 +117,7 @@ impl Town {
         &self.contracts
     }
 
-    /// The node of a party.
+    /// Returns the node of a party.
     pub fn node_of(&self, party: &PartyId) -> Option<usize> {
         self.ids.iter().position(|id| id == party)
     }

@@ -1,10 +1,10 @@
-//! What happened, line by line: hashed always, kept if wanted.
+//! The trace of a run, line by line. It is always hashed, and kept as text on request.
 
 use std::fmt::Write;
 
 use primitives::{Hash, Hasher};
 
-/// See the module.
+/// The trace of a run.
 pub struct Trace {
     hasher: Hasher,
     line: String,
@@ -22,10 +22,10 @@ impl Trace {
         }
     }
 
-    /// Notes what happened at a time, in microseconds, at a place.
+    /// Appends a line with a time in microseconds, a place and an event.
     pub fn note(&mut self, at_us: u64, place: &str, what: std::fmt::Arguments<'_>) {
         self.line.clear();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.line, "{:>12} {place:<7} {what}", at_us);
         self.hasher.update(self.line.as_bytes());
         self.lines += 1;
@@ -34,13 +34,13 @@ impl Trace {
         }
     }
 
-    /// The hash of all lines, how many there are, and their text if it was kept.
+    /// Returns the hash of all lines, their number, and their text if it was kept.
     pub fn finish(self) -> (Hash, u64, Option<String>) {
         (self.hasher.finish(), self.lines, self.kept)
     }
 }
 
-/// Bytes in short: their length and the start of their hash.
+/// Describes bytes by their length and the start of their hash.
 pub fn short(bytes: &[u8]) -> String {
     let hash = Hash::plain(bytes).to_string();
     format!("{}B {}", bytes.len(), &hash[..8])

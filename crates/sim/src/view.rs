@@ -1,4 +1,4 @@
-//! A simulated vault view: fed in order, behind by some time, asked for coins, dropped and filled again after a crash.
+//! A simulated vault view. It is fed in order and with a delay, answers queries for coins, and is rebuilt after a crash.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,15 +10,15 @@ use vault::{CoinRow, RefillRequest, ViewChange};
 
 use crate::disk::Tables;
 
-/// Something for the view to do.
+/// A job of the view.
 pub enum Job {
-    /// A transaction's changes.
+    /// Apply a transaction's changes.
     Feed { seq: u64, changes: Vec<ViewChange> },
-    /// A state in quarantine.
+    /// Quarantine a state.
     Quarantine(StateRef),
-    /// A question.
+    /// Answer a query for coins.
     Refill(RefillRequest),
-    /// Another one, for a flow.
+    /// Answer a query of a flow.
     LookUp {
         flow: flow::FlowId,
         effect: u32,
@@ -26,19 +26,19 @@ pub enum Job {
     },
 }
 
-/// See the module.
+/// The coins, linear states and pending jobs of a view.
 #[derive(Default)]
 pub struct View {
     coins: BTreeMap<StateRef, (TokenId, CoinRow)>,
-    /// Unconsumed versions of linear states, by where they were recorded.
+    /// Unconsumed versions of linear states, by sequence number and reference.
     linear: BTreeMap<(u64, StateRef), (Hash, StateAndRef)>,
-    /// States that were consumed.
+    /// Consumed states.
     gone: BTreeSet<StateRef>,
     /// States in quarantine.
     quarantined: BTreeSet<StateRef>,
     seq: u64,
     jobs: VecDeque<Job>,
-    /// The planted bug: every third state consumed is passed over.
+    /// Whether the planted bug is active: every third consumed coin stays in the view.
     stale: bool,
     consumed: u64,
 }
@@ -51,7 +51,7 @@ impl View {
         }
     }
 
-    /// Filled again from a node's ledger, as far as that is durable.
+    /// Rebuilds the view from the durable part of a node's ledger.
     pub fn rebuild(
         &mut self,
         tables: &Tables,
@@ -83,7 +83,7 @@ impl View {
         self.jobs.is_empty()
     }
 
-    /// Does the next job; a question gives an answer.
+    /// Does the next job. A query returns an answer.
     pub fn work(&mut self) -> Option<Event> {
         match self.jobs.pop_front()? {
             Job::Feed { seq, changes } => {
@@ -103,7 +103,7 @@ impl View {
         }
     }
 
-    /// The coins that it holds: token, state and quantity.
+    /// Returns the coins of the view: token, state and quantity.
     pub fn coins(&self) -> impl Iterator<Item = (TokenId, StateRef, u64)> {
         let coins = self.coins.iter();
         coins.map(|(reference, (token, row))| (*token, *reference, row.quantity))

@@ -1,4 +1,4 @@
-//! What clients start, and what must come of it.
+//! The flows that clients start, with their predicted results.
 
 use finance::flows::{
     ExitArgs, IssueAndPayArgs, IssueArgs, LockArgs, Payment, ReissueArgs, ShareArgs, TokenArgs,
@@ -16,14 +16,14 @@ use crate::swaps::SettleArgs;
 use crate::swarm::{SESSIONS, SwarmArgs};
 use crate::town::{BANKS, BEGINNING_MS, EXCHANGE, NODES, NOTARY, OTHER_NOTARY, Town};
 
-/// Makes flows that never lack funds: nobody pays more of a token than was issued to them at the beginning.
+/// Makes flows that never lack funds: no bank pays more of a token than it was issued at the beginning.
 pub struct Workload<'a> {
     pub(crate) town: &'a Town,
     pub(crate) chance: Chance,
     pub tokens: Vec<IssuedToken>,
-    /// By token and node.
+    /// The cash that each node may still spend, by token and node.
     budget: Vec<[u64; NODES]>,
-    /// Ordinary flows do without the exchange.
+    /// Whether ordinary flows do not use the exchange.
     pub without_exchange: bool,
     /// Tokens that a silent counterparty may hold, with the quantity issued.
     pub loose: Vec<(IssuedToken, u64)>,
@@ -126,7 +126,7 @@ impl<'a> Workload<'a> {
         }
     }
 
-    /// A flow whose client may cancel it, where a flow that is killed has done nothing.
+    /// Returns a random flow. Its client may cancel it if a killed flow of its kind leaves no transaction.
     pub fn any_perhaps_cancelled(&mut self) -> PlannedFlow {
         let mut flow = self.any();
         let parts = ["cash.issue_and_pay", "cash.reissue"].contains(&flow.name);
@@ -174,7 +174,7 @@ impl<'a> Workload<'a> {
                 self.exit(token, node, quantity)
             }
             _ => {
-                // A large payment now and then, so that coins have to be put together.
+                // A large payment from time to time, so that coins must be combined.
                 let large = self.budget[token][node] / 3;
                 let quantity = if self.chance.per_mille(60) {
                     quantity.max(large)
@@ -190,7 +190,7 @@ impl<'a> Workload<'a> {
         }
     }
 
-    /// A bank shares a file with the other one or with the exchange; a few files are shared often.
+    /// Lets a bank share a file with the other bank or the exchange. There are five files, so each is shared often.
     fn share(&mut self, node: usize, other: usize) -> PlannedFlow {
         let mut to = self.chance.one_of(&[other, other, EXCHANGE]);
         if self.without_exchange {
@@ -209,7 +209,7 @@ impl<'a> Workload<'a> {
         flow
     }
 
-    /// Whether what is made goes to fresh keys.
+    /// Returns whether outputs go to fresh keys, at random.
     fn hides(&mut self) -> bool {
         self.chance.per_mille(300)
     }
@@ -267,13 +267,13 @@ impl<'a> Workload<'a> {
             },
             quantity,
             part,
-            // Claims of fresh keys are moved before they are netted, by their owner; this is the other side.
+            // Claims of fresh keys are moved by their owner before they are netted. This flow does not do that.
             anonymous: self.hides() && name != "sim.net",
         };
         self.flow(node, name, args.to_bytes(), transactions, moves)
     }
 
-    /// The exchange has a bank pay for stock of the other one.
+    /// Lets the exchange settle a swap of a bank's cash for stock of the other bank.
     fn settle(&mut self, token: usize, buyer: usize, price: u64) -> PlannedFlow {
         let of = self.tokens[token].clone();
         let seller = BANKS[0] + BANKS[1] - buyer;
@@ -316,7 +316,7 @@ impl<'a> Workload<'a> {
         self.flow(node, "sim.shift", args.to_bytes(), 3, Vec::new())
     }
 
-    /// Whether the budget allows it; then it is spent.
+    /// Spends from the budget, if it suffices.
     fn spend(&mut self, token: usize, node: usize, quantity: u64) -> bool {
         let left = &mut self.budget[token][node];
         match left.checked_sub(quantity) {
@@ -386,7 +386,8 @@ impl<'a> Workload<'a> {
         self.flow(node, "cash.exit", args.to_bytes(), 1, moves)
     }
 
-    /// The other notary, which needs no sessions of its own, at its worst: more sessions with each bank than its share, some of them at once.
+    /// Returns swarms by the other notary, which needs no sessions for its own work. It opens more sessions with each bank than
+    /// its share, and some swarms overlap.
     pub fn swarms(&mut self) -> Vec<PlannedFlow> {
         let mut swarms = Vec::new();
         for _ in 0..2 {
@@ -403,7 +404,7 @@ impl<'a> Workload<'a> {
         swarms
     }
 
-    /// Exchanges of cash with its issuer: each is evidence that can be presented again.
+    /// Returns exchanges of cash with its issuer. Each is evidence that can be replayed.
     pub fn reissues(&mut self) -> Vec<PlannedFlow> {
         let mut flows = Vec::new();
         for token in 0..self.tokens.len() {
@@ -418,7 +419,8 @@ impl<'a> Workload<'a> {
         flows
     }
 
-    /// Payments of banks to themselves within time windows: open ones, those long over, and those that open long after the end.
+    /// Returns payments of banks to themselves within time windows: windows that are open, that ended long ago, and that open
+    /// long after the end of the run.
     pub fn timed(&mut self) -> Vec<PlannedFlow> {
         let over = Timestamp::from_ms(BEGINNING_MS - 80_000);
         let later = Timestamp::from_ms(BEGINNING_MS + 24 * 3_600_000);

@@ -1,4 +1,4 @@
-//! The world: one queue of things to come, taken in the order of time.
+//! The simulated world: one queue of scheduled events, processed in the order of their times.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +24,14 @@ use crate::trace::Trace;
 use crate::view::View;
 use crate::{Adversary, Bug, SimOptions};
 
-/// Simulated time after which whatever has not happened never will, in microseconds.
+/// Simulated time after which a simulation counts as stuck, in microseconds.
 const PATIENCE_US: u64 = 3_600_000_000;
-/// Happenings after which a simulation is running in circles.
+/// Number of events after which a simulation counts as stuck.
 const HAPPENINGS_MAX: u64 = 2_000_000;
 
-/// Something to come.
+/// A scheduled event.
 pub(crate) enum What {
-    /// A node's round, if none came sooner.
+    /// A node's round, unless an earlier one was scheduled.
     Round {
         node: usize,
         life: u64,
@@ -59,7 +59,7 @@ pub(crate) enum What {
     },
     Up(Told),
     Down(Told),
-    /// A file is a step further on its way.
+    /// The next step of a file transfer.
     File(Box<Step>),
     /// A client starts its flow, or asks again.
     Client(usize),
@@ -69,9 +69,9 @@ pub(crate) enum What {
     Restart {
         node: usize,
     },
-    /// No more faults.
+    /// The end of the faults.
     Calm,
-    /// A session is presented again.
+    /// A session is replayed.
     Replay {
         session: SessionId,
         looks: u32,
@@ -83,9 +83,9 @@ pub(crate) enum What {
         node: usize,
         off_ms: i64,
     },
-    /// A burst of garbage.
+    /// A burst of garbage is sent.
     Garbage,
-    /// The silent counterparty speaks again.
+    /// The silent counterparty sends messages again.
     Speak,
     /// The planted bug frees locks.
     FreeLocks,
@@ -93,7 +93,7 @@ pub(crate) enum What {
     CopyDisks,
 }
 
-/// See the module.
+/// The state of a simulation.
 pub(crate) struct World {
     pub(crate) options: SimOptions,
     pub(crate) town: Town,
@@ -108,7 +108,7 @@ pub(crate) struct World {
     pub(crate) replayer: Option<Replayer>,
     pub(crate) garbage: Option<Garbage>,
     pub(crate) silence: Option<Silence>,
-    /// Windows of what notaries were asked to sign.
+    /// Time windows of the transactions that notaries were asked to sign.
     pub(crate) windows: BTreeMap<TxId, TimeWindow>,
     pub(crate) files: Files,
     pub(crate) clients: Clients,
@@ -165,7 +165,7 @@ impl World {
         }
     }
 
-    /// Runs to the end, and audits.
+    /// Runs the simulation to its end and audits it.
     pub(crate) fn run(mut self) -> Report {
         for node in 0..NODES {
             self.start_node(node);
@@ -237,7 +237,7 @@ impl World {
         }
     }
 
-    /// Something is to come after so many microseconds.
+    /// Schedules an event after this many microseconds.
     pub(crate) fn at(&mut self, after_us: u64, what: What) {
         self.tie += 1;
         self.queue.insert((self.now_us + after_us, self.tie), what);
@@ -322,7 +322,7 @@ impl World {
         }
     }
 
-    /// An event for a node: it is taken in its next round.
+    /// Puts an event into a node's mailbox. The node handles it in its next round.
     pub(crate) fn mail(&mut self, node: usize, event: Event) {
         if self.nodes[node].is_up() {
             self.nodes[node].mailbox.push(event);
@@ -343,7 +343,7 @@ impl World {
         }
     }
 
-    /// What the clocks of a node show.
+    /// Returns the times that a node's clocks show.
     pub(crate) fn clock(&self, node: usize) -> Moment {
         let ms = self.now_us / 1_000;
         let right_ms = BEGINNING_MS + self.nodes[node].ahead_ms + ms;

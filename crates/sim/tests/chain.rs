@@ -1,4 +1,4 @@
-//! Chain networks with everything that goes wrong, and what must hold in the end.
+//! Chain networks with all faults, and the checks at the end of a run.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::thread;
 
 use sim::chain::{ChainBug, ChainOptions, ChainReport, ChainTally, Scenario, run_chain};
 
-/// Runs so many seeds on all processors; the reports in the order of the seeds.
+/// Runs a range of seeds on all processors, and returns the reports in the order of the seeds.
 fn reports(first: u64, runs: u64, nodes: usize) -> Vec<ChainReport> {
     reports_of(Scenario::Mixed, first, runs, nodes)
 }
@@ -63,7 +63,7 @@ fn check_clean(reports: &[ChainReport]) -> ChainTally {
 #[test]
 fn small_networks_converge_and_lose_nothing() {
     let all = check_clean(&reports(1, 200, 0));
-    // The faults have teeth.
+    // Check that the faults took effect.
     assert!(all.forks > 100 && all.deepest_fork >= 3, "{all:?}");
     assert!(all.crashes > 100 && all.batches_lost > 20, "{all:?}");
     assert!(all.attacks > 1_000 && all.bans > 10, "{all:?}");
@@ -131,8 +131,8 @@ fn a_forger_that_equivocates_each_time_delays_and_divides_no_node() {
     }
 }
 
-/// The share of the blocks that a node with a fast clock forges, above the share of the same accounts with a clock that is right: as much
-/// as their stake, but for the luck of the draw, which is the same in both runs.
+/// Returns the difference between two shares of blocks: that of a node with a fast clock, and that of the same accounts with a
+/// right clock. The second is about their stake. The luck of the draw is the same in both runs.
 fn advantage(stake_tenths: usize, drift_percent: u32, seeds: u64, blocks: u32) -> f64 {
     let [right, fast] =
         [0, drift_percent].map(|drift_percent| share(stake_tenths, drift_percent, seeds, blocks));
@@ -140,7 +140,7 @@ fn advantage(stake_tenths: usize, drift_percent: u32, seeds: u64, blocks: u32) -
     fast - right
 }
 
-/// The share of the blocks that a node forges whose clock is ahead by so much of the drift.
+/// Returns the share of the blocks forged by a node whose clock is ahead by this percentage of the drift.
 fn share(stake_tenths: usize, drift_percent: u32, seeds: u64, blocks: u32) -> f64 {
     let fast = Scenario::FastClock {
         stake_tenths,
@@ -193,7 +193,7 @@ fn the_same_seed_gives_the_same_run() {
     assert_ne!(first[0].trace, first[1].trace);
 }
 
-/// Some minutes, or as many seeds as `CHAIN_SIM_RUNS` says: `cargo test --release -p sim --test chain -- --ignored`.
+/// Takes some minutes. `CHAIN_SIM_RUNS` sets the number of seeds: `cargo test --release -p sim --test chain -- --ignored`.
 #[test]
 #[ignore = "minutes; for the slow profile"]
 fn thousands_of_small_networks_converge_and_lose_nothing() {

@@ -1,4 +1,4 @@
-//! Nodes that are put back on older copies of their disks: they notice, stop, recover, and no money doubles.
+//! Nodes that are put back on older copies of their disks. They must notice it, stop and recover, and no money may be doubled.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ fn no_older_copy_makes_double_money() {
     assert!(rollbacks > 60, "only {rollbacks} copies were older");
 }
 
-/// Seeds of the long run: `SIM_RUNS`, or 10,000.
+/// Number of seeds of the long run: `SIM_RUNS`, or 10,000.
 #[test]
 #[ignore = "takes an hour: make slow"]
 fn ten_thousand_older_copies_make_no_double_money() {
@@ -21,7 +21,7 @@ fn ten_thousand_older_copies_make_no_double_money() {
     println!("{rollbacks} copies were older");
 }
 
-/// Runs the seeds, which have to be clean. Returns the number of nodes that were put back on older copies.
+/// Runs the seeds, which must be clean. Returns the number of nodes that were put back on older copies.
 fn check(seeds: Range<u64>) -> u64 {
     let options = SimOptions {
         rollback: true,

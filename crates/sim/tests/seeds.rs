@@ -1,11 +1,11 @@
-//! Runs a thousand networks with crashes and harmful members, repeats seeds, and looks for bugs that were planted.
+//! Runs a thousand networks with crashes and harmful members, repeats seeds, and looks for planted bugs.
 
 use std::ops::Range;
 use std::sync::Mutex;
 
 use sim::{Adversary, Bug, Report, SimOptions, Tally, run, run_like};
 
-/// Runs a range of seeds; their reports in the order of the seeds.
+/// Runs a range of seeds, and returns their reports in the order of the seeds.
 fn reports(seeds: Range<u64>, bug: Option<Bug>, keep_trace: bool) -> Vec<Report> {
     let options = SimOptions {
         bug,
@@ -53,7 +53,7 @@ fn a_thousand_networks_do_as_predicted() {
         assert!(tally.crashes >= 1, "seed {seed}: {tally:?}");
         all += tally;
     }
-    // The faults have teeth: batches were lost, connections broke, messages went astray.
+    // Check that the faults took effect: batches were lost, connections broke and messages were lost.
     assert!(all.batches_lost > 100, "{all:?}");
     assert!(all.breaks > 1_000, "{all:?}");
     assert!(all.messages_lost > 1_000, "{all:?}");
@@ -93,12 +93,12 @@ fn a_failure_says_how_to_replay_it() {
     assert_eq!(run(&options).failure(), report.failure());
 }
 
-/// The bug is found within the seeds, and by an expected complaint; without it the same seeds are clean.
+/// Checks that the bug is found within the seeds, with each of the expected complaints.
 fn check_found(bug: Bug, seeds: u64, complaints: &[&str]) {
     check_found_by(None, bug, seeds, complaints);
 }
 
-/// The same, with this adversary in every seed.
+/// Checks the same with this adversary in every seed.
 fn check_found_by(adversary: Option<Adversary>, bug: Bug, seeds: u64, complaints: &[&str]) {
     let options = SimOptions {
         bug: Some(bug),
@@ -203,7 +203,7 @@ fn locks_that_a_silent_counterparty_keeps_are_found() {
     check_found_by(silent, Bug::LocksNeverFreed, 30, &["no end in sight"]);
 }
 
-/// Seeds of the long run: `SIM_RUNS`, or 10,000.
+/// Number of seeds of the long run: `SIM_RUNS`, or 10,000.
 fn long_runs() -> u64 {
     let runs = std::env::var("SIM_RUNS").ok();
     runs.and_then(|runs| runs.parse().ok()).unwrap_or(10_000)

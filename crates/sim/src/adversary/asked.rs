@@ -4,7 +4,7 @@ use kernel::message::{PeerMessage, ServiceId};
 use ledger::{NotaryRequest, NotarySubject, StateRef, TimeWindow, TxId};
 use primitives::Decode;
 
-/// A transaction as its notary sees it.
+/// The parts of a transaction that its notary sees.
 pub(crate) struct Notarisation {
     pub(crate) id: TxId,
     pub(crate) inputs: Vec<StateRef>,
@@ -12,7 +12,7 @@ pub(crate) struct Notarisation {
 }
 
 impl Notarisation {
-    /// Reads a message; nothing if it asks for something else.
+    /// Decodes a message, and returns `None` unless it is a notarisation request.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let message = PeerMessage::from_bytes(bytes).ok()?;
         let PeerMessage::Request { service, body, .. } = message else {

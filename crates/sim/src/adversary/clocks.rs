@@ -1,5 +1,5 @@
-//! Clocks that are set while nodes run: one at a time, forward or back, and right again after a while. Flows with time windows
-//! run meanwhile.
+//! Adversary that sets clocks while nodes run: one clock at a time, forward or back, and right again after a while. Flows with
+//! time windows run in the meantime.
 
 use kernel::port::{Table, WriteBatch};
 use kernel::{Event, Token};
@@ -17,7 +17,7 @@ const SECOND_MS: i64 = 1_000;
 const MINUTE_MS: i64 = 60 * SECOND_MS;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
-/// How far a notary's clock is set.
+/// Offsets set on a notary's clock.
 const OF_NOTARIES: [i64; 8] = [
     10 * SECOND_MS,
     -10 * SECOND_MS,
@@ -28,10 +28,11 @@ const OF_NOTARIES: [i64; 8] = [
     -2 * DAY_MS,
     -2 * DAY_MS,
 ];
-/// How far the exchange's clock is set: banks refuse swaps that can be notarised for longer than they allow, rightly.
+/// Offsets set on the exchange's clock. They are small because a bank rightly refuses a swap that can be notarised for longer
+/// than the bank allows.
 const OF_EXCHANGE: [i64; 2] = [5 * SECOND_MS, -5 * SECOND_MS];
-/// How far a bank's clock is set. Back by less than the length of its windows: the notary is right to refuse a
-/// window that has ended by a slow clock.
+/// Offsets set on a bank's clock. The backward offset is shorter than a bank's time windows, because the notary rightly refuses a
+/// window that has already ended when a slow clock creates it.
 const OF_BANKS: [i64; 6] = [
     5 * SECOND_MS,
     -5 * SECOND_MS,
@@ -41,12 +42,13 @@ const OF_BANKS: [i64; 6] = [
     2 * DAY_MS,
 ];
 
-/// The notary may judge so much before a window opens: clocks may be apart by 2 s, and those that agree by 5 s more.
+/// A notary may accept a transaction this long before its window opens: clocks may differ by 2 s, and clocks that agree by 5 s
+/// more.
 const EARLY_MS: u64 = 7_000;
-/// It may sign so much after a window has ended: the same, and the time that a request waits.
+/// A notary may sign this long after a window has ended: the same allowance, plus the time that a request waits.
 const LATE_MS: u64 = flow::library::NOTARY_ALLOWANCE_MS + EARLY_MS;
 
-/// A clock that is set, and right again after some time.
+/// A wrong clock setting that is corrected after some time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClockFault {
     pub(crate) at_us: u64,
@@ -55,7 +57,7 @@ pub(crate) struct ClockFault {
     pub(crate) for_us: u64,
 }
 
-/// Chooses which clocks are set, one after the other.
+/// Draws the clock faults of a run, one after the other.
 pub(crate) fn clock_faults(chance: &mut Chance) -> Vec<ClockFault> {
     let mut faults = Vec::new();
     let mut at_us = chance.between(0, 200_000);
@@ -82,7 +84,7 @@ pub(crate) fn clock_faults(chance: &mut Chance) -> Vec<ClockFault> {
 }
 
 impl World {
-    /// Sets a running node's clock to this distance from the right time. A start sets it right.
+    /// Sets a running node's clock to this offset from the right time. A restart sets it right.
     pub(crate) fn set_clock(&mut self, node: usize, off_ms: i64) {
         if !self.nodes[node].is_up() || self.nodes[node].off_ms == off_ms {
             return;
@@ -97,14 +99,14 @@ impl World {
         }
     }
 
-    /// All clocks are right again.
+    /// Sets all clocks right.
     pub(crate) fn set_clocks_right(&mut self) {
         for node in 0..NODES {
             self.set_clock(node, 0);
         }
     }
 
-    /// Sets the clocks as planned.
+    /// Schedules the planned clock faults.
     pub(crate) fn plan_clocks(&mut self) {
         for fault in std::mem::take(&mut self.plan.clock_faults) {
             let (node, off_ms) = (fault.node, fault.off_ms);
@@ -114,7 +116,7 @@ impl World {
         }
     }
 
-    /// Remembers the window of a transaction that a notary has to sign.
+    /// Records the time window of a transaction that a notary is asked to sign.
     pub(crate) fn note_window(&mut self, bytes: &[u8]) {
         if self.plan.adversary != Adversary::Clocks {
             return;
@@ -126,7 +128,7 @@ impl World {
         }
     }
 
-    /// A notary accepts transactions: none outside its window, by the right time.
+    /// Checks that a notary accepts no transaction outside its window, judged by the right time.
     pub(crate) fn check_windows(&mut self, node: usize, batch: &WriteBatch) {
         let right_ms = BEGINNING_MS + self.now_us / 1_000;
         for write in &batch.writes {

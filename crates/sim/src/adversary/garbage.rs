@@ -1,5 +1,5 @@
-//! A member that sends garbage: bytes that do not decode, transactions with bad signatures, notarisation requests for states that
-//! never were. Its victims have to slow it down and then cut it off, in that order, and to leave every honest member alone.
+//! A member that sends garbage: bytes that do not decode, transactions with bad signatures, and notarisation requests for states
+//! that never existed. Its victims must slow it down first and cut it off afterwards, and must not penalise any honest member.
 
 use finance::{CashState, Portion, cash_builder};
 use flow::FlowId;
@@ -21,13 +21,13 @@ const SENDER: usize = EXCHANGE;
 const BURST: u64 = 24;
 /// Time between bursts, in microseconds.
 const PAUSE_US: (u64, u64) = (500, 9_000);
-/// Bytes of a message that does not decode, at most.
+/// Maximum length of a message that does not decode, in bytes.
 const NOISE_BYTES_MAX: u64 = 300;
 
 /// The sender of garbage, and the reactions of its victims.
 pub(crate) struct Garbage {
     chance: Chance,
-    /// Victims that have slowed the sender down in their present run.
+    /// Victims that have slowed the sender down since their last start.
     slowed: [bool; NODES],
 }
 
@@ -41,7 +41,7 @@ impl Garbage {
 }
 
 impl World {
-    /// A burst of garbage, and the next one.
+    /// Sends a burst of garbage and schedules the next one.
     pub(crate) fn send_garbage(&mut self) {
         let Some(garbage) = &mut self.garbage else {
             return;
@@ -74,7 +74,7 @@ impl World {
         }
     }
 
-    /// Bytes that mean nothing.
+    /// Returns random bytes.
     fn noise(&mut self) -> Option<Vec<u8>> {
         let chance = &mut self.garbage.as_mut()?.chance;
         let length = chance.between(0, NOISE_BYTES_MAX);
@@ -82,12 +82,12 @@ impl World {
         while (bytes.len() as u64) < length {
             bytes.extend(chance.bytes32());
         }
-        // No message begins like this.
+        // No valid message begins with this byte.
         bytes.insert(0, 0xff);
         Some(bytes)
     }
 
-    /// The first part of a delivery.
+    /// Returns the first part of a delivery.
     fn cut_off_message(&mut self) -> Option<Vec<u8>> {
         let signed = self.some_transaction()?;
         let mut bytes = delivery(&signed);
@@ -96,7 +96,7 @@ impl World {
         Some(bytes)
     }
 
-    /// A transaction that the victim does not have, with a byte of each signature changed.
+    /// Returns a transaction that the victim does not have, with each signature replaced by a wrong one.
     fn badly_signed(&mut self, victim: usize) -> Option<Vec<u8>> {
         let signed = self.some_transaction()?;
         let id = signed.id();
@@ -112,7 +112,8 @@ impl World {
         Some(delivery(&bad))
     }
 
-    /// A request to sign a payment of cash that nobody issued, or to a bank, which signs nothing.
+    /// Returns a notarisation request for a payment of cash that was never issued. It is also sent to banks, which do not
+    /// notarise.
     fn invented(&mut self, victim: usize) -> Option<Vec<u8>> {
         let token = self.plan.tokens.first()?.clone();
         let chance = &mut self.garbage.as_mut()?.chance;
@@ -147,7 +148,7 @@ impl World {
         Some(request.to_bytes())
     }
 
-    /// A transaction of a bank's ledger, as if the sender had seen it.
+    /// Returns a transaction from a bank's ledger, as if the sender had seen it.
     fn some_transaction(&mut self) -> Option<SignedTransaction> {
         let garbage = self.garbage.as_mut()?;
         let bank = garbage.chance.one_of(&BANKS);
@@ -156,7 +157,8 @@ impl World {
         kernel::decode_row(row).ok().map(|(_, signed)| signed)
     }
 
-    /// After a round: no honest member is blamed, memory is bounded, the sender is slowed down as it goes on.
+    /// Checks after a round that no honest member is blamed and that peers' backlogs are bounded, and records whether the sender
+    /// is slowed down.
     pub(crate) fn check_blame(&mut self, node: usize) {
         if self.plan.adversary != Adversary::Garbage || node == SENDER {
             return;
@@ -193,7 +195,7 @@ impl World {
         }
     }
 
-    /// A node cuts a peer off for some time.
+    /// Cuts a peer off from a node for some time. Checks that the peer is the sender of garbage and was slowed down before.
     pub(crate) fn cut_off(&mut self, node: usize, peer: usize, ms: u64) {
         self.note(node, format_args!("cuts {} off for {ms} ms", SHORT[peer]));
         self.tally.cut_offs += 1;
@@ -208,7 +210,7 @@ impl World {
         self.cut((node, peer), self.now_us + ms * 1_000);
     }
 
-    /// A node has forgotten its blame.
+    /// Forgets which peers a node has slowed down.
     pub(crate) fn forget_blame(&mut self, node: usize) {
         if let Some(garbage) = &mut self.garbage {
             garbage.slowed[node] = false;

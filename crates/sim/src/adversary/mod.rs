@@ -1,4 +1,4 @@
-//! Members that do harm. Each seed has one of them; honest nodes have to come to the predicted end in spite of it.
+//! Members that do harm. Each seed has one of them, and honest nodes must still reach the predicted end.
 
 mod asked;
 mod clocks;
@@ -24,9 +24,9 @@ pub(crate) use timed::TimedArgs;
 /// A kind of dishonest or broken member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Adversary {
-    /// Opens more sessions than its share and says nothing on them.
+    /// Opens more sessions than its share and sends no message on them.
     Swarm,
-    /// Presents sessions and messages again: its own and observed ones, to their first receivers and to others.
+    /// Replays its own and observed sessions and messages, to their first receivers and to others.
     Replayer,
     /// Sets the clocks of nodes and notaries.
     Clocks,
@@ -46,7 +46,7 @@ impl Adversary {
         (Adversary::Garbage, "garbage"),
     ];
 
-    /// The adversary of a simulation: the chosen one, or the seed's.
+    /// Returns the adversary of a simulation: the chosen one, or the one that the seed selects.
     pub(crate) fn of(options: &SimOptions) -> Self {
         let of_seed = match options.seed % 5 {
             0 => Self::Swarm,
@@ -58,7 +58,7 @@ impl Adversary {
         options.adversary.unwrap_or(of_seed)
     }
 
-    /// Whether honest nodes may warn of this in its presence.
+    /// Returns whether honest nodes may log this warning in the adversary's presence.
     pub(crate) fn expects(self, code: &str) -> bool {
         let codes: &[&str] = match self {
             Self::Swarm => &[],
@@ -74,7 +74,7 @@ impl Adversary {
         codes.contains(&code)
     }
 
-    /// Whether the exchange is the adversary, so that ordinary flows do without it.
+    /// Returns whether the adversary is the exchange. Ordinary flows do not use the exchange then.
     pub(crate) fn is_the_exchange(self) -> bool {
         matches!(self, Self::Silent | Self::Garbage)
     }

@@ -1,10 +1,10 @@
-//! A member that presents everything again: whole sessions under new ids, and single messages as they were. It has heard all
-//! sessions among banks and exchange, and speaks with the keys of any of them.
+//! A member that replays everything: whole sessions under new ids, and single messages unchanged. It observes all sessions among
+//! the banks and the exchange, and can use the keys of any of them.
 //!
-//! The node that opened a session presents it again, or a node that has only observed it does, to the first responder or to another
-//! node. Sessions of a flow that gives value for evidence are presented while the first one runs, and later. Sessions of flows that sign
-//! transactions are presented after the first one has ended well: an open session of a seller may keep the buyer's states locked,
-//! which is a documented limit.
+//! A replayed session is opened by the node that opened it first or by one that only observed it, with the first responder or
+//! with another node. Sessions of a flow that gives value for evidence are replayed while the first one runs, and later. Sessions
+//! of flows that sign transactions are replayed only after the first one has ended well: an open session of a seller may keep the
+//! buyer's states locked, which is a documented limit.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,19 +19,19 @@ use crate::plan::{Effect, PlannedFlow};
 use crate::town::{BANKS, EXCHANGE, NODES, SHORT, is_notary};
 use crate::world::{What, World};
 
-/// Sessions kept; further ones are not presented again.
+/// Sessions that are kept. Later ones are not replayed.
 const SESSIONS_MAX: usize = 64;
-/// Messages kept of one node to another, the latest ones.
+/// Latest messages that are kept for each sender and receiver.
 const MESSAGES_MAX: usize = 32;
-/// Times that a session is presented again.
+/// Replays of each session.
 const TIMES: u64 = 4;
-/// A session whose first run has not ended is looked at again after so many microseconds, so often.
+/// Delay in microseconds before a session that has not ended well is looked at again. The next constant limits these looks.
 const LATER_US: u64 = 400_000;
 const LOOKS_MAX: u32 = 20;
 /// The flow whose responder gives value for evidence.
 const GIVES: &str = "cash.reissue";
 
-/// A session as it was heard.
+/// A recorded session.
 struct Heard {
     from: usize,
     to: usize,
@@ -47,10 +47,10 @@ impl Heard {
     }
 }
 
-/// A message as it was sent.
+/// A recorded message.
 type Sent = (Priority, Vec<u8>);
 
-/// The sessions and messages that were heard.
+/// The recorded sessions and messages.
 pub(crate) struct Replayer {
     chance: Chance,
     sessions: BTreeMap<SessionId, Heard>,
@@ -66,7 +66,7 @@ impl Replayer {
         }
     }
 
-    /// Hears a message. Returns the times after which the session that it opens is to be presented again, in microseconds.
+    /// Records a message. If it opens a session to be replayed, returns the delays after which to replay it, in microseconds.
     fn hear(&mut self, from: usize, to: usize, priority: Priority, bytes: &[u8]) -> Opened {
         let Ok(message) = PeerMessage::from_bytes(bytes) else {
             return None;
@@ -90,7 +90,7 @@ impl Replayer {
         Some((message.session, times))
     }
 
-    /// Keeps an initiator's message; true if it opens a session that is worth it.
+    /// Records an initiator's message. Returns true if it opens a session to be replayed.
     fn note(&mut self, from: usize, to: usize, message: &SessionMessage) -> bool {
         let one = self.sessions.get_mut(&message.session);
         match (&message.body, one) {
@@ -105,7 +105,7 @@ impl Replayer {
                 let first: BTreeMap<u32, Vec<u8>> =
                     first.iter().cloned().map(|first| (0, first)).collect();
                 let worth = REPLAYED.contains(&flow.as_str());
-                // A replay begins with the same words.
+                // A replay has the same first message, and is not recorded again.
                 let mut known = self.sessions.values();
                 let known = known.any(|one| one.flow == *flow && one.begins_with(&first));
                 if !worth || known || self.sessions.len() >= SESSIONS_MAX {
@@ -139,7 +139,7 @@ impl Replayer {
         false
     }
 
-    /// Chooses a node that presents the session and the party that hears it.
+    /// Chooses the node that replays the session and the party that receives it.
     fn presented(&mut self, world: &crate::town::Town, id: &SessionId) -> Presented {
         let Some(one) = self.sessions.get(id) else {
             return Presented::Never;
@@ -169,7 +169,7 @@ impl Replayer {
         Presented::Now(by, args)
     }
 
-    /// One of the messages, with the node that sends it again and the one that hears it.
+    /// Returns one of the recorded messages, with the node that sends it again and its receiver.
     fn message(&mut self) -> Option<(usize, usize, Sent)> {
         let members = [BANKS[0], BANKS[1], EXCHANGE];
         let from = self.chance.one_of(&members);
@@ -181,7 +181,8 @@ impl Replayer {
             true => first,
             false => self.chance.below(NODES),
         };
-        // To another node such a number is the next one of the own stream, which this member would only break for itself.
+        // Another node would take a numbered message for the next one of the sender's own stream. The replayer would only break
+        // its own stream.
         let numbered = matches!(
             PeerMessage::from_bytes(&sent.1),
             Ok(PeerMessage::Session { .. } | PeerMessage::SessionAck { .. })
@@ -191,10 +192,10 @@ impl Replayer {
     }
 }
 
-/// A session, and after which times it is presented again.
+/// A session and the delays after which it is replayed.
 type Opened = Option<(SessionId, [u64; TIMES as usize])>;
 
-/// The fate of a session that is due.
+/// The decision about a session that is due for replay.
 enum Presented {
     Now(usize, ReplayArgs),
     Later,
@@ -202,7 +203,7 @@ enum Presented {
 }
 
 impl World {
-    /// A message leaves a node, for the first time.
+    /// Observes a message when it leaves a node for the first time.
     pub(crate) fn overhear(&mut self, from: usize, to: usize, priority: Priority, bytes: &[u8]) {
         let Some(replayer) = self.replayer.as_mut().filter(|_| !is_notary(from)) else {
             return;
@@ -215,7 +216,7 @@ impl World {
         }
     }
 
-    /// A session is presented again.
+    /// Replays a session.
     pub(crate) fn replay(&mut self, session: SessionId, looks: u32) {
         let Some(replayer) = &mut self.replayer else {
             return;
@@ -244,7 +245,7 @@ impl World {
         }
     }
 
-    /// A single message is sent again, as it was.
+    /// Sends a single recorded message again, unchanged.
     pub(crate) fn repeat_message(&mut self) {
         let Some(replayer) = &mut self.replayer else {
             return;

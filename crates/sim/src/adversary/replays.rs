@@ -1,4 +1,4 @@
-//! The flow that presents a recorded session again, under a new session id and with the recorded words.
+//! The flow that replays a recorded session under a new session id.
 
 use flow::{Deadline, Flow, FlowContext, FlowError};
 use ledger::LegalName;
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 
 /// Answers that a replay waits for.
 const ANSWERS_MAX: usize = 6;
-/// How long it waits for each, in milliseconds.
+/// Wait for each answer, in milliseconds.
 const ANSWER_MS: u64 = 1_500;
 
-/// A recorded session, and the party to present it to.
+/// A recorded session and the party to replay it to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayArgs {
-    /// The flow whose responder answered.
+    /// The flow that opened the session.
     pub flow: String,
     /// The versions that were offered.
     pub versions: Vec<u32>,
-    /// The party that hears it now.
+    /// The party that receives the replay.
     pub with: LegalName,
     /// The initiator's messages, in order.
     pub said: Vec<Vec<u8>>,
@@ -31,7 +31,7 @@ primitives::record!(ReplayArgs {
     said
 });
 
-/// A message as it was sent.
+/// A message in its original bytes.
 struct Raw(Vec<u8>);
 
 impl Encode for Raw {
@@ -46,7 +46,7 @@ impl Decode for Raw {
     }
 }
 
-/// Says all of it in one session, and listens for a while.
+/// Sends all messages in one session, then waits for answers for a while.
 async fn say(ctx: &FlowContext, args: &ReplayArgs) -> Result<(), FlowError> {
     let session = ctx.open_session_offering(&args.with.party_id(), &args.versions)?;
     for message in &args.said {
@@ -59,7 +59,7 @@ async fn say(ctx: &FlowContext, args: &ReplayArgs) -> Result<(), FlowError> {
     Ok(())
 }
 
-/// Defines a flow under each name, because a session is opened in the name of its flow.
+/// Defines a flow under each name, because a session carries the name of its flow.
 macro_rules! impostors {
     ($($impostor:ident as $flow:literal),*) => {
         $(
@@ -77,8 +77,8 @@ macro_rules! impostors {
             }
         )*
 
-        /// Flows whose sessions are presented again: their responders judge by evidence. Responders of other flows follow
-        /// orders, each time.
+        /// Flows whose sessions are replayed, because their responders decide by evidence. Responders of other flows obey every
+        /// order, so a replay is an ordinary order to them.
         pub(super) const REPLAYED: &[&str] = &[$($flow),*];
 
         async fn present(ctx: &FlowContext, args: ReplayArgs) -> Result<(), FlowError> {
@@ -101,7 +101,7 @@ impostors!(
     ProvesKey as "ledger.prove_key"
 );
 
-/// Presents a session again. How the responder ends it makes no difference.
+/// Replays a session. The way in which the responder ends it makes no difference.
 #[derive(Debug)]
 pub(crate) struct Replay;
 

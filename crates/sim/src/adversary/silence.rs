@@ -1,6 +1,6 @@
-//! A counterparty that stops answering in the middle of its flows: for a while, beyond all deadlines, or until the others have done
-//! without it. It hears everything and says nothing. What it was trusted with has its own tokens: their balances depend on where the
-//! silence falls, their sums do not.
+//! A counterparty that stops answering in the middle of its flows: for a while, beyond all deadlines, or until the others have
+//! finished without it. It receives everything and sends nothing. It is trusted with separate tokens, whose balances depend on
+//! the time of the silence but whose sums do not.
 
 use std::collections::BTreeMap;
 
@@ -23,13 +23,14 @@ use crate::world::{What, World};
 
 /// The member that goes silent.
 pub(crate) const SILENT: usize = EXCHANGE;
-/// Messages that it sends before.
+/// Messages that it sends before it goes silent.
 const MESSAGES: (u64, u64) = (5, 150);
-/// For how long it is silent, in microseconds: within a deadline, beyond some, beyond all.
+/// Durations of the silence in microseconds: within a deadline, beyond some deadlines, beyond all.
 const LATE_US: [u64; 4] = [2_000_000, 40_000_000, 420_000_000, 1_000_000_000];
 /// Time after which the planted bug frees locks, in microseconds.
 const EARLY_US: u64 = 50_000;
-/// Failures that a silent counterparty may cause: silence itself, and cash that it has had notarised without a word.
+/// Failures that a silent counterparty may cause: by its silence, or by cash that it had notarised without telling its
+/// counterparty.
 const CAUSED: [&str; 6] = [
     "flow.counterparty_silent",
     "flow.timed_out",
@@ -39,20 +40,20 @@ const CAUSED: [&str; 6] = [
     "vault.selection_timeout",
 ];
 
-/// How far the silence is.
+/// The stage of the silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// It speaks, and will send so many more messages.
+    /// It still sends this many messages.
     Speaks(u64),
     /// It is silent.
     Silent,
-    /// It is silent, and the others spend what it kept locked.
+    /// It is silent, and the others spend the states that it kept locked.
     Spending,
-    /// It speaks for good.
+    /// It sends messages again, for good.
     Over,
 }
 
-/// A transaction that a node has signed and shown to the silent one.
+/// A transaction that a node has signed and sent to the silent member.
 #[derive(Clone, Copy, Debug)]
 struct Shown {
     id: TxId,
@@ -63,7 +64,7 @@ struct Shown {
 /// The silent member, and the promises that others made to it.
 pub(crate) struct Silence {
     stage: Stage,
-    /// For how long; `None` is until the others have done without it.
+    /// Duration of the silence. `None` means until the others have finished without it.
     for_us: Option<u64>,
     since_us: u64,
     shown: BTreeMap<(usize, StateRef), Shown>,
@@ -84,7 +85,7 @@ impl Silence {
         matches!(self.stage, Stage::Silent | Stage::Spending)
     }
 
-    /// Remembers a signed transaction that a node shows to the silent one, and forgets it when that one refuses it.
+    /// Records a signed transaction that a node sends to the silent member. Forgets it when the silent member ends that session.
     fn watch(&mut self, from: usize, to: usize, bytes: &[u8]) {
         let Ok(PeerMessage::Session { body, .. }) = PeerMessage::from_bytes(bytes) else {
             return;
@@ -120,7 +121,7 @@ impl Silence {
 }
 
 impl World {
-    /// Whether a message is kept back by silence. Counts the messages until it begins.
+    /// Returns whether the silence holds a message back. Counts the messages until the silence begins.
     pub(crate) fn is_kept_back(&mut self, from: usize) -> bool {
         let (now_us, works) = (self.now_us, self.phase == Phase::Work);
         let Some(silence) = self.silence.as_mut().filter(|_| works && from == SILENT) else {
@@ -146,7 +147,7 @@ impl World {
         self.silence.as_ref().is_some_and(Silence::is_silent)
     }
 
-    /// The silent one speaks again, for good.
+    /// Ends the silence for good.
     pub(crate) fn speak(&mut self) {
         if let Some(silence) = &mut self.silence {
             silence.stage = Stage::Over;
@@ -154,7 +155,8 @@ impl World {
         }
     }
 
-    /// A message leaves a node: nothing that is signed can be spent otherwise before its window has ended.
+    /// Checks, when a message leaves a node, that no input of a signed transaction is spent by another one before its window has
+    /// ended.
     pub(crate) fn watch_promises(&mut self, from: usize, to: usize, bytes: &[u8]) {
         let Some(silence) = &mut self.silence else {
             return;
@@ -179,8 +181,8 @@ impl World {
         }
     }
 
-    /// Lets the others do without the silent one: when their flows have ended, they spend all that it kept locked; then it speaks.
-    /// Returns whether the simulation has to wait for that.
+    /// Lets the others finish without the silent member: when their flows have ended, they spend everything that it kept locked,
+    /// and then it sends messages again. Returns whether the simulation must wait for this.
     pub(crate) fn do_without(&mut self) -> bool {
         let Some(silence) = &self.silence else {
             return false;
@@ -221,7 +223,7 @@ impl World {
         true
     }
 
-    /// Whether a flow of an honest node is still live or has not been started.
+    /// Returns whether a flow of an honest node is live or has not ended yet.
     fn has_unfinished_business(&self) -> bool {
         let others = self
             .clients
@@ -235,7 +237,7 @@ impl World {
         live || others.into_iter().any(|client| client.outcome.is_none())
     }
 
-    /// The planted bug: banks give up on flows with the silent one at once.
+    /// Applies the planted bug: banks cancel flows with the silent member at once.
     pub(crate) fn free_locks(&mut self) {
         let silent = self.town.ids[SILENT];
         for bank in BANKS {
@@ -256,7 +258,7 @@ impl World {
         }
     }
 
-    /// The time that the planted bug lets a clock stand still at, in microseconds.
+    /// Returns the time at which the planted bug stops a node's clock, in microseconds.
     pub(crate) fn stands_still_at_us(&self, node: usize) -> Option<u64> {
         let planted = self.options.bug == Some(Bug::LocksNeverFreed) && BANKS.contains(&node);
         let silence = self.silence.as_ref().filter(|_| planted)?;
@@ -264,7 +266,7 @@ impl World {
     }
 }
 
-/// The same flow, whose end depends on the silence.
+/// Marks a flow as one whose end depends on the silence.
 pub(crate) fn perhaps(flow: PlannedFlow) -> PlannedFlow {
     PlannedFlow {
         effect: Effect::Perhaps,
@@ -275,7 +277,8 @@ pub(crate) fn perhaps(flow: PlannedFlow) -> PlannedFlow {
 }
 
 impl Auditor {
-    /// A flow with the silent one ended as it should, or with a code that says why not.
+    /// Returns whether the silent member may have caused this failure: the flow runs at the silent node, or the code is an
+    /// expected one.
     pub(crate) fn is_caused(node: usize, code: &str) -> bool {
         node == SILENT || CAUSED.contains(&code)
     }

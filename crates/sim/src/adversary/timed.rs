@@ -1,4 +1,4 @@
-//! The flow whose transactions are bound to a time: one that can be notarised now, or one that never can.
+//! The flow whose transactions have a time window: one that is open now, or one in which no transaction can be notarised.
 
 use finance::flows::TokenArgs;
 use finance::{IssuedToken, Portion, cash_builder};
@@ -11,14 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::stories::Steps;
 
-/// How long a window is open that starts now, in milliseconds.
+/// Length of a window that opens now, in milliseconds.
 const WINDOW_MS: u64 = 20_000;
-/// The notary's refusal of a window that is not open.
+/// The error of a notary that refuses a window that is not open.
 const REFUSED: &str = "notary.time_window_invalid";
-/// So often a window that starts now is tried, after pauses of so many milliseconds: this node's clock may be wrong for a while.
+/// Attempts with a window that opens now, and the pause between them in milliseconds. They repeat because this node's clock may
+/// be wrong for a while.
 const ATTEMPTS_MAX: u32 = 30;
 const AGAIN_MS: u64 = 700;
-/// How long the flow waits for cash, in milliseconds.
+/// The flow's wait for cash, in milliseconds.
 const DEADLINE_MS: u64 = 600_000;
 
 /// A payment of a node to itself, with its time window.
@@ -26,15 +27,15 @@ const DEADLINE_MS: u64 = 600_000;
 pub struct TimedArgs {
     /// The cash.
     pub token: TokenArgs,
-    /// When the window opens, if not at once.
+    /// Start of the window, if it does not open at once.
     pub from: Option<Timestamp>,
-    /// When it ended. With neither it opens now.
+    /// End of the window. If both are `None`, the window opens now.
     pub until: Option<Timestamp>,
 }
 
 primitives::record!(TimedArgs { token, from, until });
 
-/// Pays cash to its own node within a window. Returns the transaction, or none if the window that was asked for was refused.
+/// Pays cash to its own node within a window. Returns the transaction, or none if the requested window was refused.
 #[derive(Debug)]
 pub struct Timed;
 

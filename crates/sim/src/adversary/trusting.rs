@@ -12,14 +12,14 @@ use crate::swaps::SettleArgs;
 use crate::town::BANKS;
 use crate::workload::Workload;
 
-/// Cash of each loose token that each holder gets at first.
+/// Initial cash of each holder, for each loose token.
 const FUNDS: u64 = 1_000;
-/// Payments of loose tokens among banks, over this time: they need what silence keeps locked.
+/// Payments of loose tokens among banks, spread over the time below. They need states that the silence keeps locked.
 const PAYMENTS: usize = 12;
 const PAYMENTS_US: u64 = 20_000_000;
 
 impl Workload<'_> {
-    /// Issues loose tokens of a bank and of the silent one to both banks and to the silent one.
+    /// Issues loose tokens of a bank and of the silent member to both banks and to the silent member.
     pub(crate) fn loose_funding(&mut self) -> Vec<PlannedFlow> {
         let mut flows = Vec::new();
         for (issuer, currency) in [(BANKS[0], "SEK"), (SILENT, "NOK")] {
@@ -50,7 +50,7 @@ impl Workload<'_> {
         flows
     }
 
-    /// Flows that trust the silent one, in both directions.
+    /// Returns flows that trust the silent member, in both directions.
     pub(crate) fn trusting(&mut self) -> Vec<PlannedFlow> {
         let tokens: Vec<IssuedToken> = self.loose.iter().map(|(token, _)| token.clone()).collect();
         let mut flows = Vec::new();

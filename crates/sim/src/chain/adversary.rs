@@ -1,5 +1,5 @@
-//! Peers that lie: garbage, long branches without stake, blocks that break rules by a forger who has stake, bodies that never come,
-//! ids that lead to nothing, transactions that nobody can pay for.
+//! Peers that lie. They send garbage, long branches without stake, blocks by a forger with stake that break rules, announcements
+//! whose bodies never come, ids that belong to no transaction, and transactions whose sender cannot pay.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use super::traffic::transaction;
 use super::world::{Coming, World};
 use crate::chance::Chance;
 
-/// Headers of an invented branch.
+/// Number of headers in an invented branch.
 const INVENTED: u32 = 30;
-/// Blocks of its own that an adversary serves at most.
+/// Maximum number of its own blocks that an adversary serves.
 const BLOCKS_MAX: usize = 20;
 
 /// A peer that lies.
@@ -40,7 +40,7 @@ impl Adversary {
         }
     }
 
-    /// Does one bad thing; the next one follows.
+    /// Makes one attack and schedules the next one.
     pub(super) fn attack(&mut self, world: &mut World, at: usize) {
         if world.now_ms > world.plan.attacks_ms {
             return;
@@ -53,7 +53,7 @@ impl Adversary {
         }
         world.tally.attacks += 1;
         let is_liar = world.plan.scenario == Scenario::Liars;
-        // Liars do nothing that a ban would end soon.
+        // Liars only make false claims, because other attacks would soon end in a ban.
         let choice = match is_liar {
             true => 2,
             false => self.chance.below(7),
@@ -78,7 +78,7 @@ impl Adversary {
         }
     }
 
-    /// Answers what it is asked, if it feels like it.
+    /// Answers a question, truthfully or not, or leaves it unanswered.
     pub(super) fn hear(&mut self, world: &mut World, event: Event) {
         let Event::Asked { ticket, bytes, .. } = event else {
             return;
@@ -88,7 +88,7 @@ impl Adversary {
         };
         let is_liar = world.plan.scenario == Scenario::Liars;
         let answer = match question {
-            // It never answers, but it claims again and again.
+            // Every second liar never answers, but repeats its claims.
             _ if is_liar && self.n.is_multiple_of(2) => return,
             Question::Headers { .. } if is_liar => Answer::Busy,
             Question::Status(_) if !is_liar && self.chance.per_mille(700) => {
@@ -151,7 +151,7 @@ impl Adversary {
         bytes
     }
 
-    /// The best chain there ever was.
+    /// Claims the best chain possible.
     fn claim(&mut self) -> Status {
         Status {
             height: 10_000,
@@ -160,7 +160,7 @@ impl Adversary {
         }
     }
 
-    /// A branch of headers by somebody who has nothing.
+    /// Invents a branch of headers, forged by a key without stake.
     fn invent(&mut self, world: &World, locator: &[Hash]) -> Answer {
         let genesis = &world.plan.genesis;
         let nobody = chain::key_of_passphrase(&self.chance.next().to_string());
@@ -201,7 +201,7 @@ impl Adversary {
         Answer::Headers { common, headers }
     }
 
-    /// A block after the target's tip by somebody who has nothing.
+    /// Announces a block on the target's tip, forged by a key without stake.
     fn invented_block(&mut self, world: &mut World, target: usize) {
         let Some(core) = &world.nodes[target].core else {
             return;
@@ -219,7 +219,7 @@ impl Adversary {
         }
     }
 
-    /// Transactions that nobody can pay for, and such as nobody has signed.
+    /// Sends transactions whose sender cannot pay, some with a bad signature.
     fn spam(&mut self, world: &mut World, target: usize) {
         let badly_signed = self.chance.per_mille(300);
         let transactions: Vec<Transaction> = (0..20)
@@ -240,7 +240,7 @@ impl Adversary {
         world.gossip_to(self.n, target, Arc::new(bytes));
     }
 
-    /// A child block of transactions that do not exist, by a bundler who can pay for it.
+    /// Sends a child block of transactions that do not exist, signed by a bundler with enough tokens.
     fn child_block_of_nothing(&mut self, world: &mut World, target: usize) {
         let mut ids: Vec<TxId> = (0..10).map(|_| TxId(self.chance.bytes32())).collect();
         ids.sort_unstable();
@@ -255,7 +255,7 @@ impl Adversary {
         world.gossip_to(self.n, target, Arc::new(bytes));
     }
 
-    /// A block by a forger who has stake: its payment is not covered, or its body is never given.
+    /// Announces a block by a forger with stake whose payment is not covered. In half of the cases its body is never served.
     fn bad_block(&mut self, world: &mut World, target: usize) {
         let forger = key(ACCOUNTS - 1);
         let genesis = world.plan.genesis.clone();

@@ -1,4 +1,4 @@
-//! What must hold when all is quiet again.
+//! The rules that must hold at the end of a run.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,7 +13,8 @@ use super::Scenario;
 use super::plan::{ACCOUNTS, key, public};
 use super::world::World;
 
-/// Tables that say the same on every node that has the same chain. Not the bodies: a transaction may be signed in more than one way.
+/// Tables that are equal on every node with the same chain. The table of bodies is not among them, because a transaction may be
+/// signed in more than one way.
 const SAME: [Table; 8] = [
     Table::Headers,
     Table::ByHash,
@@ -25,12 +26,12 @@ const SAME: [Table; 8] = [
     Table::Lessors,
 ];
 
-/// Rows that one sweep of the pruning looks at: all that a run has.
+/// Rows that one sweep of the pruning looks at: more than a run has.
 const ROWS_MAX: usize = 1_000_000;
-/// Sweeps until nothing is left to prune.
+/// Maximum number of sweeps until nothing is left to prune.
 const SWEEPS_MAX: usize = 4;
 
-/// Looks at everything, and writes down what does not hold.
+/// Checks all rules and records the violations.
 pub(super) fn audit(world: &mut World) {
     let mut tips = BTreeMap::new();
     for n in 0..world.nodes.len() {
@@ -62,7 +63,7 @@ pub(super) fn audit(world: &mut World) {
     accepted(world, &confirmed);
 }
 
-/// A fresh node that applies the winning chain, and nothing else, has the same rows. The ids of what is on the chain.
+/// Checks that a fresh node which applies only the winning chain has the same rows. Returns the ids of the chain's transactions.
 fn same_as_never_forked(world: &mut World) -> HashSet<TxId> {
     let mut confirmed = HashSet::new();
     let fast: Vec<[u8; 32]> = match world.plan.scenario {
@@ -120,7 +121,7 @@ fn same_as_never_forked(world: &mut World) -> HashSet<TxId> {
     confirmed
 }
 
-/// Deletes all rows that count no more: nodes do so bit by bit, each at its own time.
+/// Deletes all rows that are no longer needed. Nodes delete them gradually, each at its own time.
 fn prune_all(store: &MemoryStore, genesis: &Genesis) -> Result<(), Fault> {
     let mut overlay = Overlay::open(store.clone(), genesis)?;
     let mut before = Pruned::load(&overlay)?;
@@ -135,7 +136,8 @@ fn prune_all(store: &MemoryStore, genesis: &Genesis) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Nodes keep evidence against attackers only, and all of them do if a forger equivocates at each of its turns.
+/// Checks that nodes keep evidence against attackers only, and that every node keeps some if a forger equivocates at each of its
+/// turns.
 fn evidence(world: &mut World) {
     let attackers = public(&key(ACCOUNTS - 1));
     let expected = matches!(world.plan.scenario, Scenario::Equivocation { .. });
@@ -159,7 +161,7 @@ fn evidence(world: &mut World) {
     }
 }
 
-/// There is of each token what genesis has made.
+/// Checks that the balances of each token add up to its supply at genesis.
 fn supply(world: &mut World) {
     let store = world.nodes[0].store.clone();
     let mut sums: BTreeMap<ChainId, u64> = BTreeMap::new();
@@ -175,7 +177,7 @@ fn supply(world: &mut World) {
     }
 }
 
-/// What a node has accepted from a client is on the chain, or has left with a reason.
+/// Checks that each transaction accepted from a client is on the chain or has left the pool with a reason.
 fn accepted(world: &mut World, confirmed: &HashSet<TxId>) {
     for n in 0..world.nodes.len() {
         for id in std::mem::take(&mut world.nodes[n].accepted) {

@@ -1,28 +1,28 @@
-//! Bugs that can be planted in every node: the audit must find them.
+//! Bugs that can be planted in every node. The audit must find them.
 
 use chain::port::{Table, WriteBatch};
 use primitives::storage::Write;
 
-/// What a node does wrong with what it writes.
+/// A defect in the rows that a node writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChainBug {
-    /// A block that is taken back leaves one balance as the block had made it.
+    /// A rollback of blocks does not restore one balance.
     UndoForgetsABalance,
-    /// What leaves the pool without a block leaves no reason.
+    /// A transaction that leaves the pool without a block leaves no reason.
     LeavesWithoutReason,
-    /// One transaction of a block is not found by its id, and might come again.
+    /// One transaction of a block has no index row, so it might be accepted again.
     IndexForgetsAnId,
 }
 
 impl ChainBug {
-    /// All of them.
+    /// All planted bugs.
     pub const ALL: [Self; 3] = [
         Self::UndoForgetsABalance,
         Self::LeavesWithoutReason,
         Self::IndexForgetsAnId,
     ];
 
-    /// The batch as a node with this bug writes it.
+    /// Returns the batch as a node with this bug writes it.
     pub(super) fn spoil(self, mut batch: WriteBatch) -> WriteBatch {
         match self {
             Self::UndoForgetsABalance => {

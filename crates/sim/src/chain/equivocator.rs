@@ -1,5 +1,5 @@
-//! A forger that signs several blocks at each of its turns: it shows different nodes different ones, brings the one with the smallest hash
-//! late, and keeps bodies to itself.
+//! A forger that signs several blocks at each of its turns. It announces different blocks to different nodes, announces the one
+//! with the smallest hash late, and withholds some bodies.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use super::traffic::transaction;
 use super::world::{Coming, World};
 use crate::chance::Chance;
 
-/// Time between two looks at the network, milliseconds.
+/// Time between two looks at the network, in milliseconds.
 const LOOK_MS: u64 = 250;
-/// Blocks on one parent.
+/// Number of blocks on one parent.
 const RIVALS: usize = 3;
-/// Turns whose blocks it serves and brings again.
+/// Turns whose blocks it still serves and announces again.
 const TURNS_MAX: usize = 4;
 
 /// The blocks of one turn.
 struct Turn {
     parent: Hash,
-    /// The smallest hash first.
+    /// Sorted by hash, the smallest first.
     blocks: Vec<CarriedBlock>,
-    /// The body of the first of them goes to no node.
+    /// Whether the body of the first block is withheld from all nodes.
     withheld: bool,
-    /// The time at which the first of them is brought to all.
+    /// The time at which the first block is announced to all nodes.
     late_ms: u64,
 }
 
@@ -52,7 +52,7 @@ impl Equivocator {
         }
     }
 
-    /// Signs blocks if it may, and brings those of earlier turns again.
+    /// Signs blocks if it is its turn, and announces the late block of an earlier turn.
     pub(super) fn attack(&mut self, world: &mut World, at: usize) {
         if world.now_ms > world.plan.attacks_ms {
             return;
@@ -97,7 +97,7 @@ impl Equivocator {
         world.gossip_to(self.n, node, Arc::new(gossip.to_bytes()));
     }
 
-    /// Blocks on the tip of a node, if the turn of the attackers' account has come and it has signed none there.
+    /// Signs rival blocks on the tip of a node, if it is the attackers' turn and they have signed none on that tip.
     fn sign(&mut self, world: &mut World, target: usize) -> Option<Turn> {
         let header = self.next(world, target)?;
         let genesis = world.plan.genesis.clone();
@@ -110,7 +110,7 @@ impl Equivocator {
             };
             let paid = transaction(world, target, ACCOUNTS - 1, ChainId::PARENT, 1_000, body);
             if paid.time > header.time {
-                // A payment of the future would be refused with its block.
+                // A payment later than the block would make the block invalid.
                 return None;
             }
             let transaction = Arc::new(Carried::new(&genesis.hash, paid));
@@ -151,7 +151,7 @@ impl Equivocator {
         next_header(overlay, genesis, &forger, time).ok()
     }
 
-    /// Answers for its blocks, but for the bodies that it withholds.
+    /// Answers questions about its blocks, except for the bodies that it withholds.
     pub(super) fn hear(&mut self, world: &mut World, event: Event) {
         let Event::Asked { ticket, bytes, .. } = event else {
             return;
@@ -173,7 +173,7 @@ impl Equivocator {
         world.answer(self.n, ticket, answer.to_bytes());
     }
 
-    /// A block whose body it gives away.
+    /// Returns a block whose body it does not withhold.
     fn given(&self, hash: &Hash) -> Option<&CarriedBlock> {
         let all = self.turns.iter().flat_map(|turn| {
             let hidden = usize::from(turn.withheld);
@@ -183,7 +183,7 @@ impl Equivocator {
         found.next()
     }
 
-    /// The block with the smallest hash of the newest turn whose parent the asker has.
+    /// Returns the header with the smallest hash of the newest turn whose parent is in the locator.
     fn headers(&self, locator: &[Hash]) -> Answer {
         let newest = self.turns.iter().rev();
         let mut known = newest.filter(|turn| locator.contains(&turn.parent));

@@ -1,11 +1,11 @@
-//! Whole chain networks in one thread from one seed: deciding cores over stores in memory, with delays, losses, repetitions,
-//! partitions, crashes that lose what was not yet durable, clocks that go wrong within the drift, clients that also send what is
-//! invalid, and peers that lie; and an audit of what must hold when all is quiet again.
+//! Whole chain networks in one thread from one seed. Chain cores run over stores in memory, and an audit checks the rules at the
+//! end of the run. The network delays, loses and repeats messages and splits into partitions. Nodes crash and lose data that is
+//! not durable, and clocks are wrong within the drift. Some clients send invalid transactions, and some peers lie.
 //!
 //! ```text
 //!  seed ─► Plan (who forges, what breaks when, who pays whom) ─► World (one queue of things to come) ─► audit ─► ChainReport
 //! ```
-//! The same seed gives the same run. A failure is told with the command that replays it.
+//! The same seed gives the same run. A failure report includes the command that replays it.
 
 mod adversary;
 mod audit;

@@ -1,4 +1,4 @@
-//! Who reaches whom, and how long it takes.
+//! The links between peers, with partitions, bans and dismissals.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use chain::core::PeerId;
 use super::plan::Plan;
 use crate::chance::Chance;
 
-/// Peers of a network, honest ones first, by number.
+/// Returns the id of a peer. Honest peers have the first numbers.
 pub(super) fn peer(n: usize) -> PeerId {
     let mut id = [0; 32];
     id[0] = n as u8;
@@ -15,7 +15,7 @@ pub(super) fn peer(n: usize) -> PeerId {
     PeerId(id)
 }
 
-/// The number of a peer.
+/// Returns the number of a peer.
 pub(super) fn number(peer: PeerId) -> usize {
     usize::from(peer.0[0])
 }
@@ -23,13 +23,13 @@ pub(super) fn number(peer: PeerId) -> usize {
 /// Links between peers.
 #[derive(Debug)]
 pub(super) struct Network {
-    /// Links, the smaller number first.
+    /// Pairs of linked peers, the smaller number first.
     links: BTreeSet<(usize, usize)>,
-    /// Links over which one has banned the other.
+    /// Links closed by a ban.
     banned: BTreeSet<(usize, usize)>,
-    /// Links that one side has ended, until one of them dials again.
+    /// Links that one side has ended, until one side dials again.
     dismissed: BTreeSet<(usize, usize)>,
-    /// Parts that are apart now.
+    /// The part of each node during a partition.
     parts: Option<Vec<usize>>,
     nodes: usize,
 }
@@ -39,7 +39,8 @@ fn link(a: usize, b: usize) -> (usize, usize) {
 }
 
 impl Network {
-    /// A ring, so that all are reached, and more links up to the number of neighbours; adversaries know everybody.
+    /// Draws a ring, so that every node is reached, and more links up to the number of neighbours. Adversaries have a link to
+    /// every node.
     pub(super) fn draw(plan: &Plan, chance: &mut Chance) -> Self {
         let nodes = plan.nodes;
         let mut links = BTreeSet::new();
@@ -65,7 +66,7 @@ impl Network {
         }
     }
 
-    /// Whether there is a link, whatever is apart now.
+    /// Returns whether a link exists, regardless of the current partition.
     pub(super) fn linked(&self, a: usize, b: usize) -> bool {
         let pair = link(a, b);
         self.links.contains(&pair)
@@ -73,14 +74,14 @@ impl Network {
             && !self.dismissed.contains(&pair)
     }
 
-    /// Whether messages arrive.
+    /// Returns whether messages from one peer arrive at the other.
     pub(super) fn reaches(&self, a: usize, b: usize) -> bool {
         let part = |n: usize| self.parts.as_ref().and_then(|parts| parts.get(n)).copied();
         let apart = a < self.nodes && b < self.nodes && part(a) != part(b);
         self.linked(a, b) && !apart
     }
 
-    /// Those that a peer has links to.
+    /// Returns the peers that this peer has links to.
     pub(super) fn neighbours(&self, n: usize) -> Vec<usize> {
         self.links
             .iter()
@@ -97,7 +98,7 @@ impl Network {
         self.parts = parts;
     }
 
-    /// Links that the parts cut.
+    /// Returns the links that a partition cuts.
     pub(super) fn cut_by(&self, parts: &[usize]) -> Vec<(usize, usize)> {
         self.links
             .iter()

@@ -1,4 +1,4 @@
-//! One simulated node: its core, its store, its clock, and what of its rounds is not yet durable.
+//! One simulated node: its core, its store, its clock, and the rounds that are not durable yet.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -13,25 +13,25 @@ pub(super) struct Node {
     pub(super) store: MemoryStore,
     pub(super) settings: Settings,
     pub(super) skew_ms: i64,
-    /// Each life has a number: what was under way in an earlier one is nobody's now.
+    /// Counts the node's starts. Events of an earlier life are dropped.
     pub(super) life: u32,
-    /// A round will be flushed.
+    /// Whether a flush is scheduled.
     pub(super) flush_planned: bool,
     /// Actions of rounds that are not yet durable, oldest first.
     pub(super) flying: VecDeque<Vec<Action>>,
-    /// When the last of them will be durable.
+    /// The time at which the last of these rounds is durable.
     pub(super) durable_ms: u64,
-    /// When it will be woken, of the wakes planned the only one that counts.
+    /// The time of the only wake-up that counts among those scheduled.
     pub(super) wake_ms: Option<u64>,
-    /// Messages that it has seen: the transport passes each only once.
+    /// Messages that it has seen. The transport passes each message on only once.
     pub(super) seen: HashSet<u64>,
-    /// The height of its chain when it was probed last.
+    /// Height of its chain at the last probe.
     pub(super) probed: u32,
-    /// What its clients were told is accepted.
+    /// Transactions that it has accepted from clients.
     pub(super) accepted: Vec<TxId>,
 }
 
-/// Clocks start so far from genesis that none is before it, milliseconds.
+/// Offset of all clocks from genesis, in milliseconds. It keeps every clock after genesis.
 const START_MS: i64 = 5_000;
 
 impl Node {
@@ -52,17 +52,17 @@ impl Node {
         }
     }
 
-    /// What its clock says, milliseconds since genesis.
+    /// Returns the node's clock, in milliseconds since genesis.
     pub(super) fn clock_ms(&self, now_ms: u64) -> u64 {
         now_ms.saturating_add_signed(self.skew_ms + START_MS)
     }
 
-    /// When its clock will say this.
+    /// Returns the simulated time at which the node's clock shows this time.
     pub(super) fn world_ms(&self, clock_ms: u64) -> u64 {
         clock_ms.saturating_add_signed(-(self.skew_ms + START_MS))
     }
 
-    /// Opens its core on what is durable.
+    /// Opens the core from the durable rows.
     pub(super) fn start(&mut self, genesis: &Arc<Genesis>, now_ms: u64) -> Result<(), String> {
         let clock_ms = self.clock_ms(now_ms);
         let core = Core::open(
@@ -75,7 +75,8 @@ impl Node {
         Ok(())
     }
 
-    /// Power is cut: some of what was on its way to the disk arrives, the rest is lost. How many batches were lost.
+    /// Cuts the power: the first `arrive` batches in flight become durable, the rest are lost. Returns the number of lost
+    /// batches.
     pub(super) fn crash(&mut self, arrive: usize) -> u64 {
         for _ in 0..arrive.min(self.flying.len()) {
             self.store.acknowledge();

@@ -1,4 +1,4 @@
-//! What a run is to be: everything that is drawn before it begins.
+//! The parameters of a run: everything that is drawn before it begins.
 
 use std::sync::Arc;
 
@@ -13,36 +13,36 @@ use super::bug::ChainBug;
 use super::scenario::Scenario;
 use crate::chance::Chance;
 
-/// Accounts that have everything and forge, the last of them on the adversary's side.
+/// Accounts that hold all tokens and forge. The last one belongs to the adversary.
 pub(super) const ACCOUNTS: usize = 10;
-/// An account with just enough for one payment at a time: its payments contradict each other.
+/// An account with just enough tokens for one payment at a time, so that its payments conflict with each other.
 pub(super) const POOR: usize = ACCOUNTS;
-/// Child chains.
+/// Number of child chains.
 pub(super) const CHILDREN: u8 = 3;
-/// Minor units that each account has of each token.
+/// Minor units of each token that each account has.
 pub(super) const EACH: u64 = 100_000_000_000;
-/// And the poor one.
+/// Minor units of each token that the poor account has.
 pub(super) const LITTLE: u64 = 100_000;
-/// Seconds a block.
+/// Block time in seconds.
 pub(super) const BLOCK_SECONDS: u32 = 4;
 
-/// Which run.
+/// Options of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChainOptions {
-    /// Everything follows from it.
+    /// The seed, which determines the whole run.
     pub seed: u64,
     /// Nodes; 0 lets the seed choose, mostly few.
     pub nodes: usize,
-    /// Keep what happens as text.
+    /// Whether to keep the trace as text.
     pub keep_trace: bool,
-    /// What every node does wrong, to see whether the audit finds it.
+    /// A bug planted in every node, to test whether the audit finds it.
     pub bug: Option<ChainBug>,
-    /// The run's subject.
+    /// The scenario of the run.
     pub scenario: Scenario,
 }
 
 impl ChainOptions {
-    /// A run of this seed.
+    /// Returns the options of a run with this seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -55,17 +55,17 @@ impl ChainOptions {
     }
 }
 
-/// A partition: who is in which part, from when to when.
+/// A partition: its time span and the part of each node.
 #[derive(Clone, Debug)]
 pub(super) struct Split {
     pub(super) from_ms: u64,
     pub(super) to_ms: u64,
     pub(super) parts: Vec<usize>,
-    /// Nodes notice that peers are gone; otherwise messages only get lost.
+    /// Whether nodes notice that peers are gone. Otherwise messages are only lost.
     pub(super) noticed: bool,
 }
 
-/// A crash: of whom, when, and for how long.
+/// A crash of a node, with its time and duration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Crash {
     pub(super) node: usize,
@@ -73,46 +73,46 @@ pub(super) struct Crash {
     pub(super) down_ms: u64,
 }
 
-/// What was drawn.
+/// The parameters drawn for a run.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) genesis: Arc<Genesis>,
     pub(super) nodes: usize,
-    /// Peers that lie.
+    /// Number of peers that lie.
     pub(super) adversaries: usize,
-    /// By node: how far its clock is ahead, milliseconds.
+    /// Offset of each node's clock, in milliseconds. Positive values are ahead.
     pub(super) skews_ms: Vec<i64>,
-    /// Messages that get lost, and that come twice, in a thousand.
+    /// Messages that are lost and messages that arrive twice, per mille.
     pub(super) lost_per_mille: u64,
     pub(super) twice_per_mille: u64,
-    /// The longest way between two nodes, milliseconds.
+    /// Maximum delay between two nodes, in milliseconds.
     pub(super) delay_ms_max: u64,
-    /// The longest time that a batch takes to be durable, milliseconds.
+    /// Maximum time until a batch is durable, in milliseconds.
     pub(super) disk_ms_max: u64,
     pub(super) splits: Vec<Split>,
     pub(super) crashes: Vec<Crash>,
-    /// Attacks go on until then: longer than clients pay.
+    /// End of the attacks. In mixed runs this is later than the end of the payments.
     pub(super) attacks_ms: u64,
-    /// The run's subject.
+    /// The scenario of the run.
     pub(super) scenario: Scenario,
-    /// Clients pay until then.
+    /// End of the clients' payments.
     pub(super) traffic_ms: u64,
-    /// Time between two clients' doings, milliseconds.
+    /// Average pause between two actions of clients, in milliseconds.
     pub(super) pause_ms: u64,
-    /// Nodes know all others, or only some.
+    /// Number of neighbours of a node: all other nodes, or only some.
     pub(super) neighbours: usize,
-    /// Forging ends then, so that all can agree on one tip.
+    /// Time at which forging ends, so that all nodes can agree on one tip.
     pub(super) forging_ms: u64,
-    /// The run ends then.
+    /// Time at which the run ends.
     pub(super) end_ms: u64,
 }
 
-/// The key of an account.
+/// Returns the key of an account.
 pub(super) fn key(n: usize) -> KeyPair {
     key_of_passphrase(&n.to_string())
 }
 
-/// The public key of an account.
+/// Returns the public key of a key pair.
 pub(super) fn public(key: &KeyPair) -> [u8; 32] {
     match key.public() {
         PublicKey::Ed25519(bytes) => *bytes,
@@ -120,12 +120,13 @@ pub(super) fn public(key: &KeyPair) -> [u8; 32] {
     }
 }
 
-/// An account.
+/// Returns the id of an account.
 pub(super) fn account(n: usize) -> AccountId {
     AccountId::of_key(&public(&key(n)))
 }
 
-/// The network: small constants, or those of a public one. The last account is the attackers' and holds this share of the stake.
+/// Returns the genesis, with small constants or those of a public network. The last account is the attackers' and holds this
+/// share of the stake.
 fn genesis(attackers_percent: u64, production: bool) -> Arc<Genesis> {
     let others = (ACCOUNTS as u64 - 1) * EACH;
     let of = |n: usize| match n {
@@ -209,7 +210,7 @@ impl Plan {
                 plan.genesis = genesis(stake_percent.into(), false);
                 plan.adversaries = 2;
                 plan.calm(blocks);
-                // Honest blocks come last, so that all can agree on one tip.
+                // Honest blocks come last, so that all nodes can agree on one tip.
                 plan.attacks_ms -= u64::from(BLOCK_SECONDS) * 10_000;
             }
             Scenario::FastClock {
@@ -227,7 +228,7 @@ impl Plan {
         plan
     }
 
-    /// Nothing goes wrong but the attack, for so many blocks' time.
+    /// Removes all faults except the attack, for the duration of this many blocks.
     fn calm(&mut self, blocks: u32) {
         let block_ms = u64::from(self.genesis.params.block_seconds) * 1_000;
         self.skews_ms.fill(0);
@@ -296,7 +297,7 @@ impl Plan {
         }
     }
 
-    /// What a node forges and bundles: accounts spread over the nodes as in the load test. The last account is the adversary's, if
+    /// Returns a node's forgers and bundlers, spread over the nodes as in the load test. The last account is the adversary's, if
     /// there is one.
     pub(super) fn settings(&self, node: usize) -> Settings {
         let honest = if self.adversaries > 0 {

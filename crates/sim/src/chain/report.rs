@@ -1,10 +1,10 @@
-//! What came of a run.
+//! The outcome of a run.
 
 use std::ops::AddAssign;
 
 use super::{ChainOptions, Scenario};
 
-/// What happened, counted.
+/// Counters of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChainTally {
     /// Blocks of the winning chain.
@@ -13,27 +13,27 @@ pub struct ChainTally {
     pub transactions: u64,
     /// Transactions that nodes accepted from clients.
     pub accepted: u64,
-    /// And refused.
+    /// Transactions that nodes refused.
     pub refused: u64,
-    /// Copies of earlier ones with another signature that clients have sent.
+    /// Copies of earlier transactions with another signature that clients sent.
     pub resigned: u64,
-    /// Accepted ones that left with a reason.
+    /// Accepted transactions that left the pool with a reason.
     pub left: u64,
-    /// Changes of branch, over all nodes.
+    /// Reorgs, over all nodes.
     pub forks: u64,
-    /// Blocks that the deepest took back.
+    /// Blocks rolled back in the deepest reorg.
     pub deepest_fork: u32,
     /// Crashes.
     pub crashes: u64,
-    /// Batches that crashes have lost.
+    /// Batches lost in crashes.
     pub batches_lost: u64,
-    /// Messages that were lost on their way.
+    /// Messages lost in transit.
     pub messages_lost: u64,
-    /// What adversaries did.
+    /// Attacks by adversaries.
     pub attacks: u64,
     /// Times that an adversary was banned.
     pub bans: u64,
-    /// Times that a silent peer lost its connection.
+    /// Times that a node disconnected a silent peer.
     pub dismissed: u64,
     /// Blocks of the winning chain that the node with the fast clock forged.
     pub fast_blocks: u64,
@@ -68,26 +68,26 @@ impl AddAssign for ChainTally {
 /// A run's outcome.
 #[derive(Clone, Debug)]
 pub struct ChainReport {
-    /// Which run.
+    /// The options of the run.
     pub options: ChainOptions,
-    /// What does not hold; empty for a clean run.
+    /// The violations, empty for a clean run.
     pub violations: Vec<String>,
-    /// What happened.
+    /// The counters.
     pub tally: ChainTally,
-    /// A hash of everything that happened: the same for the same seed.
+    /// A hash of the whole trace. The same seed gives the same hash.
     pub trace: u64,
-    /// What happened as text, if it was kept.
+    /// The trace as text, if it was kept.
     pub text: Option<String>,
 }
 
 impl ChainReport {
-    /// Nothing was violated.
+    /// Returns whether no rule was violated.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.violations.is_empty()
     }
 
-    /// What is wrong, and the command that replays it.
+    /// Returns the violations and the command that replays them.
     #[must_use]
     pub fn failure(&self) -> String {
         let ChainOptions {

@@ -1,5 +1,5 @@
-//! Another valid signature of the same transaction: whoever has the key can make as many as he likes. Our own signer always makes the
-//! same one, so this one is made by hand (RFC 8032 5.1.6, with another nonce).
+//! Makes another valid signature of the same transaction. The holder of a key can make any number of them. The product's signer
+//! is deterministic, so this module computes the signature directly (RFC 8032 5.1.6, with another nonce).
 
 use chain::Transaction;
 use curve25519_dalek::edwards::EdwardsPoint;
@@ -7,7 +7,7 @@ use curve25519_dalek::scalar::{Scalar, clamp_integer};
 use primitives::{Hash, Scheme, Signature, SignatureContext};
 use sha2::{Digest, Sha512};
 
-/// Signs a transaction of the account of a passphrase anew; another `nonce` is another signature.
+/// Signs a transaction again with the key of a passphrase. Another `nonce` gives another signature.
 pub(super) fn resign(transaction: &mut Transaction, genesis: &Hash, passphrase: &str, nonce: u64) {
     let hash = transaction.hash(genesis);
     let context = SignatureContext::ChainTransaction;

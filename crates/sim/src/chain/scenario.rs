@@ -1,46 +1,46 @@
-//! What a run is about: everything at once, or one attack for a long time.
+//! The scenario of a run: all faults at once, or one attack for a long time.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The subject of a run.
+/// The scenario of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scenario {
     /// Partitions, crashes, losses, clients and lying peers.
     #[default]
     Mixed,
-    /// The same among more liars than honest links; they claim and stay silent.
+    /// Mixed faults with more liars than honest links. The liars make claims and then stay silent.
     Liars,
-    /// Attackers with this share of the stake forge branches of their own for so many blocks' time, and prolong them by keys that hold
-    /// nothing.
+    /// Attackers with this share of the stake forge secret branches for this many blocks' time, and extend them with keys without
+    /// stake.
     Siege {
-        /// Their share of the whole stake.
+        /// The attackers' share of the whole stake, in percent.
         stake_percent: u32,
-        /// Blocks that the honest network makes meanwhile, about.
+        /// Approximate number of blocks that the honest network makes in this time.
         blocks: u32,
-        /// The constants of a public network, instead of small ones.
+        /// Whether to use the constants of a public network instead of small ones.
         production: bool,
     },
-    /// A forger signs several blocks at each of its turns, and withholds bodies.
+    /// A forger that signs several blocks at each of its turns and withholds bodies.
     Equivocation {
-        /// Its share of the whole stake.
+        /// The forger's share of the whole stake, in percent.
         stake_percent: u32,
-        /// Blocks that the network makes meanwhile, about.
+        /// Approximate number of blocks that the network makes in this time.
         blocks: u32,
     },
-    /// One node's clock is ahead of all others'.
+    /// A node whose clock is ahead of all others.
     FastClock {
-        /// Its share of the stake, in whole tenths.
+        /// The node's share of the stake, in whole tenths.
         stake_tenths: usize,
-        /// How far it is ahead, in percent of the drift that others allow a block.
+        /// The clock's lead, in percent of the drift that other nodes allow a block.
         drift_percent: u32,
-        /// Blocks to be made, about.
+        /// Approximate number of blocks to make.
         blocks: u32,
     },
 }
 
 impl Scenario {
-    /// Whether nothing else goes wrong.
+    /// Returns whether the scenario has no other faults.
     pub(super) fn is_calm(self) -> bool {
         matches!(
             self,
@@ -78,7 +78,7 @@ impl fmt::Display for Scenario {
 impl FromStr for Scenario {
     type Err = String;
 
-    /// Reads the form that [`fmt::Display`] writes.
+    /// Parses the format that [`fmt::Display`] writes.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(

@@ -1,5 +1,5 @@
-//! Attackers who hold a part of the stake: each forges a branch of its own in secret, prolongs it by keys that hold nothing once the age of
-//! stake allows no judgement any more, and claims it as the best chain there is.
+//! Attackers who hold a part of the stake. Each forges a secret branch. Once the branch has left the honest chain for longer than
+//! stake can be judged, the attacker extends it with keys without stake and claims it as the best chain.
 
 use std::sync::Arc;
 
@@ -16,37 +16,37 @@ use super::plan::{ACCOUNTS, key, public};
 use super::world::{Coming, World};
 use crate::chance::Chance;
 
-/// Headers by keys that hold nothing at most: enough to outweigh the honest chain if they counted.
+/// Maximum number of headers by keys without stake: enough to outweigh the honest chain if they counted.
 const INVENTED_MAX: u32 = 300;
 
-/// The age of stake, in blocks, divided by this gives the looks from one claim to the next.
+/// The stake age in blocks divided by this number gives the number of looks between two claims.
 const CLAIM_PART: u32 = 100;
-/// Keys that hold nothing, of which the luckiest forges each header.
+/// Keys without stake. The one with the lowest hit forges each header.
 const NOBODIES: usize = 64;
 
-/// One attacker. All of them forge by the same account, each on a branch of its own.
+/// One attacker. All attackers forge with the same account, each on its own branch.
 pub(super) struct Siege {
     n: usize,
     chance: Chance,
     branch: Option<Secret>,
     nobodies: Vec<KeyPair>,
-    /// Looks at the network with a branch that is old enough.
+    /// Looks at the network since the branch is old enough.
     looks: u32,
     tickets: u64,
 }
 
-/// A branch in secret.
+/// A secret branch.
 struct Secret {
     overlay: Overlay<MemoryStore>,
-    /// The height at which it leaves the honest chain.
+    /// The height of the last block that the branch shares with the honest chain.
     common: u32,
-    /// Its headers above that, real ones first.
+    /// The headers above that height. Headers forged with stake come first.
     headers: Vec<(Header, Hash)>,
-    /// Real ones among them.
+    /// Number of headers forged with stake.
     real: usize,
-    /// Real ones that the honest chain has taken.
+    /// Number of those that the honest chain has adopted.
     joined: usize,
-    /// The whole chain below, for locators.
+    /// Hashes of the whole chain up to the fork, for locators.
     below: Vec<Hash>,
 }
 
@@ -64,7 +64,7 @@ impl Siege {
         }
     }
 
-    /// Forges on in secret, and claims the branch once it can be prolonged for nothing.
+    /// Forges on the secret branch, and claims it once it can be extended without stake.
     pub(super) fn attack(&mut self, world: &mut World, at: usize) {
         let genesis = world.plan.genesis.clone();
         let block_ms = u64::from(genesis.params.block_seconds) * 1_000;
@@ -79,7 +79,7 @@ impl Siege {
             .as_ref()
             .is_none_or(|branch| tip > branch.common + 4 * reach)
         {
-            // A branch that is far too deep is given up. Another one begins, at the tip or somewhat below it.
+            // Give up a branch that is far too deep. Begin another one at the tip or somewhat below it.
             let back = self
                 .chance
                 .below(genesis.params.rollback_blocks_max as usize) as u32;
@@ -94,7 +94,7 @@ impl Siege {
         if !branch.is_old_enough(&genesis) {
             return;
         }
-        // Judging it costs each node a signature check for each header, so old branches are claimed now and then.
+        // Judging a claim costs each node one signature check per header, so an old branch is claimed only now and then.
         self.looks += 1;
         let every = (genesis.params.effective_age_blocks / CLAIM_PART).max(1);
         if !self.looks.is_multiple_of(every) {
@@ -155,7 +155,8 @@ impl Siege {
             let own = branch.headers.iter().position(|(_, own)| own == hash);
             let from = match own {
                 Some(at) => at + 1,
-                // Between a block of the locator and the fork there are blocks that both have: those are left out here.
+                // If the block of the locator is below the fork, both chains share the blocks between it and the fork.
+                // `headers_from_below` adds those.
                 None if branch.below.last() == Some(hash) => 0,
                 None if branch.below.contains(hash) => return branch.headers_from_below(hash),
                 None => continue,
@@ -170,14 +171,14 @@ impl Siege {
     }
 }
 
-/// The height of the first node that runs.
+/// Returns the height of the first node's chain, if that node runs.
 fn tip_of(world: &World) -> Option<u32> {
     let core = world.nodes.first()?.core.as_ref()?;
     Some(core.overlay().tip().height)
 }
 
 impl Secret {
-    /// A branch that leaves the first node's chain after this height.
+    /// Begins a branch that leaves the first node's chain after this height.
     fn begin(world: &World, common: u32) -> Option<Self> {
         let genesis = &world.plan.genesis;
         let store = world.nodes.first()?.store.clone();
@@ -198,7 +199,7 @@ impl Secret {
         })
     }
 
-    /// Headers after a block below the fork, those of the honest chain first.
+    /// Returns the headers after a block below the fork. Headers of the honest chain come first.
     fn headers_from_below(&self, hash: &Hash) -> Answer {
         let at = self.below.iter().position(|own| own == hash).unwrap_or(0);
         let rows = read::headers(&self.overlay, at as u32 + 1, HEADERS_MAX);
@@ -212,7 +213,8 @@ impl Secret {
         }
     }
 
-    /// Counts the first headers that the honest chain has taken: empty blocks need no bodies, and the branch is better now and then.
+    /// Counts the first headers that the honest chain has adopted. It can adopt some because empty blocks need no bodies and the
+    /// branch is sometimes better.
     fn count_joined(&mut self, world: &World) {
         let overlay = world.nodes[0].core.as_ref().map(|core| core.overlay());
         let is_joined = |(header, hash): &&(Header, Hash)| {
@@ -221,12 +223,12 @@ impl Secret {
         self.joined = self.headers.iter().take_while(is_joined).count();
     }
 
-    /// Whether it has left the honest chain for longer than stake can be judged.
+    /// Returns whether the branch has left the honest chain for longer than stake can be judged.
     fn is_old_enough(&self, genesis: &Genesis) -> bool {
         (self.real - self.joined) as u32 > genesis.params.effective_age_blocks
     }
 
-    /// Makes the blocks whose time has come, by the attackers' account: as many as can be judged.
+    /// Forges the blocks whose time has come with the attackers' account, up to the number that can be judged.
     fn forge(&mut self, genesis: &Arc<Genesis>, now: u32) {
         self.headers.truncate(self.real);
         let pair = key(ACCOUNTS - 1);
@@ -248,7 +250,7 @@ impl Secret {
         }
     }
 
-    /// Prolongs the branch by keys that hold nothing, a second a block, as far as the clock allows.
+    /// Extends the branch with keys without stake, one block per second, as far as the clock allows.
     fn invent(&mut self, genesis: &Genesis, now: u32, nobodies: &[KeyPair]) {
         let params = &genesis.params;
         let mut point = self.overlay.tip().clone();

@@ -1,4 +1,4 @@
-//! Clients: payments on all chains, and what clients should not send.
+//! Clients that send payments on all chains, and invalid transactions.
 
 use chain::{Anchor, Body, ChainId, Transaction};
 
@@ -6,17 +6,17 @@ use super::plan::{ACCOUNTS, CHILDREN, LITTLE, POOR, account, key, public};
 use super::resign::resign;
 use super::world::{Coming, World};
 
-/// Payments that are sent again are taken from so many of the last ones.
+/// Number of latest payments from which repeated ones are drawn.
 const REMEMBERED_MAX: usize = 50;
 
-/// What clients have sent.
+/// The latest payments that clients sent.
 #[derive(Default)]
 pub(super) struct Traffic {
     sent: Vec<Transaction>,
 }
 
 impl Traffic {
-    /// One client does something; the next one follows after a pause.
+    /// Lets one client act and schedules the next action.
     pub(super) fn step(&mut self, world: &mut World) {
         if world.now_ms > world.plan.traffic_ms {
             return;
@@ -51,7 +51,7 @@ impl Traffic {
         self.sent.drain(..surplus);
     }
 
-    /// The poor account spends all it has, at two nodes at once: at most one of the payments can be carried out at a time.
+    /// Spends all tokens of the poor account at two nodes at once. At most one of the payments can be executed at a time.
     fn contradict(&mut self, world: &mut World) {
         let chain = ChainId(world.chance.between(1, u64::from(CHILDREN) + 2) as u8);
         for _ in 0..2 {
@@ -64,7 +64,7 @@ impl Traffic {
             self.remember(std::slice::from_ref(&payment));
             world.submit(n, vec![payment]);
         }
-        // And gets something back, so that it can go on.
+        // Pay the same amount back, so that the account can pay again.
         let n = world.chance.below(world.nodes.len());
         if world.nodes[n].core.is_some() {
             let back = signed(world, n, 0, chain, POOR, LITTLE / 2, 1_000);
@@ -72,14 +72,14 @@ impl Traffic {
         }
     }
 
-    /// An earlier payment comes again, at any node.
+    /// Sends an earlier payment again, at any node.
     fn again(&mut self, world: &mut World, n: usize) {
         if self.sent.is_empty() {
             return;
         }
         let at = world.chance.below(self.sent.len());
         let mut copy = self.sent[at].clone();
-        // As it was, or signed anew: it is the same transaction.
+        // An unchanged copy and a copy with a new signature are the same transaction.
         let signer = (0..=POOR).find(|n| public(&key(*n)) == copy.sender);
         if let Some(signer) = signer
             && world.chance.per_mille(500)
@@ -146,7 +146,7 @@ fn signed(
     transaction(world, n, from, chain, fee, body)
 }
 
-/// A transaction made by the clock and the chain of a node: some are anchored as young as may be.
+/// Makes a transaction from a node's clock and chain. Some have the youngest anchor allowed.
 pub(super) fn transaction(
     world: &mut World,
     n: usize,
@@ -161,7 +161,7 @@ pub(super) fn transaction(
     if world.chance.per_mille(200)
         && let Some(core) = &node.core
     {
-        // In a block after the tip, so deep is deep enough.
+        // In the block after the tip, this anchor is exactly deep enough.
         let next = core.overlay().tip().height.saturating_add(1);
         let height = next.saturating_sub(depth);
         if let Ok(Some(hash)) = core.overlay().hash_at(height) {

@@ -1,4 +1,4 @@
-//! The world: one queue of things to come, and what becomes of everything that leaves a node.
+//! The simulated world: one queue of scheduled events, and the delivery of everything that leaves a node.
 
 use std::cmp::Reverse;
 use std::collections::hash_map::DefaultHasher;
@@ -22,33 +22,33 @@ use super::traffic::Traffic;
 use super::{ChainBug, ChainOptions, Scenario, audit};
 use crate::chance::Chance;
 
-/// Something to come.
+/// A scheduled event.
 pub(super) enum Coming {
-    /// An event for a node, of this life.
+    /// An event for a node in this life.
     Event(usize, u32, Event),
-    /// A round ends.
+    /// The end of a round.
     Flush(usize, u32),
-    /// The oldest round's batch is durable.
+    /// The oldest pending batch becomes durable.
     Durable(usize, u32),
-    /// A node wanted to be woken.
+    /// A wake-up that a node asked for.
     Wake(usize, u32),
     Crash(usize, u64),
     Restart(usize),
     Split(usize),
     Heal(usize),
-    /// A client does something.
+    /// An action of a client.
     Client,
-    /// An adversary does something.
+    /// An action of an adversary.
     Attack(usize),
-    /// A link whose peer was dismissed may be made again.
+    /// A new attempt to connect a dismissed peer.
     Redial(usize, usize),
-    /// Each node has to have a longer chain than the last time.
+    /// A check that each node's chain has grown since the last probe.
     Probe,
-    /// Nobody forges any more.
+    /// The end of all forging.
     StopForging,
 }
 
-/// A question on its way: who asked, in which life, by which ticket, and who was asked.
+/// A question in flight: the asker, its life and ticket, and the peer asked.
 struct Asked {
     from: usize,
     life: u32,
@@ -56,15 +56,15 @@ struct Asked {
     to: usize,
 }
 
-/// A gossiped message, and who brought it.
+/// The peer that sent a gossiped message, and its bytes.
 type Brought = (usize, Arc<Vec<u8>>);
 
-/// Blocks' time between two probes.
+/// Time between two probes, in blocks.
 const PROBE_BLOCKS: u64 = 25;
-/// Time after which a link is made again whose peer was dismissed.
+/// Time after which a dismissed peer is connected again, in milliseconds.
 const REDIAL_MS: u64 = 10_000;
 
-/// A peer that means harm.
+/// An adversarial peer.
 enum Foe {
     Liar(Adversary),
     Besieger(Box<Siege>),
@@ -98,10 +98,10 @@ impl Foe {
     }
 }
 
-/// Points at which a transport bans.
+/// Penalty points at which the transport bans a peer.
 const BAN_POINTS: u32 = 100;
 
-/// Everything there is.
+/// The state of the simulated world.
 pub(super) struct World {
     pub(super) plan: Plan,
     pub(super) chance: Chance,
@@ -114,7 +114,7 @@ pub(super) struct World {
     coming: BTreeMap<u64, Coming>,
     order: u64,
     asked: BTreeMap<Ticket, Asked>,
-    /// Gossip that nodes have not judged yet: by node and ticket, who brought it and what.
+    /// Gossip that nodes have not judged yet, with its sender and bytes, by node and ticket.
     unjudged: BTreeMap<(usize, Ticket), Brought>,
     tickets: Ticket,
     points: BTreeMap<(usize, usize), u32>,
@@ -123,7 +123,7 @@ pub(super) struct World {
     bug: Option<ChainBug>,
 }
 
-/// Violations that one run tells of at most.
+/// Maximum number of violations that one run reports.
 const VIOLATIONS_MAX: usize = 20;
 
 /// Runs one simulation.
@@ -188,12 +188,12 @@ impl World {
         }
     }
 
-    /// Time between two probes: an honest majority makes a block in it, but for one time in ten million.
+    /// Returns the time between two probes. An honest majority fails to make a block in it once in ten million times.
     fn probe_ms(&self) -> u64 {
         u64::from(self.plan.genesis.params.block_seconds) * 1_000 * PROBE_BLOCKS
     }
 
-    /// Every node's chain has grown since the last probe: none has stopped following or forging.
+    /// Checks that every node's chain has grown since the last probe, so that no node has stopped following or forging.
     fn probe(&mut self) {
         for n in 0..self.nodes.len() {
             let node = &mut self.nodes[n];
@@ -252,7 +252,7 @@ impl World {
         }
     }
 
-    /// Something comes at a time.
+    /// Schedules an event.
     pub(super) fn later(&mut self, at_ms: u64, coming: Coming) {
         self.order += 1;
         self.coming.insert(self.order, coming);
@@ -264,7 +264,7 @@ impl World {
         if self.text.is_some() {
             let line = what();
             if let Some(text) = &mut self.text {
-                // Text in memory takes every line.
+                // Writing to a string cannot fail.
                 let _ = writeln!(text, "{:>7} {n:>2} {line}", self.now_ms);
             }
         }
@@ -301,7 +301,7 @@ impl World {
         }
     }
 
-    /// An event for a peer as it lives now, after a while.
+    /// Schedules an event for a peer in its current life.
     pub(super) fn tell(&mut self, to: usize, after_ms: u64, event: Event) {
         let life = self.nodes.get(to).map_or(0, |node| node.life);
         self.later(self.now_ms + after_ms, Coming::Event(to, life, event));
@@ -462,7 +462,7 @@ impl World {
         }
     }
 
-    /// Gossip goes to all neighbours but the one it came from.
+    /// Gossips a message to all neighbours except its sender.
     fn spread(&mut self, n: usize, from: usize, bytes: &Arc<Vec<u8>>) {
         for other in self.network.neighbours(n) {
             if other == from || other == n {
@@ -474,7 +474,7 @@ impl World {
         }
     }
 
-    /// Gossip from one to another; the receiver's transport drops what it has seen.
+    /// Gossips a message to one peer. The receiver's transport drops messages that it has seen.
     pub(super) fn gossip_to(&mut self, from: usize, to: usize, bytes: Arc<Vec<u8>>) {
         if self.nodes[to].core.is_none() || !self.network.reaches(from, to) {
             return;
@@ -531,7 +531,7 @@ impl World {
             return;
         }
         if self.chance.per_mille(self.plan.lost_per_mille) {
-            // Nothing ever comes: the core's own patience has to end.
+            // No answer ever comes, so the asker's own timeout must end the wait.
             self.tally.messages_lost += 1;
             return;
         }
@@ -576,7 +576,7 @@ impl World {
         self.later(at_ms, Coming::Event(asked.from, asked.life, event));
     }
 
-    /// Honest nodes hold nothing against each other but that messages get lost.
+    /// Records penalty points. Honest nodes may penalise each other only for effects of lost messages and wrong clocks.
     fn penalise(&mut self, n: usize, other: usize, points: u32, reason: &'static str) {
         if other < self.nodes.len() {
             let harmless = [
@@ -601,7 +601,7 @@ impl World {
         }
     }
 
-    /// A node ends its connection with a silent peer; one of them dials again after a while.
+    /// Closes the connection with a silent peer. One side dials again after a while.
     fn dismiss(&mut self, n: usize, other: usize) {
         if !self.network.linked(n, other) {
             return;
@@ -655,7 +655,7 @@ impl World {
         self.note(at, || "healed".into());
         let split = self.plan.splits[at].clone();
         self.network.split(None);
-        // Who started in between did not know the other side: all cut links are made anew.
+        // Nodes that started during the partition do not know the other side. Make all cut links again.
         for (a, b) in self.network.cut_by(&split.parts) {
             if self.nodes[a].core.is_some() && self.nodes[b].core.is_some() {
                 self.connect(a, b);
@@ -674,7 +674,7 @@ impl World {
         }
     }
 
-    /// A client hands transactions to a node, if it runs.
+    /// Sends a client's transactions to a node, which ignores them while it is down.
     pub(super) fn submit(&mut self, n: usize, transactions: Vec<Transaction>) {
         self.tickets += 1;
         let ticket = self.tickets;
@@ -688,14 +688,14 @@ impl World {
         );
     }
 
-    /// Whether an accepted transaction has left the pool of a node, and why.
+    /// Returns the reason if a transaction has left the pool of a node.
     pub(super) fn left(&self, n: usize, id: &TxId) -> Option<String> {
         let why = chain::core::why_left(&self.nodes[n].store, id);
         why.ok().flatten().map(|(_, code)| code)
     }
 }
 
-/// What a transport knows a message by.
+/// Returns the id by which the transport recognises a message.
 fn name(bytes: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
