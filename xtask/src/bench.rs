@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::cargo::cargo;
 use crate::metadata;
 
-/// Runs the chore: `names` are benchmarks known to `tally bench`.
+/// Runs the chore for `names`, benchmarks known to `tally bench`.
 pub fn run(names: &[String]) -> Result<()> {
     if names.is_empty() {
         bail!("name at least one benchmark");
@@ -41,7 +41,7 @@ pub fn run(names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Adds the fields of one result line; a field that an earlier benchmark gave already keeps its first value.
+/// Adds the fields of one result line. A field of an earlier benchmark keeps its first value.
 fn merge(into: &mut Map<String, Value>, line: &str) -> Result<()> {
     let Value::Object(fields) = serde_json::from_str(line)? else {
         bail!("not a JSON object: {line}");

@@ -1,4 +1,4 @@
-//! The documents as a book: one page of HTML for each of Markdown, with navigation, into `target/book`.
+//! The documents as a book: an HTML page with navigation for each Markdown page, in `target/book`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::links::{self, Heading};
 use crate::listings;
 use crate::metadata;
 
-/// Parts of the book in reading order: their title, and the folder or page they are made of.
+/// Parts of the book in reading order: the title, and the source folder or page.
 const PARTS: &[(&str, &str)] = &[
     ("Start", "README.md"),
     ("Guides", "docs/guides"),
@@ -29,7 +29,7 @@ table{border-collapse:collapse;display:block;overflow-x:auto}td,th{border:1px so
 vertical-align:top}a{color:#0b57a4}@media(prefers-color-scheme:dark){body{color:#ddd;background:#1b1b1b}pre{background:#262626}\
 a{color:#8ab8e8}td,th{border-color:#444}}@media(max-width:50rem){body{display:block}}";
 
-/// Checks links and listings of all pages; without `--check` the book is written too.
+/// Checks links and listings of all pages. Without `--check`, writes the book too.
 pub fn run(arguments: &[String]) -> Result<()> {
     let pages = links::pages()?;
     let mut faults = links::broken(&pages);
@@ -62,7 +62,7 @@ fn write(pages: &BTreeMap<PathBuf, String>) -> Result<PathBuf> {
     Ok(folder.join("index.html"))
 }
 
-/// `README.md` is the first page of its folder.
+/// Returns the path of a page in the book. `README.md` becomes `index.html`.
 fn html_name(path: &Path) -> PathBuf {
     if path.file_name().is_some_and(|name| name == "README.md") {
         path.with_file_name("index.html")
@@ -123,7 +123,7 @@ fn rewritten<'a>(
     })
 }
 
-/// Where a link to a page leads in the book. Files that are no pages lead to the repository's own, two folders up.
+/// Returns the target of a link in the book. Links to other files lead to the repository, two folders up.
 fn link(page: &Path, link: &str, pages: &BTreeMap<PathBuf, String>) -> Option<String> {
     let (mut target, anchor) = links::target(page, link)?;
     let up = "../".repeat(page.components().count().saturating_sub(1));
@@ -160,7 +160,7 @@ fn navigation(up: &str, current: &Path, pages: &BTreeMap<PathBuf, String>) -> St
     text
 }
 
-/// A page's first heading, or its name.
+/// Returns a page's first heading, or its name.
 fn title(path: &Path, text: &str) -> String {
     let first = links::headings(text).into_iter().next();
     first.map_or_else(|| path.display().to_string(), |heading| heading.text)

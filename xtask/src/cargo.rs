@@ -1,4 +1,4 @@
-//! Cargo, run by a chore as a person would run it.
+//! Runs cargo from a chore with the environment of a direct call.
 
 use std::process::Command;
 

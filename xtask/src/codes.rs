@@ -1,4 +1,4 @@
-//! Codes in the sources that no catalogue lists: each would be shown without a page to look it up.
+//! Finds codes in the sources that no catalogue lists: they would have no page.
 //!
 //! A code is a string `domain.snake_case`. Settings, permissions, flows and files have the same form. Settings and permissions
 //! are known from their pages of the reference, columns of the view by their short prefix, flows by their constant `NAME`, and
@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use crate::source::{self, Literal};
 use crate::{metadata, tree};
 
-/// Strings of a code's form that are something else.
+/// Strings with the form of a code and another meaning.
 const NO_CODES: &[&str] = &[
     "ledger.transition",
     "tally.bid",
@@ -27,7 +27,7 @@ const NO_CODES: &[&str] = &[
     "audit.lost",
     "toml.new",
 ];
-/// Pages that show other strings of that form between backquotes.
+/// Pages with other strings of that form in backquotes.
 const PAGES: &[&str] = &[
     "docs/reference/chain-config.md",
     "docs/reference/config.md",
@@ -53,10 +53,10 @@ const FILES: &[&str] = &[
     "toml",
     "txt",
 ];
-/// Crates that test and measure nodes: what they raise, only their own reports show.
+/// Crates that test and measure nodes. Their codes appear only in their own reports.
 const FOR_TESTS: &[&str] = &["diskimage", "perf", "properties", "sim"];
 
-/// Tells whether the text is `domain.snake_case`.
+/// Returns whether the text is `domain.snake_case`.
 pub fn is_code(text: &str) -> bool {
     let snake = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_lowercase())
@@ -68,7 +68,7 @@ pub fn is_code(text: &str) -> bool {
         .is_some_and(|(domain, name)| domain.len() > 1 && snake(domain) && snake(name))
 }
 
-/// Every code without a page, as `file:line: code`.
+/// Returns every code without a page, as `file:line: code`.
 pub fn unlisted(listed: &BTreeSet<&str>) -> Result<Vec<String>> {
     let root = metadata::root();
     let mut strings = Vec::new();

@@ -1,4 +1,4 @@
-//! Licences and sources of everything we build on: only licences that ask nothing of our users, only the public registry.
+//! Checks licences and sources of all dependencies: only licences without further duties, only the public registry.
 
 use anyhow::{Result, bail};
 
@@ -22,7 +22,7 @@ const ACCEPTED: &[&str] = &[
     "Zlib",
 ];
 
-/// The one place dependencies come from.
+/// The only source of dependencies.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Runs the chore.

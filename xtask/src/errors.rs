@@ -46,7 +46,7 @@ pub const CRATES: &[&str] = &[
     "tally",
 ];
 
-/// The command line's own codes. It is a program, not a library, so its catalogue stands here; a test compares.
+/// The command line's own codes. It is a program and not a library, so its catalogue is here. A test compares it with the sources.
 const COMMAND_LINE: &[(&str, &str, &str)] = &[
     (
         "tally.bad_json",
@@ -76,7 +76,7 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     (
         "tally.bad_value",
         "A value on the command line of 'tally chain', or an answer of a chain node, is invalid.",
-        "Correct what the message names; 'tally chain COMMAND --help' says what is expected.",
+        "Correct the value that the message names; 'tally chain COMMAND --help' describes the arguments.",
     ),
     (
         "tally.cannot_resume",
@@ -95,12 +95,12 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
     (
         "tally.file_exists",
-        "A file would be replaced that is there already.",
+        "The command would replace an existing file.",
         "Choose another name with --out, or replace it with --force.",
     ),
     (
         "tally.folder_needed",
-        "The command changes files of a node's folder, and only the address of the node was given.",
+        "The command changes files of a node's folder, but only the address of the node was given.",
         "Run it on the node's machine with --node.",
     ),
     (
@@ -116,18 +116,18 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
     (
         "tally.no_node",
-        "No node is named to speak to.",
+        "The command line names no node.",
         "Give --node DIR, or --url with --root and --token-file.",
     ),
     (
         "tally.no_proof",
         "A proof of equivocation is not there, or does not decode.",
-        "List the proofs with 'tally notary equivocations', and export the one that is meant again.",
+        "List the proofs with 'tally notary equivocations', and export the proof again.",
     ),
     (
         "tally.not_confirmed",
-        "A transaction of a chain has not got the confirmations that were waited for.",
-        "It goes on; look at it again later, or give --timeout.",
+        "A transaction of a chain did not get the expected confirmations in time.",
+        "The transaction still waits; check it again later, or give a longer --timeout.",
     ),
     (
         "tally.not_consumed",
@@ -141,7 +141,7 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
     (
         "tally.not_yet",
-        "The flow goes on, but has not got as far as was waited for.",
+        "The flow goes on, but did not reach the expected status in time.",
         "Ask again with 'tally flow get'.",
     ),
     (
@@ -151,8 +151,8 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
     (
         "tally.query",
-        "A vault query on the command line, or the file with it, makes no sense.",
-        "See the reference of vault queries for the fields and forms there are.",
+        "A vault query on the command line, or in the given file, is invalid.",
+        "See the reference of vault queries for the fields and their forms.",
     ),
     (
         "tally.runtime",
@@ -176,7 +176,7 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// All codes, crate by crate.
+/// Returns all codes, crate by crate.
 pub fn all() -> Vec<Entry> {
     let mut all = entries!(
         primitives, ledger, vault, notary, flow, finance, kernel, store, net, api, chain, client,
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// Every `tally.` code in the command line's sources is listed, and none that is not there.
+    /// The list has exactly the `tally.` codes of the command line's sources.
     #[test]
     fn the_command_line_is_listed() {
         let mut found = std::collections::BTreeSet::new();

@@ -19,12 +19,12 @@ const INSTRUMENTATION: &[&str] = &[
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
     "-Ccodegen-units=1",
 ];
-/// A target that needs more memory than this has found an allocation that its input does not justify.
+/// Memory limit of a target. A target that exceeds it has found an allocation that its input does not justify.
 const MEMORY_MB_MAX: u32 = 512;
-/// An input that takes longer than this has found a loop.
+/// Time limit of an input, in seconds. An input that exceeds it has found a loop.
 const SECONDS_MAX: u32 = 10;
 
-/// Runs the chore: seconds for each target, then names of targets (all without).
+/// Runs the chore. Its arguments are the seconds for each target, then names of targets (default: all).
 pub fn run(arguments: &[String]) -> Result<()> {
     let seconds: u32 = match arguments.first() {
         Some(text) => text.parse().context("seconds for each target")?,
@@ -93,7 +93,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// One target a file.
+/// Returns the targets, one for each file.
 fn targets(folder: &std::path::Path) -> Result<Vec<String>> {
     let targets = folder.join("src").join("bin");
     let mut names = Vec::new();
@@ -108,7 +108,7 @@ fn targets(folder: &std::path::Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Returns the triple that rustc builds for here. Naming it keeps the flags away from build scripts.
+/// Returns the host's target triple. With an explicit target, cargo does not pass the flags to build scripts.
 fn host() -> Result<String> {
     let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .arg("-vV")

@@ -1,4 +1,4 @@
-//! Runs the shipped scenarios of the laboratory into one report, and puts their main figures into one line of JSON.
+//! Runs the shipped scenarios of the laboratory into one report, and prints their main figures as one line of JSON.
 
 use std::process::{Output, Stdio};
 
@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 use crate::cargo::cargo;
 use crate::metadata;
 
-/// Scenarios of chains and of files take as long as all others together, and gigabytes; they run by name, and in `make demo-chain`,
-/// `make bench-chain` and `make bench-attachments`.
+/// Scenarios that run only by name: those of chains and of files take gigabytes, and as long as all others together. They also run in
+/// `make demo-chain`, `make bench-chain` and `make bench-attachments`.
 const BY_NAME: [&str; 2] = ["chain", "attachments"];
-/// Where the report goes.
+/// The folder of the report.
 const OUT: &str = "target/lab";
 
-/// Runs the chore: `names` are shipped scenarios or files, all shipped ones of the notarised ledger if there are none; `--json` prints the line and tries
-/// the comparison on itself too; `--full` runs them at their published size.
+/// Runs the chore for `names`, shipped scenarios or files; without names, for all shipped ones of the notarised ledger. `--json`
+/// prints the line, and also runs the laboratory's self-test. `--full` runs the scenarios at their published size.
 pub fn run(arguments: &[String]) -> Result<()> {
     let (flags, names): (Vec<&str>, Vec<&str>) = arguments
         .iter()
@@ -58,7 +58,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     good(&ran, "run").and_then(|()| good(&tried, "selftest"))
 }
 
-/// Runs `tally lab`; its standard output is kept if it is to be read.
+/// Runs `tally lab`, and captures its standard output on request.
 fn lab(arguments: &[&str], read: bool) -> Result<Output> {
     let out = if read {
         Stdio::piped()
@@ -90,8 +90,8 @@ fn last_line(output: &Output) -> Result<Value> {
     serde_json::from_str(line).with_context(|| format!("not JSON: {line}"))
 }
 
-/// Returns the main figure of each scenario by a name that tells its unit: a number, or a map by case (of maps, with
-/// several axes).
+/// Returns the main figure of each scenario, by a name that contains its unit: a number, a map by case, or nested maps for
+/// several axes.
 fn figures(ran: &Value) -> Map<String, Value> {
     let mut line = Map::new();
     let scenarios = ran["scenarios"].as_array().map_or(&[][..], Vec::as_slice);
@@ -136,13 +136,13 @@ fn figures(ran: &Value) -> Map<String, Value> {
     line
 }
 
-/// A metric of the points that `of` takes: alone without an axis, by case of the first axis where one axis tells them apart, else by
-/// all cases, ` / ` between them.
+/// Returns a metric of the points that `of` accepts: a number if no axis distinguishes them, else a map by the cases of the
+/// distinguishing axes, joined with ` / `.
 fn by_case(scenario: &Value, metric: &str, of: &dyn Fn(&Value) -> bool) -> Value {
     let points = scenario["points"].as_array().map_or(&[][..], Vec::as_slice);
     let mut map = Map::new();
     let chosen: Vec<&Value> = points.iter().filter(|point| of(&point["at"])).collect();
-    // An axis on which all of them are at the same case says nothing.
+    // An axis on which all points have the same case distinguishes nothing.
     let differs = |axis: &str| {
         let mut cases = chosen.iter().map(|point| &point["at"][axis]);
         let first = cases.next();
@@ -165,7 +165,7 @@ fn by_case(scenario: &Value, metric: &str, of: &dyn Fn(&Value) -> bool) -> Value
     Value::Object(map)
 }
 
-/// Four digits of it are enough for a line that people read too.
+/// Rounds to four digits, which are enough for a readable line.
 fn figure(value: &Value) -> Value {
     match value.as_f64() {
         Some(number) if number != 0.0 && number.is_finite() => {

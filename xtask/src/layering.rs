@@ -1,4 +1,4 @@
-//! The layering test: arrows between our crates point one way, and pure crates name nothing of the outside world.
+//! The layering test: dependencies between our crates point one way, and pure crates name nothing with side effects.
 //!
 //! `ARCHITECTURE.md` describes the same rules in words; this file enforces them.
 
@@ -59,7 +59,7 @@ const EDGES: &[(&str, &[&str])] = &[
         ],
     ),
     ("client", &["api"]),
-    // A load on a chain makes and signs its transactions itself, as every client of one does.
+    // The load on a chain makes and signs its own transactions, like every client of a chain.
     ("perf", &["primitives", "chain", "api", "client"]),
     ("diskimage", &[]),
     ("properties", &[]),
@@ -89,7 +89,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "perf",
         ],
     ),
-    // Applications stand on the pure crates, become a node through `tally`, and bring workloads of their own to the laboratory.
+    // Applications use the pure crates, become a node through `tally`, and add their workloads to the laboratory.
     (
         APPLICATIONS,
         &[
@@ -123,7 +123,7 @@ const TEST_EDGES: &[(&str, &[&str])] = &[
     (APPLICATIONS, &["client"]),
 ];
 
-/// Crates that decide and never act.
+/// Crates without side effects.
 const PURE: &[&str] = &[
     "primitives",
     "ledger",
@@ -223,7 +223,7 @@ fn edge_faults(package: &Package) -> Vec<String> {
     faults
 }
 
-/// Reads every source file of a pure crate; returns how many.
+/// Scans every source file of a pure crate, and returns their number.
 fn scan(folder: &Path, faults: &mut Vec<String>) -> Result<usize> {
     let texts = tree::sources(folder)?;
     for (path, text) in &texts {

@@ -1,4 +1,4 @@
-//! Rust source in words, marks and strings.
+//! Splits Rust source into words, punctuation marks and strings.
 
 /// A word, a punctuation mark, or a plain string with its quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct Token<'a> {
     pub text: &'a str,
 }
 
-/// Words, single punctuation marks and plain strings; comments, characters, raw and byte strings left out.
+/// Returns words, single punctuation marks and plain strings, without comments, characters, raw and byte strings.
 pub fn tokens(text: &str) -> Vec<Token<'_>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -100,7 +100,7 @@ fn after_string(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// If a prefixed string (`b".."`, `r".."`, `br#".."#`, `c".."`) starts here, the index after it.
+/// Returns the index after a prefixed string (`b".."`, `r".."`, `br#".."#`, `c".."`) that starts here, if any.
 fn raw_string(bytes: &[u8], start: usize) -> Option<usize> {
     if start > 0 && word(bytes[start - 1]) {
         return None;
@@ -127,7 +127,7 @@ fn raw_string(bytes: &[u8], start: usize) -> Option<usize> {
     Some((find(bytes, at + 1, &close) + close.len()).min(bytes.len()))
 }
 
-/// A character literal, or just the mark of a lifetime.
+/// Returns the index after a character literal, or after the mark of a lifetime.
 fn after_quote(bytes: &[u8], at: usize) -> usize {
     if bytes.get(at + 1) == Some(&b'\\') {
         return (find(bytes, at + 3, b"'") + 1).min(bytes.len());

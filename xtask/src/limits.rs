@@ -14,7 +14,7 @@ use node::config::{FIELDS, Field, default_text};
 use crate::value::{Constants, Value, value};
 use crate::{metadata, tree};
 
-/// The crates of a node, lowest first, with the subject of their limits.
+/// The crates of a node, lowest layer first, with the title of their limits.
 const CRATES: &[(&str, &str)] = &[
     ("primitives", "Encodings, keys and signatures"),
     ("ledger", "Transactions and documents of the network"),
@@ -31,7 +31,7 @@ const CRATES: &[(&str, &str)] = &[
     ("node", "The node"),
 ];
 
-/// Fields of options that a setting sets: they are in the table of settings.
+/// Fields of options that have a setting. They are in the table of settings.
 const SET: &[&str] = &[
     "AnonymousLimits.connections_max",
     "AnonymousLimits.connections_per_address_max",
@@ -101,13 +101,13 @@ struct Limit {
     meaning: String,
 }
 
-/// `docs/reference/limits.md`.
+/// Returns the page `docs/reference/limits.md`.
 pub fn page(generated: &str, codes: &BTreeSet<&str>) -> Result<String> {
     let mut page = format!(
-        "# Limits\n{generated}\nEverything in a node is bounded: what comes from outside by refusing more, what is kept by dropping the oldest, what waits by waiting. \
-         The first table is what an operator can set in `node.toml` (see [configuration](config.md) for ranges), the others are fixed. \
-         The code is what whoever goes beyond is shown; without one nobody is refused.\n\n\
-         ## Settings\n\n| setting | default | unit | what it bounds | code |\n|---|---|---|---|---|\n"
+        "# Limits\n{generated}\nEvery input, collection and queue of a node is bounded. At a limit the node refuses further input, drops the oldest entries, or waits. \
+         The first table lists the limits that an operator can set in `node.toml` (see [configuration](config.md) for ranges). The others are fixed. \
+         If a request beyond a limit is refused, the row has the code.\n\n\
+         ## Settings\n\n| setting | default | unit | meaning | code |\n|---|---|---|---|---|\n"
     );
     for field in FIELDS {
         page.push_str(&setting(field));
@@ -117,7 +117,7 @@ pub fn page(generated: &str, codes: &BTreeSet<&str>) -> Result<String> {
         let limits = of_crate(name)?;
         let _ = write!(
             page,
-            "\n## {about}\nIn `{name}`.\n\n| limit | value | unit | what it bounds | code |\n|---|---|---|---|---|\n"
+            "\n## {about}\nIn `{name}`.\n\n| limit | value | unit | meaning | code |\n|---|---|---|---|---|\n"
         );
         for limit in limits {
             if !set.remove(limit.name.as_str()) {
@@ -131,7 +131,7 @@ pub fn page(generated: &str, codes: &BTreeSet<&str>) -> Result<String> {
     Ok(page)
 }
 
-/// A row of the first table, if the setting is a number that bounds something.
+/// Returns a row of the first table, if the setting is a limit.
 fn setting(field: &Field) -> String {
     let Field {
         name,
@@ -176,7 +176,7 @@ fn row(limit: &Limit, codes: &BTreeSet<&str>) -> String {
     )
 }
 
-/// Returns the unit that a name tells.
+/// Returns the unit that a name implies.
 fn unit(name: &str) -> &'static str {
     // The modules before the name say nothing about its unit.
     let own = name.rsplit("::").next().unwrap_or(name);
@@ -224,7 +224,7 @@ fn of_crate(name: &str) -> Result<Vec<Limit>> {
     Ok(limits)
 }
 
-/// `checker::bisect::`, from a file's path within its crate.
+/// Returns the module prefix of a file in its crate, such as `checker::bisect::`.
 fn module(path: &Path) -> String {
     let parts = path.with_extension("");
     let parts = parts.iter().map(|part| part.to_string_lossy());
@@ -234,13 +234,13 @@ fn module(path: &Path) -> String {
         .collect()
 }
 
-/// Returns the text before its tests, which stand last.
+/// Returns the text before the tests at its end.
 fn without_tests(text: &str) -> &str {
     let end = text.find("\n#[cfg(test)]\nmod ");
     end.map_or(text, |end| &text[..end])
 }
 
-/// `const NAME: TYPE = VALUE;` as name and value.
+/// Parses `const NAME: TYPE = VALUE;` into name and value.
 fn constants(text: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices("const ") {

@@ -1,4 +1,4 @@
-//! Links between the repository's Markdown pages: each leads to a file that exists, and to a heading that is there.
+//! Checks links between the repository's Markdown pages: file and heading of each link must exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use crate::metadata;
 /// Pages outside `docs` that belong to the documents.
 const OTHERS: &[&str] = &["README.md", "ARCHITECTURE.md"];
 
-/// Every page by its path from the repository's root.
+/// Returns every page by its path from the repository's root.
 pub fn pages() -> Result<BTreeMap<PathBuf, String>> {
     let root = metadata::root();
     let mut pages = BTreeMap::new();
@@ -36,7 +36,7 @@ pub fn pages() -> Result<BTreeMap<PathBuf, String>> {
     Ok(pages)
 }
 
-/// How Markdown is read, for the check and for the book alike.
+/// Returns the Markdown parser for both the check and the book.
 pub fn parser(text: &str) -> Parser<'_> {
     Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH)
 }
@@ -70,7 +70,7 @@ pub fn broken(pages: &BTreeMap<PathBuf, String>) -> Vec<String> {
     broken
 }
 
-/// Returns the file from the repository's root, and the heading, that a link of a page leads to; nothing for other
+/// Returns the target of a link on a page: the file from the repository's root, and the heading. Returns `None` for other
 /// sites.
 pub fn target<'a>(page: &Path, link: &'a str) -> Option<(PathBuf, Option<&'a str>)> {
     if link.contains("://") || link.starts_with("mailto:") {
@@ -86,7 +86,7 @@ pub fn target<'a>(page: &Path, link: &'a str) -> Option<(PathBuf, Option<&'a str
     let mut target = page.parent().map(Path::to_path_buf).unwrap_or_default();
     for part in Path::new(file).components() {
         match part {
-            // Out of the repository: a file that is not there.
+            // A link out of the repository counts as a missing file.
             Component::ParentDir if !target.pop() => target.push(".."),
             Component::Normal(name) => target.push(name),
             _ => {}
@@ -108,7 +108,7 @@ fn links(text: &str) -> Vec<String> {
 /// A heading of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heading {
-    /// Its words.
+    /// Its text.
     pub text: String,
     /// The anchor that links use, unique on its page.
     pub anchor: String,
@@ -142,7 +142,7 @@ pub fn headings(text: &str) -> Vec<Heading> {
     found
 }
 
-/// As repositories' web pages make them: lower case, hyphens for spaces, nothing else but letters and digits.
+/// Makes an anchor like the web pages of repositories: lower case, hyphens for spaces, and only letters, digits, `-` and `_`.
 fn anchor(heading: &str) -> String {
     heading
         .to_lowercase()

@@ -1,5 +1,5 @@
-//! Code blocks of guides that are files of the repository: a block under `<!-- file: PATH -->` is that file, or, where its
-//! lines are fewer, an unbroken part of it.
+//! Checks code blocks of guides that quote files: a block under `<!-- file: PATH -->` must be that file or consecutive lines
+//! of it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::metadata;
 
 const MARK: &str = "<!-- file: ";
 
-/// Blocks that differ from their files, as `page: file`.
+/// Returns blocks that differ from their files, as `page: file`.
 pub fn stale(pages: &BTreeMap<PathBuf, String>) -> Result<Vec<String>> {
     let mut stale = Vec::new();
     for (page, text) in pages {
@@ -25,12 +25,12 @@ pub fn stale(pages: &BTreeMap<PathBuf, String>) -> Result<Vec<String>> {
     Ok(stale)
 }
 
-/// Tells whether the block's lines stand in the file, one after another.
+/// Returns whether the file contains the block's lines consecutively.
 fn is_part(content: &str, block: &str) -> bool {
     !block.trim().is_empty() && format!("\n{content}").contains(&format!("\n{block}"))
 }
 
-/// Each marked block with its file.
+/// Returns each marked block with its file.
 fn listings(page: &Path, text: &str) -> Result<Vec<(String, String)>> {
     let mut found = Vec::new();
     let mut lines = text.lines();

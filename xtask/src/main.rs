@@ -1,6 +1,6 @@
 //! Repository chores, run as `cargo xtask NAME`.
 //!
-//! | chore | what it does |
+//! | chore | task |
 //! |---|---|
 //! | `layering` | reads `cargo metadata` and the pure crates' sources; fails on an edge or a name the design forbids |
 //! | `secrets` | reads all sources; fails on a field with the name of a secret whose type shows its value |
@@ -8,11 +8,11 @@
 //! | `docs [--check]` | writes (or compares) pages generated from the code, checks links and listings; then writes the book |
 //! | `test` | `cargo test` over the workspace, then the time of each suite |
 //! | `bench NAMES..` | runs `tally bench NAME` for each and merges their JSON lines into one |
-//! | `lab [--json] [--full] [NAMES..]` | runs the shipped scenarios of the laboratory into target/lab; with `--json` their main figures in one line |
+//! | `lab [--json] [--full] [NAMES..]` | runs the shipped scenarios of the laboratory into target/lab; with `--json` prints their main figures as one line |
 //! | `properties [SECONDS] [CRATES..]` | runs the tests of the pure crates again and again |
 //! | `fuzz [SECONDS] [TARGETS..]` | runs the fuzz targets one after another |
 //!
-//! Chores only read the repository, unless their name says otherwise.
+//! Only `docs` changes tracked files.
 
 mod bench;
 mod book;

@@ -16,7 +16,7 @@ pub struct Package {
     pub version: String,
     /// The SPDX expression of its licence, if it declares one.
     pub license: Option<String>,
-    /// Where cargo fetches it; `None` for a package of this workspace.
+    /// Its source for cargo; `None` for a package of this workspace.
     pub source: Option<String>,
     /// Path of its manifest.
     pub manifest: PathBuf,
@@ -27,11 +27,11 @@ pub struct Package {
 /// One declared dependency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependency {
-    /// The package asked for.
+    /// The name of the package.
     pub name: String,
-    /// Only tests need it.
+    /// Whether only tests need it.
     pub dev: bool,
-    /// It is a folder of this repository.
+    /// Whether it is a folder of this repository.
     pub local: bool,
 }
 
@@ -41,7 +41,7 @@ pub fn root() -> PathBuf {
     here.parent().map_or(here.clone(), PathBuf::from)
 }
 
-/// Every package of the graph, the lock file unchanged.
+/// Returns every package of the graph without changing the lock file.
 pub fn packages() -> Result<Vec<Package>> {
     let output = cargo()
         .args(["metadata", "--format-version", "1", "--locked"])

@@ -1,8 +1,8 @@
-//! The page of metrics, from the node's own list.
+//! Makes the page of metrics from the node's list.
 
 use node::metrics::{Listed, NodeMetrics};
 
-/// `docs/reference/metrics.md`.
+/// Returns the page `docs/reference/metrics.md`.
 pub fn page(generated: &str) -> String {
     let mut page = format!(
         "# Metrics\n{generated}\n`GET /metrics` shows these as Prometheus text. Counters count since the node's start. A histogram `x` is shown as `x_bucket`, `x_sum` and `x_count`.\n\n| name | type | unit | labels | meaning |\n|---|---|---|---|---|\n"
@@ -10,7 +10,7 @@ pub fn page(generated: &str) -> String {
     for metric in NodeMetrics::new().registry.list() {
         page.push_str(&row(&metric));
     }
-    page.push_str("\n## A chain node\nWhat [a chain node](../guides/chain.md) shows. The metrics of HTTP and of the process are the same as above.\n\n| name | type | unit | labels | meaning |\n|---|---|---|---|---|\n");
+    page.push_str("\n## A chain node\nThe metrics of [a chain node](../guides/chain.md). Those of HTTP and of the process are the same as above.\n\n| name | type | unit | labels | meaning |\n|---|---|---|---|---|\n");
     let common: Vec<&str> = NodeMetrics::new()
         .registry
         .list()

@@ -1,4 +1,4 @@
-//! Runs the tests of the pure crates again and again, a set time for each crate: properties draw new cases every time.
+//! Repeats the tests of the pure crates for a set time each: properties draw new cases in every run.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::cargo::cargo;
 use crate::metadata;
 
-/// The crates whose decisions follow from their inputs alone (`ARCHITECTURE.md`).
+/// The pure crates (`ARCHITECTURE.md`).
 const PURE: &[&str] = &[
     "primitives",
     "ledger",
@@ -23,7 +23,7 @@ const PURE: &[&str] = &[
     "kernel",
 ];
 
-/// Runs the chore: seconds for each crate, then names of crates (all without).
+/// Runs the chore. Its arguments are the seconds for each crate, then names of crates (default: all).
 pub fn run(arguments: &[String]) -> Result<()> {
     let seconds: u64 = match arguments.first() {
         Some(text) => text.parse().context("seconds for each crate")?,
@@ -39,7 +39,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Runs a crate's tests until the time is over, at least once; returns how often.
+/// Runs a crate's tests until the time is over, at least once, and returns the number of runs.
 fn repeat(name: &str, time: Duration) -> Result<u64> {
     let binaries = binaries(name)?;
     let folder = metadata::root().join("crates").join(name);
@@ -68,7 +68,7 @@ fn run_once(binary: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the test binaries of a crate, built.
+/// Builds the test binaries of a crate and returns them.
 fn binaries(name: &str) -> Result<Vec<PathBuf>> {
     let output = cargo()
         .args(["test", "--release", "--locked", "--no-run"])

@@ -1,4 +1,4 @@
-//! A reader of Rust source just good enough to ask which outside names it uses, tests, comments and strings aside.
+//! A minimal reader of Rust source that finds forbidden names outside tests, comments and strings.
 
 use crate::lexer::{Token, tokens};
 
@@ -18,17 +18,17 @@ pub struct Literal {
     pub line: usize,
     /// The text between the quotes, escapes as written.
     pub text: String,
-    /// The name of the constant that it is the value of.
+    /// The name of the constant with this value, if any.
     pub constant: Option<String>,
 }
 
-/// How far before its value the word `const` stands, in words and marks.
+/// Distance of the word `const` before its value, in words and marks.
 const CONSTANT_TOKENS_MAX: usize = 8;
 
-/// Modules of `std` that act on the world.
+/// Modules of `std` with side effects.
 const STD: &[&str] = &["fs", "net", "process", "env", "thread", "os"];
 
-/// Names that are never deterministic, or belong to the shell.
+/// Names that are not deterministic, or belong to the shell.
 const NAMES: &[&str] = &[
     "tokio",
     "SystemTime",
@@ -46,7 +46,7 @@ const NAMES: &[&str] = &[
     "dbg",
 ];
 
-/// Every forbidden name outside `#[cfg(test)]` items.
+/// Returns every forbidden name outside `#[cfg(test)]` items.
 pub fn forbidden(text: &str) -> Vec<Hit> {
     let tokens = without_tests(&tokens(text));
     let mut hits = Vec::new();
@@ -71,7 +71,7 @@ pub fn forbidden(text: &str) -> Vec<Hit> {
     hits
 }
 
-/// Plain string literals outside `#[cfg(test)]` items, each with the word before its `=` or `:` type, if it is a constant.
+/// Returns plain string literals outside `#[cfg(test)]` items. The value of a constant has the constant's name.
 pub fn literals(text: &str) -> Vec<Literal> {
     let tokens = without_tests(&tokens(text));
     let mut found = Vec::new();
@@ -99,7 +99,7 @@ fn constant_before(tokens: &[Token<'_>], at: usize) -> Option<String> {
     straight.then(|| before.get(word + 1).map(|name| name.text.to_owned()))?
 }
 
-/// Names of the modules declared as `#[cfg(test)] mod name;`, which live in files of their own.
+/// Returns the names of modules in separate files that are declared as `#[cfg(test)] mod name;`.
 pub fn test_modules(text: &str) -> Vec<String> {
     let tokens = tokens(text);
     let mut found = Vec::new();
@@ -128,7 +128,7 @@ pub fn test_modules(text: &str) -> Vec<String> {
     found
 }
 
-/// After `std::`: the next segment, or the first segments of a `{..}` group.
+/// Returns the segment after `std::`, or the first segments of a `{..}` group.
 fn first_segments<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t Token<'a>> {
     match tokens.first() {
         Some(first) if first.text == "{" => {
@@ -178,7 +178,7 @@ pub fn without_tests<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     kept
 }
 
-/// If an attribute `#[cfg(test)]`, `#[cfg(all(test, ..))]` or `#[test]` starts here, the index after it.
+/// Returns the index after an attribute `#[cfg(test)]`, `#[cfg(all(test, ..))]` or `#[test]` that starts here, if any.
 fn test_attribute(tokens: &[Token<'_>], at: usize) -> Option<usize> {
     (is(tokens, at, "#") && is(tokens, at + 1, "[") && names_test(tokens, at + 1))
         .then(|| matching(tokens, at + 1) + 1)

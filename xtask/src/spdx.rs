@@ -1,4 +1,4 @@
-//! Just enough of SPDX licence expressions to ask: may we use this under licences we accept?
+//! A minimal evaluator of SPDX licence expressions: do the accepted licences satisfy an expression?
 //!
 //! Grammar: `or := and (("OR" | "/") and)*`, `and := one ("AND" one)*`, `one := "(" or ")" | id ["WITH" id]`.
 
@@ -16,7 +16,7 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
-/// Tells whether `expression` can be satisfied with the licences in `accepted` alone.
+/// Checks whether the licences in `accepted` alone can satisfy `expression`.
 pub fn satisfied(expression: &str, accepted: &[&str]) -> Result<bool, Malformed> {
     let spaced = expression
         .replace('(', " ( ")

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::cargo::cargo;
 use crate::metadata;
 
-/// One test binary (or one crate's documentation tests) and how it went.
+/// The result of one test binary, or of one crate's documentation tests.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Suite {
     name: String,
@@ -19,7 +19,7 @@ struct Suite {
     took: Duration,
 }
 
-/// Runs the chore; `arguments` go to `cargo test` as they are.
+/// Runs the chore and passes `arguments` to `cargo test`.
 pub fn run(arguments: &[String]) -> Result<()> {
     let mut child = cargo()
         .args([
@@ -37,7 +37,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         .context("cargo test does not start")?;
     let stderr = child.stderr.take().context("no stderr")?;
     let stdout = child.stdout.take().context("no stdout")?;
-    // Cargo names a suite on stderr before it starts it; its result comes on stdout. Both pass through as they come.
+    // Cargo names a suite on stderr before its start, and the suite prints its result on stdout. Both are forwarded at once.
     let (names, received) = std::sync::mpsc::channel();
     let reader = std::thread::spawn(move || {
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
@@ -94,7 +94,7 @@ fn print(suites: &[Suite]) {
     );
 }
 
-/// Returns the suite that cargo announces with this line, shortened: `crate unittests`, `crash`, `doc ledger`.
+/// Returns the short name of the suite that cargo announces with this line, such as `crate unittests`, `crash` or `doc ledger`.
 fn suite_name(line: &str) -> Option<String> {
     let line = line.trim();
     if let Some(name) = line.strip_prefix("Doc-tests ") {
@@ -111,7 +111,7 @@ fn suite_name(line: &str) -> Option<String> {
     })
 }
 
-/// Reads `test result: ok. 3 passed; 0 failed; 1 ignored; ..`.
+/// Parses `test result: ok. 3 passed; 0 failed; 1 ignored; ..`.
 fn result_line(line: &str) -> Option<Suite> {
     let rest = line.strip_prefix("test result: ")?;
     let count = |word: &str| {

@@ -1,4 +1,4 @@
-//! The source files of a crate, test modules aside.
+//! The source files of a crate, without test modules.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::source;
 
-/// Every `.rs` file under the folder, with its text, but those of modules under `#[cfg(test)]`.
+/// Returns every `.rs` file under the folder with its text, except modules under `#[cfg(test)]`.
 pub fn sources(folder: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let mut texts = BTreeMap::new();
     read(folder, &mut texts)?;
@@ -25,7 +25,7 @@ pub fn sources(folder: &Path) -> Result<BTreeMap<PathBuf, String>> {
     Ok(texts)
 }
 
-/// Where the module `name`, declared in `file`, can live: a file or a folder.
+/// Returns the possible paths of the module `name`, declared in `file`: a file or a folder.
 fn module_files(file: &Path, name: &str) -> Vec<PathBuf> {
     let folder = file.parent().unwrap_or(file);
     let stem = file

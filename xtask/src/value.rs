@@ -1,10 +1,10 @@
-//! The value of a constant, from its source: whole numbers, `+ - * / <<`, brackets, durations and other constants.
+//! Evaluates a constant from its source: whole numbers, `+ - * / <<`, brackets, durations and other constants.
 
 use std::collections::BTreeMap;
 
 use crate::lexer::{Token, tokens};
 
-/// Constants refer to constants; a circle ends here.
+/// Maximum nesting of constants that refer to others, so that a cycle ends.
 const DEPTH_MAX: usize = 16;
 
 /// A number, or a time.
@@ -19,7 +19,7 @@ pub enum Value {
 /// Constants by name, as written.
 pub type Constants = BTreeMap<String, String>;
 
-/// Returns the value of an expression; none if it is of another kind.
+/// Returns the value of an expression, or `None` if it is of another kind.
 pub fn value(text: &str, constants: &Constants) -> Option<Value> {
     within(text, constants, DEPTH_MAX)
 }
@@ -143,7 +143,7 @@ fn number(value: Value) -> Option<u128> {
     }
 }
 
-/// `4_096`, `1024_usize`, `0xff`.
+/// Parses a number such as `4_096`, `1024_usize` or `0xff`.
 fn literal(word: &str) -> Option<u128> {
     let plain = word.replace('_', "");
     let plain = ["usize", "u128", "u64", "u32", "u16", "u8", "i64", "i32"]
