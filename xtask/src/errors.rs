@@ -127,7 +127,7 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     (
         "tally.not_confirmed",
         "A transaction of a chain did not get the expected confirmations in time.",
-        "The transaction still waits; check it again later, or give a longer --timeout.",
+        "It may still be confirmed: check it again later, or give a longer --timeout.",
     ),
     (
         "tally.not_consumed",

@@ -94,7 +94,7 @@ impl Command {
     }
 }
 
-/// Runs a command to its end; a node starts with what `register` adds.
+/// Runs a command to its end. A node starts with the contracts and flows that `register` adds.
 pub fn run(command: Command, register: Register) -> Result<(), Failure> {
     match command {
         Command::Network(command) => command.run(),
