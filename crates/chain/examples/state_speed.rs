@@ -1,6 +1,8 @@
-//! What applying and taking back blocks costs, without a disk: `cargo run --release -p chain --example state_speed [accounts]`.
+//! Measures the cost of applying and undoing blocks without a disk: `cargo run --release -p chain --example state_speed
+//! [accounts]`.
 //!
-//! Blocks of 5,000 payments on the parent chain and four child chains among ten accounts (or as many as given), on a store in memory.
+//! Each block has 5,000 payments on the parent chain and four child chains, among ten accounts (or the given number), on a store
+//! in memory.
 
 use std::sync::Arc;
 use std::time::Instant;

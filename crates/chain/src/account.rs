@@ -1,4 +1,4 @@
-//! Accounts: the short name of a public key.
+//! Account ids, which are short forms of public keys.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,22 +7,22 @@ use primitives::{Domain, Hash, KeyPair, Scheme};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use thiserror::Error;
 
-/// The first 16 bytes of the hash of an Ed25519 public key. Nobody finds a key for somebody else's account (2^128 tries); two keys
-/// for one account of his own, which takes 2^64, harm only their owner.
+/// The first 16 bytes of the hash of an Ed25519 public key. An attacker needs about 2^128 attempts to find a key for another
+/// owner's account. Two keys for one own account take about 2^64 attempts and harm only their owner.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct AccountId(pub [u8; 16]);
 
-/// Text of an account begins with this.
+/// Prefix of an account's text form.
 const PREFIX: &str = "TLY";
-/// Crockford's base 32: no I, L, O, U.
+/// Crockford's base 32, without I, L, O and U.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const CHECK_BYTES: usize = 2;
-/// 18 bytes are 144 bits: 29 digits.
+/// 18 bytes are 144 bits, which need 29 digits.
 const DIGITS: usize = 29;
 const GROUP: usize = 5;
 
 impl AccountId {
-    /// The account of a public key.
+    /// Returns the account of a public key.
     #[must_use]
     pub fn of_key(key: &[u8; 32]) -> Self {
         let hash = Hash::of(Domain::ChainAccount, &[key]);
@@ -37,8 +37,8 @@ impl AccountId {
     }
 }
 
-/// The key pair that a passphrase stands for: `SHA-256` of its bytes is the seed. For test networks: a passphrase that people
-/// remember is one that others try.
+/// Returns the key pair of a passphrase. Its seed is the `SHA-256` of the passphrase's bytes. This is for test networks only,
+/// because attackers can guess a passphrase that a person remembers.
 #[must_use]
 pub fn key_of_passphrase(passphrase: &str) -> KeyPair {
     KeyPair::from_seed(
@@ -79,7 +79,7 @@ impl fmt::Debug for AccountId {
     }
 }
 
-/// The text is not an account.
+/// The error for a text that is not an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "not an account; write it like TLY-XXXXX-XXXXX-XXXXX-XXXXX-XXXXX-XXXX, and check for a mistyped digit"

@@ -4,16 +4,16 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Which chain: the parent, or one of its children. Genesis says which exist.
+/// The number of a chain: the parent or a child. The genesis lists the chains that exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ChainId(pub u8);
 
 impl ChainId {
-    /// The parent chain: it does consensus and holds the forging token.
+    /// The parent chain, which runs consensus and holds the forging token.
     pub const PARENT: Self = Self(1);
 
-    /// Whether it is a child chain's number.
+    /// Returns whether this is a child chain's number.
     #[must_use]
     pub fn is_child(self) -> bool {
         self.0 > Self::PARENT.0

@@ -1,4 +1,4 @@
-//! The codes of this crate: a rejection is a valid answer, with a stable code.
+//! The error codes of this crate. A rejection is a valid answer with a stable code.
 
 use primitives::ErrorInfo;
 use thiserror::Error;
@@ -9,18 +9,18 @@ macro_rules! catalogue {
     };
 }
 
-/// A valid answer that says no.
+/// A valid answer that refuses a request.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{code}: {detail}")]
 pub struct Rejection {
     /// A code of [`ERRORS`].
     pub code: &'static str,
-    /// What is wrong in this case: numbers, names.
+    /// The details of this case, such as numbers and names.
     pub detail: String,
 }
 
 impl Rejection {
-    /// A rejection with a code of [`ERRORS`].
+    /// Returns a rejection with a code of [`ERRORS`].
     #[must_use]
     pub fn new(code: &'static str, detail: impl Into<String>) -> Self {
         debug_assert!(ERRORS.iter().any(|info| info.code == code), "{code}");
@@ -31,7 +31,7 @@ impl Rejection {
     }
 }
 
-/// What to do about a code of this crate.
+/// Returns the recommended action for a code of this crate.
 #[must_use]
 pub fn action_of(code: &str) -> &'static str {
     ErrorInfo::action_of(ERRORS, code)

@@ -1,17 +1,17 @@
-//! The bytes of headers.
+//! The encoding of headers.
 
 use primitives::Hash;
 
 use super::Header;
 use crate::Rejection;
 
-/// Bytes of a header, signature included.
+/// Length of an encoded header, with its signature.
 pub const HEADER_BYTES: usize = 1 + 4 + 4 + 32 + 32 + 32 + 8 + 16 + 4 + 4 + 4 + 32 + 64;
 
 const VERSION: u8 = 1;
 
 impl Header {
-    /// The bytes, signature last.
+    /// Encodes the header, with the signature last.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
@@ -37,7 +37,7 @@ impl Header {
     }
 }
 
-/// Reads a header of exactly [`HEADER_BYTES`].
+/// Decodes a header of exactly [`HEADER_BYTES`].
 pub fn read_header(bytes: &[u8]) -> Result<Header, Rejection> {
     let bytes: &[u8; HEADER_BYTES] = bytes.try_into().map_err(|_| {
         malformed(format!(
@@ -65,7 +65,7 @@ pub fn read_header(bytes: &[u8]) -> Result<Header, Rejection> {
     })
 }
 
-/// The next field: the array's length is known to suffice.
+/// Returns the next field. The fields' lengths add up to the array's length.
 fn take<const N: usize>(bytes: &[u8; HEADER_BYTES], at: &mut usize) -> [u8; N] {
     let mut field = [0; N];
     field.copy_from_slice(&bytes[*at..*at + N]);

@@ -1,4 +1,4 @@
-//! A block whose transactions come with what is computed of them once.
+//! A block with the computed values of its transactions, such as ids and lengths.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use super::{Block, Entry, Header, root_of};
 use crate::transaction::{Body, Carried, PAYMENT_BYTES};
 use crate::{Rejection, TxId};
 
-/// One parent transaction of a body, with what it carries.
+/// A parent transaction of a body, with the transactions that it carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CarriedEntry {
     /// The parent transaction.
     pub transaction: Arc<Carried>,
-    /// A child block's transactions, ascending by id; of others none.
+    /// The transactions of a child block, ascending by id. Empty for other transactions.
     pub children: Vec<Arc<Carried>>,
 }
 
@@ -22,21 +22,21 @@ pub struct CarriedEntry {
 pub struct CarriedBlock {
     /// The header.
     pub header: Header,
-    /// [`Header::hash`].
+    /// The result of [`Header::hash`].
     pub hash: Hash,
     /// The body.
     pub body: Vec<CarriedEntry>,
 }
 
 impl CarriedBlock {
-    /// Of a header and a body.
+    /// Combines a header and a body, and computes the hash.
     #[must_use]
     pub fn new(genesis: &Hash, header: Header, body: Vec<CarriedEntry>) -> Self {
         let hash = header.hash(genesis);
         Self { header, hash, body }
     }
 
-    /// Of a block as carried.
+    /// Computes the hash and the transactions' ids of a decoded block.
     #[must_use]
     pub fn of(genesis: &Hash, block: Block) -> Self {
         let carry = |transaction| Arc::new(Carried::new(genesis, transaction));
@@ -56,21 +56,21 @@ impl CarriedBlock {
         Self::new(genesis, block.header, body)
     }
 
-    /// All transactions, in the order of the body.
+    /// Returns all transactions in the order of the body.
     pub fn transactions(&self) -> impl Iterator<Item = &Arc<Carried>> {
         self.body
             .iter()
             .flat_map(|entry| std::iter::once(&entry.transaction).chain(&entry.children))
     }
 
-    /// The root over the parent transactions' ids, as the header has it.
+    /// Returns the Merkle root of the parent transactions' ids, as in the header.
     #[must_use]
     pub fn root(&self) -> Hash {
         let ids: Vec<TxId> = self.body.iter().map(|entry| entry.transaction.id).collect();
         root_of(&ids)
     }
 
-    /// The body's bytes.
+    /// Encodes the body.
     #[must_use]
     pub fn body_bytes(&self) -> Vec<u8> {
         let length = self.transactions().map(|carried| carried.bytes as usize);
@@ -82,7 +82,7 @@ impl CarriedBlock {
     }
 }
 
-/// Reads a body to the end of the bytes, at most `transactions_max` transactions of all chains.
+/// Decodes a body that must end with the bytes, with at most `transactions_max` transactions of all chains.
 pub fn read_carried_body(
     genesis: &Hash,
     bytes: &[u8],

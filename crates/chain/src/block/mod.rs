@@ -1,8 +1,9 @@
-//! Blocks: the header, which forgers sign, and the body.
+//! Blocks, made of a body and a header that the forger signs.
 //!
-//! A body is a list of parent transactions in ascending order of id, each child block followed by the transactions it carries, in
-//! ascending order of id too. The header commits to the ids of the parent transactions; a child block commits to those of its own.
-//! Signatures of transactions are not committed to: a body with a bad one says something about who sent it, nothing about the block.
+//! A body is a list of parent transactions in ascending order of their ids. Each child block is followed by the transactions that
+//! it carries, also in ascending order of their ids. The header commits to the ids of the parent transactions, and a child block
+//! commits to the ids of those it carries. Signatures of transactions are not committed to. A body with a bad signature therefore
+//! discredits its sender and not the block.
 
 mod bytes;
 mod carried;
@@ -17,37 +18,37 @@ use crate::{AccountId, Transaction, TxId};
 pub use bytes::{HEADER_BYTES, read_header};
 pub use carried::{CarriedBlock, CarriedEntry, read_carried_body};
 
-/// What a forger signs.
+/// The header of a block, which its forger signs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Blocks before it; genesis stands at 0 and has no header of this kind.
+    /// Number of earlier blocks. Genesis has height 0 and no such header.
     pub height: u32,
     /// Seconds since genesis.
     pub time: u32,
-    /// The block before; the genesis hash at height 1.
+    /// Hash of the previous block, or the genesis hash at height 1.
     pub previous: Hash,
-    /// The forger's key.
+    /// The forger's public key.
     pub forger: [u8; 32],
     /// `SHA-256(the previous block's | forger)`.
     pub generation: Hash,
-    /// How easily hits come, after this block.
+    /// The base target after this block. A higher one makes hits easier.
     pub base_target: u64,
-    /// The work of all blocks up to this one.
+    /// The cumulative work up to this block.
     pub difficulty: u128,
-    /// Parent transactions, child blocks among them.
+    /// Number of parent transactions, including child blocks.
     pub parent_count: u32,
-    /// Transactions that the child blocks carry.
+    /// Number of transactions that the child blocks carry.
     pub child_count: u32,
-    /// Bytes of the body.
+    /// Length of the body in bytes.
     pub body_bytes: u32,
-    /// The Merkle root of the parent transactions' ids; [`Hash::ZERO`] for none.
+    /// The Merkle root of the parent transactions' ids, or [`Hash::ZERO`] for an empty body.
     pub root: Hash,
     /// The forger's signature over [`Header::hash`].
     pub signature: [u8; 64],
 }
 
 impl Header {
-    /// The block's hash: of the network and the header without its signature.
+    /// Returns the block's hash over the genesis hash and the header without its signature.
     #[must_use]
     pub fn hash(&self, genesis: &Hash) -> Hash {
         let bytes = self.to_bytes();
@@ -60,13 +61,13 @@ impl Header {
         )
     }
 
-    /// Signs it with the forger's key.
+    /// Signs the header with the forger's key.
     pub fn sign(&mut self, genesis: &Hash, key: &KeyPair) {
         let signature = key.sign(SignatureContext::ChainBlock, &self.hash(genesis));
         self.signature = *signature.bytes();
     }
 
-    /// The signature to check, over [`Header::hash`].
+    /// Returns the signature to check, over [`Header::hash`].
     #[must_use]
     pub fn signed_message(&self, hash: Hash) -> SignedMessage {
         SignedMessage {
@@ -77,23 +78,23 @@ impl Header {
         }
     }
 
-    /// The forger's account.
+    /// Returns the forger's account.
     #[must_use]
     pub fn forger_account(&self) -> AccountId {
         AccountId::of_key(&self.forger)
     }
 }
 
-/// One parent transaction of a body, with what it carries.
+/// A parent transaction of a body, with the transactions that it carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The parent transaction.
     pub transaction: Transaction,
-    /// A child block's transactions; of others none.
+    /// The transactions of a child block. Empty for other transactions.
     pub children: Vec<Transaction>,
 }
 
-/// A block as carried.
+/// A decoded block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// The header.
@@ -102,7 +103,7 @@ pub struct Block {
     pub body: Vec<Entry>,
 }
 
-/// The root over ids, which are sorted and different.
+/// Returns the Merkle root of ids, which must be sorted and distinct.
 #[must_use]
 pub fn root_of(ids: &[TxId]) -> Hash {
     let leaves: Vec<Hash> = ids.iter().map(TxId::leaf).collect();

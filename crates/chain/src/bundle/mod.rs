@@ -1,8 +1,9 @@
-//! Bundlers: who carries child transactions into blocks, for what fee.
+//! Bundlers, which carry child transactions into blocks for a fee.
 //!
-//! A bundler looks at the pool shortly before the predicted next block ([`plan`]), bundlers of one chain one after the other
-//! ([`rank`]), and makes a child block unless one that is as good waits already ([`propose`]): so usually exactly one is made for each
-//! chain and block in the whole network. What it asks for it says in [`SignedRates`]; each node keeps a [`RateBook`].
+//! A bundler looks at the pool shortly before the predicted next block ([`plan`]), and the bundlers of one chain take turns
+//! ([`rank`]). It makes a child block unless an equally good one is already waiting ([`propose`]). The whole network therefore
+//! usually makes exactly one child block per chain and block. Bundlers announce their rates as [`SignedRates`], and each node
+//! keeps a [`RateBook`].
 
 mod plan;
 mod propose;
@@ -27,8 +28,8 @@ use primitives::KeyPair;
 /// An account that bundles one child chain's transactions on this node.
 #[derive(Clone, Debug)]
 pub struct Bundler {
-    /// Pays the parent fee, and earns the child fees.
+    /// The key of the account that pays the parent fee and earns the child fees.
     pub key: KeyPair,
-    /// What it carries, and for how much.
+    /// The rules for the transactions that it carries, and their fees.
     pub rules: BundlerRules,
 }

@@ -1,27 +1,28 @@
-//! When bundlers bundle: shortly before the next block, one after the other.
+//! The times at which bundlers bundle: shortly before the next block, one after the other.
 
 use primitives::{Domain, Hash};
 
 use super::BundleSettings;
 use crate::{ChainId, Params};
 
-/// A forger whose turn is near, as `pos` predicts it.
+/// A forger whose turn is near, as predicted by `pos`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// When it may publish its block, milliseconds since genesis.
+    /// Time from which it may publish its block, in milliseconds since genesis.
     pub at_ms: u64,
-    /// It forges on this node.
+    /// Whether it forges on this node.
     pub local: bool,
 }
 
-/// Bundlers of one chain that take turns: later ranks go together with the last one. More would leave each too little time to hear
-/// of the one before.
+/// Number of bundlers of a chain that take turns. Later ranks share the last turn. With more turns, a bundler would have too
+/// little time to receive the child block of the previous one.
 const RANKS: u32 = 4;
 
-/// When a bundler of this rank looks at the pool next: ahead of the first of `forgers` (by time) that it has not looked for yet.
+/// Returns the next time at which a bundler of this rank looks at the pool: before the first of `forgers` (sorted by time) that
+/// it has not looked for yet.
 ///
-/// `tip_ms` is when this node had the tip, `last_ms` when the bundler last looked, at this height. Nothing: not again before the next
-/// block. A time that has passed means now.
+/// `tip_ms` is the time at which this node received the tip, and `last_ms` the bundler's last look at this height. Returns `None`
+/// if there is no further look before the next block. A time in the past means now.
 #[must_use]
 pub fn plan(
     settings: &BundleSettings,
@@ -32,7 +33,7 @@ pub fn plan(
     last_ms: Option<u64>,
 ) -> Option<u64> {
     let lead_ms = settings.lead_ms(params);
-    // Whoever looks again sooner finds nothing new.
+    // An earlier look would find nothing new.
     let earliest = last_ms.map_or(0, |last_ms| last_ms.saturating_add(lead_ms.max(1)));
     forgers
         .iter()
@@ -40,7 +41,7 @@ pub fn plan(
         .find(|at_ms| *at_ms >= earliest)
 }
 
-/// When a bundler of this rank looks at the pool for a forger.
+/// Returns the time at which a bundler of this rank looks at the pool for a forger.
 fn look_at(
     settings: &BundleSettings,
     params: &Params,
@@ -52,15 +53,15 @@ fn look_at(
         let lead_ms = settings.local_lead_ms(params);
         return forger.at_ms.saturating_sub(lead_ms).max(tip_ms);
     }
-    // Blocks may follow each other faster than the lead: then the turns share what there is.
+    // Blocks may follow each other faster than the lead. The turns then share the remaining time.
     let lead_ms = settings.lead_ms(params);
     let begin = forger.at_ms.saturating_sub(lead_ms).max(tip_ms);
     let room = forger.at_ms.saturating_sub(begin);
     begin + room * u64::from(rank.min(RANKS - 1)) / u64::from(RANKS)
 }
 
-/// The rank of a bundler among those of a chain for one height, from 0: a draw that all nodes make alike, by hash of key, chain and
-/// height. `others` may hold the bundler's own key.
+/// Returns the rank of a bundler among those of a chain at a height, from 0. The rank is a draw by hash of key, chain and height,
+/// with the same result on all nodes. `others` may contain the bundler's own key.
 #[must_use]
 pub fn rank(
     bundler: &[u8; 32],

@@ -1,4 +1,4 @@
-//! The child block that a bundler would make now.
+//! The child block that a bundler makes at this moment.
 
 use std::sync::Arc;
 
@@ -11,53 +11,53 @@ use crate::pool::{ChildBlock, Pool};
 use crate::transaction::Body;
 use crate::{AccountId, Anchor, Carried, ChainId, Params, Rejection, Transaction, TxId};
 
-/// What a bundler knows of the chain.
+/// The state of the chain that a bundler needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'a> {
-    /// The network.
+    /// The genesis hash.
     pub genesis: &'a Hash,
-    /// What it has agreed on.
+    /// The parameters of the network.
     pub params: &'a Params,
     /// Decimals of the parent token.
     pub parent_decimals: u8,
     /// The height of the next block.
     pub height: u32,
-    /// Now, in milliseconds since genesis.
+    /// The current time, in milliseconds since genesis.
     pub now_ms: u64,
-    /// The block that child blocks refer to: deep enough below the tip.
+    /// The anchor of child blocks, deep enough below the tip.
     pub anchor: Anchor,
 }
 
-/// How much a bundler can spend, in minor units of the parent token.
+/// The parent tokens that a bundler can spend, in minor units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Means {
     /// Its confirmed balance.
     pub balance: u64,
-    /// Fees of its child blocks on this chain that are in blocks: what counts towards `total_fee_max`.
+    /// Fees of its child blocks of this chain in blocks. They count towards `total_fee_max`.
     pub spent: u64,
 }
 
-/// What a bundler does now.
+/// The decision of a bundler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proposal {
-    /// It makes this child block: into the pool and to all peers.
+    /// Make this child block, put it into the pool and gossip it.
     Make(Arc<ChildBlock>),
-    /// Nothing, for this reason.
+    /// Make no child block, for this reason.
     Skip(Skipped),
 }
 
-/// Why a bundler makes nothing now.
+/// The reason for making no child block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skipped {
-    /// Nothing that its rules allow waits.
+    /// No transaction that its rules allow is waiting.
     NothingWaits,
-    /// The pool has a child block of the chain that is as good.
+    /// The pool has an equally good child block of the chain.
     AsGoodIsHere(TxId),
-    /// Its limit, or its balance, is used up.
+    /// Its fee limit or its balance is used up.
     MeansUsedUp,
 }
 
-/// What a bundler makes of the pool as it is now.
+/// Decides about a child block from the current pool.
 pub fn propose(
     pool: &Pool,
     bundler: &Bundler,
@@ -82,7 +82,7 @@ pub fn propose(
     let mut rivals = offers
         .map(|offer| offer.block)
         .filter(|rival| !settings.is_better((fee, chosen.len()), (rival.fee(), rival.ids().len())));
-    // Few are looked at closely: whether a child block can stand is asked of each that it carries.
+    // Few rivals are checked closely, because the check looks at each transaction that a child block carries.
     if let Some(rival) = rivals.find(|rival| stands(pool, scene.params, rival, scene.height, now)) {
         return Ok(Proposal::Skip(Skipped::AsGoodIsHere(rival.id())));
     }
@@ -92,8 +92,8 @@ pub fn propose(
     Ok(Proposal::Make(Arc::new(block)))
 }
 
-/// The least child fee of a transaction at a rate: `rate` minor units of the child's token for each whole parent token that carrying it
-/// costs, `overpay_percent` above the least included; rounded up.
+/// Returns the minimum child fee of a transaction at a rate, rounded up. `rate` is in minor units of the child's token for each
+/// whole parent token of the carrying cost, which includes `overpay_percent` above the minimum.
 #[must_use]
 pub fn fee_for(rate: u64, overpay_percent: u32, params: &Params, parent_decimals: u8) -> u64 {
     let cost =
@@ -103,11 +103,11 @@ pub fn fee_for(rate: u64, overpay_percent: u32, params: &Params, parent_decimals
     u64::try_from(fee.div_ceil(whole.saturating_mul(100))).unwrap_or(u64::MAX)
 }
 
-/// What transactions cost a bundler, and what they must bring.
+/// The cost of transactions to a bundler, and the fee that they must pay.
 struct Price {
     /// The parent fee of a hundred transactions.
     hundred: u128,
-    /// The least child fee of one transaction.
+    /// The minimum child fee of one transaction.
     child_fee_min: u64,
 }
 
@@ -126,13 +126,13 @@ impl Price {
         }
     }
 
-    /// The parent fee of so many transactions, rounded up.
+    /// Returns the parent fee of a number of transactions, rounded up.
     fn fee_of(&self, count: usize) -> u64 {
         let fee = self.hundred.saturating_mul(count as u128).div_ceil(100);
         u64::try_from(fee).unwrap_or(u64::MAX)
     }
 
-    /// How many transactions the bundler can pay for.
+    /// Returns the number of transactions that the bundler can pay for.
     fn affordable(
         &self,
         rules: &BundlerRules,
@@ -143,7 +143,7 @@ impl Price {
         let pending = pool.pending_debit(account, ChainId::PARENT);
         let mut room = means.balance.saturating_sub(pending);
         if let Some(total) = rules.total_fee_max {
-            // What waits in the pool may still be paid.
+            // Child blocks that wait in the pool may still be paid for.
             let own = pool.child_blocks(rules.child).map(|offer| offer.block);
             let waiting = own
                 .filter(|block| block.transaction().sender == account)
@@ -192,7 +192,7 @@ fn choose<'a>(
     chosen
 }
 
-/// Bytes of a child block's own transaction: the ordinary 149, and an extension of 2 + 33.
+/// Length of a child block's own transaction: the fixed 149 bytes, and an extension of 2 + 33.
 const CHILD_BLOCK_BYTES: usize = crate::transaction::PAYMENT_BYTES + 2 + 33;
 
 fn make(
@@ -213,7 +213,7 @@ fn make(
         anchor: scene.anchor,
         body: Body::ChildBlock {
             child: rules.child,
-            // Bounded by the limit of the parameters.
+            // Bounded by the limit in the parameters.
             count: ids.len() as u32,
             root: root_of(&ids),
         },

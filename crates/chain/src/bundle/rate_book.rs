@@ -1,17 +1,17 @@
-//! The rates that a node has heard of.
+//! The bundlers' rates that a node has received.
 
 use std::collections::BTreeMap;
 
 use super::SignedRates;
 use crate::{ChainId, Params, Rejection};
 
-/// Bundlers of one chain that are remembered at most; those with the greatest balances stay.
+/// Maximum number of bundlers of one chain that are kept. Those with the largest balances stay.
 pub const BUNDLERS_MAX: usize = 64;
 
-/// Rates are forgotten when they were said so long ago, seconds: bundlers say them again before.
+/// Age in seconds after which rates are forgotten. Bundlers announce them again before that.
 pub const RATES_AGE_SECONDS: u32 = 600;
 
-/// How often a bundler says its rates, seconds.
+/// Interval at which a bundler announces its rates, in seconds.
 pub const RATES_EVERY_SECONDS: u32 = 60;
 
 #[derive(Clone, Debug)]
@@ -20,16 +20,17 @@ struct Known {
     balance: u64,
 }
 
-/// The bundlers of each chain, and what they ask. Bounded: a bundler without the means to bundle is not remembered, and of too many
-/// those with the greatest balances are.
+/// The bundlers of each chain and their rates. The number is bounded: a bundler without the means to bundle is not kept, and
+/// beyond the limit those with the largest balances are kept.
 #[derive(Clone, Debug, Default)]
 pub struct RateBook {
     known: BTreeMap<(ChainId, [u8; 32]), Known>,
 }
 
 impl RateBook {
-    /// Takes rates whose signature was checked, of a chain that exists; `balance` is what the bundler has on the parent chain. Whether
-    /// they are news that others should hear too. Rates that are out of date, of the future, or of somebody without means are refused.
+    /// Adds rates of an existing chain whose signature was checked. `balance` is the bundler's balance on the parent chain.
+    /// Returns whether the rates are new, so that they are gossiped on. Rejects rates that are out of date, ahead of the clock,
+    /// or from a bundler without means.
     pub fn insert(
         &mut self,
         rates: SignedRates,
@@ -63,7 +64,7 @@ impl RateBook {
         Ok(true)
     }
 
-    /// Whether rates are of now and new here: before their signature is checked.
+    /// Checks the time of rates, before their signature is checked.
     pub fn check(&self, rates: &SignedRates, now: u32, params: &Params) -> Result<(), Rejection> {
         let stale = |detail: String| Err(Rejection::new("chain_rates.stale", detail));
         if rates.time > now.saturating_add(params.clock_drift_seconds) {
@@ -76,26 +77,26 @@ impl RateBook {
         Ok(())
     }
 
-    /// Whether just these rates, or later ones of the bundler, are known.
+    /// Returns whether these rates or later ones of the bundler are known.
     #[must_use]
     pub fn knows(&self, rates: &SignedRates) -> bool {
         let known = self.known.get(&(rates.child, rates.bundler));
         known.is_some_and(|known| known.rates.time >= rates.time)
     }
 
-    /// Forgets what was said too long ago.
+    /// Forgets rates that are too old.
     pub fn expire(&mut self, now: u32) {
         self.known
             .retain(|_, known| now.saturating_sub(known.rates.time) <= RATES_AGE_SECONDS);
     }
 
-    /// Whether nothing is known.
+    /// Returns whether no rates are known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// The rates of a chain, the cheapest first.
+    /// Returns the rates of a chain, the cheapest first.
     #[must_use]
     pub fn of(&self, child: ChainId) -> Vec<&SignedRates> {
         let chain = (child, [0; 32])..=(child, [u8::MAX; 32]);
@@ -108,7 +109,7 @@ impl RateBook {
         rates
     }
 
-    /// The keys of a chain's bundlers: for [`super::rank`].
+    /// Returns the keys of a chain's bundlers, for [`super::rank`].
     pub fn bundlers(&self, child: ChainId) -> impl Iterator<Item = [u8; 32]> {
         let chain = (child, [0; 32])..=(child, [u8::MAX; 32]);
         self.known.range(chain).map(|((_, bundler), _)| *bundler)

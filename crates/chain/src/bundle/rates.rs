@@ -1,4 +1,4 @@
-//! What bundlers ask, signed, so that wallets know which fee is enough.
+//! The signed rates of bundlers, from which wallets learn a sufficient fee.
 
 use primitives::{
     Domain, Hash, KeyPair, PublicKey, Scheme, Signature, SignatureContext, SignedMessage,
@@ -8,29 +8,29 @@ use super::{BundlerRules, fee_for};
 use crate::forge::chain_key;
 use crate::{AccountId, ChainId, Params, Rejection};
 
-/// Bytes of signed rates: version 1, child 1, bundler 32, rate 8, time 4, signature 64.
+/// Length of signed rates: version 1, child 1, bundler 32, rate 8, time 4, signature 64.
 pub const RATES_BYTES: usize = 1 + 1 + 32 + 8 + 4 + Signature::LENGTH;
 
 const VERSION: u8 = 1;
 
-/// A bundler's word on what it asks for.
+/// A bundler's signed rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedRates {
     /// The child chain.
     pub child: ChainId,
     /// The bundler's key.
     pub bundler: [u8; 32],
-    /// The child fee, in minor units of the child's token, for each whole parent token of the least parent fee: what it pays above
-    /// the least is in it already.
+    /// The child fee, in minor units of the child's token, for each whole parent token of the minimum parent fee. It already
+    /// includes the bundler's overpayment above the minimum.
     pub rate: u64,
-    /// When it was said, seconds since genesis.
+    /// Time of the announcement, in seconds since genesis.
     pub time: u32,
-    /// By the bundler, over the rest and the network.
+    /// The bundler's signature over the genesis hash and the other fields.
     pub signature: [u8; 64],
 }
 
 impl SignedRates {
-    /// What a bundler with these rules asks for. Filters are its own affair: who knows of them, asks for them.
+    /// Signs the rate of a bundler with these rules. The rates do not contain filters.
     pub fn new(
         key: &KeyPair,
         rules: &BundlerRules,
@@ -51,7 +51,7 @@ impl SignedRates {
         Ok(rates)
     }
 
-    /// The bytes, signature last.
+    /// Encodes the rates, with the signature last.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; RATES_BYTES] {
         let mut bytes = [0; RATES_BYTES];
@@ -64,7 +64,7 @@ impl SignedRates {
         bytes
     }
 
-    /// Reads exactly [`RATES_BYTES`].
+    /// Decodes exactly [`RATES_BYTES`].
     pub fn read(bytes: &[u8]) -> Result<Self, Rejection> {
         let malformed = |detail: String| Rejection::new("chain_rates.malformed", detail);
         let bytes: &[u8; RATES_BYTES] = bytes
@@ -90,7 +90,7 @@ impl SignedRates {
         Ok(rates)
     }
 
-    /// What the signature is over: the network, and all but the signature.
+    /// Returns the signed hash, over the genesis hash and all fields except the signature.
     #[must_use]
     pub fn hash(&self, genesis: &Hash) -> Hash {
         let bytes = self.to_bytes();
@@ -98,7 +98,7 @@ impl SignedRates {
         Hash::of(Domain::Document, &[genesis.as_bytes(), unsigned])
     }
 
-    /// The signature to check.
+    /// Returns the signature to check.
     #[must_use]
     pub fn signed_message(&self, genesis: &Hash) -> SignedMessage {
         SignedMessage {
@@ -109,13 +109,13 @@ impl SignedRates {
         }
     }
 
-    /// The bundler's account.
+    /// Returns the bundler's account.
     #[must_use]
     pub fn account(&self) -> AccountId {
         AccountId::of_key(&self.bundler)
     }
 
-    /// The least child fee with which this bundler carries a transaction, in minor units of the child's token.
+    /// Returns the minimum child fee for which this bundler carries a transaction, in minor units of the child's token.
     #[must_use]
     pub fn fee(&self, params: &Params, parent_decimals: u8) -> u64 {
         fee_for(self.rate, 0, params, parent_decimals)

@@ -1,4 +1,4 @@
-//! The fees for which bundlers have bundled lately, as blocks show them.
+//! The fees for which bundlers have recently bundled, according to the blocks.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,21 +6,22 @@ use crate::block::CarriedBlock;
 use crate::transaction::Body;
 use crate::{AccountId, ChainId};
 
-/// Blocks in which a bundler must have bundled at a rate for the rate to count as proven.
+/// Number of recent blocks in which a bundler must have bundled at a rate for the rate to count as proven.
 pub const PROVEN_BLOCKS: usize = 60;
 
-/// The least child fee that each bundler has carried for another account.
+/// The lowest child fee for which each bundler has carried a transaction of another account.
 type LeastFees = BTreeMap<(ChainId, AccountId), u64>;
 
-/// The least fees that bundlers carried in each of the last [`PROVEN_BLOCKS`] blocks. What a bundler carries for itself proves nothing.
+/// The lowest fees that bundlers carried in each of the last [`PROVEN_BLOCKS`] blocks. A bundler's own transactions prove
+/// nothing.
 #[derive(Clone, Debug, Default)]
 pub struct BundleRecord {
-    /// Heights ascending.
+    /// In ascending order of heights.
     blocks: VecDeque<(u32, LeastFees)>,
 }
 
 impl BundleRecord {
-    /// A block joined the chain.
+    /// Records a block that joined the chain.
     pub fn added(&mut self, block: &CarriedBlock) {
         let mut least = LeastFees::new();
         for entry in &block.body {
@@ -39,12 +40,12 @@ impl BundleRecord {
         }
     }
 
-    /// The block of this height was taken back, with all above it.
+    /// Forgets the blocks from this height on, which were rolled back.
     pub fn popped(&mut self, height: u32) {
         self.blocks.retain(|(of, _)| *of < height);
     }
 
-    /// Whether a bundler has lately carried a transaction of another account for this fee or less.
+    /// Returns whether a bundler has recently carried a transaction of another account for this fee or less.
     #[must_use]
     pub fn is_proven(&self, child: ChainId, bundler: &AccountId, fee: u64) -> bool {
         let mut carried = self.blocks.iter();

@@ -1,4 +1,4 @@
-//! What a bundler carries.
+//! The rules for the transactions that a bundler carries.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,33 +11,34 @@ use crate::{AccountId, Carried, ChainId};
 pub struct BundlerRules {
     /// The child chain.
     pub child: ChainId,
-    /// The least child fee, in minor units of the child's token, for each whole parent token that the transaction costs the bundler.
+    /// The minimum child fee, in minor units of the child's token, for each whole parent token that the transaction costs the
+    /// bundler.
     pub rate_min: u64,
-    /// The parent fee is raised by so many per cent above the least, so that forgers prefer this child block.
+    /// Percentage by which the parent fee exceeds the minimum, so that forgers prefer this child block.
     #[serde(default)]
     pub overpay_percent: u32,
-    /// Parent fees that it pays in all before it stops; nothing for no limit.
+    /// Total parent fees after which the bundler stops. `None` sets no limit.
     #[serde(default)]
     pub total_fee_max: Option<u64>,
-    /// Only transactions of these senders; empty for all.
+    /// Senders whose transactions are carried. An empty list allows all senders.
     #[serde(default)]
     pub senders: Vec<AccountId>,
-    /// Only transactions to these recipients; empty for all.
+    /// Recipients whose transactions are carried. An empty list allows all recipients.
     #[serde(default)]
     pub recipients: Vec<AccountId>,
-    /// Only transactions whose message begins with this text; empty for all.
+    /// Text with which a transaction's message must begin. An empty text allows all messages.
     #[serde(default)]
     pub purpose: String,
 }
 
 impl BundlerRules {
-    /// Whether it carries some transactions only. Its rate is no offer to others then, and is not sent to the network.
+    /// Returns whether it carries some transactions only. Its rate is then no offer to others and is not sent to the network.
     #[must_use]
     pub fn is_filtered(&self) -> bool {
         !self.senders.is_empty() || !self.recipients.is_empty() || !self.purpose.is_empty()
     }
 
-    /// Whether the filters let a transaction pass. What it must bring is another rule.
+    /// Returns whether the filters allow a transaction. Only payments pass. The fee is checked elsewhere.
     #[must_use]
     pub fn allow(&self, carried: &Carried) -> bool {
         let Body::Payment { to, message, .. } = &carried.transaction.body else {

@@ -1,23 +1,23 @@
-//! A node's own choices of when to bundle, and what.
+//! A node's settings for the times and limits of bundling.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Params;
 
-/// Settings of all bundlers of a node: no rule of the network.
+/// Settings of all bundlers of a node. They are not rules of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BundleSettings {
-    /// How long before the predicted next block a child block is made, milliseconds; nothing for a quarter of the block time, one
-    /// second at most.
+    /// Time between making a child block and the predicted next block, in milliseconds. The default is a quarter of the block
+    /// time, at most one second.
     pub lead_ms: Option<u64>,
-    /// The same where the forger is on this node: nothing has to travel. Nothing for a quarter of `lead_ms`.
+    /// The same time if the forger is on this node, which needs no network delay. The default is a quarter of `lead_ms`.
     pub local_lead_ms: Option<u64>,
-    /// Transactions that expire within so many seconds are left alone; nothing for ten block times.
+    /// Transactions that expire within this number of seconds are not carried. The default is ten block times.
     pub margin_seconds: Option<u32>,
-    /// A child block is made beside another that waits only if it pays at least so many per cent more.
+    /// Percentage by which a child block must pay more than a waiting one to be made in addition to it.
     pub better_percent: u32,
-    /// How long a child block may wait, minutes.
+    /// Maximum wait of a child block, in minutes.
     pub deadline_minutes: u16,
 }
 
@@ -33,41 +33,41 @@ impl Default for BundleSettings {
     }
 }
 
-/// The longest lead that is chosen where none is set.
+/// Maximum default lead.
 const LEAD_MS_MAX: u64 = 1_000;
 
-/// The margin that is chosen where none is set, in block times: ten minutes on a public network.
+/// Default margin in block times: ten minutes on a public network.
 const MARGIN_BLOCKS: u32 = 10;
 
 impl BundleSettings {
-    /// The lead, milliseconds.
+    /// Returns the lead, in milliseconds.
     #[must_use]
     pub fn lead_ms(&self, params: &Params) -> u64 {
         let quarter = u64::from(params.block_seconds) * 1_000 / 4;
         self.lead_ms.unwrap_or(quarter.min(LEAD_MS_MAX))
     }
 
-    /// The lead before a forger of this node, milliseconds.
+    /// Returns the lead before a forger of this node, in milliseconds.
     #[must_use]
     pub fn local_lead_ms(&self, params: &Params) -> u64 {
         let lead = self.lead_ms(params);
         self.local_lead_ms.unwrap_or(lead / 4).min(lead)
     }
 
-    /// What expires within so many seconds is left alone.
+    /// Returns the margin. Transactions that expire within this number of seconds are not carried.
     #[must_use]
     pub fn margin_seconds(&self, params: &Params) -> u32 {
         self.margin_seconds
             .unwrap_or(params.block_seconds.saturating_mul(MARGIN_BLOCKS))
     }
 
-    /// Minutes that a child block may wait.
+    /// Returns the minutes that a child block may wait.
     #[must_use]
     pub fn deadline_minutes(&self, params: &Params) -> u16 {
         self.deadline_minutes.clamp(1, params.deadline_minutes_max)
     }
 
-    /// Whether a child block of this fee and count is worth making beside another.
+    /// Returns whether a child block of this fee and count is worth making in addition to another one.
     pub(super) fn is_better(&self, mine: (u64, usize), other: (u64, usize)) -> bool {
         let percent = 100 + u128::from(self.better_percent);
         let beats = |mine: u128, other: u128| mine * 100 >= other * percent && mine > other;

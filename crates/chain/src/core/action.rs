@@ -1,42 +1,42 @@
-//! What a node's core wants done. All actions of a round are done after its batch is durable, in order.
+//! The actions that a node's core requests. All actions of a round are performed in order after its batch is durable.
 
 use primitives::Hash;
 
 use super::{PeerId, Ticket};
 use crate::{Header, Rejection, TxId};
 
-/// What becomes of a gossiped message.
+/// The decision about a gossiped message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It goes on to other peers.
+    /// Forward it to other peers.
     Accept,
-    /// It does not, and nobody is to blame.
+    /// Do not forward it. No peer is to blame.
     Ignore,
-    /// It does not, and counts against who brought it.
+    /// Do not forward it, and blame the peer that sent it.
     Reject,
 }
 
-/// One thing to do.
+/// An action to perform.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Gossip to all peers.
     Gossip(Vec<u8>),
-    /// What becomes of a gossiped message.
+    /// Report the decision about a gossiped message.
     Verdict {
         /// The message's number in the transport.
         message: Ticket,
-        /// What becomes of it.
+        /// The decision.
         verdict: Verdict,
     },
-    /// Ask a peer; the answer is [`super::Event::Answered`] with the same ticket, always.
+    /// Ask a peer. An [`super::Event::Answered`] with the same ticket always follows.
     Ask {
-        /// Whom.
+        /// The peer to ask.
         peer: PeerId,
         /// The question's number, chosen by the core.
         ticket: Ticket,
         /// The question.
         bytes: Vec<u8>,
-        /// Milliseconds to wait at most.
+        /// Maximum wait, in milliseconds.
         patience_ms: u64,
     },
     /// Answer a peer's question.
@@ -46,86 +46,86 @@ pub enum Action {
         /// The answer.
         bytes: Vec<u8>,
     },
-    /// Count against a peer; enough of it and the transport bans it for a while.
+    /// Add penalty points to a peer. The transport bans the peer for a while when it has enough points.
     Penalise {
-        /// Whom.
+        /// The peer to penalise.
         peer: PeerId,
-        /// How much: 100 is a ban.
+        /// The points. 100 points are a ban.
         points: u32,
         /// A code of [`crate::ERRORS`].
         reason: &'static str,
     },
-    /// End the connections with a peer, without a ban.
+    /// Close the connections with a peer, without a ban.
     Disconnect {
-        /// Whom.
+        /// The peer to disconnect.
         peer: PeerId,
         /// A code of [`crate::ERRORS`].
         reason: &'static str,
     },
-    /// The answer to a [`super::Event::Submit`]: for each transaction its id, or why it was refused.
+    /// Answer a [`super::Event::Submit`] with the id of each transaction or the reason for its refusal.
     Submitted {
-        /// Whose.
+        /// The ticket of the event.
         ticket: Ticket,
         /// In the order of the transactions.
         outcomes: Vec<Result<TxId, Rejection>>,
     },
-    /// The answer to an operator's order.
+    /// Answer an operator's order.
     Done {
-        /// Whose.
+        /// The ticket of the order.
         ticket: Ticket,
-        /// What was done, in words, or why not.
+        /// A description of the result, or the reason for the refusal.
         outcome: Result<String, Rejection>,
     },
-    /// Something that clients may follow.
+    /// Send a notice to clients that follow the chain.
     Notice(Box<Notice>),
 }
 
-/// Something that happened on the chain.
+/// A notice about a change of the chain.
 #[derive(Clone, Debug)]
 pub enum Notice {
-    /// A block joined the main chain at its end.
+    /// A block was appended to the main chain.
     Added {
         /// Its header.
         header: Header,
         /// Its hash.
         hash: Hash,
-        /// It was forged here.
+        /// Whether this node forged it.
         own: bool,
     },
-    /// The last block was taken back.
+    /// The last block was rolled back.
     Popped {
         /// Its header.
         header: Header,
         /// Its hash.
         hash: Hash,
     },
-    /// A branch has won: so many blocks were taken back.
+    /// A reorg to a better branch.
     Forked {
-        /// The last block that both have.
+        /// Height of the last common block.
         common: u32,
-        /// Blocks taken back.
+        /// Number of blocks rolled back.
         depth: u32,
     },
     /// A transaction left the pool without being in a block.
     Left {
-        /// Which.
+        /// The transaction.
         id: TxId,
-        /// Why: a code of [`crate::ERRORS`].
+        /// The reason, a code of [`crate::ERRORS`].
         reason: &'static str,
     },
-    /// A peer claims a better branch that forks off deeper than blocks can be taken back, so that it cannot be judged: this node goes on
-    /// with its own. Told once for each peer while it is connected.
+    /// A peer claims a better branch that forks off deeper than blocks can be rolled back, so that it cannot be judged. This node
+    /// keeps its own branch. Sent once for each peer while it is connected.
     TooDeep {
-        /// Who claims it.
+        /// The peer that claims it.
         peer: PeerId,
-        /// The height of the last block that both have, as far as is known.
+        /// Height of the last known common block.
         common: u32,
-        /// The tip that it claims.
+        /// The claimed tip.
         other: Hash,
     },
-    /// A better branch forks off beyond the rollback limit: this node goes on with its own, and an operator has to decide.
+    /// A better branch forks off beyond the rollback limit. This node keeps its own branch, and an operator must decide.
     Stuck {
-        /// The height of the last block that both have, as far as is known.
+        /// Height of the last known common block.
         common: u32,
         /// The tip of the other branch.
         other: Hash,

@@ -1,7 +1,7 @@
-//! Blocks that peers announce: the way of a header that arrives.
+//! Blocks that peers announce, from the arrival of the header on.
 //!
-//! A header that follows the tip, or beats it at its height, is checked whole and goes on to other peers at once. Then its body is put together,
-//! one of each forger on each parent. Other headers only tell a peer's position.
+//! A header that follows the tip, or beats it at its height, is checked completely and forwarded to other peers at once. Its body
+//! is then assembled, for one block of each forger on each parent. Other headers only show a peer's position.
 
 use std::cmp::Reverse;
 
@@ -18,20 +18,20 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Branch, Fault};
 use crate::{Header, TxId};
 
-/// How long an announced block waits for its predecessor, milliseconds.
+/// Maximum wait of an announced block for its predecessor, in milliseconds.
 const PREDECESSOR_MS: u64 = 3_000;
 
-/// Which held blocks are taken up.
+/// Selects the held blocks to process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Release {
-    /// Blocks whose time has come, but no block of the second that this node forges in, and none of a later second. If two blocks have the same
-    /// second, the hash decides, and a block that was announced early would win every draw.
+    /// Blocks whose time has come, except for blocks of the second in which this node forges and later ones. If two blocks have
+    /// the same second, the hash decides, and a block that was announced early would win every draw.
     BeforeOwn,
     /// All blocks whose time has come.
     All,
 }
 
-/// Where a header stands, seen from the tip.
+/// The position of a header relative to the tip.
 enum Stand {
     /// Directly after the tip.
     Next,
@@ -39,7 +39,7 @@ enum Stand {
     Beside,
     /// At the height of the tip, and not better.
     Worse,
-    /// Somewhere else.
+    /// At any other position.
     Elsewhere,
 }
 
@@ -59,7 +59,7 @@ impl<R: Reads<Table>> Core<R> {
             }
             Ok(Gossip::Rates(rates)) => self.gossiped_rates(peer, message, rates),
             Ok(Gossip::Block(announcement)) => {
-                // It may contain transactions that came before it in this round.
+                // The block may contain transactions that arrived earlier in this round.
                 self.settle_intake()?;
                 self.announced(peer, message, announcement)
             }
@@ -143,26 +143,26 @@ impl<R: Reads<Table>> Core<R> {
         })
     }
 
-    /// Whether a chain that ends so beats ours.
+    /// Returns whether a chain with this difficulty and tip beats ours.
     pub(super) fn is_better(&self, difficulty: u128, hash: &Hash) -> bool {
         let tip = self.rows.tip();
         difficulty > tip.difficulty || (difficulty == tip.difficulty && *hash < tip.hash)
     }
 
-    /// Whether a block's time is further ahead of this node's clock than is allowed.
+    /// Returns whether a block's time is further ahead of this node's clock than the drift allows.
     pub(super) fn is_beyond_drift(&self, time: u32) -> bool {
         let drift = self.genesis.params.block_drift_seconds();
         time > self.now_seconds().saturating_add(drift)
     }
 
-    /// Whether a block contradicts one that is trusted.
+    /// Returns whether a block contradicts a trusted block.
     pub(super) fn is_distrusted(&self, height: u32, hash: &Hash) -> bool {
         self.trusted
             .get(&height)
             .is_some_and(|trusted| trusted != hash)
     }
 
-    /// Checks a header whose predecessor is the block at `common`, and begins to put the block together.
+    /// Checks a header that follows the block at `common`, and begins to assemble the block.
     fn begin(
         &mut self,
         peer: PeerId,
@@ -197,8 +197,8 @@ impl<R: Reads<Table>> Core<R> {
         self.assemble(&hash)
     }
 
-    /// Makes room for one more assembly. The one with the least work goes, however long the others have waited for their bodies. Returns false
-    /// if the new one has the least, or if its forger's block on the same parent is being put together already.
+    /// Makes room for one more assembly by dropping the one with the least work, regardless of its waiting time. Returns false if
+    /// the new one has the least work, or if a block of the same forger on the same parent is already being assembled.
     fn make_room_for(&mut self, header: &Header, hash: &Hash) -> bool {
         let is_rival = |one: &Assembly| Equivocation::are_rivals(&one.header, header);
         if self.assemblies.iter().any(is_rival) {
@@ -221,7 +221,8 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Why a header with a good signature is no header for the block after `common`; its hash is remembered then.
+    /// Returns the fault of a header with a valid signature after the block at `common`. Remembers the hash of a header with a
+    /// fault, except for `chain_block.not_next`.
     pub(super) fn fault_of(
         &mut self,
         header: &Header,
@@ -234,7 +235,7 @@ impl<R: Reads<Table>> Core<R> {
         };
         let code = match checked {
             Ok(_) if self.is_distrusted(header.height, hash) => "chain_block.distrusted",
-            // The block after a common one is judged exactly.
+            // The stake of the block after a common one is known exactly.
             Ok(_) => return Ok(None),
             Err(Fault::Refused(rejection)) if rejection.code == "chain_block.not_next" => {
                 return Ok(Some(rejection.code));
@@ -246,7 +247,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(Some(code))
     }
 
-    /// A header that does not touch the tip: it may say that its bringer stands better than we do.
+    /// Handles a header away from the tip. It may show that the peer has a better branch than ours.
     fn elsewhere(&mut self, peer: PeerId, message: Ticket, announcement: Announcement, hash: Hash) {
         let header = &announcement.header;
         let follows = self
@@ -289,14 +290,14 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Gives up a block that waited. Status questions find it again if it counts.
+    /// Gives up a held block. If it matters, a status question finds it again.
     fn let_go(&mut self, held: &Held) {
         if let Waiting::Announced { message, .. } = held.what {
             self.verdict(message, Verdict::Ignore);
         }
     }
 
-    /// Takes up blocks that have waited long enough or follow the tip now.
+    /// Processes held blocks that have waited long enough or now follow the tip.
     pub(super) fn release_held(&mut self, release: Release) -> Result<(), StoreFailure> {
         if self.held.is_empty() || self.switch.is_some() {
             return Ok(());
@@ -306,7 +307,7 @@ impl<R: Reads<Table>> Core<R> {
             Release::All => None,
         };
         let mut at = 0;
-        // A block may begin a change of branch that goes on in the next round. Until it ends, all held blocks wait.
+        // A block may begin a reorg that continues in the next round. Until the reorg ends, all held blocks wait.
         while at < self.held.len() && self.switch.is_none() {
             let Some(held) = self.held.get(at) else {
                 return Ok(());
@@ -336,7 +337,7 @@ impl<R: Reads<Table>> Core<R> {
                     announcement,
                 } if ready => {
                     self.announced(peer, message, *announcement)?;
-                    // The tip may have moved, so blocks that were passed over may follow it now.
+                    // The tip may have moved, so blocks that were skipped may follow it now.
                     at = 0;
                 }
                 Waiting::Announced { message, .. } => self.verdict(message, Verdict::Ignore),
@@ -350,7 +351,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 }
 
-/// Whether the ids are those that the header commits to, or left out.
+/// Returns whether the ids match the header's commitment or were left out.
 pub(super) fn lists(header: &Header, ids: &[TxId]) -> bool {
     (ids.is_empty() && header.parent_count > 0)
         || (ids.len() == header.parent_count as usize && root_of(ids) == header.root)

@@ -1,4 +1,4 @@
-//! Questions to peers, and what comes of their answers.
+//! Questions to peers, and the handling of their answers.
 
 use super::limits::{PATIENCE_MS, QUESTIONS_PER_PEER_MAX, points};
 use super::questions::{Purpose, UnderWay};
@@ -6,13 +6,13 @@ use super::{Action, Core, PeerId, RequestFailure, Ticket};
 use crate::message::{Answer, Question, Status};
 use crate::port::{Reads, StoreFailure, Table};
 
-/// Peers are asked where they stand at least so often, milliseconds.
+/// Maximum interval between status questions to a peer, in milliseconds.
 const STATUS_MS_MAX: u64 = 20_000;
-/// And at most so often.
+/// Minimum interval between status questions to a peer, in milliseconds.
 const STATUS_MS_MIN: u64 = 1_000;
 
 impl<R: Reads<Table>> Core<R> {
-    /// Whether a peer may be asked one thing more.
+    /// Returns whether a peer may be asked another question.
     pub(super) fn may_ask(&self, peer: &PeerId) -> bool {
         self.questions.has_room()
             && self
@@ -21,7 +21,7 @@ impl<R: Reads<Table>> Core<R> {
                 .is_some_and(|peer| peer.asked < QUESTIONS_PER_PEER_MAX)
     }
 
-    /// Asks a peer.
+    /// Asks a peer a question.
     pub(super) fn ask(
         &mut self,
         peer: PeerId,
@@ -56,7 +56,7 @@ impl<R: Reads<Table>> Core<R> {
                 self.was_heard(peer);
                 bytes
             }
-            // Asked again in a moment, like what a peer puts off.
+            // The question is asked again soon, as if the peer were busy.
             Err(RequestFailure::NoRoom) => return self.peer_is_busy(question),
             Err(failure) => {
                 if failure == RequestFailure::Late {
@@ -128,7 +128,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// A question has no answer, or none of use: whoever waits goes on without.
+    /// Handles a question without a useful answer. Everything that waits for it continues without the answer.
     fn unanswered(&mut self, question: UnderWay) -> Result<(), StoreFailure> {
         let peer = question.peer;
         match question.purpose {
@@ -152,7 +152,8 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// A peer has answered more than it can for now, or this node has no room to ask it: bodies are asked of others, or of it in a moment.
+    /// Handles a peer that has no capacity for answers now, or a lack of room here for the question. Bodies are requested from
+    /// other peers, or from this peer again later.
     fn peer_is_busy(&mut self, question: UnderWay) -> Result<(), StoreFailure> {
         match question.purpose {
             Purpose::Bodies {
@@ -171,7 +172,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Gives up what was waited for long enough, should the transport have forgotten it.
+    /// Gives up overdue questions, in case the transport has lost them.
     pub(super) fn give_up_late(&mut self) -> Result<(), StoreFailure> {
         for question in self.questions.late(self.now_ms) {
             self.no_longer_asked(&question.peer);
@@ -190,7 +191,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Where this node stands.
+    /// Returns this node's status.
     pub(super) fn status(&self) -> Status {
         let tip = self.rows.tip();
         Status {
@@ -200,25 +201,25 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// A peer says where it stands.
+    /// Records a peer's status.
     pub(super) fn stands(&mut self, peer: PeerId, status: Status) {
         let fresh = match self.peers.get_mut(&peer) {
             Some(peer) => peer.status.replace(status).is_none(),
             None => false,
         };
         if fresh {
-            // A new neighbour may know transactions that we don't.
+            // A new neighbour may know transactions that are not in this pool.
             self.compare_with(peer);
         }
     }
 
-    /// How often each peer is asked where it stands.
+    /// Returns the interval between status questions to each peer.
     fn status_every_ms(&self) -> u64 {
         let block_ms = u64::from(self.genesis.params.block_seconds) * 1_000;
         block_ms.clamp(STATUS_MS_MIN, STATUS_MS_MAX)
     }
 
-    /// Asks all whose turn it is where they stand; they learn where we do.
+    /// Asks all peers that are due for their status. The question tells them ours.
     pub(super) fn ask_where_peers_stand(&mut self) {
         let (now_ms, every_ms) = (self.now_ms, self.status_every_ms());
         let due: Vec<PeerId> = self
@@ -230,7 +231,7 @@ impl<R: Reads<Table>> Core<R> {
         let question = Question::Status(self.status());
         for id in due {
             if !self.questions.has_room() {
-                // The others' turn comes when something is answered.
+                // The other peers are asked when a question has been answered.
                 return;
             }
             self.ask(id, Purpose::Status, &question, PATIENCE_MS);
@@ -240,7 +241,8 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// The tip has moved without an announcement of ours: all peers are told at the end of the round.
+    /// Schedules a status question to all peers at the end of the round, because the tip has moved without an announcement of
+    /// ours.
     pub(super) fn tell_where_we_stand(&mut self) {
         let now_ms = self.now_ms;
         for (_, peer) in self.peers.iter_mut() {

@@ -1,4 +1,4 @@
-//! Bodies of announced blocks, put together from the pool and from what peers send of the rest.
+//! Assembles the bodies of announced blocks from the pool and from the parts that peers send.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -17,28 +17,28 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::transaction::{Body, Carried};
 use crate::{Header, Transaction, TxId};
 
-/// Peers that are remembered to have announced a block.
+/// Maximum number of peers remembered as having announced a block.
 const SOURCES_MAX: usize = 8;
 
-/// An announced block whose body is not yet together.
+/// An announced block whose body is incomplete.
 #[derive(Debug)]
 pub(super) struct Assembly {
     pub(super) header: Header,
     pub(super) hash: Hash,
-    /// The parent transactions' ids; none if the body is fetched whole.
+    /// The parent transactions' ids. Empty if the whole body is fetched.
     ids: Vec<TxId>,
-    /// Who announced it.
+    /// Peers that announced it.
     sources: Vec<PeerId>,
-    /// Who was asked and did not help.
+    /// Peers that were asked and did not help.
     failed: BTreeSet<PeerId>,
     attempts: u32,
     asking: bool,
-    /// What peers sent, signatures checked.
+    /// Transactions from peers, with valid signatures.
     fetched: HashMap<TxId, Arc<Carried>>,
     lists: HashMap<TxId, Vec<TxId>>,
 }
 
-/// How far an assembly has come.
+/// The progress of an assembly.
 enum Progress {
     Whole(CarriedBlock),
     Lacks(Question, Purpose, u64),
@@ -59,7 +59,7 @@ impl Assembly {
         }
     }
 
-    /// Another peer has it too.
+    /// Records another peer that has the block.
     pub(super) fn also_from(&mut self, peer: PeerId) {
         if self.sources.len() < SOURCES_MAX && !self.sources.contains(&peer) {
             self.sources.push(peer);
@@ -150,7 +150,7 @@ impl<R: Reads<Table>> Core<R> {
         Some(self.assemblies.remove(at))
     }
 
-    /// Puts together what is there; asks for the rest; hands the block on when it is whole.
+    /// Assembles the available parts. Requests the missing ones, or passes the block on when it is complete.
     pub(super) fn assemble(&mut self, hash: &Hash) -> Result<(), StoreFailure> {
         let Some(at) = self.assemblies.iter().position(|one| one.hash == *hash) else {
             return Ok(());
@@ -170,8 +170,8 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Asks the next peer that may have it: who announced it first, then others. When all have failed the block is given up;
-    /// if it counts, the next status of a peer brings it back.
+    /// Asks the next peer that may have the parts: first those that announced the block, then others. If all have failed, the
+    /// block is given up. If it matters, the next status of a peer brings it back.
     fn ask_for_parts(
         &mut self,
         at: usize,
@@ -205,7 +205,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// A peer did not help.
+    /// Records that a peer did not help, and continues.
     pub(super) fn part_failed(&mut self, peer: PeerId, hash: &Hash) -> Result<(), StoreFailure> {
         if let Some(assembly) = self.assembly_of(hash) {
             assembly.asking = false;
@@ -214,7 +214,7 @@ impl<R: Reads<Table>> Core<R> {
         self.assemble(hash)
     }
 
-    /// Parent transactions, child blocks with their lists.
+    /// Handles parent transactions, with the id lists of child blocks.
     pub(super) fn parents_came(
         &mut self,
         peer: PeerId,
@@ -239,14 +239,14 @@ impl<R: Reads<Table>> Core<R> {
         let Some(assembly) = self.assembly_of(hash) else {
             return Ok(());
         };
-        // Only what was asked for: the ids are the block's.
+        // Keep only the requested transactions, whose ids are in the block.
         transactions.retain(|carried| assembly.ids.binary_search(&carried.id).is_ok());
         lists.retain(|(id, _)| assembly.ids.binary_search(id).is_ok());
         assembly.lists.extend(lists);
         self.parts_came(peer, hash, transactions)
     }
 
-    /// Transactions that child blocks carry.
+    /// Handles transactions that child blocks carry.
     pub(super) fn children_came(
         &mut self,
         peer: PeerId,
@@ -287,7 +287,7 @@ impl<R: Reads<Table>> Core<R> {
         self.part_failed(peer, hash)
     }
 
-    /// The whole body of an announced block.
+    /// Handles the whole body of an announced block.
     pub(super) fn body_came(
         &mut self,
         peer: PeerId,
@@ -314,7 +314,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// A block is whole: it joins the chain, or waits for its time.
+    /// Accepts a complete block, or holds it until its time.
     pub(super) fn whole(&mut self, block: CarriedBlock) -> Result<(), StoreFailure> {
         let due_ms = u64::from(block.header.time) * 1_000;
         if due_ms > self.now_ms {

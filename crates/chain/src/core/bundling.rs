@@ -1,4 +1,4 @@
-//! Bundling: child blocks are made shortly before the next block is expected, wherever its forger is.
+//! Bundling: child blocks are made shortly before the next expected block, on whichever node its forger is.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,27 +16,29 @@ use crate::state::{effective_tokens, recent_forgers};
 use crate::transaction::Body;
 use crate::{AccountId, Anchor, ChainId, pos};
 
-/// So many of the last blocks tell who forges.
+/// Number of latest blocks whose forgers are considered.
 const FORGERS_OF_BLOCKS: usize = 512;
-/// And so many forgers are reckoned with.
+/// Maximum number of forgers considered.
 const FORGERS_KNOWN_MAX: usize = 64;
-/// When the expected block does not come, bundlers look again after a part of the block time, within these, milliseconds.
+/// If the expected block does not come, bundlers look again after a quarter of the block time, within these bounds in
+/// milliseconds.
 const AGAIN_MS: (u64, u64) = (250, 5_000);
-/// Key in `Meta`, before account and chain: what a bundler here has paid, in minor units of the parent token.
+/// Key prefix in `Meta`, followed by account and chain, for the fees that a local bundler has paid, in minor units of the parent
+/// token.
 const SPENT: &[u8] = b"spent";
 
-/// A bundler's key, and its chain.
+/// A bundler's key and its chain.
 type Place = ([u8; 32], ChainId);
 
 /// The bundlers of this node.
 #[derive(Debug, Default)]
 pub(super) struct Bundling {
     bundlers: BTreeMap<Place, Bundler>,
-    /// What is reckoned for this tip; nothing yet after it has moved.
+    /// The prediction for this tip. `None` after the tip has moved.
     outlook: Option<Outlook>,
 }
 
-/// Who comes next, and who looks at the pool when.
+/// The expected forgers, and the times at which bundlers look at the pool.
 #[derive(Debug)]
 struct Outlook {
     forgers: Vec<Expected>,
@@ -53,7 +55,8 @@ impl Bundling {
         bundling
     }
 
-    /// Lets an account bundle; replaces its rules for the chain. Keys that are no account's, and those beyond the limit, do not.
+    /// Lets an account bundle, or replaces its rules for the chain. Returns false for keys that are not account keys, and beyond
+    /// the limit.
     pub(super) fn start(&mut self, bundler: Bundler) -> bool {
         let PublicKey::Ed25519(key) = *bundler.key.public() else {
             return false;
@@ -80,7 +83,7 @@ impl Bundling {
         self.outlook = None;
     }
 
-    /// With the bundlers' keys.
+    /// Returns the bundlers with their keys.
     pub(super) fn keyed(&self) -> impl Iterator<Item = (&[u8; 32], &Bundler)> {
         self.bundlers
             .iter()
@@ -89,7 +92,7 @@ impl Bundling {
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// Whether this node may bundle at all. During a change of branch it knows neither the tip nor the transactions that wait.
+    /// Returns whether this node may bundle. During a reorg neither the tip nor the waiting transactions are known.
     fn may_bundle(&self) -> bool {
         self.switch.is_none() && !self.bundling.bundlers.is_empty()
     }
@@ -135,7 +138,8 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// When a bundler looks at the pool next. When the expected blocks do not come, it looks again after a part of the block time.
+    /// Returns the next time at which a bundler looks at the pool. If the expected blocks do not come, it looks again after a
+    /// part of the block time.
     fn next_look(&self, outlook: &Outlook, (key, child): Place, last_ms: Option<u64>) -> u64 {
         let height = self.rows.tip().height.saturating_add(1);
         let rank = rank(&key, self.rates.book.bundlers(child), child, height);
@@ -152,7 +156,7 @@ impl<R: Reads<Table>> Core<R> {
         planned.unwrap_or(self.now_ms + quarter.clamp(AGAIN_MS.0, AGAIN_MS.1))
     }
 
-    /// Who is expected next: reckoned from who forged lately, and who forges here.
+    /// Predicts the next forgers from the recent forgers and the keys that forge here.
     fn look_out(&self) -> Result<Outlook, StoreFailure> {
         let mut keys = recent_forgers(&self.rows, FORGERS_OF_BLOCKS, FORGERS_KNOWN_MAX);
         for own in self.forging.keys() {
@@ -217,7 +221,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Puts a child block of our own into the pool, and tells everybody.
+    /// Puts a child block of this node into the pool and gossips it.
     fn offer(&mut self, block: Arc<ChildBlock>) -> Result<(), StoreFailure> {
         let rows = &self.rows;
         let mut balances = |account: AccountId, chain| rows.balance(&account, chain);
@@ -229,7 +233,7 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(());
         }
         self.counters.bundled += 1;
-        // What it carries goes first, so that it is whole where it arrives.
+        // The carried transactions are sent first, so that the child block is complete on arrival.
         self.actions.extend(self.relay.take());
         let bytes = Gossip::ChildBlock {
             transaction: block.transaction().transaction.clone(),
@@ -242,13 +246,13 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// What a bundler's child blocks of a chain have paid, in minor units of the parent token.
+    /// Returns the fees paid by a bundler's child blocks of a chain, in minor units of the parent token.
     pub(super) fn spent(&self, account: &AccountId, child: ChainId) -> Result<u64, StoreFailure> {
         let row = self.rows.get(Table::Meta, &spent_key(account, child))?;
         row.map_or(Ok(0), |value| crate::state::rows::read_u64(&value))
     }
 
-    /// Counts what bundlers here pay in a block that joins, or that is taken back.
+    /// Adds the fees that local bundlers pay in a block that joins, or subtracts those of a block that is rolled back.
     pub(super) fn count_spent(
         &mut self,
         block: &CarriedBlock,

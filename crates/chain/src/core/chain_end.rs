@@ -1,5 +1,5 @@
-//! The end of the chain: blocks join it and are taken back, and the pool, the rows of what was accepted here and those who follow
-//! learn of it.
+//! The end of the chain. Blocks join it and are rolled back, and the pool, the rows of locally accepted transactions and the
+//! followers are updated.
 
 use primitives::Hash;
 
@@ -13,36 +13,36 @@ use crate::state::{BlockFault, Fault, apply_block, check_shape, prune, read, und
 use crate::transaction::Body;
 use crate::{Header, Rejection};
 
-/// What is wrong with a body that a peer sent.
+/// The fault of a body that a peer sent.
 pub(super) enum BodyFault {
-    /// It is not the block's: who sent it is to blame, the block may be good.
+    /// The body does not belong to the block. The sender is to blame, and the block may be good.
     Sender(&'static str),
-    /// The block breaks a rule; its hash is remembered.
+    /// The block breaks a rule. Its hash is remembered.
     Block(&'static str),
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// Whether it is a block of the chain.
+    /// Returns whether the hash belongs to a block of the chain.
     pub(super) fn is_block(&self, hash: &Hash) -> Result<bool, StoreFailure> {
         Ok(self.height_of(hash)?.is_some())
     }
 
-    /// The height of a block of the chain.
+    /// Returns the height of a block of the chain.
     pub(super) fn height_of(&self, hash: &Hash) -> Result<Option<u32>, StoreFailure> {
         read::height_of(&self.rows, hash)
     }
 
-    /// The hash of the chain's block at a height.
+    /// Returns the hash of the chain's block at a height.
     pub(super) fn hash_at(&self, height: u32) -> Result<Option<Hash>, StoreFailure> {
         self.rows.hash_at(height)
     }
 
-    /// Whether a transaction is in a block.
+    /// Returns whether a transaction is in a block.
     pub(super) fn is_confirmed(&self, id: &TxId) -> Result<bool, StoreFailure> {
         self.rows.contains(id)
     }
 
-    /// Reads a body and checks that it is the one the header commits to, and that its signatures hold.
+    /// Decodes a body and checks that it matches the header's commitment and that its signatures are valid.
     pub(super) fn read_body(
         &mut self,
         header: Header,
@@ -79,7 +79,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(block)
     }
 
-    /// A whole block whose time has come: it joins the chain, or replaces the tip if it is better.
+    /// Accepts a complete block whose time has come. It joins the chain, or replaces the tip if it is better.
     pub(super) fn accept(&mut self, block: CarriedBlock) -> Result<(), StoreFailure> {
         let tip = self.rows.tip();
         if self.switch.is_some() || self.bad.contains(&block.hash) {
@@ -101,7 +101,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Lets a block join the chain; false if it breaks a rule, and then its hash is remembered.
+    /// Appends a block to the chain. Returns false if it breaks a rule, and remembers its hash.
     pub(super) fn join(&mut self, block: CarriedBlock, own: bool) -> Result<bool, StoreFailure> {
         match self.append(&block, own)? {
             Ok(()) => {
@@ -115,7 +115,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Applies a block that follows the tip, whole or not at all. The pool is not settled here.
+    /// Applies a block that follows the tip, as a whole or not at all. The pool is not settled here.
     pub(super) fn append(
         &mut self,
         block: &CarriedBlock,
@@ -150,7 +150,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(Ok(()))
     }
 
-    /// Takes the last block back; it is kept beside the chain, and its transactions are in the pool again.
+    /// Rolls the last block back. The block is kept in the table `Side`, and its transactions return to the pool.
     pub(super) fn take_back(&mut self) -> Result<CarriedBlock, StoreFailure> {
         let block = match undo_block(&mut self.rows, &self.genesis) {
             Ok(block) => block,
@@ -175,7 +175,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(block)
     }
 
-    /// The tip is another: what was reckoned from the old one is reckoned anew.
+    /// Discards everything that was computed for the old tip.
     fn moved(&mut self) {
         self.forging.tip_moved();
         self.tied.clear();
@@ -188,14 +188,14 @@ impl<R: Reads<Table>> Core<R> {
         });
     }
 
-    /// The pool looks at accounts that blocks have changed.
+    /// Lets the pool check the accounts that blocks have changed.
     pub(super) fn settle_pool(&mut self) -> Result<(), StoreFailure> {
         let (rows, now) = (&self.rows, self.now_seconds());
         let mut balances = |account: crate::AccountId, chain| rows.balance(&account, chain);
         self.pool.settle(now, &mut balances)
     }
 
-    /// A transaction is in a block, or gone: its row is no longer needed.
+    /// Deletes the row of a transaction that is in a block or has left the pool.
     pub(super) fn forget_own(&mut self, id: &TxId) {
         if self.own.remove(id) {
             self.rows.delete(Table::Pool, id.0);
@@ -207,14 +207,14 @@ impl<R: Reads<Table>> Core<R> {
         self.switch = Some(Switch::new(common, difficulty, branch, cause));
     }
 
-    /// A block breaks a rule, whoever brings it.
+    /// Records a block that breaks a rule, regardless of the peer that sent it.
     pub(super) fn found_bad(&mut self, hash: Hash, code: &'static str) {
         self.counters.bad_blocks += 1;
         self.counters.last_bad = Some(code);
         self.bad.insert(hash);
     }
 
-    /// A peer gave a branch with a bad block.
+    /// Penalises the peer that gave a branch with a bad block.
     pub(super) fn blame(&mut self, peer: Option<super::PeerId>, code: &'static str) {
         if let Some(peer) = peer {
             self.penalise(peer, points::BAD_BLOCK, code);

@@ -1,5 +1,5 @@
-//! Pools are compared with one peer after the other, so that what gossip has lost, or what a partition has kept apart, comes
-//! everywhere in the end.
+//! Comparison of pools with one peer after the other, so that transactions that gossip lost or a partition held back reach every
+//! node in the end.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,29 +14,29 @@ use crate::transaction::Carried;
 use crate::{Transaction, TxId};
 use primitives::Hash;
 
-/// Ids that one question asks for: its answer has some 150 KB.
+/// Ids that one question asks for. The answer has about 150 KB.
 const ASKED_AT_ONCE: usize = 1_000;
-/// Questions for transactions under way at once.
+/// Maximum number of concurrent questions for transactions.
 const FETCHES_MAX: usize = 4;
-/// Pools of so many transactions at most are compared with several peers at once.
+/// Maximum size of a pool that is compared with several peers at once.
 const SMALL_POOL: usize = 5_000;
-/// With so many.
+/// Number of peers in such a comparison.
 const COMPARED_AT_ONCE: usize = 3;
-/// Ids wait so long before they are asked for: gossip may bring them, milliseconds.
+/// Delay before ids are requested, in milliseconds. Gossip may bring the transactions in this time.
 const WAIT_MS: u64 = 250;
 
-/// Transactions that peers have and this node has not.
+/// Transactions that peers have and this node lacks.
 #[derive(Debug, Default)]
 pub(super) struct Wanted {
     queue: VecDeque<(PeerId, TxId)>,
-    /// From when on the first of them are asked for.
+    /// Time from which the first ids are requested.
     due_ms: u64,
-    /// When pools are compared next.
+    /// Time of the next comparison.
     compare_ms: u64,
 }
 
 impl Wanted {
-    /// A peer has these.
+    /// Adds ids that a peer has.
     pub(super) fn add(&mut self, peer: PeerId, ids: Vec<TxId>, now_ms: u64) {
         if ids.is_empty() {
             return;
@@ -53,7 +53,7 @@ impl Wanted {
         self.queue.retain(|(of, _)| of != peer);
     }
 
-    /// When there is something to do next.
+    /// Returns the time of the next step.
     pub(super) fn due_ms(&self) -> Option<u64> {
         if self.queue.is_empty() {
             return Some(self.compare_ms);
@@ -61,7 +61,7 @@ impl Wanted {
         Some(self.due_ms.min(self.compare_ms))
     }
 
-    /// The next ids of one peer.
+    /// Takes the next ids of one peer.
     fn next(&mut self) -> Option<(PeerId, Vec<TxId>)> {
         let (peer, _) = self.queue.front().copied()?;
         let mut ids = Vec::new();
@@ -79,7 +79,7 @@ impl Wanted {
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// Compares with the next peer when it is time, and asks for what is wanted.
+    /// Compares with the next peers if it is time, and requests missing transactions.
     pub(super) fn compare_pools(&mut self) {
         if self.wanted.compare_ms <= self.now_ms {
             self.wanted.compare_ms = self.now_ms + COMPARE_MS;
@@ -110,12 +110,12 @@ impl<R: Reads<Table>> Core<R> {
             self.ask(peer, Purpose::PoolTransactions, &question, PATIENCE_MS);
         }
         if !self.wanted.queue.is_empty() && self.wanted.due_ms <= self.now_ms {
-            // So many questions at a time: looked at again soon.
+            // The number of concurrent questions is limited. Look again soon.
             self.wanted.due_ms = self.now_ms + WAIT_MS;
         }
     }
 
-    /// What was accepted here and has waited long is sent to everybody again.
+    /// Gossips locally accepted transactions again that have waited long.
     fn repeat_own(&mut self) {
         if !self.anew.is_empty() {
             return;
@@ -125,7 +125,7 @@ impl<R: Reads<Table>> Core<R> {
         self.anew.extend(old.take(REPEAT_STEP).copied());
     }
 
-    /// Asks a peer what its pool has.
+    /// Asks a peer for the ids of its pool.
     pub(super) fn compare_with(&mut self, peer: PeerId) {
         if self.may_ask(&peer) && self.wanted.queue.len() < WANTED_MAX {
             let question = Question::PoolIds {
@@ -160,7 +160,7 @@ impl<R: Reads<Table>> Core<R> {
         self.settle_intake()
     }
 
-    /// Sends to everybody again what a change of branch has put back, a part at a time.
+    /// Gossips the transactions again that a reorg has put back, a batch at a time.
     pub(super) fn gossip_anew(&mut self) -> Result<(), StoreFailure> {
         if self.anew.is_empty() || self.relay.due_ms(0).is_some() {
             return Ok(());

@@ -1,7 +1,9 @@
-//! A contest of branches: several peers that claim a better one are asked for its headers at once, and the most work *delivered* wins.
+//! A contest of branches. Several peers that claim a better branch are asked for its headers at once, and the branch with the
+//! most work *delivered* wins.
 //!
-//! A claim opens the contest and decides nothing. Silent peers hold up nothing but their own place. Before a long branch is followed,
-//! every peer that claims a better one has been asked (up to [`CONTESTANTS_MAX`]): where their branches differ, their headers do too.
+//! A claim opens the contest and decides nothing. A silent peer delays only its own place. Before a long branch is followed,
+//! every peer that claims a better one has been asked (up to [`CONTESTANTS_MAX`]), because different branches have different
+//! headers.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -24,9 +26,9 @@ use crate::state::{Branch, Fault, Judged};
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub(super) peer: PeerId,
-    /// What it claimed when it was asked.
+    /// The peer's claim at the time of the question.
     claim: Status,
-    /// The judged branch, once the block is known at which it leaves our chain.
+    /// The judged branch, once the block at which it leaves our chain is known.
     pub(super) branch: Option<Branch>,
     pub(super) headers: Vec<(Header, Hash)>,
 }
@@ -36,14 +38,14 @@ pub(super) struct Candidate {
 pub(super) struct Contest {
     /// Our tip and blocks at doubling distances below it.
     locator: Vec<Hash>,
-    /// Peers whose answer is awaited.
+    /// Peers with an open question.
     asking: Vec<Candidate>,
-    /// All that were asked, those that have answered included.
+    /// All peers that were asked, including those that have answered.
     asked: BTreeSet<PeerId>,
     best: Option<Candidate>,
     /// Peers that delivered the best branch.
     givers: BTreeSet<PeerId>,
-    /// The time at which the first better branch of this wave of questions was there.
+    /// Time of the first better branch in this wave of questions.
     better_since_ms: Option<u64>,
 }
 
@@ -51,15 +53,15 @@ pub(super) struct Contest {
 enum Finding {
     /// All headers count.
     Good,
-    /// They count up to here. The next one has this time, which lies ahead of our clock.
+    /// The headers before this point count. The next header's time, given here, is ahead of our clock.
     Early(u32),
-    /// They count up to here. No row bounds the stake of the next one's forger.
+    /// The headers before this point count. No row bounds the stake of the next header's forger.
     Unbounded,
     /// Our own chain has changed below the branch.
     Again,
-    /// The branch begins after this height of ours, too deep to be judged.
+    /// The branch begins after this height of our chain, which is too deep to judge.
     TooDeep(u32),
-    /// The peer's fault: points and code.
+    /// The peer is at fault: points and code.
     Bad(u32, &'static str),
 }
 
@@ -108,8 +110,8 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Peers that may be asked now and claim a better branch, without those asked already: peers without failures first, then those that
-    /// were not asked for the longest time.
+    /// Returns the peers that may be asked now and claim a better branch, without those already asked. Peers with fewer failures
+    /// come first, then those that were not asked for the longest time.
     fn claimants(&self, asked: &BTreeSet<PeerId>) -> Result<Vec<(PeerId, Status)>, StoreFailure> {
         let mut found = Vec::new();
         for (id, peer) in self.peers.iter() {
@@ -159,7 +161,7 @@ impl<R: Reads<Table>> Core<R> {
         self.following.state = State::Headers(contest);
     }
 
-    /// Takes the contest and one of its candidates out of the state, if the answer is to one of its questions.
+    /// Takes the contest and one of its candidates out of the state, if the answer belongs to one of its questions.
     fn take_candidate(&mut self, peer: PeerId, number: u64) -> Option<(Box<Contest>, Candidate)> {
         if number != self.following.number {
             return None;
@@ -176,7 +178,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// A candidate did not deliver.
+    /// Handles a candidate that did not deliver.
     pub(super) fn headers_failed(&mut self, peer: PeerId, number: u64) -> Result<(), StoreFailure> {
         let Some((contest, _)) = self.take_candidate(peer, number) else {
             return Ok(());
@@ -217,8 +219,8 @@ impl<R: Reads<Table>> Core<R> {
         contest.asking.push(candidate);
     }
 
-    /// Enters a candidate's branch if it is better than ours, and compares the delivery with the claim. Returns the candidate if it has to
-    /// be asked for more.
+    /// Enters a candidate's branch if it is better than ours, and compares the delivery with the claim. Returns the candidate if
+    /// it must be asked for more.
     fn weigh(
         &mut self,
         contest: &mut Contest,
@@ -280,20 +282,21 @@ impl<R: Reads<Table>> Core<R> {
         Ok(None)
     }
 
-    /// Headers of one branch that are held while it is judged.
+    /// Returns the maximum number of headers of one branch that are held while it is judged.
     fn headers_max(&self) -> usize {
         BRANCH_HEADERS_MAX + self.genesis.params.rollback_blocks_max as usize
     }
 
-    /// Whether a branch is so long, or forks off so deep, that all who claim a better one are asked before it is followed.
+    /// Returns whether a branch is so long, or forks off so deep, that all peers claiming a better one are asked before it is
+    /// followed.
     fn is_long(&self, best: &Candidate) -> bool {
         let common = best.branch.as_ref().map_or(0, Branch::common);
         let depth = self.rows.tip().height.saturating_sub(common) as usize;
         best.headers.len().max(depth) > CONFIRM_BLOCKS
     }
 
-    /// The time at which the best branch delivered so far wins, if it does not depend on answers alone: those that are still awaited get
-    /// little time where the branch is short, and a long one also waits until this node has had time to meet peers.
+    /// Returns the time at which the best branch delivered so far wins, if this does not depend on answers alone. A short branch
+    /// waits briefly for open answers. A long branch waits longer, and also until this node has had time to connect to peers.
     pub(super) fn contest_due_ms(&self, contest: &Contest) -> Option<u64> {
         let best = contest.best.as_ref()?;
         let is_long = self.is_long(best);
@@ -326,7 +329,7 @@ impl<R: Reads<Table>> Core<R> {
         self.decide()
     }
 
-    /// Ends the contest if it is over: the best branch that was delivered is followed.
+    /// Ends the contest if it is over, and follows the best delivered branch.
     fn decide(&mut self) -> Result<(), StoreFailure> {
         let State::Headers(contest) = &self.following.state else {
             return Ok(());
@@ -358,7 +361,7 @@ impl<R: Reads<Table>> Core<R> {
         self.follow_branch(best, contest.givers)
     }
 
-    /// Checks the headers of an answer, all signatures in one batch, and adds them to the candidate.
+    /// Checks the headers of an answer, with all signatures in one batch, and adds them to the candidate.
     fn judge_headers(
         &mut self,
         contest: &Contest,
@@ -381,7 +384,7 @@ impl<R: Reads<Table>> Core<R> {
             if let Some(best) = &contest.best
                 && best.headers == headers
             {
-                // Judged already, and the same to the last byte.
+                // These headers are identical to the best ones and already judged.
                 candidate.branch.clone_from(&best.branch);
                 candidate.headers = headers;
                 return Ok(Finding::Good);
@@ -402,7 +405,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(Finding::Good)
     }
 
-    /// Finds the block at which a candidate's branch leaves our chain, and drops the headers that both have.
+    /// Finds the block at which a candidate's branch leaves our chain, and drops the headers that both chains share.
     fn place(
         &self,
         contest: &Contest,
@@ -415,10 +418,10 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(Some(Finding::Bad(points, code)));
         }
         let Some(mut height) = self.height_of(&common)? else {
-            // It was ours when we asked.
+            // The block was on our chain when we asked.
             return Ok(Some(Finding::Again));
         };
-        // Between two blocks of the locator there are more that both have.
+        // Both chains may share more blocks between two entries of the locator.
         let mut shared = 0;
         for (_, hash) in headers.iter() {
             if self.hash_at(height.saturating_add(1))? != Some(*hash) {
@@ -442,7 +445,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(None)
     }
 
-    /// Judges one header and adds it to the candidate; a finding ends the branch before it.
+    /// Judges one header and adds it to the candidate. A finding ends the branch before this header.
     fn judge_header(
         &mut self,
         candidate: &mut Candidate,

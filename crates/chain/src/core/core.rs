@@ -1,4 +1,4 @@
-//! The core itself: what it holds, and the way of an event through it.
+//! The state of the core, and the handling of events.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::pool::Pool;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Fault, Overlay};
 
-/// A node's deciding core. See the module.
+/// A node's deciding core: events in, rounds out.
 #[derive(Debug)]
 pub struct Core<R> {
     pub(super) genesis: Arc<Genesis>,
@@ -42,18 +42,18 @@ pub struct Core<R> {
     pub(super) rows: Overlay<R>,
     pub(super) pool: Pool,
     pub(super) checker: SignatureChecker,
-    /// The latest time that it was told: it never goes back here.
+    /// The latest time passed in. It never goes back.
     pub(super) now_ms: u64,
     pub(super) actions: Vec<Action>,
     pub(super) intake: Intake,
     pub(super) relay: Relay,
-    /// Transactions to gossip anew, since a change of branch put them back.
+    /// Transactions to gossip again, because a reorg put them back.
     pub(super) anew: VecDeque<TxId>,
     /// Transactions of the pool that have a row, the oldest first.
     pub(super) own: BTreeSet<TxId>,
     pub(super) left: LeftRows,
     pub(super) peers: Peers,
-    /// Answers that all peers together may still get.
+    /// The budget for answers to all peers together.
     pub(super) serving: ServingBudget,
     pub(super) questions: Questions,
     /// The last time at which any peer answered.
@@ -62,9 +62,9 @@ pub struct Core<R> {
     pub(super) held: HeldBlocks,
     /// The first announced header of each forger on each parent.
     pub(super) firsts: Firsts,
-    /// Signed headers of forgers that signed two blocks on one parent.
+    /// Pairs of signed headers by forgers that signed two blocks on one parent.
     pub(super) evidence: Evidence,
-    /// Tips of branches that begin with the second block of the forger of ours, and have no more work than ours.
+    /// Tips of branches that begin with a second block by the forger of our block, and have no more work than ours.
     pub(super) tied: Remembered,
     pub(super) following: Following,
     pub(super) switch: Option<Switch>,
@@ -72,24 +72,25 @@ pub struct Core<R> {
     pub(super) bad: Remembered,
     pub(super) side: Side,
     pub(super) forging: Forging,
-    /// Blocks that keys here have forged.
+    /// Blocks that local keys have forged.
     pub(super) forged: Forged,
     pub(super) bundling: Bundling,
     pub(super) rates: Rates,
     pub(super) trusted: BTreeMap<u32, Hash>,
     pub(super) stuck: Option<Stuck>,
-    /// An operator lets the bodies of blocks up to this height go.
+    /// The height up to which an operator ordered bodies to be deleted.
     pub(super) pruning: Option<u32>,
-    /// Ids of peers' pools to ask for, and of whom.
+    /// Ids from peers' pools to request, with their peers.
     pub(super) wanted: super::compare::Wanted,
     pub(super) counters: Counters,
-    /// There is more to do than one round may.
+    /// Whether more work is due than one round may do.
     pub(super) more: bool,
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// Opens the chain of a store, at its beginning if the store is empty. What was accepted here and is in no block yet is in
-    /// the pool again; if a crash has left more beside the chain than one round may join, rounds do so first.
+    /// Opens the chain of a store, or starts it at genesis if the store is empty. Locally accepted transactions that are in no
+    /// block return to the pool. If a crash has left more blocks beside the chain than one round may apply, later rounds apply
+    /// them first.
     ///
     /// # Errors
     /// The store fails, is damaged, is of another network, or has another block where one is trusted.
@@ -148,15 +149,15 @@ impl<R: Reads<Table>> Core<R> {
         core.restore_record()?;
         core.restore_side()?;
         core.step_switch()?;
-        // Nobody was there to follow what joined again.
+        // No follower was connected yet when these blocks joined again.
         core.actions.retain(|action| !is_of_a_block(action));
         Ok(core)
     }
 
-    /// Takes one event, at a time in milliseconds since genesis.
+    /// Handles one event at a time in milliseconds since genesis.
     ///
     /// # Errors
-    /// The store fails: the node stops.
+    /// The store fails. The node must stop.
     pub fn handle(&mut self, now_ms: u64, event: Event) -> Result<(), StoreFailure> {
         self.now_ms = self.now_ms.max(now_ms);
         match event {
@@ -213,10 +214,10 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Ends a round: does what is due by now, and gives what is to be committed and what is to be done after that.
+    /// Ends a round. Performs the work that is due, and returns the batch to commit and the actions to perform afterwards.
     ///
     /// # Errors
-    /// The store fails: the node stops.
+    /// The store fails. The node must stop.
     pub fn flush(&mut self, now_ms: u64) -> Result<Round, StoreFailure> {
         self.now_ms = self.now_ms.max(now_ms);
         self.more = false;
@@ -243,12 +244,12 @@ impl<R: Reads<Table>> Core<R> {
         })
     }
 
-    /// The oldest round whose batch was taken is durable. Every round that was flushed is committed, in order, empty ones too.
+    /// Marks the oldest open round as durable. Every flushed round must be committed in order, including empty ones.
     pub fn committed(&mut self) {
         self.rows.committed();
     }
 
-    /// When [`Core::flush`] next has something to do, in milliseconds since genesis, if no event comes before.
+    /// Returns the next time at which [`Core::flush`] has work, in milliseconds since genesis, if no event comes before.
     #[must_use]
     pub fn next_wake(&self) -> Option<u64> {
         if self.more || !self.intake.is_empty() {
@@ -271,24 +272,24 @@ impl<R: Reads<Table>> Core<R> {
         wakes.into_iter().flatten().min()
     }
 
-    /// Whole seconds since genesis.
+    /// Returns the time in whole seconds since genesis.
     pub(super) fn now_seconds(&self) -> u32 {
         u32::try_from(self.now_ms / 1_000).unwrap_or(u32::MAX)
     }
 
-    /// What the pool holds.
+    /// Returns the pool.
     #[must_use]
     pub fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// The chain as this core sees it, what is not yet durable included.
+    /// Returns the chain as this core sees it, including changes that are not durable yet.
     #[must_use]
     pub fn overlay(&self) -> &Overlay<R> {
         &self.rows
     }
 
-    /// The network.
+    /// Returns the genesis.
     #[must_use]
     pub fn genesis(&self) -> &Arc<Genesis> {
         &self.genesis

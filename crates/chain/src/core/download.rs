@@ -1,7 +1,7 @@
-//! Bodies of a better branch, from several peers at once, within a budget of bytes.
+//! Downloads the bodies of a better branch from several peers at once, within a budget of bytes.
 //!
-//! If the branch follows our tip, its blocks join as they come. If it forks off, bodies go to the table `Side` until they make it better than
-//! our own blocks. Nothing is taken back before.
+//! If the branch follows our tip, its blocks join as they arrive. If it forks off, bodies are stored in the table `Side` until
+//! they make it better than our own blocks. No block is rolled back before that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,30 +21,30 @@ use crate::block::CarriedBlock;
 use crate::message::{BODIES_MAX, Question};
 use crate::port::{Reads, StoreFailure, Table};
 
-/// A download that has brought nothing for so long waits for no busy peer, milliseconds.
+/// Time without a new body after which a download no longer waits for busy peers, in milliseconds.
 const PROGRESS_MS: u64 = 10_000;
-/// Failed questions after which a peer is asked for nothing more of this branch.
+/// Failed questions after which a peer is not asked again for this branch.
 const FAILURES_MAX: u32 = 2;
 
-/// A branch's blocks on their way here.
+/// The blocks of a branch that is being downloaded.
 #[derive(Debug)]
 pub(super) struct Download {
     number: u64,
-    /// The peer that gave the headers first.
+    /// The peer that delivered the headers first.
     peer: PeerId,
-    /// All peers that gave these headers: they are asked for bodies before others that only claim as much.
+    /// All peers that delivered these headers. They are asked for bodies before other peers with an equal claim.
     givers: BTreeSet<PeerId>,
     blocks: Vec<Wanted>,
-    /// Blocks at the beginning that are on the chain.
+    /// Number of blocks at the beginning that are on the chain.
     joined: usize,
-    /// Bytes in memory or asked for.
+    /// Bytes of bodies in memory or requested.
     bytes: usize,
-    /// Who does not have the branch.
+    /// Peers that do not have the branch.
     lacking: BTreeSet<PeerId>,
     failures: BTreeMap<PeerId, u32>,
-    /// When a body last came.
+    /// Time of the last body.
     progress_ms: u64,
-    /// Until then forging on our own end waits for the branch.
+    /// Time until which forging on our own tip waits for the branch.
     hold_until_ms: u64,
 }
 
@@ -107,12 +107,12 @@ impl Download {
         }
     }
 
-    /// Height of the last block.
+    /// Returns the height of the last block.
     pub(super) fn target(&self) -> u32 {
         self.blocks.last().map_or(0, |block| block.header.height)
     }
 
-    /// The next blocks to ask for: from the first missing one, until the answer is long enough.
+    /// Returns the next blocks to request: from the first missing one, up to the size of one answer.
     fn next_part(&self) -> Option<(usize, usize, usize)> {
         let first = self
             .blocks
@@ -128,7 +128,7 @@ impl Download {
             bytes += more;
             count += 1;
         }
-        // The first missing block may always be asked for, or nothing would ever go on.
+        // The first missing block may always be requested. Otherwise the download could stall.
         let blocked = self.blocks[self.joined..first]
             .iter()
             .any(|block| matches!(block.stage, Stage::Asked | Stage::Here(_)));
@@ -137,8 +137,9 @@ impl Download {
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// Until when forging on our own end waits for a better branch that is on its way. Headers alone hold it back once for each tip of ours, and
-    /// then each body that comes does. A branch whose bodies are withheld costs a quarter of the block time.
+    /// Returns the time until which forging on our own tip waits for a better branch that is being downloaded. Headers alone
+    /// delay forging once for each tip of ours, and each new body delays it again. A branch whose bodies are withheld costs a
+    /// quarter of the block time.
     pub(super) fn held_back_until_ms(&self) -> u64 {
         match &self.following.state {
             State::Bodies(download) => download.hold_until_ms,
@@ -146,12 +147,12 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// A quarter of the block time.
+    /// Returns a quarter of the block time.
     pub(super) fn hold_ms(&self) -> u64 {
         u64::from(self.genesis.params.block_seconds) * 1_000 / HOLD_PARTS
     }
 
-    /// Lets blocks join, and asks for more bodies.
+    /// Lets blocks join, and requests more bodies.
     pub(super) fn step_download(&mut self) -> Result<(), StoreFailure> {
         let state = std::mem::replace(&mut self.following.state, State::Idle);
         let State::Bodies(mut download) = state else {
@@ -171,7 +172,7 @@ impl<R: Reads<Table>> Core<R> {
         if self.ask_for_bodies(&mut download) || self.switch.is_some() || self.more {
             self.following.state = State::Bodies(download);
         } else {
-            // No peer delivers it: perhaps later.
+            // No peer delivers it now. It may be tried again later.
             for peer in &download.givers {
                 self.failed(*peer);
             }
@@ -179,7 +180,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Lets blocks join that follow the tip, or begins a change of branch. Returns false if the branch is of no use any longer.
+    /// Lets blocks join that follow the tip, or begins a reorg. Returns false if the branch is no longer useful.
     fn join_downloaded(&mut self, download: &mut Download) -> Result<bool, StoreFailure> {
         let mut bytes = 0;
         while self.switch.is_none() && download.joined < download.blocks.len() {
@@ -240,11 +241,11 @@ impl<R: Reads<Table>> Core<R> {
         Ok(true)
     }
 
-    /// Begins the change of branch if the branch forks off and the bodies that are here make it better than ours.
+    /// Begins a reorg if the branch forks off and its available bodies make it better than ours.
     fn switch_if_better(&mut self, download: &mut Download) -> Result<bool, StoreFailure> {
         let from = download.joined;
         let Some(common) = self.height_of(&download.blocks[from].header.previous)? else {
-            // Our own end has changed below the branch: begin again.
+            // Our own chain has changed below the branch. Begin again.
             return Ok(false);
         };
         let tip = self.rows.tip();
@@ -256,14 +257,14 @@ impl<R: Reads<Table>> Core<R> {
             .iter()
             .take_while(|block| matches!(block.stage, Stage::Here(_) | Stage::Stored))
             .count();
-        // Equal work beats ours only if the branch does not begin with the second block of the forger of ours.
+        // At equal work the branch can win only if it does not begin with a second block by the forger of ours.
         let is_rival = self.rival_of(&download.blocks[from].header)?.is_some();
         let better = |block: &Wanted| {
             let has_more = block.header.difficulty > self.rows.tip().difficulty;
             has_more || (!is_rival && self.is_better(block.header.difficulty, &block.hash))
         };
         if !download.blocks.last().is_some_and(better) {
-            // In the meantime ours has become better than all of it.
+            // In the meantime our chain has become better than the whole branch.
             return Ok(false);
         }
         let usable = download.blocks[from..from + there]
@@ -291,7 +292,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(true)
     }
 
-    /// Stores the bodies of a fork. Memory is for blocks that join at once.
+    /// Stores the bodies of a fork. Memory is reserved for blocks that join at once.
     fn store_fork(&mut self, download: &mut Download, to: usize) {
         for wanted in &mut download.blocks[download.joined..to] {
             if let Stage::Here(block) = &wanted.stage
@@ -306,7 +307,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Asks for bodies as far as the budget goes. Returns false if bodies are missing and no peer can be asked.
+    /// Requests bodies as far as the budget allows. Returns false if bodies are missing and no peer can be asked.
     fn ask_for_bodies(&mut self, download: &mut Download) -> bool {
         let number = download.number;
         loop {
@@ -337,7 +338,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// The least busy peer that may have the branch.
+    /// Returns the least busy peer that may have the branch.
     fn who_has(&self, download: &Download) -> Option<PeerId> {
         let difficulty = download.blocks.last()?.header.difficulty;
         self.peers
@@ -358,7 +359,8 @@ impl<R: Reads<Table>> Core<R> {
             .map(|(id, _)| *id)
     }
 
-    /// Whether a busy peer that may have the branch will have room again soon. It is not waited for if nothing has come for long.
+    /// Returns whether a busy peer that may have the branch will have room again soon. Returns false if no body has arrived for
+    /// too long.
     fn is_a_peer_busy(&self, download: &Download) -> bool {
         self.now_ms.saturating_sub(download.progress_ms) < PROGRESS_MS
             && self.peers.iter().any(|(id, peer)| {
@@ -424,7 +426,7 @@ impl<R: Reads<Table>> Core<R> {
         self.step_download()
     }
 
-    /// Puts off a question that a peer has no room to answer just now. The bodies are asked for again, and the peer is not blamed.
+    /// Postpones a question that a peer has no room to answer now. The bodies are requested again, and the peer is not penalised.
     pub(super) fn bodies_put_off(&mut self, peer: PeerId, number: u64, first: usize, count: usize) {
         let until = self.now_ms.saturating_add(BUSY_MS);
         if let Some(peer) = self.peers.get_mut(&peer) {
@@ -451,7 +453,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 }
 
-/// Marks bodies that were asked for and did not come as missing again.
+/// Marks requested bodies that did not come as missing again.
 fn give_back(download: &mut Download, first: usize, count: usize) {
     for block in &mut download.blocks[first..first + count] {
         if matches!(block.stage, Stage::Asked) {

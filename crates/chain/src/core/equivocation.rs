@@ -1,8 +1,8 @@
-//! Forgers that sign two blocks on one parent: the first block stays, and both headers are kept as evidence.
+//! Forgers that sign two blocks on one parent. The first block stays, and both headers are kept as evidence.
 //!
-//! A forger that may forge on a block could sign any number of blocks there and let the one with the smallest hash win, long after the others
-//! have built on the first. So a branch that begins with another block by the forger of ours, on the same parent, replaces ours only with
-//! more work. An honest peer may bring such a branch, so nothing is held against it.
+//! A forger that may forge on a block could sign any number of blocks there. The one with the smallest hash would win long after
+//! other forgers have built on the first. A branch that begins with another block by the forger of ours, on the same parent,
+//! therefore replaces ours only with more work. An honest peer may relay such a branch and is not penalised for it.
 
 use primitives::Hash;
 
@@ -17,7 +17,7 @@ use crate::message::Announcement;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::read;
 
-/// Checked headers of blocks that were announced, the first of each forger on each parent. Bodies that never come make none forgotten.
+/// Checked headers of announced blocks, the first of each forger on each parent. A header stays even if its body never arrives.
 #[derive(Debug, Default)]
 pub(super) struct Firsts {
     headers: Vec<Header>,
@@ -29,7 +29,7 @@ impl Firsts {
         self.headers.iter().find(is_first)
     }
 
-    /// Remembers a header. Beyond the limit the lowest one with the least work goes.
+    /// Remembers a header. Beyond the limit, the one with the lowest height and then the least work is dropped.
     pub(super) fn add(&mut self, header: &Header) {
         let known =
             |first: &Header| first.forger == header.forger && first.previous == header.previous;
@@ -50,12 +50,12 @@ impl Firsts {
 #[derive(Debug)]
 pub(super) struct First {
     header: Header,
-    /// It is on the chain, being put together, or waiting for its time.
+    /// Whether the block is on the chain, being assembled, or held until its time.
     is_here: bool,
 }
 
 impl First {
-    /// Whether another block with this header is no candidate for the chain: this one stays.
+    /// Returns whether this block stays, so that another block with this header is not a candidate for the chain.
     pub(super) fn stays_before(&self, other: &Header) -> bool {
         self.is_here && other.difficulty <= self.header.difficulty
     }
@@ -66,7 +66,7 @@ impl First {
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// The block of the same forger on the same parent that this node saw before another one with this header.
+    /// Returns the block by the same forger on the same parent that this node saw before the one with this header.
     pub(super) fn first_block(&self, header: &Header) -> Result<Option<First>, StoreFailure> {
         let is_rival = |first: &&Header| Equivocation::are_rivals(first, header);
         let here = |header: &Header| First {
@@ -96,7 +96,7 @@ impl<R: Reads<Table>> Core<R> {
         }))
     }
 
-    /// Judges the second block of a forger on a parent. Its header goes on to other peers once, as evidence; its body is not fetched.
+    /// Judges the second block of a forger on a parent. Its header is forwarded once as evidence, and its body is not fetched.
     pub(super) fn second_announced(
         &mut self,
         peer: PeerId,
@@ -132,7 +132,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Keeps two headers whose signatures hold, unless there is evidence against the forger on this parent already.
+    /// Keeps two headers with valid signatures, unless there is already evidence against the forger on this parent.
     pub(super) fn keep_evidence(&mut self, first: Header, second: Header) {
         let found = Equivocation {
             noticed: self.now_seconds(),
@@ -145,7 +145,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Our block after the common one, if its forger also forged the first block of a branch that leaves our chain there.
+    /// Returns our block after the common one, if its forger also forged the first block of a branch that leaves our chain there.
     pub(super) fn rival_of(&self, begin: &Header) -> Result<Option<Header>, StoreFailure> {
         if begin.height > self.rows.tip().height {
             return Ok(None);
@@ -154,8 +154,8 @@ impl<R: Reads<Table>> Core<R> {
         Ok(ours.filter(|ours| Equivocation::are_rivals(ours, begin)))
     }
 
-    /// Whether a branch that begins with this header beats ours. At equal work the smaller hash wins, but a forger's second block on a parent
-    /// never beats its first.
+    /// Returns whether a branch that begins with this header beats ours. At equal work the smaller hash wins, but a forger's
+    /// second block on a parent never beats its first.
     pub(super) fn beats_ours(
         &self,
         begin: &Header,
@@ -169,8 +169,8 @@ impl<R: Reads<Table>> Core<R> {
         Ok(self.rival_of(begin)?.is_none())
     }
 
-    /// Whether the branch of a candidate beats ours. If it begins with the second block of the forger of ours, the evidence is kept. At equal
-    /// work its peer is not asked for it again while our tip stays.
+    /// Returns whether a candidate's branch beats ours. If it begins with a second block by the forger of ours, the evidence is
+    /// kept. At equal work the peer is not asked for the branch again until our tip changes.
     pub(super) fn weigh_branch(&mut self, candidate: &Candidate) -> Result<bool, StoreFailure> {
         let (Some((begin, _)), Some((end, hash))) =
             (candidate.headers.first(), candidate.headers.last())

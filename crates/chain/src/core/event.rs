@@ -1,4 +1,4 @@
-//! What happens to a node's core.
+//! The events of a node's core.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use primitives::{KeyPair, hex};
 
 use crate::{ChainId, Transaction};
 
-/// A peer: its public key.
+/// A peer, identified by its public key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub [u8; 32]);
 
@@ -22,102 +22,102 @@ impl fmt::Debug for PeerId {
     }
 }
 
-/// A number by which an answer finds who asked.
+/// A number that links an answer to its question.
 pub type Ticket = u64;
 
-/// Why a request to a peer has no answer.
+/// The reason why a request to a peer has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestFailure {
-    /// It did not answer in time.
+    /// The peer did not answer in time.
     Late,
-    /// It is gone, or never was connected.
+    /// The peer has disconnected, or was never connected.
     Gone,
-    /// It refused, or what it sent was too long.
+    /// The peer refused, or its answer was too long.
     Refused,
-    /// This node had no room for the question or its answer: no fault of the peer's.
+    /// This node had no room for the question or its answer. The peer is not to blame.
     NoRoom,
 }
 
-/// One thing that happened. Events of a round are handled in order; then the round is flushed.
+/// An event. The events of a round are handled in order, and then the round is flushed.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A peer of this network is connected.
     PeerUp(PeerId),
-    /// It is no longer.
+    /// A peer has disconnected.
     PeerDown(PeerId),
-    /// A gossiped message; it goes on to other peers only after [`super::Action::Verdict`] has accepted it.
+    /// A gossiped message. It is forwarded to other peers only after [`super::Action::Verdict`] has accepted it.
     Gossip {
-        /// Who brought it (not who wrote it).
+        /// The peer that relayed it, which may not be its author.
         peer: PeerId,
         /// The message's number in the transport.
         message: Ticket,
         /// The message, encoded.
         bytes: Vec<u8>,
     },
-    /// A peer asks.
+    /// A peer asks a question.
     Asked {
-        /// Who.
+        /// The peer.
         peer: PeerId,
-        /// For the answer.
+        /// The ticket for the answer.
         ticket: Ticket,
         /// The question, encoded.
         bytes: Vec<u8>,
     },
     /// A peer's answer to [`super::Action::Ask`].
     Answered {
-        /// Who.
+        /// The peer.
         peer: PeerId,
         /// The number of the question.
         ticket: Ticket,
-        /// The answer, encoded, or why there is none.
+        /// The encoded answer, or the reason why there is none.
         result: Result<Vec<u8>, RequestFailure>,
     },
-    /// Transactions of this node's clients, signatures not yet checked. All are answered together, each for itself.
+    /// Transactions of this node's clients with unchecked signatures. They are answered together, each with its own outcome.
     Submit {
-        /// For [`super::Action::Submitted`].
+        /// The ticket for [`super::Action::Submitted`].
         ticket: Ticket,
-        /// A bounded number: the API has seen to it.
+        /// The transactions. The API bounds their number.
         transactions: Vec<Transaction>,
     },
-    /// An operator lets an account forge here.
+    /// An operator starts forging with a key.
     StartForging(KeyPair),
-    /// And no longer.
+    /// An operator stops forging with a key.
     StopForging([u8; 32]),
-    /// An operator lets an account bundle here.
+    /// An operator starts bundling for an account.
     StartBundling(crate::bundle::Bundler),
-    /// And no longer.
+    /// An operator stops bundling for an account.
     StopBundling {
         /// The bundler's key.
         key: [u8; 32],
         /// The child chain.
         child: ChainId,
     },
-    /// An operator rolls the chain back to a height, whatever peers say.
+    /// An operator rolls the chain back to a height, regardless of peers' branches.
     PopOff {
-        /// For [`super::Action::Done`].
+        /// The ticket for [`super::Action::Done`].
         ticket: Ticket,
         /// The height that becomes the tip.
         height: u32,
     },
     /// An operator empties the pool.
     ClearPool {
-        /// For [`super::Action::Done`].
+        /// The ticket for [`super::Action::Done`].
         ticket: Ticket,
     },
-    /// An operator lets the bodies of all but the newest blocks go, once.
+    /// An operator deletes the bodies of all but the newest blocks, once.
     Prune {
-        /// For [`super::Action::Done`].
+        /// The ticket for [`super::Action::Done`].
         ticket: Ticket,
-        /// The newest blocks whose bodies stay; never fewer than consensus needs.
+        /// Number of newest blocks whose bodies are kept, at least the number that consensus needs.
         keep: u32,
     },
-    /// An operator accepts a branch beyond the rollback limit (after a stop): the block that must be on the chain.
+    /// An operator accepts a branch beyond the rollback limit by naming a block that must be on the chain.
     Trust {
-        /// For [`super::Action::Done`].
+        /// The ticket for [`super::Action::Done`].
         ticket: Ticket,
-        /// Its height.
+        /// The block's height.
         height: u32,
-        /// Its hash.
+        /// The block's hash.
         hash: primitives::Hash,
     },
 }

@@ -1,7 +1,8 @@
 //! Evidence of equivocation: pairs of signed headers by one forger on one parent, in bounded space.
 //!
-//! Each forger has a share, and its own newer evidence takes the place of its older. When all room is taken, the forger with the most evidence
-//! gives up its oldest. The last evidence against a forger never makes room for another one's, so no attacker can erase it.
+//! Each forger has a share, in which newer evidence replaces older evidence. When the whole space is used, the forger with the
+//! most evidence loses its oldest. The last evidence against a forger is never dropped for another forger, so no attacker can
+//! erase it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,15 +14,15 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::state::Overlay;
 use crate::{Header, Rejection};
 
-/// Key in `Meta`, before forger, height and parent: both headers of an equivocation.
+/// Key prefix in `Meta`, followed by forger, height and parent, for both headers of an equivocation.
 const EVIDENCE: &[u8] = b"equivocation";
-/// Bytes of the place of evidence: forger, height and parent.
+/// Length of the place of evidence: forger, height and parent.
 pub const EVIDENCE_PLACE_BYTES: usize = 32 + 4 + 32;
 
 /// Two signed headers by one forger on one parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Equivocation {
-    /// The time at which this node noticed it, seconds since genesis.
+    /// The time at which this node noticed it, in seconds since genesis.
     pub noticed: u32,
     /// The header that this node saw first.
     pub first: Header,
@@ -40,7 +41,7 @@ impl Equivocation {
             && unsigned(one) != unsigned(other)
     }
 
-    /// Checks that the headers are rivals and that both signatures hold for the network with this genesis hash.
+    /// Checks that the headers are rivals and that both signatures are valid for the network with this genesis hash.
     ///
     /// # Errors
     /// `chain_block.equivocation_unproved`, with the reason.
@@ -63,7 +64,7 @@ impl Equivocation {
         Ok(())
     }
 
-    /// The place of this evidence in the table: forger, height and parent.
+    /// Returns the place of this evidence in the table: forger, height and parent.
     #[must_use]
     pub fn place(&self) -> [u8; EVIDENCE_PLACE_BYTES] {
         let mut place = [0; EVIDENCE_PLACE_BYTES];
@@ -116,7 +117,7 @@ pub fn equivocations(
         .collect()
 }
 
-/// The parent of an equivocation, height first. The lowest goes first.
+/// The parent of an equivocation, ordered by height. The lowest is dropped first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
     height: u32,
@@ -161,7 +162,7 @@ impl Evidence {
         }
     }
 
-    /// Rows kept.
+    /// Returns the number of rows.
     pub(super) fn count(&self) -> usize {
         self.count
     }
@@ -172,7 +173,7 @@ impl Evidence {
         names.is_some_and(|names| names.contains(&Name::of(header)))
     }
 
-    /// Keeps evidence whose signatures have been checked. Returns false if it is known or has no room.
+    /// Keeps evidence with checked signatures. Returns false if it is known or there is no room for it.
     pub(super) fn keep<R: Reads<Table>>(
         &mut self,
         rows: &mut Overlay<R>,
@@ -188,8 +189,8 @@ impl Evidence {
         true
     }
 
-    /// Drops the oldest evidence of the forger whose share is used up, or of the one with the most. Returns false if each forger has one row
-    /// at most.
+    /// Drops the oldest evidence of a forger: of this one if its share is used up, otherwise of the one with the most. Returns
+    /// false if no forger has more than one row.
     fn make_room<R: Reads<Table>>(&mut self, rows: &mut Overlay<R>, forger: &[u8; 32]) -> bool {
         let own = self.kept.get(forger).map_or(0, BTreeSet::len);
         let giver = if own >= EQUIVOCATIONS_PER_FORGER_MAX {
@@ -286,7 +287,7 @@ mod tests {
         for forger in 1..=all - 4 {
             assert!(evidence.keep(&mut rows, &found(forger, 9)), "{forger}");
         }
-        // The forger with the most gives way, down to its last row.
+        // The forger with the most evidence loses rows, down to its last one.
         for forger in all..all + 3 {
             assert!(evidence.keep(&mut rows, &found(forger, 9)), "{forger}");
         }

@@ -1,4 +1,4 @@
-//! Figures of a core, for people and metrics.
+//! Figures of a core, for display and metrics.
 
 use super::follow::State;
 use super::questions::Purpose;
@@ -11,7 +11,7 @@ use crate::port::{Reads, Table};
 use crate::state::Point;
 use crate::{AccountId, ChainId};
 
-/// What is counted since the start.
+/// Counters since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counters {
     pub(super) accepted: u64,
@@ -31,18 +31,18 @@ pub(super) struct Counters {
     pub(super) turns_refused: u64,
 }
 
-/// A key that forges here.
+/// A key that forges on this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForgerFigures {
     /// Its account.
     pub account: AccountId,
     /// The key.
     pub key: [u8; 32],
-    /// The second, since genesis, at which it may forge after the tip; nothing without enough stake.
+    /// The second since genesis of its turn after the tip. `None` without enough stake.
     pub turn: Option<u32>,
 }
 
-/// An account that bundles here.
+/// An account that bundles on this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundlerFigures {
     /// Its account.
@@ -51,65 +51,65 @@ pub struct BundlerFigures {
     pub key: [u8; 32],
     /// The child chain.
     pub child: ChainId,
-    /// What it carries, and for how much.
+    /// The rules for the transactions that it carries, and their fees.
     pub rules: BundlerRules,
 }
 
-/// Where a core stands, and what it has done since it was opened.
+/// The state of a core, and its counters since it was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figures {
-    /// The tip.
+    /// The tip of the chain.
     pub tip: Point,
-    /// The pool.
+    /// The figures of the pool.
     pub pool: PoolFigures,
-    /// Peers connected.
+    /// Number of connected peers.
     pub peers: usize,
-    /// The height that is being caught up to, while a better branch is downloaded.
+    /// The target height while a better branch is downloaded.
     pub catching_up_to: Option<u32>,
-    /// Why it has stopped following, if it has.
+    /// The report of a better branch beyond the rollback limit, if there is one.
     pub stuck: Option<Stuck>,
-    /// Questions to peers under way.
+    /// Open questions to peers.
     pub questions: usize,
-    /// Questions for the headers of peers' branches under way.
+    /// Open questions for the headers of peers' branches.
     pub headers_asked: usize,
-    /// Announced blocks that are being put together.
+    /// Announced blocks that are being assembled.
     pub assemblies: usize,
-    /// Transactions taken into the pool.
+    /// Transactions accepted into the pool.
     pub accepted: u64,
-    /// Transactions refused, by clients' and peers' fault alike.
+    /// Refused transactions, from clients and from peers.
     pub refused: u64,
-    /// Transactions in blocks that joined, those of branches that lost included.
+    /// Transactions in blocks that joined, including blocks that were rolled back later.
     pub transactions: u64,
-    /// Blocks forged here.
+    /// Blocks forged on this node.
     pub forged: u64,
-    /// Blocks forged here that broke a rule: a fault of this program.
+    /// Blocks forged on this node that broke a rule. Such a block is a defect of this program.
     pub failed_forgings: u64,
-    /// Child blocks made here.
+    /// Child blocks made on this node.
     pub bundled: u64,
-    /// Changes of branch.
+    /// Reorgs.
     pub forks: u64,
-    /// Blocks that the deepest of them took back.
+    /// Number of blocks rolled back in the deepest reorg.
     pub deepest_fork: u32,
-    /// How often a peer's branch was found to fork off so deep that it cannot even be judged.
+    /// Number of times that a peer's branch forked off too deep to be judged or followed.
     pub deep_branches: u64,
-    /// Blocks of others that broke a rule.
+    /// Blocks that broke a rule.
     pub bad_blocks: u64,
-    /// The code of the last one.
+    /// The error code of the last such block.
     pub last_bad: Option<&'static str>,
-    /// Second blocks of a forger on a parent that were noticed.
+    /// Noticed second blocks of a forger on one parent.
     pub equivocations: u64,
-    /// The forger of the last one.
+    /// The forger of the last such block.
     pub last_equivocation: Option<[u8; 32]>,
-    /// Evidence of such blocks that is kept.
+    /// Number of pieces of evidence that are kept.
     pub evidence: usize,
-    /// Own blocks that joined again after they were taken back.
+    /// Own blocks that joined again after they were rolled back.
     pub forged_again: u64,
-    /// Turns that a key here let pass, since it had signed a block on this parent that is here no more.
+    /// Turns that a local key skipped, because it had signed a block on this parent that the store no longer has.
     pub turns_refused: u64,
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// Where it stands, and what it has done.
+    /// Returns the state and the counters.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let counters = &self.counters;
@@ -146,7 +146,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// The keys that forge here.
+    /// Returns the keys that forge on this node.
     #[must_use]
     pub fn forging(&self) -> Vec<ForgerFigures> {
         self.forgers()
@@ -155,7 +155,7 @@ impl<R: Reads<Table>> Core<R> {
             .collect()
     }
 
-    /// The accounts that bundle here.
+    /// Returns the accounts that bundle on this node.
     #[must_use]
     pub fn bundlers(&self) -> Vec<BundlerFigures> {
         self.bundling
@@ -169,7 +169,7 @@ impl<R: Reads<Table>> Core<R> {
             .collect()
     }
 
-    /// The connected peers, and where they say they stand.
+    /// Returns the connected peers with their last status.
     #[must_use]
     pub fn peers(&self) -> Vec<(PeerId, Option<Status>)> {
         self.peers

@@ -1,5 +1,5 @@
-//! Following the network: peers' branches are compared by their headers first ([`super::contest`]), then the best one is downloaded, then
-//! applied.
+//! Following the network. Peers' branches are first compared by their headers ([`super::contest`]). The best one is then
+//! downloaded and applied.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +13,15 @@ use crate::message::LOCATOR_MAX;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::Branch;
 
-/// What this node does to follow the network.
+/// The state of following the network.
 #[derive(Debug)]
 pub(super) struct Following {
     pub(super) state: State,
-    /// Each attempt has a number: answers to another's questions are of no use.
+    /// The number of the current attempt. Answers to questions of another attempt are ignored.
     pub(super) number: u64,
-    /// The number of peers asked for headers so far. It gives the order in which they were asked.
+    /// Number of peers asked for headers so far, which gives the order in which they were asked.
     pub(super) asked: u64,
-    /// Our tip when forging was last held back for a branch of which nothing had come.
+    /// Our tip when headers of a branch last delayed forging.
     pub(super) held_back_on: Option<Hash>,
 }
 
@@ -29,9 +29,9 @@ pub(super) struct Following {
 pub(super) enum State {
     /// No peer that may be asked claims a better branch.
     Idle,
-    /// Peers' headers are fetched and judged.
+    /// The headers of peers' branches are fetched and judged.
     Headers(Box<Contest>),
-    /// Bodies of a branch that its headers show to be better.
+    /// The bodies of a branch are fetched whose headers show it to be better.
     Bodies(Box<Download>),
 }
 
@@ -47,7 +47,7 @@ impl Following {
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// Looks for a branch to follow, or goes on with it.
+    /// Looks for a branch to follow, or continues with the current one.
     pub(super) fn follow(&mut self) -> Result<(), StoreFailure> {
         if self.switch.is_some() {
             return Ok(());
@@ -59,7 +59,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// The next time at which following goes on without an event.
+    /// Returns the next time at which following continues without an event.
     pub(super) fn following_due_ms(&self) -> Option<u64> {
         match &self.following.state {
             State::Idle => {}
@@ -81,7 +81,7 @@ impl<R: Reads<Table>> Core<R> {
             .min()
     }
 
-    /// Our tip and blocks at doubling distances below it, down to genesis.
+    /// Returns our tip and blocks at doubling distances below it, down to genesis.
     pub(super) fn locator(&self) -> Result<Vec<Hash>, StoreFailure> {
         let tip = self.rows.tip();
         let mut locator = vec![tip.hash];
@@ -97,13 +97,13 @@ impl<R: Reads<Table>> Core<R> {
         Ok(locator)
     }
 
-    /// Leaves a peer alone for a while; nothing is held against it.
+    /// Ignores a peer for a while, without a penalty.
     pub(super) fn cool_down(&mut self, peer: PeerId) {
         self.leave_until(peer, self.now_ms + COOL_DOWN_MS);
     }
 
-    /// Counts a failure of a peer that was followed. Each one in a row doubles the time for which the peer is left alone. A repeated claim
-    /// ends neither; a delivery does ([`Core::delivered`]).
+    /// Counts a failure of a peer that was followed. Each failure in a row doubles the time for which the peer is ignored. A
+    /// repeated claim does not reset the count, but a delivery does ([`Core::delivered`]).
     pub(super) fn failed(&mut self, peer: PeerId) {
         let Some(known) = self.peers.get_mut(&peer) else {
             return;
@@ -113,7 +113,7 @@ impl<R: Reads<Table>> Core<R> {
         self.leave_until(peer, self.now_ms + (COOL_DOWN_MS << doublings));
     }
 
-    /// Forgets a peer's failures: it has delivered a body that joins or may join the chain.
+    /// Resets a peer's failures after it has delivered a body that joins or may join the chain.
     pub(super) fn delivered(&mut self, peer: PeerId) {
         if let Some(known) = self.peers.get_mut(&peer) {
             known.failures = 0;
@@ -128,8 +128,8 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// A peer's branch goes on with a block of this time, which lies ahead of our clock: it is asked again then, or after a while if the
-    /// block is further ahead than blocks may be.
+    /// Waits for a peer whose branch continues with a block of this time, which is ahead of our clock. The peer is asked again at
+    /// that time, or after the cool-down if the block is beyond the drift.
     pub(super) fn wait_for(&mut self, peer: PeerId, time: u32) {
         if self.is_beyond_drift(time) {
             self.cool_down(peer);
@@ -138,8 +138,8 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Returns whether the chain can be taken back to a height, because the undo rows of the blocks above it are there. A branch from further
-    /// below cannot be judged, and is not followed.
+    /// Returns whether the chain can be rolled back to a height, because the undo rows of the blocks above it exist. A branch
+    /// that forks off below cannot be judged and is not followed.
     pub(super) fn may_be_taken_back(&self, height: u32) -> Result<bool, StoreFailure> {
         if height >= self.rows.tip().height {
             return Ok(true);
@@ -148,8 +148,8 @@ impl<R: Reads<Table>> Core<R> {
         Ok(self.rows.get(Table::Undo, &first)?.is_some())
     }
 
-    /// Downloads the branch that has won a contest, if it still beats ours: so much of it that a better one, delivered later, can still
-    /// take its place.
+    /// Downloads the branch that won a contest, if it still beats ours. The download is limited to a length at which a better
+    /// branch, delivered later, can still replace it.
     pub(super) fn follow_branch(
         &mut self,
         mut best: Candidate,
@@ -188,7 +188,8 @@ impl<R: Reads<Table>> Core<R> {
         self.step_download()
     }
 
-    /// Whether a branch forks off deeper than this node rolls back; then it is reported, and its peer left alone for a while.
+    /// Returns whether a branch forks off deeper than the rollback limit. If it does, reports it and ignores its peer for a
+    /// while.
     pub(super) fn is_too_deep(&mut self, candidate: &Candidate) -> bool {
         let common = candidate.branch.as_ref().map_or(0, Branch::common);
         let depth = self.rows.tip().height.saturating_sub(common);

@@ -1,7 +1,7 @@
-//! The blocks that this node's keys have forged, so that no key signs a second block on one parent.
+//! The blocks that this node's keys have forged, kept so that no key signs a second block on one parent.
 //!
-//! Blocks may be taken back: by an operator's order, or for a branch that turns out to be bad. A key that forged on the block that is the
-//! tip again uses its first block once more, as long as the store holds it.
+//! Blocks may be rolled back: by an operator's order, or for a branch that turns out to be bad. If the same parent becomes the
+//! tip again, the key reuses its first block as long as the store holds it.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::Header;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::state::Overlay;
 
-/// Key in `Meta`, before height, parent and forger: the hash of the block that was forged here.
+/// Key prefix in `Meta`, followed by height, parent and forger, for the hash of a block forged on this node.
 const FORGED: &[u8] = b"forged";
 
-/// Height, parent and forger.
+/// Height, parent and forger of a block.
 type Place = (u32, Hash, [u8; 32]);
 
-/// The blocks forged here that a chain may still come back to.
+/// Local blocks that the chain may still return to.
 #[derive(Debug, Default)]
 pub(super) struct Forged {
     blocks: BTreeMap<Place, Hash>,
@@ -41,12 +41,12 @@ impl Forged {
         Ok(Self { blocks })
     }
 
-    /// The block that a key forged on a parent.
+    /// Returns the block that a key forged on a parent.
     pub(super) fn on(&self, height: u32, previous: &Hash, forger: &[u8; 32]) -> Option<Hash> {
         self.blocks.get(&(height, *previous, *forger)).copied()
     }
 
-    /// Remembers a block that was forged here, and forgets blocks below `lowest` and those beyond the limit, the lowest first.
+    /// Remembers a local block. Forgets blocks below `lowest` and, beyond the limit, the lowest ones.
     pub(super) fn add<R: Reads<Table>>(
         &mut self,
         rows: &mut Overlay<R>,

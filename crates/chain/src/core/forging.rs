@@ -1,4 +1,4 @@
-//! Forging: the turns of the keys here, and their blocks.
+//! Forging: the turns of the local keys, and their blocks.
 
 use std::collections::BTreeMap;
 
@@ -15,24 +15,25 @@ use crate::pool::Pool;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{next_header, turn};
 
-/// After a block of our own that was not valid the next one is tried after so long, milliseconds.
+/// Delay before the next attempt after an own block was invalid, in milliseconds.
 const RETRY_MS: u64 = 1_000;
 
 /// The turn of a key after the tip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct KeyTurn {
-    /// The second at which the key is tried. Later than its time if the key signed a block on this parent that is not here any more.
+    /// The second at which the key is tried. It is later than `time` if the key signed a block on this parent that the store no
+    /// longer has.
     due: u32,
-    /// The second that its block bears.
+    /// The second of its block.
     time: u32,
     key: [u8; 32],
 }
 
-/// The keys that forge here, and their turns after the tip.
+/// The keys that forge on this node, and their turns after the tip.
 #[derive(Debug)]
 pub(super) struct Forging {
     keys: BTreeMap<[u8; 32], KeyPair>,
-    /// Earliest first; nothing before they are computed for this tip.
+    /// Earliest first. `None` until they are computed for this tip.
     turns: Option<Vec<KeyTurn>>,
     not_before_ms: u64,
     /// The time at which the core was opened.
@@ -53,7 +54,7 @@ impl Forging {
         forging
     }
 
-    /// Lets a key forge; keys that are no account's, and those beyond the limit, do not.
+    /// Lets a key forge. Returns false for keys that are not account keys, and beyond the limit.
     pub(super) fn start(&mut self, pair: KeyPair) -> bool {
         let PublicKey::Ed25519(key) = *pair.public() else {
             return false;
@@ -79,7 +80,7 @@ impl Forging {
         self.keys.keys()
     }
 
-    /// The second of a key's turn after the tip. None before the turns are computed, or without stake.
+    /// Returns the second of a key's turn after the tip. `None` before the turns are computed, or without stake.
     pub(super) fn turn_of(&self, key: &[u8; 32]) -> Option<u32> {
         let turns = self.turns.as_ref()?;
         turns
@@ -92,7 +93,7 @@ impl Forging {
         self.turns.as_ref()?.first().copied()
     }
 
-    /// Lets a turn pass: the key is tried again when the network has stood still.
+    /// Skips a turn. The key is tried again after a standstill of the network.
     fn pass(&mut self, key: &[u8; 32], due: u32) {
         if let Some(turns) = &mut self.turns {
             for turn in turns.iter_mut().filter(|turn| turn.key == *key) {
@@ -108,7 +109,7 @@ impl<R: Reads<Table>> Core<R> {
         self.switch.is_none() && !self.forging.keys.is_empty()
     }
 
-    /// When the next block is forged here.
+    /// Returns the time at which the next block is forged on this node.
     pub(super) fn forging_due_ms(&self) -> Option<u64> {
         if !self.may_forge() {
             return None;
@@ -119,8 +120,9 @@ impl<R: Reads<Table>> Core<R> {
         Some(self.forging_ms(&self.forging.first()?))
     }
 
-    /// When a turn is used. A turn before this core was opened waits until peers could show a better branch: a key that forged on this parent in
-    /// an earlier life of the node, which an old copy of its data has forgotten, would sign a second block there.
+    /// Returns the time at which a turn is used. A turn before this core was opened waits until peers could show a better branch.
+    /// If an old copy of the data lacks a block that the key already forged on this parent, the key would otherwise sign a second
+    /// one.
     fn forging_ms(&self, turn: &KeyTurn) -> u64 {
         let turn_ms = u64::from(turn.due) * 1_000 + self.settings.forging_delay_ms;
         let opened_ms = self.forging.opened_ms;
@@ -152,7 +154,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// The turn that is used now, if there is one.
+    /// Returns the turn to use now, if there is one.
     fn due_turn(&mut self) -> Result<Option<KeyTurn>, StoreFailure> {
         if !self.may_forge() {
             return Ok(None);
@@ -162,7 +164,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(first.filter(|turn| self.forging_ms(turn) <= self.now_ms))
     }
 
-    /// The second of the turn, in milliseconds, of a key that forges here now.
+    /// Returns the second of the turn of a key that forges here now, in milliseconds.
     pub(super) fn own_turn_ms(&mut self) -> Result<Option<u64>, StoreFailure> {
         let turn = self.due_turn()?;
         Ok(turn.map(|turn| u64::from(turn.time) * 1_000))
@@ -173,16 +175,17 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(());
         };
         self.use_turn(&turn)?;
-        // The next one may be due at once.
+        // The next turn may be due at once.
         if self.due_turn()?.is_some() {
             self.more = true;
         }
         Ok(())
     }
 
-    /// Forges a block, unless the key has signed one on this parent: that one joins again. If it is not here any more, the turn passes.
+    /// Forges a block, unless the key has already signed one on this parent. That block joins again instead. If the store no
+    /// longer has it, the turn is skipped until the standstill rule applies.
     fn use_turn(&mut self, turn: &KeyTurn) -> Result<(), StoreFailure> {
-        // A network that stood still goes on from now: the rule allows any later time then.
+        // After a standstill the chain continues from the current time: the rule then allows any later time.
         let still = turn
             .time
             .saturating_add(self.genesis.params.standstill_seconds);
@@ -203,7 +206,8 @@ impl<R: Reads<Table>> Core<R> {
         self.forge(&turn.key, if is_still { now } else { turn.time })
     }
 
-    /// Lets a block join again that was forged here and taken back. Returns false if the store has it no longer, or it may not join.
+    /// Lets a local block join again after it was rolled back. Returns false if the store no longer has it, or if it may not
+    /// join.
     fn forge_again(&mut self, hash: &Hash) -> Result<bool, StoreFailure> {
         if self.bad.contains(hash) {
             return Ok(false);
@@ -232,7 +236,7 @@ impl<R: Reads<Table>> Core<R> {
         if self.seal_and_join(key, time, candidate)? {
             return Ok(());
         }
-        // The transactions of the pool made no valid block: the network goes on without them.
+        // The transactions of the pool made no valid block. Continue without them.
         self.counters.failed_forgings += 1;
         if !empty {
             let nothing = Pool::new(self.settings.pool.clone());
@@ -275,7 +279,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(true)
     }
 
-    /// The keys that forge here, with account and the second of their turn.
+    /// Returns the keys that forge on this node, with their accounts and the seconds of their turns.
     pub(super) fn forgers(&self) -> Vec<(AccountId, [u8; 32], Option<u32>)> {
         self.forging
             .keys()
@@ -284,7 +288,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 }
 
-/// A block's announcement, with as many ids as fit.
+/// Encodes a block's announcement, with its ids if they fit.
 pub(super) fn announce(block: &CarriedBlock) -> Vec<u8> {
     let mut ids: Vec<_> = block
         .body

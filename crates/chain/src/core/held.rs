@@ -1,6 +1,6 @@
 //! Blocks that wait for their time or for their predecessor, in bounded space.
 //!
-//! An announcement whose header has not been checked never takes the place of a whole block, and each peer may have a few of them only.
+//! An announcement with an unchecked header never displaces a complete block, and each peer may have only a few of them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::{PeerId, Ticket};
 use crate::block::CarriedBlock;
 use crate::message::Announcement;
 
-/// A block that waits.
+/// A held block.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) hash: Hash,
@@ -20,16 +20,16 @@ pub(super) struct Held {
     pub(super) what: Waiting,
 }
 
-/// The stage of a block that waits.
+/// The stage of a held block.
 #[derive(Debug)]
 pub(super) enum Waiting {
-    /// An announced block whose predecessor is being put together.
+    /// An announced block whose predecessor is being assembled.
     Announced {
         peer: PeerId,
         message: Ticket,
         announcement: Box<Announcement>,
     },
-    /// A whole block that is ahead of this node's clock.
+    /// A complete block that is ahead of this node's clock.
     Whole(Box<CarriedBlock>),
 }
 
@@ -42,14 +42,14 @@ impl Held {
     }
 }
 
-/// All blocks that wait, oldest first.
+/// All held blocks, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct HeldBlocks {
     all: Vec<Held>,
 }
 
 impl HeldBlocks {
-    /// Adds a block. Returns the one that has to go for it, which may be the block itself.
+    /// Adds a block. Returns the one that is dropped for it, which may be the block itself.
     pub(super) fn add(&mut self, held: Held) -> Option<Held> {
         let from = held.announced_by();
         self.all.push(held);
@@ -75,7 +75,7 @@ impl HeldBlocks {
         self.all.iter().position(is_of_peer)
     }
 
-    /// The oldest announcement of the peer with the most, or the whole block with the least work.
+    /// Returns the oldest announcement of the peer with the most, or the complete block with the least work.
     fn least_valued(&self) -> Option<usize> {
         let mut counts: BTreeMap<PeerId, usize> = BTreeMap::new();
         for peer in self.all.iter().filter_map(Held::announced_by) {

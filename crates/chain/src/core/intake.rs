@@ -1,4 +1,4 @@
-//! Transactions that come from clients and peers: what is cheap is checked at once, signatures together at the end of the round.
+//! Transactions from clients and peers. Cheap checks happen at once, and signatures are checked together at the end of the round.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::state::{Fault, When, check_transaction};
 use crate::transaction::{Body, Carried};
 use crate::{Rejection, Transaction, TxId};
 
-/// What waits for the check of its signature, and who waits for the outcome.
+/// Transactions that wait for the check of their signatures, and the clients and messages that wait for the outcome.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
     unchecked: Vec<Unchecked>,
@@ -27,19 +27,19 @@ impl Intake {
 #[derive(Debug)]
 struct Unchecked {
     carried: Arc<Carried>,
-    /// A child block with its list.
+    /// A child block with its id list.
     block: Option<Arc<ChildBlock>>,
     source: Source,
 }
 
-/// Where a transaction came from.
+/// The origin of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
-    /// A client's: which submission, which place in it.
+    /// A client: the submission and the index in it.
     Submission(usize, usize),
-    /// Gossip: which message of the round.
+    /// Gossip: the index of the message in the round.
     Message(usize),
-    /// This peer's pool.
+    /// The pool of this peer.
     Fetched(PeerId),
 }
 
@@ -53,17 +53,17 @@ struct Submission {
 struct Message {
     ticket: Ticket,
     peer: PeerId,
-    /// Something in it was taken.
+    /// Whether at least one of its transactions was accepted.
     taken: bool,
-    /// Something in it is the bringer's fault.
+    /// The code of a fault of the sender.
     bad: Option<&'static str>,
-    /// Refused, and not because they are known.
+    /// Number of transactions that were refused for other reasons than being known.
     refused: u32,
 }
 
-/// Why a transaction is not taken.
+/// The reason why a transaction is not accepted.
 enum No {
-    /// It is here, or in a block.
+    /// It is in the pool or in a block.
     Known,
     Refused(Rejection),
 }
@@ -86,7 +86,7 @@ impl<R: Reads<Table>> Core<R> {
         self.settle_if_many()
     }
 
-    /// A gossiped batch of transactions.
+    /// Handles a gossiped batch of transactions.
     pub(super) fn gossiped_transactions(
         &mut self,
         peer: PeerId,
@@ -101,7 +101,7 @@ impl<R: Reads<Table>> Core<R> {
         self.settle_if_many()
     }
 
-    /// A gossiped child block.
+    /// Handles a gossiped child block.
     pub(super) fn gossiped_child_block(
         &mut self,
         peer: PeerId,
@@ -133,7 +133,7 @@ impl<R: Reads<Table>> Core<R> {
         Source::Message(self.intake.messages.len() - 1)
     }
 
-    /// Checks what is cheap; what passes waits for the check of its signature.
+    /// Makes the cheap checks. A transaction that passes waits for the check of its signature.
     pub(super) fn take_in(
         &mut self,
         carried: Arc<Carried>,
@@ -158,8 +158,9 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Refuses a transaction of a child chain that pays less than every known bundler asks: no block would have it, so it would cost its
-    /// sender nothing to have it verified, relayed and kept. A child block that lists it pays for it. While no bundler is known, any fee will do.
+    /// Returns the rejection of a child-chain transaction that pays less than every known bundler asks. No block would include
+    /// it, so its sender could have it verified, relayed and stored for free. A child block that lists it pays for it. While no
+    /// bundler is known, a fee of one unit is enough.
     fn unpaid(&mut self, carried: &Carried) -> Result<Option<Rejection>, StoreFailure> {
         let transaction = &carried.transaction;
         if !transaction.chain.is_child() || self.genesis.chain(transaction.chain).is_none() {
@@ -221,7 +222,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Checks the signatures of all that wait, puts what is good into the pool, and tells everybody the outcome.
+    /// Checks the signatures of all waiting transactions, puts the valid ones into the pool, and reports the outcomes.
     pub(super) fn settle_intake(&mut self) -> Result<(), StoreFailure> {
         let unchecked = std::mem::take(&mut self.intake.unchecked);
         if !unchecked.is_empty() {
@@ -251,7 +252,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Puts a transaction whose signature holds into the pool.
+    /// Puts a transaction with a valid signature into the pool.
     fn enter(&mut self, one: Unchecked) -> Result<(), StoreFailure> {
         let Unchecked {
             carried,
@@ -303,7 +304,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// A child block that carries what is in a block already is of no use.
+    /// Rejects a child block that carries a confirmed transaction, because no block can include it.
     fn carries_confirmed(&self, block: &ChildBlock) -> Result<Option<Rejection>, StoreFailure> {
         for id in block.ids() {
             if !self.pool.contains(id) && self.is_confirmed(id)? {
@@ -324,7 +325,7 @@ impl<R: Reads<Table>> Core<R> {
 
     fn known(&mut self, carried: &Arc<Carried>, source: Source) {
         if let Source::Submission(submission, place) = source {
-            // Accepted is accepted here: it outlives a crash, whoever brought it first.
+            // An accepted transaction survives a crash, regardless of the peer or client that sent it first.
             if let Some(held) = self.pool.get(&carried.id).cloned() {
                 self.keep(&held);
             }
@@ -334,7 +335,7 @@ impl<R: Reads<Table>> Core<R> {
 
     fn refused(&mut self, source: Source, rejection: Rejection) {
         self.counters.refused += 1;
-        // Nodes hear of rates at different times: a fee that is too low here may be enough where it came from.
+        // Nodes learn rates at different times. A fee that is too low here may be sufficient at the sender.
         let honest = rejection.code == "chain_pool.unpaid";
         match source {
             Source::Message(_) if honest => {}
@@ -393,11 +394,11 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Sends a transaction to everybody, with others.
+    /// Gossips a transaction to all peers, in a batch with others.
     pub(super) fn gossip_transaction(&mut self, carried: &Carried) -> Result<(), StoreFailure> {
         let chain = carried.transaction.chain;
         if chain.is_child() && carried.transaction.fee < self.fee_floor(chain)?.unwrap_or(1) {
-            // Only a bundler of this node carries it: others fetch it with the child block.
+            // Only a bundler of this node carries it. Other nodes fetch it with the child block.
             return Ok(());
         }
         let full = self.relay.add(&carried.transaction, self.now_ms);
@@ -412,7 +413,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Counts against a peer.
+    /// Adds penalty points to a peer.
     pub(super) fn penalise(&mut self, peer: PeerId, points: u32, reason: &'static str) {
         self.actions.push(Action::Penalise {
             peer,

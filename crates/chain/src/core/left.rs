@@ -1,4 +1,4 @@
-//! Why transactions left the pool without a block: rows that can be asked for, the newest ones.
+//! The reasons why transactions left the pool without a block. The newest rows can be queried.
 
 use super::limits::LEFT_ROWS_MAX;
 use super::{Action, Core, Notice};
@@ -6,12 +6,12 @@ use crate::TxId;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::state::{Overlay, rows::read_u64};
 
-/// Key in `Meta`: how many rows there are.
+/// Key in `Meta` for the number of rows.
 const COUNT: &[u8] = b"left";
-/// Old rows that one round takes away at most.
+/// Maximum number of old rows that one round deletes.
 const TRIM_STEP: usize = 1_024;
 
-/// How many rows there are.
+/// The number of rows.
 #[derive(Debug)]
 pub(super) struct LeftRows {
     count: u64,
@@ -26,10 +26,10 @@ impl LeftRows {
     }
 }
 
-/// When a transaction left, in seconds since genesis, and why: a code of [`crate::ERRORS`].
+/// Returns the time in seconds since genesis at which a transaction left, and the reason: a code of [`crate::ERRORS`].
 ///
 /// # Errors
-/// The store fails, or the row makes no sense.
+/// The store fails, or the row does not decode.
 pub fn why_left(
     reads: &impl Reads<Table>,
     id: &TxId,
@@ -48,7 +48,7 @@ fn order_key(time: u32, id: &TxId) -> Vec<u8> {
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// Writes why transactions left since the last round, and tells who follows.
+    /// Writes why transactions left since the last round, and notifies followers.
     pub(super) fn write_left(&mut self) -> Result<(), StoreFailure> {
         let left = self.pool.take_left();
         if left.is_empty() {
@@ -56,7 +56,7 @@ impl<R: Reads<Table>> Core<R> {
         }
         for one in left {
             let id = one.carried.id;
-            // It may be back already, or in a block.
+            // It may have returned already, or be in a block.
             if self.pool.contains(&id) || self.is_confirmed(&id)? {
                 continue;
             }

@@ -1,134 +1,136 @@
-//! What a core holds at most, and how long it waits. All times are milliseconds.
+//! Limits of a core's memory, work and waiting times. All times are milliseconds.
 
-/// Connected peers that are kept account of; others are served nothing.
+/// Connected peers that are tracked. Others get no answers.
 pub const PEERS_MAX: usize = 256;
-/// Questions under way at once, to all peers.
+/// Open questions to all peers together.
 pub const QUESTIONS_MAX: usize = 512;
-/// Questions under way at once to one peer.
+/// Open questions to one peer.
 pub const QUESTIONS_PER_PEER_MAX: usize = 8;
-/// How long an answer of little work is waited for.
+/// Timeout of a question whose answer takes little work.
 pub const PATIENCE_MS: u64 = 5_000;
-/// How long an answer with bodies is waited for.
+/// Timeout of a question for bodies.
 pub const PATIENCE_BODIES_MS: u64 = 15_000;
-/// After its patience a question is given up even if the transport says nothing.
+/// Time after the timeout at which a question is given up even if the transport reports nothing.
 pub const GRACE_MS: u64 = 1_000;
-/// Bytes that an answer stops growing at; a single body may be longer.
+/// Size in bytes at which an answer stops growing. A single body may be longer.
 pub const ANSWER_BYTES: usize = 1 << 20;
-/// Bytes of answers that a peer gets each second in the long run.
+/// Long-term rate of answers to one peer, in bytes per second.
 pub const SERVED_BYTES_PER_SECOND: u64 = 32 << 20;
-/// Bytes of answers that a peer may have saved up.
+/// Maximum saved budget of answers to one peer, in bytes.
 pub const SERVED_BYTES_BURST: u64 = 64 << 20;
-/// Bytes of answers that all peers together get each second in the long run.
+/// Long-term rate of answers to all peers together, in bytes per second.
 pub const SERVED_TOTAL_PER_SECOND: u64 = 64 << 20;
-/// Bytes of answers that all peers together may have saved up; the lower half is for peers that ask little.
+/// Maximum saved budget of answers to all peers together, in bytes. The lower half is reserved for peers that ask little.
 pub const SERVED_TOTAL_BURST: u64 = 256 << 20;
-/// What even the shortest answer counts, bytes.
+/// Minimum cost of an answer, in bytes.
 pub const SERVED_BYTES_LEAST: u64 = 4 << 10;
-/// What an id that is looked for in the store counts at least, found or not, bytes.
+/// Minimum cost of an id that is looked up in the store, in bytes, whether it is found or not.
 pub const SERVED_BYTES_PER_LOOK: usize = 2 << 10;
-/// A body that is decoded and hashed for an answer counts so many times its bytes.
+/// Factor on the bytes of a body that is decoded and hashed for an answer.
 pub const SERVED_DECODED_FACTOR: usize = 4;
-/// Work, counted as bytes, that an answer stops growing at.
+/// Work, counted in bytes, at which an answer stops growing.
 pub const SERVED_WORK_MAX: usize = 16 << 20;
-/// Rows that are looked at after each block for what is no longer asked for.
+/// Rows that pruning looks at after each block.
 pub const PRUNE_ROWS: usize = 256;
-/// The same in each round while an operator's order to let bodies go is carried out.
+/// Rows that pruning looks at in each round of an operator's order to delete bodies.
 pub const PRUNE_ROUND_ROWS: usize = 8_192;
-/// Announced blocks that are being put together.
+/// Announced blocks that are assembled at the same time.
 pub const ASSEMBLIES_MAX: usize = 8;
-/// Peers that a block's missing parts are asked of, one after the other.
+/// Half the number of questions that are asked for the missing parts of a block, one after the other.
 pub const ASSEMBLY_ATTEMPTS_MAX: u32 = 4;
-/// Of so many missing transactions at most each is asked for by its id; of more, the whole body.
+/// Missing transactions up to which each one is requested by its id. Beyond this number, the whole body is requested.
 pub const MISSING_MAX: usize = 4_000;
-/// Blocks that are held because they are ahead of this node's clock, or their predecessor is being put together.
+/// Blocks that are held because they are ahead of this node's clock or their predecessor is being assembled.
 pub const HELD_MAX: usize = 32;
-/// Held announcements of one peer whose headers have not been checked.
+/// Held announcements of one peer with unchecked headers.
 pub const HELD_PER_PEER_MAX: usize = 4;
 /// Checked headers that are remembered as the first of their forger on their parent.
 pub const FIRSTS_MAX: usize = 64;
-/// Evidence of equivocation that is kept, two headers each.
+/// Pieces of evidence of equivocation that are kept, with two headers each.
 pub const EQUIVOCATIONS_MAX: usize = 1_024;
-/// Evidence of equivocation that is kept against one forger.
+/// Pieces of evidence of equivocation that are kept against one forger.
 pub const EQUIVOCATIONS_PER_FORGER_MAX: usize = 16;
-/// Tips that are remembered as no better than ours because of their forger's second block.
+/// Remembered tips that are no better than ours because of a second block by the forger of ours.
 pub const TIED_MAX: usize = 256;
 /// Own blocks that are remembered, so that no key signs a second one on their parents.
 pub const FORGED_MAX: usize = 8_192;
-/// Hashes of bad blocks that are remembered.
+/// Remembered hashes of bad blocks.
 pub const BAD_MAX: usize = 4_096;
-/// Headers of a branch that are held while it is judged, beyond those that the rollback limit already makes possible.
+/// Headers of a branch that are held while it is judged, in addition to the rollback limit.
 pub const BRANCH_HEADERS_MAX: usize = 4_096;
-/// Bytes of bodies that a download holds in memory or has asked for.
+/// Bytes of bodies that a download holds in memory or has requested.
 pub const DOWNLOAD_BYTES_MAX: usize = 32 << 20;
-/// Questions for bodies under way at once.
+/// Open questions for bodies.
 pub const DOWNLOADS_MAX: usize = 6;
-/// Bytes of blocks beside the chain that are kept on disk when no change of branch needs them.
+/// Bytes of blocks beside the chain that are kept on disk when no reorg needs them.
 pub const SIDE_BYTES_MAX: usize = 64 << 20;
-/// Blocks beside the chain that are kept on disk when no change of branch needs them.
+/// Blocks beside the chain that are kept on disk when no reorg needs them.
 pub const SIDE_BLOCKS_MAX: usize = 256;
-/// Bytes of bodies that one round applies or takes back before it ends; then the next one goes on.
+/// Bytes of bodies that one round applies or undoes. The next round continues.
 pub const ROUND_BYTES: usize = 16 << 20;
-/// Transactions that wait for the check of their signatures; more are checked at once.
+/// Transactions that wait for the check of their signatures. When this number is reached, they are checked at once.
 pub const UNCHECKED_MAX: usize = 4_096;
-/// Bytes that a gossiped batch of transactions is sent at.
+/// Size in bytes at which a gossiped batch of transactions is sent.
 pub const BATCH_BYTES: usize = 32 << 10;
-/// Ids of transactions that wait to be gossiped anew after a change of branch.
+/// Transactions that wait to be gossiped again after a reorg.
 pub const ANEW_MAX: usize = 200_000;
-/// Transactions gossiped anew in one linger time.
+/// Transactions gossiped again in one linger time.
 pub const ANEW_STEP: usize = 512;
-/// Ids of a peer's pool that are not here and wait to be asked for.
+/// Ids of peers' pools that are unknown here and wait to be requested.
 pub const WANTED_MAX: usize = 2 * crate::message::IDS_MAX;
-/// Pools are compared with one peer after the other at this distance.
+/// Interval between comparisons of pools.
 pub const COMPARE_MS: u64 = 10_000;
-/// What was accepted here and is in no block is gossiped again when it is so old, seconds: who refused it may take it now.
+/// Age in seconds at which a locally accepted transaction that is in no block is gossiped again. A peer that refused it may
+/// accept it now.
 pub const REPEAT_SECONDS: u32 = 20;
-/// The oldest of those, so many each time that pools are compared.
+/// Number of the oldest such transactions that are sent each time that pools are compared.
 pub const REPEAT_STEP: usize = 1_000;
-/// A peer whose branch led nowhere is not followed for so long.
+/// Time for which a peer whose branch failed is not followed.
 pub const COOL_DOWN_MS: u64 = 5_000;
-/// Each failure in a row doubles that time, so many times at most.
+/// Maximum number of times that this time doubles, once for each failure in a row.
 pub const COOL_DOUBLINGS_MAX: u32 = 3;
-/// Peers asked for the headers of their branch at once.
+/// Peers asked for the headers of their branch at the same time.
 pub const CANDIDATES_MAX: usize = 8;
-/// Peers asked before one branch is followed, one wave of questions after the other.
+/// Peers asked before one branch is followed, in several waves of questions.
 pub const CONTESTANTS_MAX: usize = 32;
-/// A branch that is longer, or forks off deeper, is followed only after all who claim a better one were asked.
+/// Length or fork depth above which a branch is followed only after all peers that claim a better one were asked.
 pub const CONFIRM_BLOCKS: usize = 10;
-/// A short branch that was delivered wins after so long without the answers that are still awaited.
+/// Time after which a short delivered branch wins without the open answers.
 pub const DECIDE_MS: u64 = 1_000;
-/// A node follows no long branch before it has had so long since its first peer to meet more.
+/// Time after its first peer during which a node follows no long branch, so that it can connect to more peers.
 pub const GATHER_MS: u64 = 3_000;
-/// Silences in a row after which a peer loses its connection, counted once each [`PATIENCE_MS`].
+/// Silences in a row after which a peer is disconnected, counted at most once each [`PATIENCE_MS`].
 pub const SILENCES_MAX: u32 = 6;
-/// A peer that has no room for more answers is asked for no bodies for so long: it is no fault of its.
+/// Time for which a busy peer is asked for no bodies. It is not penalised.
 pub const BUSY_MS: u64 = 500;
-/// Rows of reasons why transactions left that are kept.
+/// Rows that are kept with the reasons why transactions left.
 pub const LEFT_ROWS_MAX: u64 = 1_000_000;
-/// Refused transactions that a peer may bring before it is held against it.
+/// Refused transactions that a peer may send before it is penalised.
 pub const USELESS_MAX: u32 = 2_000;
 /// Blocks that an operator or the settings pin.
 pub const TRUSTED_MAX: usize = 1_024;
-/// Forging on our own end waits for a better branch so long as nothing of it comes: this part of the block time, once for each tip of ours.
+/// Divisor of the block time. The quotient is the time for which forging on our own tip waits for a better branch without
+/// receiving a body, once for each tip of ours.
 pub const HOLD_PARTS: u64 = 4;
 /// Keys that forge on one node.
 pub const FORGERS_MAX: usize = 64;
 /// Bundlers on one node.
 pub const BUNDLERS_MAX: usize = 64;
 
-/// What is held against a peer. 100 points are a ban.
+/// Penalty points. 100 points are a ban.
 pub mod points {
     /// A message that does not decode.
     pub const GARBAGE: u32 = 50;
-    /// A signature that does not hold.
+    /// An invalid signature.
     pub const BAD_SIGNATURE: u32 = 50;
     /// A block or header that breaks a rule.
     pub const BAD_BLOCK: u32 = 50;
-    /// An answer that is not one to the question.
+    /// An answer that does not match the question.
     pub const WRONG_ANSWER: u32 = 25;
-    /// More difficulty claimed than its headers have.
+    /// A claim of more difficulty than the headers have.
     pub const EMPTY_CLAIM: u32 = 10;
     /// No answer.
     pub const SILENCE: u32 = 2;
-    /// Many transactions that are refused.
+    /// Many refused transactions.
     pub const USELESS: u32 = 5;
 }

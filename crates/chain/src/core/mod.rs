@@ -6,17 +6,17 @@
 //!  Answered ─► following, contest ► download ─┴► switch ─────────────┘         │
 //!  Asked ───────────► serve                                                   └──► actions, after the batch is durable
 //! ```
-//! [`Core::handle`] takes events, [`Core::flush`] ends a round and does what is due by the time. Between rounds the core reads
-//! its own changes before they are durable; nothing it says leaves the node before they are.
+//! [`Core::handle`] handles events. [`Core::flush`] ends a round and performs the work that is due. Between rounds the core reads
+//! its own changes before they are durable, but no message or answer leaves the node before they are.
 //!
 //! # Invariants
-//! - The tip is always a valid chain from genesis: each block is applied or taken back whole.
-//! - Nothing is taken back for a branch whose headers do not show more work than our own blocks, by forgers whose stake we know.
-//!   Headers whose forgers' stake cannot be bounded carry no weight, and no claim of a peer stops this node.
+//! - The tip is always a valid chain from genesis: each block is applied or undone as a whole.
+//! - No block is rolled back for a branch unless its headers show at least as much work as our own blocks, by forgers with known
+//!   stake. Headers of forgers whose stake cannot be bounded have no weight, and no claim of a peer stops this node.
 //! - No block joins the chain before its time by this node's clock.
-//! - Of two blocks by one forger on one parent the first one stays, and no key here signs a second one.
-//! - No question is waited for without end, and no peer is needed: what one does not deliver another one is asked for.
-//! - Everything that is held is bounded by [`limits`].
+//! - Of two blocks by one forger on one parent the first one stays, and no local key signs a second one.
+//! - Every question has a timeout, and no single peer is needed: parts that one peer does not deliver are requested from another.
+//! - All collections are bounded by [`limits`].
 
 mod action;
 mod announced;

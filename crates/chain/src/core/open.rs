@@ -1,4 +1,4 @@
-//! What a core takes up again when its store is opened.
+//! Restores a core's state when its store is opened.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -16,7 +16,8 @@ use crate::transaction::Carried;
 const PAGE: usize = 1_024;
 
 impl<R: Reads<Table>> Core<R> {
-    /// Puts what was accepted here and is in no block into the pool again; what is no longer valid leaves with its reason.
+    /// Puts locally accepted transactions that are in no block back into the pool. Transactions that are no longer valid leave
+    /// with their reason.
     fn restore_pool(&mut self) -> Result<(), StoreFailure> {
         let mut from = Vec::new();
         loop {
@@ -47,7 +48,7 @@ impl<R: Reads<Table>> Core<R> {
         let id = carried.id;
         self.own.insert(id);
         if self.pool.contains(&id) {
-            // It came again while blocks joined.
+            // It was received again while blocks joined.
             return Ok(());
         }
         let now = self.now_seconds();
@@ -56,7 +57,7 @@ impl<R: Reads<Table>> Core<R> {
             height: self.rows.tip().height.saturating_add(1),
         };
         let refused = match check_transaction(&self.rows, &self.genesis, &carried, when) {
-            // Blocks that are not here yet again may have given the sender what it spends: it waits for them.
+            // Blocks that are not applied again yet may have credited the sender. The transaction waits for them.
             Ok(()) => self
                 .pool
                 .restore(carried, now)
@@ -67,7 +68,7 @@ impl<R: Reads<Table>> Core<R> {
         };
         match refused {
             None => {}
-            // It is in a block: all is well.
+            // It is in a block.
             Some("chain_tx.duplicate") => self.forget_own(&id),
             Some(reason) => {
                 self.forget_own(&id);
@@ -77,8 +78,9 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// A crash in the middle of a change of branch leaves a shorter chain: blocks beside it that follow the tip join it again, as a
-    /// change of branch does, so many in a round. Then the pool comes back: what waits there refers to those blocks.
+    /// Completes an interrupted reorg. A crash in the middle of a reorg leaves a shorter chain. The blocks beside it that follow
+    /// the tip join again, a part in each round. The pool is restored afterwards, because its transactions may depend on those
+    /// blocks.
     pub(super) fn restore_side(&mut self) -> Result<(), StoreFailure> {
         let branch = self.side_after_tip()?;
         if !branch.is_empty() {
@@ -92,7 +94,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// The best of the branches of blocks beside the chain that begin at the tip.
+    /// Returns the best branch of blocks beside the chain that begins at the tip.
     fn side_after_tip(&self) -> Result<Vec<Step>, StoreFailure> {
         let mut beside = Vec::new();
         for hash in self.side.hashes() {

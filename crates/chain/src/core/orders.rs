@@ -1,4 +1,4 @@
-//! Operators' orders. Those that take blocks back are a change of branch to nothing, see [`super::switch`].
+//! Operators' orders. An order that rolls blocks back is a reorg to an empty branch, see [`super::switch`].
 
 use primitives::Hash;
 
@@ -10,17 +10,17 @@ use crate::Rejection;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::Fault;
 
-/// Key in `Meta`: blocks that an operator trusts, height and hash each.
+/// Key in `Meta` for the blocks that an operator trusts, with height and hash each.
 const TRUSTED: &[u8] = b"trusted";
-/// What an operator is told.
+/// The result of an order to trust a block.
 const TRUSTED_NOW: &str = "the block is trusted";
 
-/// An order that takes blocks back, and is answered when they are.
+/// An order that rolls blocks back and is answered when that is done.
 #[derive(Debug)]
 pub(super) enum Order {
-    /// To a height.
+    /// Roll back to a height.
     PopOff { ticket: Ticket },
-    /// Because they contradict a block that is to be trusted.
+    /// Roll back blocks that contradict a block to be trusted.
     Trust {
         ticket: Ticket,
         height: u32,
@@ -40,8 +40,8 @@ impl<R: Reads<Table>> Core<R> {
         self.actions.push(Action::Done { ticket, outcome });
     }
 
-    /// Begins to take blocks back to a height, whatever peers say: so many in each round. The order is answered in the last one; a crash
-    /// before that leaves a chain that goes on, and an order that nobody has carried out.
+    /// Begins to roll blocks back to a height, regardless of peers' branches, a part in each round. The last round answers the
+    /// order. A crash before that leaves a valid chain and an order that is not completed.
     fn roll_back(
         &mut self,
         height: u32,
@@ -59,7 +59,7 @@ impl<R: Reads<Table>> Core<R> {
             let detail = format!("block {} cannot be taken back any more", height + 1);
             return Ok(Err(Rejection::new("chain_block.too_deep", detail)));
         }
-        // Nobody is followed and nothing is put together meanwhile: it would begin at a tip that goes.
+        // Do not follow or assemble anything meanwhile, because it would begin at a tip that is rolled back.
         self.following.state = State::Idle;
         self.assemblies.clear();
         self.begin_switch(height, Vec::new(), Cause::Ordered(order));
@@ -74,7 +74,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// All blocks are taken back that an order asked for: the node looks for somebody to follow anew.
+    /// Completes an order whose blocks are rolled back. The node then looks for a branch to follow again.
     pub(super) fn rolled_back(
         &mut self,
         order: Order,
@@ -102,7 +102,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Forgets what kept this node from following somebody.
+    /// Forgets everything that kept this node from following a branch.
     fn follow_anew(&mut self) {
         self.stuck = None;
         self.bad.clear();
@@ -151,7 +151,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// What came of an order to trust a block; nothing yet where blocks have to be taken back first.
+    /// Trusts a block and returns the result. Returns no result yet if blocks must be rolled back first.
     fn trust_block(
         &mut self,
         height: u32,
@@ -209,7 +209,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Reads the blocks that were trusted before; the settings' own win.
+    /// Reads the blocks that were trusted before. The settings' own take precedence.
     pub(super) fn restore_trusted(&mut self) -> Result<(), StoreFailure> {
         let Some(value) = self.rows.get(Table::Meta, TRUSTED)? else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Who is connected, where they stand, and what they may still be served.
+//! The connected peers, their status, and their serving budgets.
 
 use std::collections::BTreeMap;
 
@@ -8,45 +8,45 @@ use super::serving_budget::ServingBudget;
 use super::silence::Silence;
 use crate::message::Status;
 
-/// What is known of a connected peer.
+/// The state of a connected peer.
 #[derive(Clone, Debug)]
 pub(super) struct Peer {
-    /// Where it said that it stands, if it has.
+    /// The last status that it sent, if any.
     pub(super) status: Option<Status>,
-    /// When it is asked next where it stands.
+    /// Time of the next status question to it.
     pub(super) status_due_ms: u64,
-    /// It is not followed before this.
+    /// Time before which it is not followed.
     pub(super) cool_until_ms: u64,
-    /// It said that it has no room for more answers: it is asked for no bodies before this.
+    /// Time before which it is asked for no bodies, because it reported that it is busy.
     pub(super) busy_until_ms: u64,
-    /// Questions under way to it.
+    /// Open questions to it.
     pub(super) asked: usize,
-    /// Its place in the order in which peers were asked for headers; zero if it was not.
+    /// Its position in the order in which peers were asked for headers, or zero if it was not asked.
     pub(super) asked_last: u64,
-    /// Times in a row that its branch led nowhere.
+    /// Failures in a row of its branch.
     pub(super) failures: u32,
-    /// Questions in a row that it did not answer.
+    /// Its unanswered questions in a row.
     pub(super) silence: Silence,
-    /// Refused transactions that it brought since the last count.
+    /// Refused transactions that it sent since the last count.
     pub(super) useless: u32,
-    /// It has been said that its branch forks off too deep to be judged.
+    /// Whether the operator was told that its branch forks off too deep to be judged.
     pub(super) too_deep_said: bool,
-    /// Answers that it may still get.
+    /// The budget for answers to it.
     pub(super) serving: ServingBudget,
 }
 
-/// The connected peers, in the order of their keys: what is chosen among them depends on nothing else.
+/// The connected peers, in the order of their keys. A choice among them depends on no other order.
 #[derive(Debug, Default)]
 pub(super) struct Peers {
     all: BTreeMap<PeerId, Peer>,
     /// The time at which the first of them was connected.
     since_ms: u64,
-    /// With whom pools were compared last.
+    /// The peer that pools were compared with last.
     compared: Option<PeerId>,
 }
 
 impl Peers {
-    /// Takes account of a peer; false beyond the limit.
+    /// Tracks a peer. Returns false beyond the limit.
     pub(super) fn add(&mut self, id: PeerId, now_ms: u64) -> bool {
         if self.all.len() >= PEERS_MAX && !self.all.contains_key(&id) {
             return false;
@@ -94,12 +94,12 @@ impl Peers {
         self.all.len()
     }
 
-    /// The time since which at least one peer has been connected.
+    /// Returns the time since which at least one peer has been connected.
     pub(super) fn since_ms(&self) -> u64 {
         self.since_ms
     }
 
-    /// The next peer to compare pools with: one after the other.
+    /// Returns the next peer to compare pools with, in turn.
     pub(super) fn next_to_compare(&mut self) -> Option<PeerId> {
         let after = self.compared.and_then(|last| {
             self.all

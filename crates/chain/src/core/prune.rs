@@ -1,4 +1,4 @@
-//! An operator's order to let bodies of old blocks go: a little in each round, until it is done.
+//! An operator's order to delete the bodies of old blocks, done in small parts over several rounds.
 
 use super::limits::PRUNE_ROUND_ROWS;
 use super::{Action, Core, Ticket};
@@ -25,7 +25,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Goes on with what was ordered.
+    /// Continues the ordered pruning.
     pub(super) fn prune_on(&mut self) -> Result<(), StoreFailure> {
         let Some(until) = self.pruning else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Questions under way.
+//! The open questions to peers.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use primitives::Hash;
 use super::limits::{GRACE_MS, QUESTIONS_MAX};
 use super::{PeerId, Ticket};
 
-/// What a question is for.
+/// The purpose of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Where does it stand?
+    /// The peer's status.
     Status,
-    /// Headers of the branch that is followed (its number).
+    /// Headers of a branch, for the attempt with this number.
     Headers(u64),
-    /// Bodies of the download with this number: so many blocks from this one on.
+    /// Bodies for the download with this number: `count` blocks from index `first` on.
     Bodies {
         download: u64,
         first: usize,
@@ -22,17 +22,17 @@ pub(super) enum Purpose {
     },
     /// Parent transactions of an announced block.
     Parents(Hash),
-    /// Transactions of an announced block.
+    /// Transactions carried by child blocks of an announced block.
     Children(Hash),
     /// The whole body of an announced block.
     Body(Hash),
-    /// Ids of its pool.
+    /// Ids of the peer's pool.
     PoolIds,
-    /// Transactions of its pool.
+    /// Transactions of the peer's pool.
     PoolTransactions,
 }
 
-/// A question that was asked and not yet answered.
+/// A question without an answer yet.
 #[derive(Clone, Debug)]
 pub(super) struct UnderWay {
     pub(super) peer: PeerId,
@@ -40,7 +40,7 @@ pub(super) struct UnderWay {
     deadline_ms: u64,
 }
 
-/// All questions under way, by ticket.
+/// All open questions, by ticket.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     all: BTreeMap<Ticket, UnderWay>,
@@ -48,12 +48,12 @@ pub(super) struct Questions {
 }
 
 impl Questions {
-    /// Whether one more may be asked.
+    /// Returns whether one more question may be asked.
     pub(super) fn has_room(&self) -> bool {
         self.all.len() < QUESTIONS_MAX
     }
 
-    /// Keeps a question and gives its ticket.
+    /// Adds a question and returns its ticket.
     pub(super) fn add(
         &mut self,
         peer: PeerId,
@@ -74,7 +74,7 @@ impl Questions {
         self.last
     }
 
-    /// The question that an answer is to, if the peer was asked it.
+    /// Removes the question that an answer belongs to, if this peer was asked it.
     pub(super) fn answered(&mut self, ticket: Ticket, peer: PeerId) -> Option<UnderWay> {
         if self.all.get(&ticket)?.peer != peer {
             return None;
@@ -82,12 +82,12 @@ impl Questions {
         self.all.remove(&ticket)
     }
 
-    /// Takes out the questions to a peer that is gone.
+    /// Removes the questions to a peer that has disconnected.
     pub(super) fn of_peer(&mut self, peer: PeerId) -> Vec<UnderWay> {
         self.take(|question| question.peer == peer)
     }
 
-    /// Takes out those that were waited for long enough.
+    /// Removes the overdue questions.
     pub(super) fn late(&mut self, now_ms: u64) -> Vec<UnderWay> {
         if self.next_deadline_ms().is_none_or(|next| next > now_ms) {
             return Vec::new();
@@ -108,12 +108,12 @@ impl Questions {
             .collect()
     }
 
-    /// When the first one will have been waited for long enough.
+    /// Returns the earliest deadline.
     pub(super) fn next_deadline_ms(&self) -> Option<u64> {
         self.all.values().map(|question| question.deadline_ms).min()
     }
 
-    /// How many questions of this kind are under way.
+    /// Returns the number of open questions of this kind.
     pub(super) fn count(&self, which: impl Fn(&Purpose) -> bool) -> usize {
         self.all
             .values()

@@ -1,4 +1,4 @@
-//! What bundlers ask for: heard from others, said by those of this node.
+//! The rates of bundlers: received from peers, and announced for this node's bundlers.
 
 use std::collections::BTreeMap;
 
@@ -12,41 +12,41 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{carried_block, effective_tokens};
 use crate::{AccountId, Carried, ChainId, Rejection};
 
-/// The rates that are known, and when those of this node are said next.
+/// The known rates, and the time of the next announcement.
 #[derive(Debug, Default)]
 pub(super) struct Rates {
     pub(super) book: RateBook,
-    /// In milliseconds since genesis; 0 for at once.
+    /// Time of the next announcement, in milliseconds since genesis. 0 means at once.
     due_ms: u64,
-    /// When they were said last.
+    /// Time of the last announcement.
     said_ms: u64,
-    /// What blocks have shown lately.
+    /// The fees in recent blocks.
     pub(super) record: BundleRecord,
-    /// The least fee that a chain's usable bundlers ask, as far as it has been reckoned for this tip and these rates.
+    /// The lowest fee that a chain's usable bundlers ask, for the chains computed so far for this tip and these rates.
     floors: BTreeMap<ChainId, Option<u64>>,
 }
 
 /// A rate that a wallet may rely on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsableRate {
-    /// The bundler.
+    /// The bundler's account.
     pub bundler: AccountId,
     /// Its rate.
     pub rate: u64,
-    /// The bundler has bundled at this rate lately. Otherwise it is counted for its stake.
+    /// Whether the bundler has recently bundled at this rate. Otherwise its rate counts because of its stake.
     pub proven: bool,
 }
 
-/// Whatever happens, rates are said again only after so long, milliseconds: their time counts whole seconds.
+/// Minimum interval between announcements, in milliseconds, because their times count whole seconds.
 const PAUSE_MS: u64 = 5_000;
 
 impl Rates {
-    /// The tip is another, or a rate: what was reckoned is reckoned again when it is asked for.
+    /// Discards the computed fees after a change of the tip or of a rate.
     pub(super) fn forget_floors(&mut self) {
         self.floors.clear();
     }
 
-    /// A bundler has come, its rules are others, or there is somebody new to hear of them.
+    /// Schedules an announcement soon, because a bundler was added, its rules changed, or a peer connected.
     pub(super) fn say_soon(&mut self) {
         self.due_ms = match self.said_ms {
             0 => 0,
@@ -56,14 +56,15 @@ impl Rates {
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// What the bundlers of a chain ask for, as far as is known here, the cheapest first.
+    /// Returns the known rates of a chain's bundlers, the cheapest first.
     #[must_use]
     pub fn rates(&self, child: ChainId) -> Vec<&SignedRates> {
         self.rates.book.of(child)
     }
 
-    /// The rates of a chain that count, the cheapest first: of bundlers that have bundled at their rate in the last [`PROVEN_BLOCKS`] blocks, or
-    /// have the stake that forging takes. A rate costs nothing to announce, so other announcements are no offers.
+    /// Returns the rates of a chain that count, the cheapest first: those of bundlers that have bundled at their rate in the last
+    /// [`PROVEN_BLOCKS`] blocks, or have enough stake to forge. An announcement costs nothing, so other announcements are not
+    /// offers.
     pub fn usable_rates(&self, child: ChainId) -> Result<Vec<UsableRate>, StoreFailure> {
         let mut usable = Vec::new();
         for rates in self.rates.book.of(child) {
@@ -81,7 +82,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(usable)
     }
 
-    /// Whether a bundler has lately bundled at the rate that it says.
+    /// Returns whether a bundler has recently bundled at the rate that it announces.
     #[must_use]
     pub fn is_proven(&self, rates: &SignedRates) -> bool {
         let fee = rates.fee(&self.genesis.params, self.parent_decimals());
@@ -95,7 +96,7 @@ impl<R: Reads<Table>> Core<R> {
         parent.map_or(0, |parent| parent.decimals)
     }
 
-    /// The least fee with which some usable bundler of the network carries a transaction of a chain; none if no such bundler is known.
+    /// Returns the lowest fee for which a usable bundler carries a transaction of a chain. `None` if no such bundler is known.
     pub(super) fn fee_floor(&mut self, child: ChainId) -> Result<Option<u64>, StoreFailure> {
         if let Some(known) = self.rates.floors.get(&child) {
             return Ok(*known);
@@ -111,7 +112,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(floor)
     }
 
-    /// Whether a bundler of this node carries a transaction, whatever the network's bundlers ask.
+    /// Returns whether a bundler of this node carries a transaction, regardless of the network's rates.
     pub(super) fn is_carried_here(&self, carried: &Carried) -> bool {
         let (params, decimals) = (&self.genesis.params, self.parent_decimals());
         self.bundling.keyed().any(|(_, bundler)| {
@@ -123,7 +124,7 @@ impl<R: Reads<Table>> Core<R> {
         })
     }
 
-    /// Remembers what the newest blocks show of bundlers: after a start.
+    /// Restores the record of bundlers from the newest blocks after a start.
     pub(super) fn restore_record(&mut self) -> Result<(), StoreFailure> {
         let tip = self.rows.tip().height;
         let mut bytes = 0usize;
@@ -149,7 +150,7 @@ impl<R: Reads<Table>> Core<R> {
         (!idle).then(|| self.rates.due_ms.max(self.now_ms))
     }
 
-    /// Forgets what is out of date; says what the bundlers of this node ask for, to itself first.
+    /// Forgets outdated rates, and announces the rates of this node's bundlers. This node learns them first.
     pub(super) fn say_rates_if_due(&mut self) -> Result<(), StoreFailure> {
         if self.rates.due_ms > self.now_ms {
             return Ok(());
@@ -182,7 +183,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Gossiped rates: they go on to others if one of them is news.
+    /// Handles gossiped rates. They are forwarded if one of them is new.
     pub(super) fn gossiped_rates(
         &mut self,
         peer: PeerId,

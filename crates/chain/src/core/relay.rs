@@ -1,4 +1,4 @@
-//! Transactions on their way to everybody, in batches.
+//! Batches of transactions to gossip.
 
 use super::Action;
 use super::limits::BATCH_BYTES;
@@ -8,7 +8,7 @@ use crate::message::GOSSIP_TRANSACTIONS_MAX;
 /// The first byte of a gossiped batch.
 const KIND: u8 = 1;
 
-/// A batch that fills: it goes when it is full, or when its first transaction has waited long enough.
+/// A batch that is being filled. It is sent when it is full, or when its first transaction has waited long enough.
 #[derive(Debug, Default)]
 pub(super) struct Relay {
     bytes: Vec<u8>,
@@ -17,7 +17,7 @@ pub(super) struct Relay {
 }
 
 impl Relay {
-    /// Adds a transaction, and gives the batch if it is full now.
+    /// Adds a transaction. Returns the batch if it is full now.
     pub(super) fn add(&mut self, transaction: &Transaction, now_ms: u64) -> Option<Action> {
         if self.count == 0 {
             self.bytes.push(KIND);
@@ -31,12 +31,12 @@ impl Relay {
         None
     }
 
-    /// When what waits has waited long enough.
+    /// Returns the time at which the batch is due.
     pub(super) fn due_ms(&self, linger_ms: u64) -> Option<u64> {
         (self.count > 0).then(|| self.since_ms.saturating_add(linger_ms))
     }
 
-    /// The batch, whatever is in it.
+    /// Takes the batch, even if it is not full.
     pub(super) fn take(&mut self) -> Option<Action> {
         if self.count == 0 {
             return None;

@@ -1,10 +1,10 @@
-//! Hashes that are remembered for a while.
+//! A bounded set of hashes that are remembered for a while.
 
 use std::collections::{HashSet, VecDeque};
 
 use primitives::Hash;
 
-/// A bounded set; the oldest goes first.
+/// A bounded set that drops the oldest hash first.
 #[derive(Debug)]
 pub(super) struct Remembered {
     order: VecDeque<Hash>,
@@ -13,7 +13,7 @@ pub(super) struct Remembered {
 }
 
 impl Remembered {
-    /// At most `max`.
+    /// Returns an empty set of at most `max` hashes.
     pub(super) fn new(max: usize) -> Self {
         Self {
             order: VecDeque::new(),

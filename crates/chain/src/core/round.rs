@@ -1,13 +1,13 @@
-//! What a round of events comes to.
+//! The result of a round of events.
 
 use super::Action;
 use crate::port::WriteBatch;
 
-/// What is to be committed, and what is to be done when that is durable.
+/// The rows to commit, and the actions to perform when they are durable.
 #[derive(Clone, Debug)]
 pub struct Round {
-    /// Rows that become durable together; it may be empty.
+    /// Rows that become durable together. The batch may be empty.
     pub batch: WriteBatch,
-    /// To be done after that, in order.
+    /// Actions to perform afterwards, in order.
     pub actions: Vec<Action>,
 }

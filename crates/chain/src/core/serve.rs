@@ -1,4 +1,4 @@
-//! Answers to peers' questions, each peer's within its budget.
+//! Answers to peers' questions, within each peer's budget.
 
 use primitives::Hash;
 
@@ -14,7 +14,7 @@ use crate::state::{carried_block, read};
 use crate::transaction::Body;
 use crate::{Transaction, TxId};
 
-/// What an answer has cost so far, counted as bytes: what is looked for and read may be far more than what is found and sent.
+/// The cost of an answer so far, counted in bytes. Lookups and reads may cost far more than the data that is found and sent.
 #[derive(Debug, Default)]
 struct Work(usize);
 
@@ -87,7 +87,7 @@ impl<R: Reads<Table>> Core<R> {
         })
     }
 
-    /// Ids of the pool above one, ascending, a page of them: child blocks are not compared, bundlers make new ones.
+    /// Returns a page of ids of the pool after an id, ascending. Child blocks are not compared, because bundlers make new ones.
     fn pool_ids_after(&self, after: TxId) -> Vec<TxId> {
         let above = self.pool.after(Some(after)).take(IDS_MAX);
         above.map(|carried| carried.id).collect()
@@ -127,7 +127,7 @@ impl<R: Reads<Table>> Core<R> {
             let Some(body) = found else {
                 break;
             };
-            // One from beside the chain may have been read in vain.
+            // A block from beside the chain may have been read without being used.
             work.add(body.len());
             if is_full(body.len()) {
                 break;
@@ -138,7 +138,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(bodies)
     }
 
-    /// Transactions of the pool, and of the chain if that is asked for: those that are there, in the order of the ids.
+    /// Returns the requested transactions that are in the pool, or on the chain if `in_blocks` is set, in the order of the ids.
     fn transactions_of(
         &self,
         in_blocks: bool,
@@ -160,7 +160,7 @@ impl<R: Reads<Table>> Core<R> {
                 places.extend(place.map(|place| (place, at)));
             }
         }
-        // In the order of places, so that what stands side by side is read at once.
+        // Read in the order of places, so that adjacent transactions are read at once.
         places.sort_unstable();
         let mut reader = read::TransactionReader::new(&self.rows);
         let looked = work.0;
@@ -179,7 +179,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(found.into_iter().map(|(_, found)| found).collect())
     }
 
-    /// A block, of the chain or from beside it.
+    /// Returns a block of the chain or from beside it.
     fn block_of(&self, hash: &Hash, work: &mut Work) -> Result<Option<CarriedBlock>, StoreFailure> {
         work.look();
         let block = match self.height_of(hash)? {
@@ -200,7 +200,7 @@ impl<R: Reads<Table>> Core<R> {
         work: &mut Work,
     ) -> Result<Vec<Listed>, StoreFailure> {
         let (mut listed, mut bytes) = (Vec::new(), 0);
-        // The block is read only for what is not in the pool.
+        // The block is read only if the pool lacks a transaction.
         let mut block = None;
         for id in ids {
             let mut one = self.listed_in_pool(id);
@@ -224,7 +224,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(listed)
     }
 
-    /// A parent transaction of the pool, with its list if it is a child block.
+    /// Returns a parent transaction of the pool, with its list if it is a child block.
     fn listed_in_pool(&self, id: &TxId) -> Option<Listed> {
         if let Some(child_block) = self.pool.child_block(id) {
             return Some(Listed {
@@ -241,7 +241,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 }
 
-/// The same of a block.
+/// Returns a parent transaction of a block, with its list if it is a child block.
 fn listed_in(block: &CarriedBlock, id: &TxId) -> Option<Listed> {
     let at = block
         .body

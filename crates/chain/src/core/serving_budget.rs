@@ -5,7 +5,7 @@ use super::limits::{
     SERVED_TOTAL_PER_SECOND,
 };
 
-/// Work, counted as bytes, that answers may still cost: a bucket that fills with time.
+/// A token bucket of work, counted in bytes, that answers may still cost.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ServingBudget {
     bytes: u64,
@@ -15,7 +15,7 @@ pub(super) struct ServingBudget {
 }
 
 impl ServingBudget {
-    /// The full budget of one peer.
+    /// Returns the full budget of one peer.
     pub(super) fn of_peer(now_ms: u64) -> Self {
         Self {
             bytes: SERVED_BYTES_BURST,
@@ -25,7 +25,7 @@ impl ServingBudget {
         }
     }
 
-    /// The full budget of all peers together.
+    /// Returns the full budget of all peers together.
     pub(super) fn of_all(now_ms: u64) -> Self {
         Self {
             bytes: SERVED_TOTAL_BURST,
@@ -38,13 +38,13 @@ impl ServingBudget {
     fn refill(&mut self, now_ms: u64) {
         let elapsed = now_ms.saturating_sub(self.at_ms);
         let more = elapsed.saturating_mul(self.per_second) / 1_000;
-        // A bucket holds no more than its burst.
+        // A bucket holds at most its burst.
         self.bytes = self.bytes.saturating_add(more).min(self.burst);
         self.at_ms = now_ms.max(self.at_ms);
     }
 
-    /// Whether a peer with the budget `peer` gets an answer now. The lower half of the common budget is for peers that have used less than
-    /// half of their own: heavy users cannot take it from them.
+    /// Returns whether a peer with the budget `peer` gets an answer now. The lower half of the common budget is reserved for
+    /// peers that have used at most half of their own, so that heavy users cannot exhaust it.
     pub(super) fn may_serve(&mut self, peer: &mut Self, now_ms: u64) -> bool {
         self.refill(now_ms);
         peer.refill(now_ms);
@@ -57,10 +57,10 @@ impl ServingBudget {
         peer.bytes >= SERVED_BYTES_LEAST && self.bytes >= floor
     }
 
-    /// Counts an answer: its bytes, or the work that it took if that was more.
+    /// Charges an answer: its bytes, or its work if that is more.
     pub(super) fn count(&mut self, bytes: usize, work: usize) {
         let cost = (bytes.max(work) as u64).max(SERVED_BYTES_LEAST);
-        // An answer may cost more than was left: the bucket is empty then.
+        // An answer may cost more than the remaining budget. The bucket is then empty.
         self.bytes = self.bytes.saturating_sub(cost);
     }
 }
@@ -69,7 +69,7 @@ impl ServingBudget {
 mod tests {
     use super::*;
 
-    /// Serves a peer as long as it may be, with answers of a mebibyte each; their number.
+    /// Serves a peer as long as its budget allows, with answers of one mebibyte each. Returns their number.
     fn drain(all: &mut ServingBudget, peer: &mut ServingBudget, now_ms: u64) -> u64 {
         let mut served = 0;
         while all.may_serve(peer, now_ms) {
@@ -84,10 +84,10 @@ mod tests {
     fn many_heavy_peers_leave_half_to_light_ones() {
         let mut all = ServingBudget::of_all(0);
         let mut heavy = [ServingBudget::of_peer(0); 64];
-        // Each may use half of its burst as a light peer would: they drain the common budget together.
+        // Each peer may use half of its burst as a light peer. Together they drain the common budget.
         let served: u64 = heavy.iter_mut().map(|peer| drain(&mut all, peer, 0)).sum();
         assert_eq!(served << 20, SERVED_TOTAL_BURST);
-        // In each later second they get no more than all peers together may.
+        // In each later second they get at most the common rate.
         let second: u64 = heavy
             .iter_mut()
             .map(|peer| drain(&mut all, peer, 1_000))

@@ -1,28 +1,29 @@
-//! What an operator chooses for a core.
+//! An operator's settings of a core.
 
 use primitives::{Hash, KeyPair};
 
 use crate::bundle::{BundleSettings, Bundler};
 use crate::pool::PoolSettings;
 
-/// A core's settings: a node's own choice, no rule of the network.
+/// A core's settings. They are a node's own choice and not rules of the network.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Accounts that forge here from the start.
+    /// Accounts that forge on this node from the start.
     pub forgers: Vec<KeyPair>,
-    /// Accounts that bundle here from the start.
+    /// Accounts that bundle on this node from the start.
     pub bundlers: Vec<Bundler>,
     /// Limits of the pool.
     pub pool: PoolSettings,
-    /// Blocks that must be on the chain: height and hash. What contradicts them is refused, whatever its difficulty.
+    /// Blocks that must be on the chain, by height and hash. Blocks that contradict them are refused, regardless of their
+    /// difficulty.
     pub trusted: Vec<(u32, Hash)>,
-    /// A forger waits so long after its time before it makes its block, so that an earlier one by somebody else may come first.
+    /// Delay between a forger's time and the making of its block, so that an earlier block by another forger may arrive first.
     pub forging_delay_ms: u64,
-    /// When bundlers make child blocks, and of what.
+    /// Settings for the times and limits of child blocks.
     pub bundling: BundleSettings,
-    /// Transactions wait at most so long for others to be gossiped with.
+    /// Maximum time that a transaction waits to be gossiped with others.
     pub gossip_linger_ms: u64,
-    /// Bodies of so many of the newest blocks are kept, at least the rollback limit; nothing for all.
+    /// Number of newest blocks whose bodies are kept, at least the rollback limit. `None` keeps all.
     pub bodies_kept: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Blocks beside the chain, on disk: what a change of branch took back or is about to apply.
+//! Blocks beside the chain, on disk: those that a reorg rolled back or is about to apply.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use crate::state::Overlay;
 /// Rows that are read at once when a store is opened.
 const PAGE: usize = 64;
 
-/// Which blocks lie in the table `Side`, oldest first.
+/// The index of the blocks in the table `Side`, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct Side {
     order: VecDeque<(Hash, usize)>,
@@ -22,7 +22,7 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// What the store has.
+    /// Reads the index from the store.
     pub(super) fn open<R: Reads<Table>>(rows: &Overlay<R>) -> Result<Self, StoreFailure> {
         let mut side = Self::default();
         let mut from = Vec::new();
@@ -56,7 +56,7 @@ impl Side {
         self.order.iter().any(|(held, _)| held == hash)
     }
 
-    /// Keeps a block.
+    /// Stores a block, unless it is stored already.
     pub(super) fn put<R: Reads<Table>>(&mut self, rows: &mut Overlay<R>, block: &CarriedBlock) {
         if self.contains(&block.hash) {
             return;
@@ -67,7 +67,7 @@ impl Side {
         rows.put(Table::Side, *block.hash.as_bytes(), value);
     }
 
-    /// Reads a block back.
+    /// Reads a block.
     pub(super) fn get<R: Reads<Table>>(
         &self,
         rows: &Overlay<R>,
@@ -105,7 +105,7 @@ impl Side {
             .map_err(|rejection| damaged(rejection.to_string()))
     }
 
-    /// The body as carried, for peers that ask.
+    /// Reads an encoded body, for peers that ask.
     pub(super) fn body<R: Reads<Table>>(
         rows: &Overlay<R>,
         hash: &Hash,
@@ -125,7 +125,7 @@ impl Side {
         }
     }
 
-    /// Lets the oldest go beyond the limits.
+    /// Deletes the oldest blocks beyond the limits.
     pub(super) fn trim<R: Reads<Table>>(&mut self, rows: &mut Overlay<R>) {
         while self.order.len() > SIDE_BLOCKS_MAX || self.bytes > SIDE_BYTES_MAX {
             let Some((hash, bytes)) = self.order.pop_front() else {

@@ -1,4 +1,4 @@
-//! Peers that answer nothing: each silence counts, and a peer that stays silent while others answer loses its connection.
+//! Silent peers. Each silence is counted, and a peer that stays silent while others answer is disconnected.
 
 use super::limits::{PATIENCE_MS, SILENCES_MAX, points};
 use super::{Action, Core, PeerId};
@@ -8,14 +8,15 @@ use crate::port::{Reads, Table};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Silence {
     count: u32,
-    /// The time of the first one.
+    /// The time of the first silence.
     since_ms: u64,
-    /// Questions that end unanswered before this count as one silence.
+    /// Unanswered questions before this time belong to the same silence.
     counted_until_ms: u64,
 }
 
 impl Silence {
-    /// Counts a question without an answer; true if the peer has been silent for too long although another one was heard at `heard_ms`.
+    /// Counts an unanswered question. Returns true if the peer has been silent for too long although another peer was heard at
+    /// `heard_ms`.
     fn count(&mut self, now_ms: u64, heard_ms: u64) -> bool {
         if now_ms < self.counted_until_ms {
             return false;
@@ -30,7 +31,7 @@ impl Silence {
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// A question to a peer was not answered in time.
+    /// Handles a question that a peer did not answer in time.
     pub(super) fn was_silent(&mut self, peer: PeerId) {
         self.penalise(peer, points::SILENCE, "chain_peer.silent");
         let (now_ms, heard_ms) = (self.now_ms, self.heard_ms);
@@ -44,7 +45,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// A peer has answered a question.
+    /// Resets a peer's silence after an answer.
     pub(super) fn was_heard(&mut self, peer: PeerId) {
         self.heard_ms = self.now_ms;
         if let Some(known) = self.peers.get_mut(&peer) {

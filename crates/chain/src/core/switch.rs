@@ -1,6 +1,6 @@
-//! A change of branch, step by step: blocks are taken back one by one, those of the branch join one by one; if one of them is bad the
-//! old ones come back. Operators' orders to take blocks back go the same way, and so does what a crash has left undone: a round does
-//! so much of it, and the next one goes on.
+//! A reorg, step by step. Blocks are rolled back one by one, and the blocks of the branch join one by one. If one of them is bad,
+//! the old blocks join again. Operators' rollback orders and the completion of an interrupted reorg work in the same way. Each
+//! round does a part, and the next round continues.
 
 use std::collections::VecDeque;
 
@@ -16,9 +16,9 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 /// A block of the branch.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// In memory.
+    /// A block in memory.
     Here(Box<CarriedBlock>),
-    /// In the table `Side`.
+    /// A block in the table `Side`.
     Side(Hash),
 }
 
@@ -31,41 +31,41 @@ impl Step {
     }
 }
 
-/// What a change of branch is for.
+/// The cause of a reorg.
 #[derive(Debug)]
 pub(super) enum Cause {
-    /// A better branch; who gave it.
+    /// A better branch, with the peer that gave it.
     Better(Option<PeerId>),
-    /// An operator's order: blocks are taken back, and none join.
+    /// An operator's order. Blocks are rolled back and none join.
     Ordered(Order),
-    /// A crash left blocks beside the chain that follow its tip: they join again, and none are taken back.
+    /// A crash left blocks beside the chain that follow its tip. They join again, and none are rolled back.
     Resumed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Our blocks are taken back to the common one.
+    /// Our blocks are rolled back to the common one.
     Back,
-    /// The branch's join.
+    /// The blocks of the branch join.
     Forth,
-    /// One of them was bad: those that joined are taken back.
+    /// One of them was bad. Those that joined are rolled back.
     Unwind,
-    /// Our blocks join again.
+    /// Our old blocks join again.
     Restore,
 }
 
-/// A change of branch under way.
+/// A reorg in progress.
 #[derive(Debug)]
 pub(super) struct Switch {
     phase: Phase,
     common: u32,
-    /// What we had.
+    /// The cumulative work of our old branch.
     old_difficulty: u128,
-    /// Our blocks that were taken back, the last one first.
+    /// Our blocks that were rolled back, the last one first.
     old: Vec<Hash>,
     branch: VecDeque<Step>,
     cause: Cause,
-    /// Transactions that were taken back.
+    /// Transactions of the blocks that were rolled back.
     returned: Vec<TxId>,
 }
 
@@ -84,14 +84,14 @@ impl Switch {
 }
 
 impl Switch {
-    /// Whether it takes up what a crash has left undone: the pool's rows are not read yet.
+    /// Returns whether this completes a reorg that a crash interrupted. The pool's rows are not read yet in that case.
     pub(super) fn is_resumption(&self) -> bool {
         matches!(self.cause, Cause::Resumed)
     }
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// Goes on with a change of branch as far as a round may.
+    /// Continues a reorg as far as one round may.
     pub(super) fn step_switch(&mut self) -> Result<(), StoreFailure> {
         let Some(mut switch) = self.switch.take() else {
             return Ok(());
@@ -104,7 +104,7 @@ impl<R: Reads<Table>> Core<R> {
             }
         }
         if matches!(switch.cause, Cause::Ordered(_)) {
-            // They do not come back: what is beside the chain keeps within its limits meanwhile.
+            // These blocks do not join again, so the table `Side` is trimmed meanwhile.
             self.side.trim(&mut self.rows);
         }
         self.more = true;
@@ -112,7 +112,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// One block back or forth, and its bytes; nothing when the change is over.
+    /// Rolls back or applies one block and returns its weight in bytes. Returns `None` when the reorg is complete.
     fn one_step(&mut self, switch: &mut Switch) -> Result<Option<usize>, StoreFailure> {
         let weight = |block: &CarriedBlock| block.header.body_bytes as usize + 4_096;
         match switch.phase {
@@ -176,7 +176,8 @@ impl<R: Reads<Table>> Core<R> {
             .ok_or_else(|| damaged(format!("block {hash} is not beside the chain")))
     }
 
-    /// A block of the branch breaks a rule: it and what follows it are remembered. What joined before it stays if it has more work than what we had.
+    /// Handles a bad block of the branch. The block and all blocks after it are remembered as bad. The blocks that joined before
+    /// it stay if they have more work than our old branch.
     fn branch_is_bad(&mut self, switch: &mut Switch, hash: Hash, code: &'static str) {
         self.found_bad(hash, code);
         if let Cause::Better(from) = switch.cause {
@@ -220,8 +221,8 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Takes out of the pool what refers to blocks above `common` that are no longer on the chain. No depth of the change says that there is
-    /// nothing to do: after a change to a shorter branch, the next one may be shallower than the youngest allowed anchor.
+    /// Removes transactions from the pool that refer to blocks above `common` that are no longer on the chain. This is done at
+    /// every depth: after a reorg to a shorter branch, the next one may be shallower than the youngest allowed anchor.
     pub(super) fn drop_lost_anchors(&mut self, common: u32) -> Result<(), StoreFailure> {
         let rows = &self.rows;
         let mut failure = None;

@@ -1,4 +1,4 @@
-//! What goes into the next block.
+//! Chooses the transactions of the next block.
 
 use std::cmp::Reverse;
 
@@ -9,22 +9,22 @@ use crate::pool::{ChildBlock, Pool, fee_rate};
 use crate::transaction::PAYMENT_BYTES;
 use crate::{Carried, ChainId, Params, TxId};
 
-/// The body of a block to be, in its order.
+/// The body of a future block, in its final order.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Parent transactions, ascending by id, with what they carry.
+    /// Parent transactions, ascending by id, with the transactions that they carry.
     pub body: Vec<CarriedEntry>,
-    /// Transactions that child blocks carry.
+    /// Number of transactions that child blocks carry.
     pub child_count: u32,
-    /// Bytes of the body.
+    /// Length of the body in bytes.
     pub body_bytes: u32,
-    /// What the forger earns, in minor units of the parent token.
+    /// The forger's fees, in minor units of the parent token.
     pub fees: u64,
-    /// The root over the parent transactions' ids.
+    /// The Merkle root of the parent transactions' ids.
     pub root: Hash,
 }
 
-/// Whether a transaction may stand in a block of this height and time, as far as its own fields say.
+/// Returns whether a transaction's own fields allow it in a block of this height and time.
 #[must_use]
 pub fn may_stand(carried: &Carried, params: &Params, height: u32, time: u32) -> bool {
     let transaction = &carried.transaction;
@@ -34,7 +34,7 @@ pub fn may_stand(carried: &Carried, params: &Params, height: u32, time: u32) -> 
     begun && time <= transaction.expires() && (anchor == 0 || deep)
 }
 
-/// Whether a child block of the pool may stand in the block at `height` with the time `time`, with all that it carries.
+/// Returns whether a child block of the pool, with all that it carries, may be in the block at `height` with the time `time`.
 #[must_use]
 pub fn stands(pool: &Pool, params: &Params, block: &ChildBlock, height: u32, time: u32) -> bool {
     let choice = Choice::new(pool, params, height, time);
@@ -42,9 +42,9 @@ pub fn stands(pool: &Pool, params: &Params, block: &ChildBlock, height: u32, tim
     loaded.is_some_and(|loaded| loaded.bytes <= choice.room())
 }
 
-/// Chooses the body of the block at `height` with the time `time` (seconds since genesis): the best child block of each chain, by
-/// the fee for each byte of all it brings, then parent transactions by fee rate, as far as the limits go. It costs
-/// `O(chosen log chosen)`.
+/// Chooses the body of the block at `height` with the time `time` (seconds since genesis), within the limits: the best child
+/// block of each chain by the fee per byte of everything it adds, then parent transactions by fee rate. It costs `O(chosen log
+/// chosen)`.
 #[must_use]
 pub fn assemble(pool: &Pool, params: &Params, height: u32, time: u32) -> Candidate {
     let mut choice = Choice::new(pool, params, height, time);
@@ -62,7 +62,7 @@ struct Choice<'a> {
     bytes: usize,
 }
 
-/// A child block that may stand in the block.
+/// A child block that may be in the block.
 struct Loaded {
     chosen: CarriedEntry,
     bytes: usize,
@@ -107,10 +107,10 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// The best child block of a chain that may stand in the block and fits into `room` bytes.
+    /// Returns the best child block of a chain that may be in the block and fits into `room` bytes.
     fn best_of(&self, chain: ChainId, room: usize) -> Option<Loaded> {
         let offers = self.pool.child_blocks(chain).filter(|offer| offer.complete);
-        // What is surely too long is not looked at more closely.
+        // Skip child blocks that are certainly too long.
         let short = offers.filter(|offer| offer.block.ids().len() * PAYMENT_BYTES <= room);
         short
             .filter_map(|offer| self.load(offer.block))
@@ -127,7 +127,7 @@ impl<'a> Choice<'a> {
         let mut bytes = 0;
         let mut children = Vec::with_capacity(block.ids().len());
         for id in block.ids() {
-            // Complete ones carry only what is here, covered, and of their chain.
+            // A complete child block carries only covered transactions of its chain that are in the pool.
             let carried = self.pool.get(id)?;
             if !self.pool.settled(carried) || !self.may_stand(carried) {
                 return None;

@@ -1,7 +1,7 @@
-//! Forging: a block out of what waits in the pool.
+//! Forging: making a block from the transactions that wait in the pool.
 //!
-//! [`assemble`] chooses, [`seal`] signs. The pool's invariant makes every choice valid: what it offers is covered, and in a block
-//! debits come before credits.
+//! [`assemble`] chooses and [`seal`] signs. The pool's invariant makes every choice valid: each transaction that it offers is
+//! covered, and in a block debits come before credits.
 
 mod assemble;
 mod seal;

@@ -1,4 +1,4 @@
-//! The forger's signature under a block.
+//! Seals a block with the forger's signature.
 
 use primitives::{Hash, KeyPair, PublicKey};
 
@@ -6,8 +6,8 @@ use super::Candidate;
 use crate::Rejection;
 use crate::block::{CarriedBlock, Header};
 
-/// Makes a block of a candidate: `header` says what consensus asks for (height, time, previous, forger, generation, base target,
-/// difficulty); counts, length, root and signature are put in. The key must be the forger's.
+/// Makes a block of a candidate. `header` must contain the consensus fields: height, time, previous, forger, generation, base
+/// target and difficulty. Counts, length, root and signature are set here. The key must be the forger's.
 pub fn seal(
     candidate: Candidate,
     mut header: Header,
@@ -34,7 +34,7 @@ pub fn seal(
     })
 }
 
-/// The public key of a forger or bundler: Ed25519, as all keys of accounts.
+/// Returns the public key of a forger or bundler, which must be Ed25519 as for all accounts.
 pub(crate) fn chain_key(key: &KeyPair) -> Result<[u8; 32], Rejection> {
     match key.public() {
         PublicKey::Ed25519(bytes) => Ok(*bytes),

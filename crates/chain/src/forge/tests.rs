@@ -29,7 +29,7 @@ fn pool() -> Pool {
     })
 }
 
-/// Child payments, and a child block of them.
+/// Makes child payments and a child block that carries them.
 fn bundled(pool: &mut Pool, chain: u8, from: &[u8], fee: u64) -> Arc<ChildBlock> {
     let ids: Vec<TxId> = from
         .iter()
@@ -186,7 +186,7 @@ fn the_best_child_block_of_each_chain_goes_before_parent_transactions() {
     bundled(&mut pool, 2, &[1], 10);
     let better = bundled(&mut pool, 2, &[1, 2], 20);
     let other = bundled(&mut pool, 3, &[1], 5);
-    // Two child blocks have 3 * 149 and 2 * 184 bytes: one more payment does not fit into 6 * 149.
+    // The two child blocks have 3 * 149 and 2 * 184 bytes. Another payment does not fit into 6 * 149.
     assert_eq!(chosen(&pool), sorted(&[better.id(), other.id()]));
     let candidate = assemble(&pool, &params(), 20, 10);
     assert_eq!(candidate.child_count, 3);
@@ -208,7 +208,7 @@ fn the_best_child_block_of_each_chain_goes_before_parent_transactions() {
 #[test]
 fn a_child_block_that_can_not_stand_gives_way_to_the_next_best() {
     let spoils: &[fn(&mut Pool)] = &[
-        // One that it carries is gone.
+        // A transaction that it carries is gone.
         |pool| {
             let id = Pay {
                 chain: 2,
@@ -219,7 +219,7 @@ fn a_child_block_that_can_not_stand_gives_way_to_the_next_best() {
             .id;
             pool.remove(&id, "chain_pool.cleared");
         },
-        // One has lost its cover, and nobody has looked yet.
+        // A transaction has lost its cover, and the pool has not been settled yet.
         |pool| {
             let foreign = Pay {
                 chain: 2,
@@ -229,7 +229,7 @@ fn a_child_block_that_can_not_stand_gives_way_to_the_next_best() {
             };
             pool.block_added(&block(vec![plain(&foreign.carried())]));
         },
-        // The same, after a look.
+        // The same, after settling.
         |pool| {
             let foreign = Pay {
                 chain: 2,

@@ -1,4 +1,4 @@
-//! The bytes of a genesis (`docs/formats/chain.md`): what its hash is over, and what a store keeps.
+//! The encoding of a genesis (`docs/formats/chain.md`), which its hash covers and a store keeps.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use super::{BALANCES_MAX, CHAINS_MAX, ChainInfo, Genesis, NAME_BYTES_MAX, overri
 use crate::{AccountId, ChainId, Rejection};
 
 const VERSION: u8 = 1;
-/// Constants at most, far above those there are.
+/// Maximum number of constants, far above the actual number.
 const NUMBERS_MAX: usize = 255;
 
 impl Genesis {
-    /// The bytes.
+    /// Encodes the genesis.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = vec![VERSION];
@@ -36,7 +36,7 @@ impl Genesis {
         out
     }
 
-    /// Reads and checks a genesis.
+    /// Decodes and checks a genesis.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Rejection> {
         let mut reader = Reader(bytes);
         let [version] = reader.take()?;
@@ -75,7 +75,7 @@ impl Genesis {
             let account = AccountId(reader.take()?);
             let [chain] = reader.take()?;
             let place = (account, ChainId(chain));
-            // Ascending and each once, so that one genesis has one form.
+            // Balances are ascending and unique, so that each genesis has one encoding.
             if balances
                 .last_key_value()
                 .is_some_and(|(last, _)| *last >= place)

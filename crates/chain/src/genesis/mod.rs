@@ -1,4 +1,4 @@
-//! Genesis: what a network begins with. Its hash names the network, and goes into every id and signature.
+//! Genesis: the initial state of a network. Its hash identifies the network and is part of every id and signature.
 
 mod bytes;
 mod overrides;
@@ -15,7 +15,7 @@ pub use overrides::ParamsOverrides;
 pub use rows::write_genesis;
 pub use spec::{BalanceSpec, ChainSpec, GenesisSpec};
 
-/// A network of the parent chain and one account, for tests.
+/// Returns a test network with only the parent chain and one account.
 #[cfg(test)]
 pub(crate) fn small_genesis() -> Genesis {
     let balance = BalanceSpec {
@@ -39,57 +39,57 @@ pub(crate) fn small_genesis() -> Genesis {
     spec.build().expect("the genesis keeps its own rules")
 }
 
-/// Chains of a network at most, the parent among them.
+/// Maximum number of chains of a network, including the parent.
 pub const CHAINS_MAX: usize = 64;
-/// Balances that a genesis sets at most.
+/// Maximum number of balances in a genesis.
 pub const BALANCES_MAX: usize = 100_000;
-/// Bytes of the name of a network or a chain at most.
+/// Maximum length of the name of a network or a chain, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
-/// Bytes of a token's symbol at most.
+/// Maximum length of a token's symbol, in bytes.
 pub const SYMBOL_BYTES_MAX: usize = 12;
-/// Decimals of a token at most.
+/// Maximum number of decimals of a token.
 pub const DECIMALS_MAX: u8 = 12;
-/// Minor units of a chain's token at most in all, so that no sum of two balances overflows.
+/// Maximum supply of a token in minor units, so that no sum of two balances overflows.
 pub const SUPPLY_MAX: u64 = u64::MAX / 2;
 
-/// One chain of a network.
+/// A chain of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainInfo {
-    /// Its number; the parent's is [`ChainId::PARENT`].
+    /// Its number. The parent's is [`ChainId::PARENT`].
     pub id: ChainId,
-    /// Its name, for people.
+    /// Its display name.
     pub name: String,
     /// The symbol of its token.
     pub symbol: String,
-    /// A whole token has `10^decimals` minor units.
+    /// Decimals of the token. A whole token has `10^decimals` minor units.
     pub decimals: u8,
-    /// All minor units that there are.
+    /// The total supply in minor units.
     pub supply: u64,
 }
 
-/// A network's beginning, checked.
+/// A checked genesis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Genesis {
-    /// Names the network: over everything below.
+    /// The hash over the fields of the genesis, which identifies the network.
     pub hash: Hash,
-    /// The network's name, for people.
+    /// The network's display name.
     pub network: String,
-    /// When its seconds begin: milliseconds since 1970.
+    /// Start of the network's time, in milliseconds since 1970.
     pub time_ms: u64,
-    /// What is agreed on.
+    /// The parameters of the network.
     pub params: Params,
     /// The chains.
     pub chains: BTreeMap<ChainId, ChainInfo>,
-    /// Who has what, none zero.
+    /// The initial balances, none zero.
     pub balances: BTreeMap<(AccountId, ChainId), u64>,
     /// The base target before the first block.
     pub base_target: u64,
-    /// The genesis file names accounts by passphrases, so anyone can spend from them. Not part of the hash.
+    /// Whether the genesis file names accounts by passphrases, so that anyone can spend from them. Not part of the hash.
     pub is_test_network: bool,
 }
 
 impl Genesis {
-    /// Checks the parts and puts them together. The supplies in `chains` are computed here.
+    /// Checks and combines the parts. The supplies in `chains` are computed here.
     pub fn new(
         network: String,
         time_ms: u64,
@@ -142,12 +142,12 @@ impl Genesis {
         Ok(genesis)
     }
 
-    /// The chain of this number.
+    /// Returns the chain with this number.
     pub fn chain(&self, id: ChainId) -> Option<&ChainInfo> {
         self.chains.get(&id)
     }
 
-    /// Minor units of a whole parent token.
+    /// Returns the minor units of a whole parent token.
     #[must_use]
     pub fn parent_unit(&self) -> u64 {
         self.chains
@@ -155,7 +155,7 @@ impl Genesis {
             .map_or(1, |parent| ten_to(parent.decimals))
     }
 
-    /// All whole parent tokens that there are.
+    /// Returns the total supply of whole parent tokens.
     #[must_use]
     pub fn parent_tokens(&self) -> u64 {
         self.chains
@@ -163,7 +163,7 @@ impl Genesis {
             .map_or(0, |parent| parent.supply / self.parent_unit())
     }
 
-    /// Transactions of all chains in one block at most.
+    /// Returns the maximum number of transactions of all chains in one block.
     #[must_use]
     pub fn transactions_max(&self) -> usize {
         let children = self.chains.len().saturating_sub(1) as u64;
@@ -211,7 +211,7 @@ fn checked_chains(list: Vec<ChainInfo>) -> Result<BTreeMap<ChainId, ChainInfo>, 
     Ok(chains)
 }
 
-/// Adds up what there is of each token.
+/// Computes the supply of each token.
 fn supply(
     chains: &mut BTreeMap<ChainId, ChainInfo>,
     balances: &BTreeMap<(AccountId, ChainId), u64>,
@@ -252,7 +252,7 @@ fn supply(
     Ok(())
 }
 
-/// Names go to terminals, pages and metrics: no control characters, nothing at the edges.
+/// Checks a name. Names appear in terminals, pages and metrics, so control characters and surrounding spaces are not allowed.
 fn text(what: &str, value: &str, bytes_max: usize) -> Result<(), Rejection> {
     let plain = !value.is_empty() && value.trim() == value && !value.chars().any(char::is_control);
     if plain && value.len() <= bytes_max {

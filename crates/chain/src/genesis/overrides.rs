@@ -1,4 +1,4 @@
-//! Single constants that a genesis file sets in place of its profile's.
+//! Constants that a genesis file sets in place of its profile's.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::Params;
 
 macro_rules! overrides {
     ($($field:ident: $type:ty),* $(,)?) => {
-        /// Constants to set in place of the profile's; each as in [`Params`].
+        /// Constants to set in place of the profile's. Each is as in [`Params`].
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         #[allow(missing_docs)]
@@ -15,19 +15,19 @@ macro_rules! overrides {
         }
 
         impl ParamsOverrides {
-            /// The profile with these constants set.
+            /// Returns the profile with these constants set.
             #[must_use]
             pub fn over(&self, profile: Params) -> Params {
                 Params { $($field: self.$field.unwrap_or(profile.$field),)* }
             }
         }
 
-        /// Every constant as a number, in the order in which the genesis hash has them.
+        /// Returns every constant as a number, in the order of the genesis hash.
         pub(super) fn numbers(params: &Params) -> Vec<u64> {
             vec![$(u64::from(params.$field)),*]
         }
 
-        /// The constants of such numbers, and the numbers left over; `None` if some are missing or too large.
+        /// Returns the constants of these numbers. `None` if numbers are missing, too large or left over.
         pub(super) fn of_numbers(numbers: &[u64]) -> Option<Params> {
             let mut numbers = numbers.iter();
             let params = Params { $($field: <$type>::try_from(*numbers.next()?).ok()?,)* };
@@ -36,7 +36,7 @@ macro_rules! overrides {
     };
 }
 
-// The order is part of the genesis format: new constants go to the end, with a new version.
+// The order is part of the genesis format. New constants go to the end, with a new version.
 overrides! {
     block_seconds: u32,
     parent_transactions_max: u32,

@@ -5,7 +5,7 @@ use crate::ChainId;
 use crate::port::{Table, WriteBatch};
 use crate::state::rows;
 
-/// The rows of a genesis, for an empty store.
+/// Returns the rows of a genesis for an empty store.
 #[must_use]
 pub fn write_genesis(genesis: &Genesis) -> WriteBatch {
     let mut batch = WriteBatch::default();

@@ -1,4 +1,4 @@
-//! When.
+//! Tests of the times of bundling.
 
 use super::super::*;
 use crate::{ChainId, Params};

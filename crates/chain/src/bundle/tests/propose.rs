@@ -1,4 +1,4 @@
-//! What.
+//! Tests of the child blocks that bundlers make.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::pool::tests::{Pay, account, all_have, child_block, genesis, put};
 use crate::pool::{ChildBlock, Pool, PoolSettings};
 use crate::{AccountId, Anchor, ChainId, Params, TxId, key_of_passphrase};
 
-/// One parent token has 100 units, a carried transaction costs 10.
+/// One parent token has 100 units, and a carried transaction costs 10.
 fn params() -> Params {
     Params {
         child_block_fee_per_transaction: 10,
@@ -33,7 +33,7 @@ fn rules() -> BundlerRules {
     }
 }
 
-/// Pays what the rules ask for: a tenth of a token at 1,000.
+/// Pays the fee that the rules require: a tenth of a token at 1,000.
 fn pay(from: u8) -> Pay {
     Pay {
         chain: 2,
@@ -198,7 +198,7 @@ fn what_is_carried_follows_the_rules() {
         ),
         ("no message", pay(1), purpose("m"), false),
         ("another chain", Pay { chain: 3, ..pay(1) }, rules(), false),
-        // Within ten block times of 5 seconds: until second 60.
+        // Until second 60, which is within ten block times of 5 seconds.
         (
             "expires too soon",
             Pay {
@@ -285,7 +285,7 @@ fn limits_of_the_network_bound_it_and_the_best_fees_go_first() {
         ids_of(&made(propose_with(&pool, rules(), RICH)), &ids),
         [2, 3, 4]
     );
-    // One of 449 bytes leaves room for no more than it.
+    // A transaction of 449 bytes leaves no room for another one.
     let (pool, ids) = pool_of(&[
         Pay {
             message: 298,
@@ -324,7 +324,7 @@ fn it_spends_no_more_than_it_may() {
         };
         assert_eq!(block, *count, "{name}");
     }
-    // What waits in the pool counts: its own child block, and what else the account is about to pay.
+    // The bundler's waiting child block and the account's other pending payments count.
     let own = made(propose_with(&pool, limit(10), RICH));
     pool.insert_child_block(own, 10, &mut all_have(1_000))
         .unwrap()
@@ -343,7 +343,7 @@ fn it_makes_none_beside_one_that_is_as_good() {
     pool.insert_child_block(good.clone(), 10, &mut all_have(1_000))
         .unwrap()
         .unwrap();
-    // Its own would pay 30: less than a quarter more.
+    // Its own child block would pay 30, which is less than a quarter more.
     let skipped = Proposal::Skip(Skipped::AsGoodIsHere(good.id()));
     assert_eq!(propose_with(&pool, rules(), RICH), skipped);
     let more = BundlerRules {

@@ -1,4 +1,4 @@
-//! Rates, and who is known.
+//! Tests of rates and the rate book.
 
 use primitives::{KeyPair, Scheme, SignatureChecker};
 use proptest::prelude::*;
