@@ -1,8 +1,8 @@
-//! A long history made at once, for test networks: payments among accounts whose keys are known, in full blocks, one after another.
+//! Makes a long history at once for test networks: payments among accounts with known keys, in full blocks, one after another.
 //!
-//! What comes of it is a chain like any other: every transaction and every block is signed, every rule is kept, and any node of the
-//! network takes it over. Only pools and sockets are left out. The caller lets blocks join ([`crate::state::apply_block`]) and writes
-//! what comes of that; signing, which takes most of the time, can be spread over threads ([`History::payments`] needs no state).
+//! The result is an ordinary chain: every transaction and every block is signed, every rule holds, and any node of the network
+//! accepts it. Only pools and sockets are left out. The caller applies the blocks ([`crate::state::apply_block`]) and writes the
+//! resulting rows. Signing takes most of the time and can be spread over threads, because [`History::payments`] needs no state.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::state::{Overlay, fee_min, next_header, turn};
 use crate::transaction::PAYMENT_BYTES;
 use crate::{AccountId, Anchor, Body, Carried, ChainId, Genesis, Rejection, Transaction, TxId};
 
-/// A child block takes at most so many bytes beside what it carries.
+/// Maximum bytes that a child block adds to its transactions.
 const CHILD_BLOCK_BYTES: usize = PAYMENT_BYTES + 64;
-/// Amounts go round: small, so that no account runs dry however long the history is, and so many that no two payments of one
-/// second are the same.
+/// Amounts repeat after this many values. They are small, so that no account runs out of tokens in a long history, and numerous
+/// enough that no two payments of one second are equal.
 const AMOUNTS: u64 = 100_000;
-/// A child payment's fee, as a part of a whole token.
+/// Divisor of a whole token that gives a child payment's fee.
 const CHILD_FEE_PART: u64 = 100;
-/// Minutes that a payment is valid for, if the network allows so many.
+/// Validity of a payment in minutes, if the network allows it.
 const DEADLINE_MINUTES: u16 = 60;
 
 /// An account that pays, is paid, forges and bundles.
@@ -34,41 +34,41 @@ struct Account {
     id: AccountId,
 }
 
-/// A chain, and what a block takes of it.
+/// A chain and its share of a block.
 #[derive(Debug)]
 struct Lane {
     chain: ChainId,
     fee: u64,
-    /// Payments in a block at most.
+    /// Maximum number of payments in a block.
     most: usize,
 }
 
-/// Which payments stand in one block: their numbers, chain by chain.
+/// The payments of one block: their numbers, chain by chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
-    /// The number of the first.
+    /// The number of the first payment.
     first: u64,
-    /// The time they bear, seconds since genesis.
+    /// The time of the payments, in seconds since genesis.
     time: u32,
-    /// How many of each chain.
+    /// The number of payments for each chain.
     shares: Vec<usize>,
 }
 
 impl Batch {
-    /// How many payments.
+    /// Returns the number of payments.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shares.iter().sum()
     }
 
-    /// None.
+    /// Returns whether there are no payments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Makes payments and blocks. See the module.
+/// Makes the payments and blocks of a history.
 #[derive(Debug)]
 pub struct History {
     genesis: Arc<Genesis>,
@@ -78,11 +78,11 @@ pub struct History {
 }
 
 impl History {
-    /// Of a network, with the keys of accounts that have something on every chain. A block takes `per_block` payments at most, fewer
-    /// where the network's limits say so.
+    /// Prepares the history of a network. Accounts with a balance on every chain are used. A block takes at most `per_block`
+    /// payments, or fewer if the network's limits require it.
     ///
     /// # Errors
-    /// `chain_history.accounts`: there are fewer than two.
+    /// `chain_history.accounts`: there are fewer than two such accounts.
     pub fn new(
         genesis: Arc<Genesis>,
         keys: Vec<KeyPair>,
@@ -120,14 +120,14 @@ impl History {
         })
     }
 
-    /// Payments in a block at most.
+    /// Returns the maximum number of payments in a block.
     #[must_use]
     pub fn per_block(&self) -> usize {
         self.per_block
     }
 
-    /// The payments of a block: `count` of them at most, numbered from `first`, evenly on all chains as far as each has room. They
-    /// bear the time `time`, which is no later than the block's.
+    /// Returns the payments of a block: at most `count`, numbered from `first` and spread evenly over all chains as far as each
+    /// has room. Their time is `time`, which must not be later than the block's.
     #[must_use]
     pub fn batch(&self, first: u64, count: u64, time: u32) -> Batch {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
@@ -154,7 +154,7 @@ impl History {
         }
     }
 
-    /// Makes and signs the payments at these places of a batch.
+    /// Makes and signs the payments at these positions of a batch.
     #[must_use]
     pub fn payments(&self, batch: &Batch, places: Range<usize>) -> Vec<Arc<Carried>> {
         places
@@ -172,7 +172,7 @@ impl History {
         let number = batch.first.checked_add(place as u64)?;
         let accounts = self.accounts.len() as u64;
         let from = number % accounts;
-        // Never to oneself, and to each of the others in turn.
+        // Never to the sender itself, and to each other account in turn.
         let to = (from + 1 + number / accounts % (accounts - 1)) % accounts;
         let Lane { chain, fee, .. } = self.lanes[lane];
         let body = Body::Payment {
@@ -208,11 +208,12 @@ impl History {
         Carried::new(&self.genesis.hash, transaction)
     }
 
-    /// The block after the tip with these payments, forged by whose turn comes first; nothing where that is later than `latest`
-    /// (seconds since genesis). With `jump`, a chain that stood still for longer than the network's standstill goes on at `latest`.
+    /// Returns the block after the tip with these payments, forged by the account whose turn comes first. Returns `None` if that
+    /// turn is later than `latest` (seconds since genesis). With `jump`, a chain that stood still for longer than the network's
+    /// standstill continues at `latest`.
     ///
     /// # Errors
-    /// The store fails; `chain_history.accounts` where none of the accounts may forge.
+    /// The store fails, or none of the accounts may forge (`chain_history.accounts`).
     pub fn block<R: Reads<Table>>(
         &self,
         overlay: &Overlay<R>,
@@ -271,7 +272,7 @@ impl History {
             let ids: Vec<TxId> = children.iter().map(|carried| carried.id).collect();
             let carries = Body::ChildBlock {
                 child: lane.chain,
-                // No more than the network's limit, which is 32 bits wide.
+                // At most the network's limit, which is 32 bits wide.
                 count: ids.len() as u32,
                 root: root_of(&ids),
             };
@@ -298,7 +299,7 @@ impl History {
     }
 }
 
-/// The chains, parent first, with what a block takes of each at most.
+/// Returns the chains, the parent first, with their maximum shares of a block.
 fn lanes(genesis: &Genesis) -> Vec<Lane> {
     let params = &genesis.params;
     let children = genesis.chains.len().saturating_sub(1);

@@ -1,12 +1,12 @@
-//! The chain: accounts, transactions, blocks, proof of stake, the pool, bundling, fork choice.
+//! The chain: accounts, transactions, blocks, proof of stake, pool, bundling and fork choice.
 //!
-//! Pure: it reads no clock, draws no randomness, touches neither disk nor network. A node's deciding core takes events and
-//! gives actions; what it must keep goes through the storage port ([`port`]).
+//! Pure code: it reads no clock, draws no randomness, and accesses neither disk nor network. A node's deciding core takes events
+//! and returns actions. Its data goes through the storage port ([`port`]).
 //!
-//! - One chain of blocks. The *parent chain* ([`ChainId::PARENT`]) holds the forging token; *child chains* have tokens of their
-//!   own, and their transactions enter a block inside a *child block*, a parent transaction that carries them by hash.
-//! - Within a block debits come before credits, so that the order of its transactions decides nothing: any part of a pool whose
-//!   debits are covered is a valid block.
+//! - There is one chain of blocks. The *parent chain* ([`ChainId::PARENT`]) holds the forging token. *Child chains* have tokens
+//!   of their own. Their transactions enter a block inside a *child block*, a parent transaction that carries them by hash.
+//! - Within a block debits come before credits, so the order of its transactions does not matter. Any part of a pool whose debits
+//!   are covered is a valid block.
 
 mod account;
 pub mod block;

@@ -1,69 +1,70 @@
-//! What a network has agreed on: limits and constants of consensus. They are part of the genesis, and so of every id.
+//! The parameters of a network: limits and constants of consensus. They are part of the genesis and therefore of every id.
 
 use serde::{Deserialize, Serialize};
 
 use crate::message::IDS_MAX;
 use crate::transaction::EXTENSION_BYTES_MAX;
 
-/// Bytes of a block's body at most in any network: peers get a body whole, in one answer.
+/// Maximum length of a block's body in any network, in bytes. Peers receive a whole body in one answer.
 pub const BLOCK_BYTES_MAX: usize = 16 << 20;
 
-/// The constants of one network. Two profiles are shipped; a genesis file may set each one.
+/// The constants of one network. Two profiles are built in, and a genesis file may set each constant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// The aim of the time between blocks, seconds.
+    /// Target time between blocks, in seconds.
     pub block_seconds: u32,
-    /// Parent transactions in a block at most, child blocks among them.
+    /// Maximum number of parent transactions in a block, including child blocks.
     pub parent_transactions_max: u32,
-    /// Transactions in a child block at most.
+    /// Maximum number of transactions in a child block.
     pub child_transactions_max: u32,
-    /// Bytes of a child block's transactions at most.
+    /// Maximum length of a child block's transactions, in bytes.
     pub child_block_bytes_max: u32,
-    /// Bytes of a block's body at most: a block is bounded by work, not only by count.
+    /// Maximum length of a block's body, in bytes. A block is bounded by work and not only by count.
     pub block_bytes_max: u32,
-    /// The least fee of a parent transaction, in minor units of the parent token.
+    /// Minimum fee of a parent transaction, in minor units of the parent token.
     pub parent_fee_min: u64,
-    /// The least fee that a child block pays for each transaction it carries, in minor units of the parent token.
+    /// Minimum fee that a child block pays for each transaction that it carries, in minor units of the parent token.
     pub child_block_fee_per_transaction: u64,
-    /// Bytes of a message at most.
+    /// Maximum length of a message, in bytes.
     pub message_bytes_max: u32,
-    /// The longest deadline of a transaction, minutes. Ids are remembered for so long.
+    /// Maximum deadline of a transaction, in minutes. Ids are remembered for this time.
     pub deadline_minutes_max: u16,
-    /// How deep below the tip the block that a transaction refers to lies at least. Genesis is always deep enough.
+    /// Minimum depth of an anchor block below the block of the transaction. Genesis is always deep enough.
     pub anchor_depth_min: u32,
-    /// How far ahead of a node's clock a transaction may be, seconds; for a block see [`Params::block_drift_seconds`].
+    /// Maximum time by which a transaction may be ahead of a node's clock, in seconds. For blocks see
+    /// [`Params::block_drift_seconds`].
     pub clock_drift_seconds: u32,
-    /// Blocks through which a balance must have been held to count for forging.
+    /// Number of blocks for which a balance must have been held to count for forging.
     pub effective_age_blocks: u32,
-    /// Whole parent tokens that an account needs at least to forge.
+    /// Minimum number of whole parent tokens that an account needs to forge.
     pub effective_tokens_min: u64,
-    /// Blocks from a lease to its beginning.
+    /// Number of blocks between a lease transaction and the start of the lease.
     pub lease_delay_blocks: u32,
-    /// The shortest and the longest lease, blocks.
+    /// Minimum length of a lease, in blocks.
     pub lease_blocks_min: u32,
-    /// See `lease_blocks_min`.
+    /// Maximum length of a lease, in blocks.
     pub lease_blocks_max: u32,
-    /// How many blocks are rolled back at most.
+    /// Maximum number of blocks that are rolled back.
     pub rollback_blocks_max: u32,
-    /// The base target follows the average of so many block times.
+    /// Number of block times over which the base target averages.
     pub base_target_span: u32,
-    /// The average counts as at most `block_seconds` and this many per cent more, and at least as many less (53 and 67 seconds of
-    /// 60 in the production profile: 12).
+    /// Limits the average to this percentage above and below `block_seconds` (with 12 %: 53 to 67 seconds at a block time of 60
+    /// seconds, as in the production profile).
     pub base_target_limit_percent: u32,
-    /// A falling base target falls by this share of what it might, per cent.
+    /// Percentage of the computed fall by which a falling base target falls.
     pub base_target_gamma_percent: u32,
-    /// The least base target, per cent of the initial one.
+    /// Minimum base target, as a percentage of the initial one.
     pub base_target_min_percent: u32,
-    /// The greatest base target, per cent of the initial one.
+    /// Maximum base target, as a percentage of the initial one.
     pub base_target_max_percent: u32,
-    /// A forger later than this, in seconds after its hit, may say its own time: so a network that stood still does not have to
-    /// catch up block by block.
+    /// Time after a forger's hit, in seconds, from which its block may have any later time. A network that stood still does not
+    /// have to catch up block by block.
     pub standstill_seconds: u32,
 }
 
 impl Params {
-    /// The profile `production`: a public network, 60 seconds a block.
+    /// Returns the profile `production`: a public network with 60 seconds per block.
     #[must_use]
     pub fn production() -> Self {
         Self {
@@ -93,7 +94,7 @@ impl Params {
         }
     }
 
-    /// The profile `loadtest`: the limits of the published load test, 5 seconds a block.
+    /// Returns the profile `loadtest`: the limits of the published load test, with 5 seconds per block.
     #[must_use]
     pub fn loadtest() -> Self {
         Self {
@@ -106,7 +107,7 @@ impl Params {
         }
     }
 
-    /// The profile of this name.
+    /// Returns the profile with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -116,8 +117,9 @@ impl Params {
         }
     }
 
-    /// How far ahead of a node's clock an announced block may be, seconds: a quarter of the block time, at least one second and at most
-    /// `clock_drift_seconds`. The block is held until its time. It is a node's rule, not one of consensus.
+    /// Returns the maximum time by which an announced block may be ahead of a node's clock, in seconds: a quarter of the block
+    /// time, at least one second and at most `clock_drift_seconds`. The block is held until its time. This is a rule of nodes and
+    /// not of consensus.
     #[must_use]
     pub fn block_drift_seconds(&self) -> u32 {
         (self.block_seconds / 4)
@@ -125,7 +127,7 @@ impl Params {
             .min(self.clock_drift_seconds)
     }
 
-    /// What is wrong with them: the field, and the rule that it breaks.
+    /// Checks the constants. The error is the field and the rule that it breaks.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         let at_least_one = [
             ("block_seconds", self.block_seconds),

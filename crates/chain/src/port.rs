@@ -6,13 +6,15 @@ pub use primitives::storage::{Reads, Row, StoreFailure};
 /// Rows of the chain's tables that become durable together.
 pub type WriteBatch = storage::WriteBatch<Table>;
 
-/// A table of the chain's data. The number is part of the stored format: never renumber. All numbers in keys are big-endian.
+/// A table of the chain's data. The number is part of the stored format and must never change. All numbers in keys are
+/// big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Table {
-    /// Single rows: schema version, genesis, the tip, progress of pruning and repair; evidence of equivocation; blocks that were forged here.
+    /// Single rows: schema version, genesis, tip, and progress of pruning and repair. Also evidence of equivocation and local
+    /// forged blocks.
     Meta = 0,
-    /// `height u32` -> the header as carried, its hash and what is known of the block (counts, bytes).
+    /// `height u32` -> the encoded header, its hash and further data of the block (counts, bytes).
     Headers = 1,
     /// `height u32 | piece u16` -> a piece of the block's body.
     Bodies = 2,
@@ -20,26 +22,27 @@ pub enum Table {
     ByHash = 3,
     /// `transaction id 32` -> height u32 and place in the block.
     TxIndex = 4,
-    /// `account 16 | !height u32` -> places of its transactions in that block; the newest block stands first.
+    /// `account 16 | !height u32` -> places of its transactions in that block. The newest block comes first.
     AccountTxs = 5,
     /// `account 16 | chain u8` -> balance u64.
     Balances = 6,
-    /// `account 16 | !height u32` -> the account's balance on the parent chain at the end of that block, where it changed; the
-    /// newest stands first.
+    /// `account 16 | !height u32` -> the account's balance on the parent chain at the end of that block, if it changed. The
+    /// newest row comes first.
     Held = 7,
-    /// `0 | lessor 16` -> its lease, and the next one; `1 | end u32 | lessor 16` -> nothing: whose lease ends at that height.
+    /// `0 | lessor 16` -> its current lease and the next one. `1 | end u32 | lessor 16` -> nothing: marks a lease that ends at
+    /// that height.
     Leases = 8,
-    /// `lessee 16 | lessor 16` -> nothing: who leases to whom; `lessee 16` -> how many u32.
+    /// `lessee 16 | lessor 16` -> nothing: marks a lessor of the lessee. `lessee 16` -> number of lessors u32.
     Lessors = 9,
-    /// `height u32` -> the rows that a rollback of the block puts back.
+    /// `height u32` -> the rows that a rollback of the block restores.
     Undo = 10,
-    /// `transaction id 32` -> a transaction accepted here and not yet in a block.
+    /// `transaction id 32` -> a locally accepted transaction that is not yet in a block.
     Pool = 11,
-    /// `transaction id 32` -> when and why it left the pool without a block; the oldest go first.
+    /// `transaction id 32` -> the time and reason of leaving the pool without a block. The oldest rows are deleted first.
     Left = 12,
-    /// `time u32 | transaction id 32` -> nothing: the order in which rows of `Left` go.
+    /// `time u32 | transaction id 32` -> nothing: the order in which rows of `Left` are deleted.
     LeftOrder = 13,
-    /// `block hash 32` -> a block beside the main chain, as carried.
+    /// `block hash 32` -> an encoded block beside the main chain.
     Side = 14,
 }
 
@@ -104,7 +107,7 @@ impl TableSet for Table {
     }
 }
 
-/// What is stored makes no sense.
+/// Returns the failure for stored data that is invalid.
 #[must_use]
 pub fn damaged(message: impl Into<String>) -> StoreFailure {
     StoreFailure {

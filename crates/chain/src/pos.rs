@@ -1,16 +1,19 @@
-//! Proof of stake: who may forge when. Pure functions on integers (Ardor's forging, with the difficulty weighed by time).
+//! Proof of stake: the rules for the forgers' turns. Pure functions on integers (Ardor's forging, with the difficulty weighted by
+//! time).
 //!
-//! Each account has, after each block, a *hit*, a number that nobody can choose; its time comes so many seconds after the block as the
-//! hit is large and its stake is small. The *base target* scales the seconds so that blocks come as often as the network wants.
+//! After each block, each account has a *hit*, a number that no account can choose. The larger the hit and the smaller the stake,
+//! the more seconds after the block the account's turn comes. The *base target* scales these seconds so that the block time meets
+//! the network's target.
 
 use primitives::{Hash, Hasher};
 
 use crate::{AccountId, Params};
 
-/// The least initial base target: below it, rounding would show in the times.
+/// Minimum initial base target. Below it, rounding would distort the block times.
 pub const BASE_TARGET_MIN: u64 = 1_000;
 
-/// The generation signature of a block after one with `previous`, forged by `forger`. After genesis, `previous` is its hash.
+/// Returns the generation signature of a block forged by `forger` after a block with the signature `previous`. After genesis,
+/// `previous` is the genesis hash.
 #[must_use]
 pub fn generation(previous: &Hash, forger: &[u8; 32]) -> Hash {
     let mut hasher = Hasher::new();
@@ -19,7 +22,7 @@ pub fn generation(previous: &Hash, forger: &[u8; 32]) -> Hash {
     hasher.finish()
 }
 
-/// The hit: the first 8 bytes of the generation signature, little-endian.
+/// Returns the hit: the first 8 bytes of the generation signature, little-endian.
 #[must_use]
 pub fn hit(generation: &Hash) -> u64 {
     let bytes = generation.as_bytes();
@@ -28,7 +31,8 @@ pub fn hit(generation: &Hash) -> u64 {
     ])
 }
 
-/// The hit time: `hit / (base target x whole tokens)` seconds after the previous block; `None` without stake, or beyond the end of time.
+/// Returns the hit time: `hit / (base target x whole tokens)` seconds after the previous block. `None` without stake, or if the
+/// time exceeds 32 bits.
 #[must_use]
 pub fn hit_time(previous_time: u32, hit: u64, base_target: u64, tokens: u64) -> Option<u32> {
     let each_second = u128::from(base_target) * u128::from(tokens);
@@ -36,14 +40,14 @@ pub fn hit_time(previous_time: u32, hit: u64, base_target: u64, tokens: u64) -> 
     previous_time.checked_add(u32::try_from(seconds).ok()?)
 }
 
-/// The first second that a block with this hit time may bear: the one after it.
+/// Returns the first second that a block with this hit time may have: the one after it.
 #[must_use]
 pub fn block_time(hit_time: u32) -> Option<u32> {
     hit_time.checked_add(1)
 }
 
-/// Whether a block with this hit time may bear `time`: exactly the second after it; or, of a network that stood still, any time later
-/// than `standstill_seconds` after it.
+/// Returns whether a block with this hit time may have the time `time`: exactly the second after it, or, after a standstill of
+/// the network, any time later than `standstill_seconds` after it.
 #[must_use]
 pub fn time_fits(params: &Params, hit_time: u32, time: u32) -> bool {
     Some(time) == block_time(hit_time)
@@ -52,8 +56,8 @@ pub fn time_fits(params: &Params, hit_time: u32, time: u32) -> bool {
             .is_some_and(|stood| time > stood)
 }
 
-/// The base target before the first block: with it, an account that holds all `tokens` would forge every `block_seconds` on average.
-/// `None` where it would be below [`BASE_TARGET_MIN`].
+/// Returns the base target before the first block. With it, an account that holds all `tokens` would forge every `block_seconds`
+/// on average. `None` if it would be below [`BASE_TARGET_MIN`].
 #[must_use]
 pub fn initial_base_target(params: &Params, tokens: u64) -> Option<u64> {
     let per_second = u128::from(params.block_seconds) * u128::from(tokens);
@@ -63,26 +67,26 @@ pub fn initial_base_target(params: &Params, tokens: u64) -> Option<u64> {
         .filter(|target| *target >= BASE_TARGET_MIN)
 }
 
-/// Whether the base target changes with the block of this height: every `base_target_span` blocks.
+/// Returns whether the base target changes with the block of this height, as it does every `base_target_span` blocks.
 #[must_use]
 pub fn adjusts(params: &Params, height: u32) -> bool {
     height > 0 && height.is_multiple_of(params.base_target_span)
 }
 
-/// The base target after a block that [`adjusts`], `elapsed` seconds after the block `base_target_span` before it.
+/// Returns the base target after a block that [`adjusts`], `elapsed` seconds after the block `base_target_span` before it.
 ///
-/// The average block time counts within `base_target_limit_percent` of the aim. The target rises with the average, and falls by
-/// `base_target_gamma_percent` of what the average is short of the aim; it stays between the least and the greatest share of the
-/// initial one.
+/// The average block time is limited to `base_target_limit_percent` around `block_seconds`. The target rises with the average. It
+/// falls by `base_target_gamma_percent` of the shortfall of the average. It stays between the minimum and the maximum share of
+/// the initial one.
 #[must_use]
 pub fn next_base_target(params: &Params, initial: u64, current: u64, elapsed: u32) -> u64 {
-    // The aim, and the average held within its limits: both in hundredths of a second and of all blocks of the span, so that nothing is rounded.
+    // The target time and the limited average, both in hundredths of a second for the whole span, so that no rounding occurs.
     let whole = u128::from(params.block_seconds) * u128::from(params.base_target_span);
     let aim = whole * 100;
     let limit = whole * u128::from(params.base_target_limit_percent);
     let taken = (u128::from(elapsed) * 100).clamp(aim.saturating_sub(limit), aim + limit);
     let current = u128::from(current);
-    // Below: current (64 bits) times a span (32 + 12 + 7 + 7 bits) stays within 128.
+    // In the following products, the current target (64 bits) times a span (32 + 12 + 7 + 7 bits) stays within 128 bits.
     let next = if taken > aim {
         current * taken / aim
     } else {
@@ -96,15 +100,15 @@ pub fn next_base_target(params: &Params, initial: u64, current: u64, elapsed: u3
     u64::try_from(next).unwrap_or(u64::MAX)
 }
 
-/// The work of a block forged under `base_target`, `elapsed` seconds after the one before it:
-/// `2^64 x block_seconds / (base target x elapsed)`, at least 1.
+/// Returns the work of a block forged under `base_target`, `elapsed` seconds after the one before it: `2^64 x block_seconds /
+/// (base target x elapsed)`, at least 1.
 #[must_use]
 pub fn work(params: &Params, base_target: u64, elapsed: u32) -> u128 {
     let each = u128::from(base_target.max(1)) * u128::from(elapsed.max(1));
     ((u128::from(params.block_seconds) << 64) / each).max(1)
 }
 
-/// An account that may forge, and when.
+/// The turn of an account to forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Turn {
     /// The second of its block.
@@ -115,7 +119,8 @@ pub struct Turn {
     pub account: AccountId,
 }
 
-/// When each candidate (key, whole effective tokens) may forge after a block, first come first; those without stake never come.
+/// Returns the turn of each candidate (key, whole effective tokens) after a block, the earliest first. Candidates without stake
+/// have no turn.
 #[must_use]
 pub fn next_forgers(
     previous_time: u32,

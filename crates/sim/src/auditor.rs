@@ -1,4 +1,11 @@
 //! Predicts the results of a simulation, and checks them: when something leaves a node, and at the end.
+//!
+//! - Everything acknowledged is already durable at the node that acknowledges it.
+//! - Every flow ends once, as predicted, and no other flow's transactions exist.
+//! - No state is consumed twice, and the notary knows each consumption.
+//! - Every vault holds the states that the flows' arguments imply, so value is conserved.
+//! - Each participant of a transaction has the files that it lists.
+//! - At the end nothing is left to do: no journal, no message, no delivery.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What people write to begin a network: a genesis file.
+//! Genesis files, which operators write to start a network.
 
 use std::collections::BTreeMap;
 
@@ -14,20 +14,20 @@ use crate::{AccountId, ChainId, Params, Rejection, key_of_passphrase};
 pub struct GenesisSpec {
     /// The network's name.
     pub network: String,
-    /// When its seconds begin: milliseconds since 1970.
+    /// Start of the network's time, in milliseconds since 1970.
     pub time_ms: u64,
     /// The profile of constants: `production` or `loadtest`.
     pub profile: String,
     /// Constants to set in place of the profile's.
     #[serde(default, skip_serializing_if = "is_default")]
     pub params: ParamsOverrides,
-    /// The chains; number 1 is the parent.
+    /// The chains. Number 1 is the parent.
     pub chains: Vec<ChainSpec>,
-    /// Who has what.
+    /// The initial balances.
     pub balances: Vec<BalanceSpec>,
 }
 
-/// One chain of a genesis file.
+/// A chain of a genesis file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChainSpec {
@@ -37,21 +37,21 @@ pub struct ChainSpec {
     pub name: String,
     /// The symbol of its token.
     pub symbol: String,
-    /// A whole token has `10^decimals` minor units.
+    /// Decimals of the token. A whole token has `10^decimals` minor units.
     pub decimals: u8,
 }
 
-/// What one account has. The account is named by exactly one of `account`, `key` and `passphrase`.
+/// The balances of one account, which is named by exactly one of `account`, `key` and `passphrase`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BalanceSpec {
     /// The account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account: Option<AccountId>,
-    /// Its Ed25519 public key, 64 hexadecimal digits.
+    /// Its Ed25519 public key, as 64 hexadecimal digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// A passphrase that everybody may know: test networks only.
+    /// A passphrase that need not be secret. For test networks only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passphrase: Option<SecretText>,
     /// Minor units, by the symbol of the token.
@@ -63,7 +63,7 @@ fn is_default(overrides: &ParamsOverrides) -> bool {
 }
 
 impl BalanceSpec {
-    /// Whose it is.
+    /// Returns the account that the entry names.
     pub fn whose(&self) -> Result<AccountId, Rejection> {
         match (&self.account, &self.key, &self.passphrase) {
             (Some(account), None, None) => Ok(*account),
@@ -86,17 +86,17 @@ impl BalanceSpec {
     }
 }
 
-/// The public key that a passphrase stands for.
+/// Returns the public key of a passphrase.
 fn ed25519_of(passphrase: &str) -> [u8; 32] {
     match key_of_passphrase(passphrase).public() {
         PublicKey::Ed25519(key) => *key,
-        // `key_of_passphrase` makes no other keys.
+        // `key_of_passphrase` makes only Ed25519 keys.
         PublicKey::EcdsaP256(_) | PublicKey::Composite(_) => [0; 32],
     }
 }
 
 impl GenesisSpec {
-    /// Checks it.
+    /// Checks the file and builds the genesis.
     pub fn build(&self) -> Result<Genesis, Rejection> {
         let profile = Params::named(&self.profile).ok_or_else(|| {
             rejected(

@@ -1,4 +1,4 @@
-//! What a node answers.
+//! Answers between nodes.
 
 use primitives::Hash;
 
@@ -16,41 +16,41 @@ const PARENTS: u8 = 5;
 const POOL_IDS: u8 = 6;
 const BUSY: u8 = 7;
 
-/// A parent transaction, with the ids of what it carries.
+/// A parent transaction, with the ids of the transactions that it carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// The parent transaction.
     pub transaction: Transaction,
-    /// A child block's list, ascending; of others none.
+    /// The list of a child block, ascending. Empty for other transactions.
     pub ids: Vec<TxId>,
 }
 
-/// An answer. Each question has one of its kind, or [`Answer::Busy`].
+/// An answer. Each question is answered by its own kind or by [`Answer::Busy`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Where the node stands.
+    /// The node's status.
     Status(Status),
     /// Headers of the main chain.
     Headers {
-        /// The newest block of the locator that is on the main chain; [`Hash::ZERO`] if none is.
+        /// The newest block of the locator that is on the main chain, or [`Hash::ZERO`] if there is none.
         common: Hash,
-        /// Those after it, ascending without gaps, at most [`HEADERS_MAX`]; none at the tip.
+        /// The headers after it, ascending without gaps, at most [`HEADERS_MAX`]. Empty at the tip.
         headers: Vec<Header>,
     },
-    /// Bodies, encoded, of the first blocks asked for; fewer where the node does not have one, or the answer was long enough.
+    /// The encoded bodies of the first requested blocks. There are fewer if the node lacks one or the answer is long enough.
     Bodies(Vec<Vec<u8>>),
-    /// Transactions, those that the node has, in the order asked for.
+    /// The requested transactions that the node has, in the requested order.
     Transactions(Vec<Transaction>),
-    /// Parent transactions, those that the node has, in the order asked for.
+    /// The requested parent transactions that the node has, in the requested order.
     Parents(Vec<Listed>),
-    /// Ids of the pool, ascending, at most [`IDS_MAX`]; as many are a page, and more may follow.
+    /// Ids of the pool, ascending, at most [`IDS_MAX`]. If the answer has this maximum, more ids may follow.
     PoolIds(Vec<TxId>),
-    /// The asker has asked too much for now.
+    /// The asker has exceeded its budget for now.
     Busy,
 }
 
 impl Answer {
-    /// The bytes.
+    /// Encodes the answer.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -96,7 +96,7 @@ impl Answer {
         out
     }
 
-    /// Reads an answer. Its length is the transport's to bound, by what was asked.
+    /// Decodes an answer. The transport must bound its length according to the question.
     ///
     /// # Errors
     /// `chain_message.malformed`, or the code of the transaction or header in it.
@@ -140,7 +140,7 @@ impl Answer {
     }
 }
 
-/// Values to the end of the message, at most `max`; room is made for as many as fit the bytes.
+/// Decodes values to the end of the message, at most `max`. Allocates for `fit` of them, which is bounded by the bytes.
 fn all<'a, T>(
     reader: &mut Reader<'a>,
     max: usize,

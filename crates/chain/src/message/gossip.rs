@@ -1,4 +1,4 @@
-//! What goes to everybody.
+//! Gossiped messages.
 
 use super::wire::{Reader, malformed, put_count, put_ids};
 use super::{GOSSIP_BYTES_MAX, GOSSIP_RATES_MAX, GOSSIP_TRANSACTIONS_MAX, IDS_MAX};
@@ -18,28 +18,28 @@ pub enum Gossip {
     Transactions(Vec<Transaction>),
     /// A block.
     Block(Announcement),
-    /// A child block, and what it carries.
+    /// A child block with its list.
     ChildBlock {
         /// The child block.
         transaction: Transaction,
-        /// The ids of what it carries, ascending.
+        /// The ids of the transactions that it carries, ascending.
         ids: Vec<TxId>,
     },
-    /// What bundlers ask for: at least one, at most [`GOSSIP_RATES_MAX`].
+    /// Rates of bundlers: at least one, at most [`GOSSIP_RATES_MAX`].
     Rates(Vec<SignedRates>),
 }
 
-/// A block without its transactions: who knows them puts the body together.
+/// A block without its transactions. A peer that has the transactions assembles the body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announcement {
     /// The header.
     pub header: Header,
-    /// The ids of its parent transactions, ascending; none if they are too many for a message.
+    /// The ids of its parent transactions, ascending. Empty if they are too many for a message.
     pub ids: Vec<TxId>,
 }
 
 impl Gossip {
-    /// The bytes.
+    /// Encodes the message.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -71,7 +71,7 @@ impl Gossip {
         out
     }
 
-    /// Reads a message.
+    /// Decodes a message.
     ///
     /// # Errors
     /// `chain_message.malformed`, or the code of the transaction or header in it.

@@ -1,7 +1,8 @@
-//! What nodes of a chain say to each other: gossip to all, questions and answers between two.
+//! The messages between nodes of a chain: gossip to all peers, and questions and answers between two.
 //!
-//! Every message is one kind byte and fields in a fixed order, big-endian (`docs/formats/chain-messages.md`). Decoders are total:
-//! they panic at nothing, allocate no more than the bytes that are there justify, and what they read is written the same again.
+//! Every message is one kind byte followed by fields in a fixed order, big-endian (`docs/formats/chain-messages.md`). Decoders
+//! are total: they never panic, and allocate no more than the available bytes justify. Encoding a decoded message gives the same
+//! bytes.
 
 mod answer;
 mod gossip;
@@ -14,32 +15,34 @@ pub use question::{Question, Status};
 
 use crate::params::BLOCK_BYTES_MAX;
 
-/// Bytes of a gossiped message at most.
+/// Maximum length of a gossiped message, in bytes.
 pub const GOSSIP_BYTES_MAX: usize = 1 << 20;
 
-/// Bytes of a question at most: [`QUESTION_IDS_MAX`] ids and a little.
+/// Maximum length of a question, in bytes: [`QUESTION_IDS_MAX`] ids and 64 more.
 pub const QUESTION_BYTES_MAX: usize = 64 + 32 * QUESTION_IDS_MAX;
 
-/// Bytes of an answer at most: the largest body that a network may allow, its length, and the kind. Other answers are shorter.
+/// Maximum length of an answer, in bytes: the largest body that a network may allow, its length, and the kind. Other answers are
+/// shorter.
 pub const ANSWER_BYTES_MAX: usize = 1 + 4 + BLOCK_BYTES_MAX;
 
-/// Ids that one message lists at most; what is longer is fetched in another way.
+/// Maximum number of ids that one message lists. Longer lists are fetched in another way.
 pub const IDS_MAX: usize = 32_000;
 
-/// Transactions in one gossiped batch at most.
+/// Maximum number of transactions in one gossiped batch.
 pub const GOSSIP_TRANSACTIONS_MAX: usize = 4_096;
 
-/// Rates of bundlers in one gossiped message at most.
+/// Maximum number of bundlers' rates in one gossiped message.
 pub const GOSSIP_RATES_MAX: usize = 64;
 
-/// Hashes of own blocks in a question for headers at most: distances double, so that this reaches back as far as heights go.
+/// Maximum number of the asker's block hashes in a question for headers. Their distances double, so they cover all possible
+/// heights.
 pub const LOCATOR_MAX: usize = 40;
 
-/// Headers in one answer at most.
+/// Maximum number of headers in one answer.
 pub const HEADERS_MAX: usize = 1_024;
 
-/// Blocks that one question asks the bodies of at most.
+/// Maximum number of blocks whose bodies one question requests.
 pub const BODIES_MAX: usize = 128;
 
-/// Transactions that one question asks for by id at most.
+/// Maximum number of transactions that one question requests by id.
 pub const QUESTION_IDS_MAX: usize = 8_192;

@@ -1,4 +1,4 @@
-//! What one node asks another.
+//! Questions between nodes.
 
 use primitives::Hash;
 
@@ -13,7 +13,7 @@ const TRANSACTIONS: u8 = 4;
 const PARENTS: u8 = 5;
 const POOL_IDS: u8 = 6;
 
-/// Where a node stands.
+/// The status of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Status {
     /// The height of its tip.
@@ -43,38 +43,39 @@ impl Status {
 /// A question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// Where do you stand? The asker says where it does.
+    /// Asks for the peer's status, and tells it the asker's.
     Status(Status),
-    /// The headers after the newest of these blocks that is on your chain. The answer says which that was.
+    /// Asks for the headers after the newest of these blocks that is on the peer's chain. The answer names that block.
     Headers {
         /// Hashes of the asker's blocks, newest first, at most [`LOCATOR_MAX`].
         locator: Vec<Hash>,
     },
-    /// The bodies of these blocks, in this order; the answer may stop early.
+    /// Asks for the bodies of these blocks, in this order. The answer may stop early.
     Bodies(Vec<Hash>),
-    /// These transactions, as far as your pool has them, or the block.
+    /// Asks for those of these transactions that are in the peer's pool or in the block.
     Transactions {
         /// A block that has them, or [`Hash::ZERO`] for the pool alone.
         block: Hash,
         /// Their ids, ascending, at most [`QUESTION_IDS_MAX`].
         ids: Vec<TxId>,
     },
-    /// These parent transactions, child blocks with their lists of ids, as far as your pool has them, or the block.
+    /// Asks for those of these parent transactions that are in the peer's pool or in the block. Child blocks come with their
+    /// lists of ids.
     Parents {
         /// A block that has them, or [`Hash::ZERO`] for the pool alone.
         block: Hash,
         /// Their ids, ascending, at most [`QUESTION_IDS_MAX`].
         ids: Vec<TxId>,
     },
-    /// The ids of the transactions in your pool above this one.
+    /// Asks for the ids of the transactions in the peer's pool above this one.
     PoolIds {
-        /// Only greater ids; all zeroes for all.
+        /// Only greater ids are returned. All zeroes select all ids.
         after: TxId,
     },
 }
 
 impl Question {
-    /// The bytes.
+    /// Encodes the question.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -109,7 +110,7 @@ impl Question {
         out
     }
 
-    /// Reads a question.
+    /// Decodes a question.
     ///
     /// # Errors
     /// `chain_message.malformed`.

@@ -1,11 +1,11 @@
-//! Reading of messages: bounded and total.
+//! Bounded and total decoding of messages.
 
 use primitives::Hash;
 
 use crate::block::{HEADER_BYTES, read_header};
 use crate::{Header, Rejection, Transaction, TxId, transaction};
 
-/// What is left of a message.
+/// The rest of a message.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         Ok(transaction)
     }
 
-    /// A number of things that have at least `bytes_each` bytes.
+    /// Decodes the number of items that have at least `bytes_each` bytes each.
     pub(super) fn count(&mut self, max: usize, bytes_each: usize) -> Result<usize, Rejection> {
         let count = self.u32()? as usize;
         if count > max {
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         Ok(count)
     }
 
-    /// Hashes to the end of the message.
+    /// Decodes hashes to the end of the message.
     pub(super) fn hashes(&mut self, max: usize) -> Result<Vec<Hash>, Rejection> {
         Ok(self
             .arrays(self.rest.len(), max)?
@@ -76,13 +76,13 @@ impl<'a> Reader<'a> {
             .collect())
     }
 
-    /// Ids to the end of the message, ascending.
+    /// Decodes ids to the end of the message, which must be ascending.
     pub(super) fn ids(&mut self, max: usize) -> Result<Vec<TxId>, Rejection> {
         let ids: Vec<TxId> = self.arrays(self.rest.len(), max)?.map(TxId).collect();
         ascending(ids)
     }
 
-    /// As many ids as a count before them says, ascending.
+    /// Decodes a count and that many ids, which must be ascending.
     pub(super) fn counted_ids(&mut self, max: usize) -> Result<Vec<TxId>, Rejection> {
         let count = self.count(max, 32)?;
         let ids: Vec<TxId> = self.arrays(count * 32, max)?.map(TxId).collect();
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         Ok(arrays.iter().copied())
     }
 
-    /// Nothing may be left.
+    /// Checks that no bytes are left.
     pub(super) fn finish(self) -> Result<(), Rejection> {
         if self.rest.is_empty() {
             Ok(())
@@ -123,7 +123,7 @@ fn ascending(ids: Vec<TxId>) -> Result<Vec<TxId>, Rejection> {
 }
 
 pub(super) fn put_count(count: usize, out: &mut Vec<u8>) {
-    // What is written here was bounded when it was made; what were longer than 32 bits would not decode.
+    // The lists written here are bounded when they are made. A list longer than 32 bits allow would not decode.
     out.extend_from_slice(&u32::try_from(count).unwrap_or(u32::MAX).to_be_bytes());
 }
 

@@ -1,4 +1,4 @@
-//! Blocks that join the chain, and blocks that are taken back.
+//! Updates for blocks that join the chain or are rolled back.
 
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use crate::transaction::Body;
 use crate::{AccountId, Carried, ChainId, Rejection};
 
 impl Pool {
-    /// A block joined the chain: its transactions are here no longer, nor child blocks that carry one of them. Accounts that it
-    /// debited by transactions unknown here are unsettled; so are those it credited that have parked transactions.
+    /// Handles a block that joined the chain. Removes its transactions and the other child blocks that carry one of them. Marks
+    /// accounts as unsettled if the block debited them by transactions that the pool did not count, or credited them while they
+    /// have parked transactions.
     pub fn block_added(&mut self, block: &CarriedBlock) {
         for carried in block.transactions() {
             let counted = match self.ids.get(&carried.id).copied() {
@@ -23,7 +24,8 @@ impl Pool {
                 self.unsettle((carried.sender, carried.transaction.chain));
             }
         }
-        // By now the block's own child blocks are gone: who still carries something of it came too late.
+        // The block's own child blocks are removed by now. Any remaining child block that shares a transaction with them is
+        // superseded.
         for carried in block.body.iter().flat_map(|entry| &entry.children) {
             let chain = carried.transaction.chain;
             self.leave_carriers(&carried.id, chain, "chain_pool.superseded");
@@ -38,10 +40,10 @@ impl Pool {
         }
     }
 
-    /// The last block was taken back at second `now`: its transactions wait again, before all others that pay the same, in the
-    /// block's order. The accounts that it credited are unsettled. What the limits leave no room for leaves as evicted.
+    /// Handles the rollback of the last block at second `now`. Its transactions wait again, before all others with the same fee
+    /// rate, in the block's order. The accounts that it credited become unsettled. Transactions without room leave as evicted.
     pub fn block_popped(&mut self, block: &CarriedBlock, now: u32) {
-        // From the last one, each to the beginning: so the block's order is kept.
+        // Insert from the last one, each at the beginning, to keep the block's order.
         for entry in block.body.iter().rev() {
             for child in entry.children.iter().rev() {
                 let outcome = self.take_back(child, now);
@@ -59,7 +61,7 @@ impl Pool {
         }
     }
 
-    /// Takes a transaction back, whatever its sender's count: a block had room for it.
+    /// Puts a transaction back, regardless of its sender's count, because it was in a block.
     fn take_back(&mut self, carried: &Arc<Carried>, now: u32) -> Result<(), Rejection> {
         refused_as_known(self, carried, now)?;
         let turn = self.turn_at_beginning(carried);
@@ -91,13 +93,13 @@ impl Pool {
         turn_of(carried, self.first_place)
     }
 
-    /// What could not be taken back leaves at once, with its reason.
+    /// Records a transaction that could not be put back as left, with its reason.
     fn not_taken_back(&mut self, carried: &Arc<Carried>, outcome: Result<(), Rejection>) {
         match outcome {
-            // It is here: nothing is lost.
+            // The transaction is already in the pool.
             Err(rejection) if rejection.code == "chain_pool.known" => {}
             Err(rejection) => {
-                // What it took is the sender's again, and may cover a parked one.
+                // Its debit returns to the sender and may cover a parked transaction.
                 self.unsettle((carried.sender, carried.transaction.chain));
                 self.left.push(Left {
                     carried: carried.clone(),
@@ -108,7 +110,7 @@ impl Pool {
         }
     }
 
-    /// The next [`Pool::settle`] looks at an account, if it has anything here.
+    /// Marks an account for the next [`Pool::settle`], if it has transactions in the pool.
     fn unsettle(&mut self, owner: (AccountId, ChainId)) {
         if self.purses.contains_key(&owner) {
             self.unsettled.insert(owner);
@@ -116,7 +118,7 @@ impl Pool {
     }
 }
 
-/// Whose balances a block has raised, and where: recipients, bundlers by child fees, the forger by parent fees.
+/// Returns the accounts and chains that a block credited: recipients, bundlers with child fees, and the forger with parent fees.
 fn credited(block: &CarriedBlock) -> impl Iterator<Item = (AccountId, ChainId)> {
     let forger = (block.header.forger_account(), ChainId::PARENT);
     block

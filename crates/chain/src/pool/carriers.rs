@@ -1,14 +1,14 @@
-//! Which child blocks carry a transaction.
+//! An index from transactions to the child blocks that carry them.
 
 use std::collections::HashMap;
 
 use crate::TxId;
 
-/// For each id the child blocks in the pool that carry it. Nearly always one: a list is allocated only for more.
+/// The child blocks in the pool that carry each id. There is nearly always one, so a list is allocated only for more.
 #[derive(Debug, Default)]
 pub(super) struct Carriers {
     by_id: HashMap<TxId, (u32, Vec<u32>)>,
-    /// Ids carried, each as often as it is.
+    /// Number of carried ids, counted once per child block.
     total: usize,
 }
 
@@ -39,7 +39,7 @@ impl Carriers {
         }
     }
 
-    /// The child blocks that carry it, by number.
+    /// Returns the slots of the child blocks that carry an id.
     pub(super) fn of(&self, id: &TxId) -> impl Iterator<Item = u32> {
         let carriers = match self.total {
             0 => None,

@@ -1,4 +1,4 @@
-//! A child block on its way: the parent transaction, and which transactions it carries.
+//! A child block: its parent transaction and the list of the transactions that it carries.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::block::root_of;
 use crate::transaction::Body;
 use crate::{Carried, ChainId, Rejection, TxId};
 
-/// A child block with its list. The list fits the transaction: count and root were compared.
+/// A child block with its list. Count and root of the list match the transaction.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ChildBlock {
     transaction: Arc<Carried>,
@@ -15,7 +15,7 @@ pub struct ChildBlock {
 }
 
 impl ChildBlock {
-    /// Of a child block and the ids it carries, ascending.
+    /// Combines a child block with the ids that it carries, ascending. Checks that they match.
     pub fn new(transaction: Arc<Carried>, ids: Vec<TxId>) -> Result<Self, Rejection> {
         let wrong = |detail: String| Rejection::new("chain_pool.wrong_list", detail);
         let Body::ChildBlock { child, count, root } = transaction.transaction.body else {
@@ -38,7 +38,7 @@ impl ChildBlock {
         })
     }
 
-    /// Of one just made: the transaction was made of the list.
+    /// Combines a new child block with the list that it was made from.
     pub(crate) fn made(transaction: Arc<Carried>, child: ChainId, ids: Vec<TxId>) -> Self {
         Self {
             transaction,
@@ -47,31 +47,31 @@ impl ChildBlock {
         }
     }
 
-    /// The parent transaction.
+    /// Returns the parent transaction.
     #[must_use]
     pub fn transaction(&self) -> &Arc<Carried> {
         &self.transaction
     }
 
-    /// Its id.
+    /// Returns its id.
     #[must_use]
     pub fn id(&self) -> TxId {
         self.transaction.id
     }
 
-    /// The child chain.
+    /// Returns the child chain.
     #[must_use]
     pub fn child(&self) -> ChainId {
         self.child
     }
 
-    /// What it carries, ascending.
+    /// Returns the ids of the transactions that it carries, ascending.
     #[must_use]
     pub fn ids(&self) -> &[TxId] {
         &self.ids
     }
 
-    /// What the forger gets.
+    /// Returns the fee that the forger earns.
     #[must_use]
     pub fn fee(&self) -> u64 {
         self.transaction.transaction.fee

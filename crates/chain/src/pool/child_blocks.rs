@@ -1,4 +1,4 @@
-//! Child blocks in the pool: few of each chain, the best first.
+//! Child blocks in the pool: a few for each chain, the best first.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::{Balances, ChildBlock, Pool};
 use crate::Rejection;
 use crate::port::StoreFailure;
 
-/// Child blocks of one chain: what forgers like best first, the greater fee, then the greater count, then who came first.
+/// The child blocks of one chain in the order that forgers prefer: by greater fee, then greater count, then earlier arrival.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
     pub(super) best: BTreeMap<(Reverse<u64>, Reverse<usize>, i64), u32>,
@@ -32,10 +32,11 @@ fn merit(block: &ChildBlock, turn: Turn) -> (Reverse<u64>, Reverse<usize>, i64) 
 }
 
 impl Pool {
-    /// Takes a child block, or says why not. Worse ones of the same bundler or chain make room for it, and leave as superseded.
+    /// Inserts a child block or returns the reason for its refusal. Worse child blocks of the same bundler or chain make room for
+    /// it and leave as superseded.
     ///
     /// # Correctness
-    /// The caller has seen to it that nothing it carries is in a block already; of those in the pool that is certain.
+    /// The caller must have checked that none of its transactions is in a block. For transactions in the pool this is certain.
     pub fn insert_child_block(
         &mut self,
         block: Arc<ChildBlock>,
@@ -68,13 +69,15 @@ impl Pool {
         Ok(Ok(()))
     }
 
-    /// Whether a child block would be taken, as far as can be said without a balance: before its signature is checked.
+    /// Checks whether a child block would be accepted, as far as possible without a balance. Used before its signature is
+    /// checked.
     pub fn check_child_block(&self, block: &ChildBlock, now: u32) -> Result<(), Rejection> {
         refused_as_known(self, block.transaction(), now)?;
         self.room_for_child_block(block).map(drop)
     }
 
-    /// Which child blocks must leave for this one: each pays less than it does, or lacks something while it does not.
+    /// Returns the child blocks that must leave for this one. Each pays less than it does, or lacks a transaction while it does
+    /// not.
     pub(super) fn room_for_child_block(&self, block: &ChildBlock) -> Result<Vec<u32>, Rejection> {
         let bundler = block.transaction().sender;
         let limits = &self.settings;
@@ -92,7 +95,7 @@ impl Pool {
         {
             return Ok(Vec::new());
         }
-        // Those that no block can have now must not keep out one that blocks can.
+        // A child block that no block can include now must not keep out one that blocks can include.
         let whole = self.lacking_of(block) == 0;
         held.sort_by_key(|slot| !(whole && self.is_lacking(*slot)));
         let mut victims: Vec<u32> = Vec::new();
@@ -114,7 +117,7 @@ impl Pool {
         Ok(victims)
     }
 
-    /// A child block that makes room for one that pays more.
+    /// Returns the child block that makes room for a better one, or the refusal.
     fn outbid(
         &self,
         worst: Option<u32>,
@@ -136,21 +139,21 @@ impl Pool {
         }
     }
 
-    /// How much of what a child block carries no block can have now.
+    /// Returns the number of transactions of a child block that no block can include now.
     pub(super) fn lacking_of(&self, block: &ChildBlock) -> usize {
         let child = block.child();
         let ids = block.ids().iter();
         ids.filter(|id| !self.is_ready(id, child)).count()
     }
 
-    /// Whether a child block of the pool lacks something, or its bundler's balance does not cover it.
+    /// Returns whether a child block of the pool lacks a transaction, or its bundler's balance does not cover it.
     fn is_lacking(&self, slot: u32) -> bool {
         let entry = self.slots.get(slot);
         let carrier = entry.carrier.as_ref();
         entry.parked || carrier.is_some_and(|carrier| carrier.lacking > 0)
     }
 
-    /// Ids that these child blocks carry.
+    /// Returns the number of ids that these child blocks carry.
     fn carried_by(&self, slots: &[u32]) -> usize {
         let carriers = slots
             .iter()

@@ -1,4 +1,4 @@
-//! What the pool keeps of one transaction, and the order of turns.
+//! The pool's entry of a transaction, and the order of entries.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::ChildBlock;
 use crate::{AccountId, Carried, ChainId};
 
-/// A place in the order of a chain: greater fee rates first, and among equals who came earlier.
+/// A position in the order of a chain: greater fee rates first, and earlier arrival among equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Turn {
     rate: Reverse<u64>,
@@ -30,41 +30,41 @@ impl Turn {
     }
 }
 
-/// Bytes that a fee rate is for.
+/// Number of bytes that a fee rate refers to.
 const RATE_BYTES: u64 = 1_000;
 
-/// The fee rate: minor units of the chain's token for each 1,000 bytes.
+/// Returns the fee rate in minor units of the chain's token for each 1,000 bytes.
 #[must_use]
 pub fn fee_rate(fee: u64, bytes: u32) -> u64 {
     let rate = u128::from(fee) * u128::from(RATE_BYTES) / u128::from(bytes.max(1));
     u64::try_from(rate).unwrap_or(u64::MAX)
 }
 
-/// The least fee whose rate is above `rate`.
+/// Returns the lowest fee whose rate is above `rate`.
 pub(super) fn fee_above(rate: u64, bytes: u32) -> u64 {
     let fee = (u128::from(rate) + 1) * u128::from(bytes);
     u64::try_from(fee.div_ceil(u128::from(RATE_BYTES))).unwrap_or(u64::MAX)
 }
 
-/// What a transaction takes from its sender; of one that takes more than can be, more than anybody has.
+/// Returns a transaction's debit to its sender. If the debit overflows, returns a value that no account can cover.
 pub(super) fn debit_of(carried: &Carried) -> u64 {
     carried.transaction.debit().unwrap_or(u64::MAX)
 }
 
-/// One transaction in the pool.
+/// A transaction in the pool.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) carried: Arc<Carried>,
     pub(super) turn: Turn,
-    /// What it takes from its sender.
+    /// The debit to its sender.
     pub(super) debit: u64,
-    /// The second at which it leaves: its deadline is over, or the wait for a balance.
+    /// The second at which it leaves, because its deadline or its wait for a balance ends.
     pub(super) ends: u32,
-    /// Its sender's balance does not cover it now: it is in no block until it does.
+    /// Whether its sender's balance does not cover it now. It is not included in blocks then.
     pub(super) parked: bool,
-    /// Who stands before and behind it in its sender's line.
+    /// The previous and the next entry in its sender's line.
     pub(super) neighbours: (u32, u32),
-    /// What it carries, if it is a child block.
+    /// The child block with its list, if this is one.
     pub(super) carrier: Option<Carrier>,
 }
 
@@ -72,7 +72,7 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) struct Carrier {
     pub(super) block: Arc<ChildBlock>,
-    /// Carried transactions that are not in the pool, are parked there, or are of another chain.
+    /// Number of carried transactions that are not in the pool, are parked, or belong to another chain.
     pub(super) lacking: u32,
 }
 
@@ -81,13 +81,13 @@ impl Entry {
         (self.carried.sender, self.carried.transaction.chain)
     }
 
-    /// The second at which its deadline is over.
+    /// Returns the second at which its deadline is over.
     pub(super) fn deadline(&self) -> u32 {
         self.carried.transaction.expires().saturating_add(1)
     }
 }
 
-/// Entries by number: indexes hold four bytes instead of an id.
+/// Entries by slot number, so that indexes hold four bytes instead of an id.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     entries: Vec<Option<Entry>>,
@@ -101,7 +101,7 @@ impl Slots {
             return slot;
         }
         self.entries.push(Some(entry));
-        // A pool holds fewer than 2^32 transactions: they would not fit into memory.
+        // A pool holds fewer than 2^32 transactions, because more would not fit into memory.
         (self.entries.len() - 1) as u32
     }
 
@@ -128,7 +128,7 @@ impl Slots {
         self.entries.iter().flatten()
     }
 
-    /// The numbers of all entries, ascending.
+    /// Returns the slots of all entries, ascending.
     pub(super) fn all(&self) -> Vec<u32> {
         (0..self.entries.len() as u32)
             .filter(|slot| self.entries[*slot as usize].is_some())

@@ -1,4 +1,4 @@
-//! What is taken into the pool.
+//! Insertion of transactions into the pool.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::transaction::Body;
 use crate::{Carried, Rejection};
 
 impl Pool {
-    /// Takes a transaction (no child block: those have [`Pool::insert_child_block`]), or says why not. In a full pool it takes the
-    /// place of others that pay less, or of a chain that takes more room.
+    /// Inserts a transaction or returns the reason for its refusal. Child blocks need [`Pool::insert_child_block`]. In a full
+    /// pool it replaces transactions that pay less or belong to a chain that uses more room.
     pub fn insert(
         &mut self,
         carried: Arc<Carried>,
@@ -38,7 +38,8 @@ impl Pool {
         Ok(Ok(()))
     }
 
-    /// Takes back what was accepted before this node was started anew, whatever its sender has now: it waits for a balance if it must.
+    /// Inserts a transaction that was accepted before this node restarted, regardless of its sender's balance. It is parked if
+    /// the balance does not cover it.
     pub fn restore(&mut self, carried: Arc<Carried>, now: u32) -> Result<(), Rejection> {
         self.check_known(&carried, now)?;
         let turn = turn_of(&carried, self.last_place + 1);
@@ -51,7 +52,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Whether a transaction would be taken, as far as can be said without a balance: before its signature is checked.
+    /// Checks whether a transaction would be accepted, as far as possible without a balance. Used before its signature is
+    /// checked.
     pub fn check(&self, carried: &Carried, now: u32) -> Result<(), Rejection> {
         self.check_known(carried, now)?;
         let turn = turn_of(carried, i64::MAX);
@@ -76,7 +78,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Whether the sender's confirmed balance covers it, besides what else waits; `freed` of that leaves for it.
+    /// Checks whether the sender's confirmed balance covers the transaction in addition to its other waiting ones. `freed` is the
+    /// debit of those that leave for it.
     pub(super) fn check_cover(
         &self,
         carried: &Carried,
@@ -107,12 +110,12 @@ impl Pool {
     }
 }
 
-/// The turn of a transaction that came in this place.
+/// Returns the turn of a transaction that arrived at this place.
 pub(super) fn turn_of(carried: &Carried, place: i64) -> Turn {
     Turn::new(fee_rate(carried.transaction.fee, carried.bytes), place)
 }
 
-/// Refuses what is here already, and what no block can have any more.
+/// Refuses a transaction that is already in the pool or has expired.
 pub(super) fn refused_as_known(pool: &Pool, carried: &Carried, now: u32) -> Result<(), Rejection> {
     if pool.ids.contains_key(&carried.id) {
         return Err(Rejection::new(

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::entry::Turn;
 
-/// A chain's transactions in order of turn, child blocks not among them.
+/// A chain's transactions in order of turn, without child blocks.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    /// Those that blocks may have.
+    /// Transactions that blocks may include.
     pub(super) ready: BTreeMap<Turn, u32>,
-    /// Those that their sender's balance does not cover.
+    /// Transactions that their sender's balance does not cover.
     pub(super) parked: BTreeMap<Turn, u32>,
-    /// Bytes of all.
+    /// Total bytes.
     pub(super) bytes: usize,
 }
 
@@ -24,7 +24,7 @@ impl Lane {
         }
     }
 
-    /// From the one that goes first when room is needed: the parked ones, then the lowest fee rates.
+    /// Returns the slots in the order of eviction: parked transactions first, then the lowest fee rates.
     pub(super) fn worst(&self) -> impl Iterator<Item = u32> {
         self.parked
             .values()

@@ -1,11 +1,11 @@
-//! Who leaves without a block, and why.
+//! Removal of transactions without a block, with the reasons.
 
 use super::{Left, Pool};
 use crate::{Anchor, ChainId, TxId};
 
 impl Pool {
-    /// Takes out whose deadline is over at second `now`, and who has waited for a balance long enough. A child block leaves with the
-    /// first of its transactions.
+    /// Removes transactions whose deadline or wait for a balance is over at second `now`. A child block leaves with the first of
+    /// its transactions that expires.
     pub fn expire(&mut self, now: u32) {
         while let Some((ends, slot)) = self.ends.first().copied()
             && ends <= now
@@ -21,27 +21,27 @@ impl Pool {
         }
     }
 
-    /// The second at which [`Pool::expire`] next has something to do.
+    /// Returns the second at which [`Pool::expire`] next has work.
     #[must_use]
     pub fn next_expiry(&self) -> Option<u32> {
         self.ends.first().map(|(ends, _)| *ends)
     }
 
-    /// Takes out one transaction for a reason of the caller's, a code of [`crate::ERRORS`]; whether it was here.
+    /// Removes one transaction for a given reason, a code of [`crate::ERRORS`]. Returns whether it was in the pool.
     pub fn remove(&mut self, id: &TxId, reason: &'static str) -> bool {
         let slot = self.ids.get(id).copied();
         slot.map(|slot| self.leave(slot, reason)).is_some()
     }
 
-    /// Takes out everything: an operator's order.
+    /// Removes all transactions, by an operator's order.
     pub fn clear(&mut self) {
         for slot in self.slots.all() {
             self.leave(slot, "chain_pool.cleared");
         }
     }
 
-    /// Takes out the transactions whose anchor lies above `common` and is not on the chain, with the child blocks that carry them. Costs
-    /// nothing for the anchors at or below the last common block of a change of branch: those stand.
+    /// Removes the transactions whose anchor lies above `common` and is not on the chain, with the child blocks that carry them.
+    /// Anchors at or below the last common block of a reorg stay valid and cost nothing.
     pub fn drop_lost_anchors(&mut self, common: u32, mut is_on_chain: impl FnMut(&Anchor) -> bool) {
         let above = (common.saturating_add(1), 0)..;
         let above: Vec<u32> = self.anchors.range(above).map(|(_, slot)| *slot).collect();
@@ -53,7 +53,7 @@ impl Pool {
             }
         }
         for (id, chain) in lost {
-            // It may have left with a transaction that it carries.
+            // It may have left already, with a transaction that it carries.
             self.remove(&id, "chain_pool.anchor_lost");
             self.leave_carriers(&id, chain, "chain_pool.anchor_lost");
         }
@@ -67,7 +67,7 @@ impl Pool {
             .get(&owner)
             .is_some_and(|purse| purse.parked.length > 0);
         if waits && !entry.parked {
-            // What it would have spent may cover a parked one.
+            // Its debit may now cover a parked transaction.
             self.unsettled.insert(owner);
         }
         self.left.push(Left {
@@ -76,7 +76,7 @@ impl Pool {
         });
     }
 
-    /// The child blocks that carry an id of a chain leave.
+    /// Removes the child blocks of a chain that carry an id.
     pub(super) fn leave_carriers(&mut self, id: &TxId, chain: ChainId, reason: &'static str) {
         if !self.offers.contains_key(&chain) {
             return;

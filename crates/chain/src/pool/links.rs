@@ -1,4 +1,4 @@
-//! Entries and the indexes that lead to them: each transaction enters and leaves all of them together.
+//! Entries and their indexes. Each transaction enters and leaves all indexes together.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::{Carried, ChainId, TxId};
 /// An end of a sender's line.
 #[derive(Clone, Copy)]
 pub(super) enum End {
-    /// Of what was here before: it was in a block.
+    /// The beginning, for a transaction that was in a block.
     First,
-    /// Of what comes.
+    /// The end, for a new transaction.
     Last,
 }
 
 impl Pool {
-    /// Takes a transaction into all indexes, ready; in its sender's line at the end given.
+    /// Adds a ready transaction to all indexes, at the given end of its sender's line.
     pub(super) fn link(&mut self, carried: Arc<Carried>, turn: Turn, end: End) -> u32 {
         let chain = carried.transaction.chain;
         *self.senders.entry(carried.sender).or_default() += 1;
@@ -27,7 +27,7 @@ impl Pool {
         self.link_entry(carried, turn, end, None)
     }
 
-    /// Takes a child block into all indexes, ready.
+    /// Adds a ready child block to all indexes.
     pub(super) fn link_child_block(&mut self, block: Arc<ChildBlock>, turn: Turn, end: End) {
         let lacking = self.lacking_of(&block);
         let carrier = Carrier {
@@ -77,7 +77,7 @@ impl Pool {
         slot
     }
 
-    /// Takes a transaction out of all indexes.
+    /// Removes a transaction from all indexes.
     pub(super) fn unlink(&mut self, slot: u32) -> Entry {
         self.lie_down(slot);
         let entry = self.slots.take(slot);
@@ -107,8 +107,8 @@ impl Pool {
         entry
     }
 
-    /// Makes a ready transaction a parked one or the other way round; `ends` is when it leaves as what it becomes.
-    /// Parked transactions are looked at again in the order in which they came: who is parked later came before.
+    /// Parks a ready transaction or makes a parked one ready. `ends` is the second at which it then leaves. Parked transactions
+    /// are examined in their order of arrival: one that is parked later arrived earlier.
     pub(super) fn turn_over(&mut self, slot: u32, parked: bool, ends: u32) {
         self.lie_down(slot);
         let entry = self.slots.get_mut(slot);
@@ -119,7 +119,7 @@ impl Pool {
         self.stand(slot, parked, end);
     }
 
-    /// Into the orders in which a ready or a parked transaction stands.
+    /// Adds an entry to the orders of ready or of parked transactions.
     fn stand(&mut self, slot: u32, parked: bool, end: End) {
         let entry = self.slots.get_mut(slot);
         entry.parked = parked;
@@ -146,7 +146,7 @@ impl Pool {
         }
     }
 
-    /// Out of the orders in which it stands.
+    /// Removes an entry from its orders.
     fn lie_down(&mut self, slot: u32) {
         let entry = self.slots.get(slot);
         let (turn, parked, owner) = (entry.turn, entry.parked, entry.owner());
@@ -173,7 +173,7 @@ impl Pool {
         }
     }
 
-    /// The child blocks that carry a transaction lack it no longer, or do now.
+    /// Updates the number of lacking transactions in the child blocks that carry a transaction.
     fn carried_became(&mut self, id: &TxId, chain: ChainId, ready: bool) {
         if !self.offers.contains_key(&chain) {
             return;

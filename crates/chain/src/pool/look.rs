@@ -1,4 +1,4 @@
-//! What can be seen of a pool.
+//! Queries of the pool.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::{ChildBlock, Pool};
 use crate::{AccountId, Carried, ChainId, TxId};
 
-/// How a transaction stands.
+/// The status of a transaction in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// The next block may have it.
+    /// The next block may include it.
     Ready,
-    /// A child block that waits here carries it.
+    /// A waiting child block carries it.
     Bundled,
     /// Its sender's balance does not cover it now.
     Parked,
@@ -22,25 +22,25 @@ pub enum Standing {
 pub struct Offer<'a> {
     /// The child block with its list.
     pub block: &'a Arc<ChildBlock>,
-    /// A block may have it: all that it carries is here and covered, and so is its fee.
+    /// Whether a block may include it: all its transactions are in the pool and covered, and so is its fee.
     pub complete: bool,
 }
 
-/// How full a pool is.
+/// The figures of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolFigures {
-    /// Transactions, child blocks not counted.
+    /// Number of transactions, without child blocks.
     pub transactions: usize,
-    /// Their bytes.
+    /// Bytes of these transactions.
     pub bytes: usize,
-    /// Those whose sender's balance does not cover them now.
+    /// Number of transactions that their sender's balance does not cover now.
     pub parked: usize,
-    /// Child blocks.
+    /// Number of child blocks.
     pub child_blocks: usize,
 }
 
 impl Pool {
-    /// How full it is.
+    /// Returns the figures of the pool.
     #[must_use]
     pub fn figures(&self) -> PoolFigures {
         PoolFigures {
@@ -51,33 +51,33 @@ impl Pool {
         }
     }
 
-    /// How many transactions of a chain wait, child blocks not counted.
+    /// Returns the number of waiting transactions of a chain, without child blocks.
     #[must_use]
     pub fn waiting_on(&self, chain: ChainId) -> usize {
         let lane = self.lanes.get(&chain);
         lane.map_or(0, |lane| lane.ready.len() + lane.parked.len())
     }
 
-    /// Whether it is here, child blocks included.
+    /// Returns whether a transaction or child block is in the pool.
     #[must_use]
     pub fn contains(&self, id: &TxId) -> bool {
         self.ids.contains_key(id)
     }
 
-    /// A transaction that is here, child blocks included.
+    /// Returns a transaction or child block of the pool.
     #[must_use]
     pub fn get(&self, id: &TxId) -> Option<&Arc<Carried>> {
         self.ids.get(id).map(|slot| &self.slots.get(*slot).carried)
     }
 
-    /// A child block that is here.
+    /// Returns a child block of the pool.
     #[must_use]
     pub fn child_block(&self, id: &TxId) -> Option<&Arc<ChildBlock>> {
         let carrier = self.slots.get(*self.ids.get(id)?).carrier.as_ref();
         carrier.map(|carrier| &carrier.block)
     }
 
-    /// How a transaction that is here stands.
+    /// Returns the status of a transaction in the pool.
     #[must_use]
     pub fn standing(&self, id: &TxId) -> Option<Standing> {
         let entry = self.slots.get(*self.ids.get(id)?);
@@ -90,27 +90,28 @@ impl Pool {
         })
     }
 
-    /// Whether a child block that waits here lists the id.
+    /// Returns whether a waiting child block lists the id.
     #[must_use]
     pub fn is_listed(&self, id: &TxId) -> bool {
         self.carriers.of(id).next().is_some()
     }
 
-    /// Which of a child block's transactions are not here: to be fetched.
+    /// Returns the transactions of a child block that the pool lacks.
     #[must_use]
     pub fn missing_of(&self, block: &ChildBlock) -> Vec<TxId> {
         let ids = block.ids().iter();
         ids.filter(|id| !self.contains(id)).copied().collect()
     }
 
-    /// What an account's transactions debit on a chain, parked ones not counted, in minor units.
+    /// Returns the debit of an account's ready transactions on a chain, in minor units.
     #[must_use]
     pub fn pending_debit(&self, account: AccountId, chain: ChainId) -> u64 {
         let purse = self.purses.get(&(account, chain));
         purse.map_or(0, |purse| u64::try_from(purse.pending).unwrap_or(u64::MAX))
     }
 
-    /// What a block may have of a chain, child blocks not among it: the greatest fee rate first, then who came first.
+    /// Returns the transactions of a chain that a block may include, without child blocks: the greatest fee rate first, then the
+    /// earliest arrival.
     pub fn waiting(&self, chain: ChainId) -> impl Iterator<Item = &Arc<Carried>> {
         let lane = self.lanes.get(&chain).into_iter();
         lane.flat_map(|lane| lane.ready.values())
@@ -118,7 +119,7 @@ impl Pool {
             .filter(|carried| self.settled(carried))
     }
 
-    /// The child blocks of a chain that wait: the greatest fee first, then the greatest count, then who came first.
+    /// Returns the waiting child blocks of a chain: the greatest fee first, then the greatest count, then the earliest arrival.
     pub fn child_blocks(&self, child: ChainId) -> impl Iterator<Item = Offer<'_>> {
         let offers = self.offers.get(&child).into_iter();
         offers
@@ -133,13 +134,13 @@ impl Pool {
             })
     }
 
-    /// The chains of which child blocks wait.
+    /// Returns the chains with waiting child blocks.
     pub fn chains_with_child_blocks(&self) -> impl Iterator<Item = ChainId> {
         self.offers.keys().copied()
     }
 
-    /// An account's transactions, on all chains, parked ones included, chain by chain in the order in which they
-    /// came, at most `limit`.
+    /// Returns at most `limit` of an account's transactions, including parked ones. Chains follow each other. Within a chain,
+    /// ready transactions come first, and each group is in the order of its line.
     pub fn of_account(&self, account: AccountId, limit: usize) -> Vec<&Arc<Carried>> {
         let chains = self.chains.iter();
         let purses = chains.filter_map(|chain| self.purses.get(&(account, *chain)));
@@ -151,19 +152,20 @@ impl Pool {
             .collect()
     }
 
-    /// Whatever waits, of all chains, parked ones included, child blocks not among it: ascending by id, from the first above `after`.
+    /// Returns all waiting transactions of all chains in ascending order of ids, from the first above `after`. Includes parked
+    /// transactions, but no child blocks.
     pub fn after(&self, after: Option<TxId>) -> impl Iterator<Item = &Arc<Carried>> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let slots = self.pages.range((from, Bound::Unbounded));
         slots.map(|(_, slot)| &self.slots.get(*slot).carried)
     }
 
-    /// The ids of all that is here, child blocks included, in no particular order.
+    /// Returns the ids of all entries, including child blocks, in no particular order.
     pub fn ids(&self) -> impl Iterator<Item = TxId> {
         self.slots.entries().map(|entry| entry.carried.id)
     }
 
-    /// Whether a child block of a chain may carry a transaction with this id now.
+    /// Returns whether a child block of a chain may carry a transaction with this id now.
     pub(super) fn is_ready(&self, id: &TxId, child: ChainId) -> bool {
         self.ids.get(id).is_some_and(|slot| {
             let entry = self.slots.get(*slot);
@@ -171,7 +173,7 @@ impl Pool {
         })
     }
 
-    /// Whether its sender's account needs no new look.
+    /// Returns whether its sender's account is settled.
     pub(crate) fn settled(&self, carried: &Carried) -> bool {
         self.unsettled.is_empty()
             || !self

@@ -1,4 +1,4 @@
-//! Transactions on their way into a block.
+//! The pool: transactions that wait for a block.
 //!
 //! ```text
 //!  insert ─────────┐                       ┌─► waiting(chain): best fee rate first, then who came first
@@ -7,20 +7,20 @@
 //!  expire, settle ─┘
 //! ```
 //! # Invariants
-//! - What an account's *ready* transactions debit on a chain is covered by its confirmed balance there, unless the account is
-//!   *unsettled*; those are offered to no block until [`Pool::settle`] has looked at them. In a block debits come before credits,
-//!   so any part of what is offered is valid.
-//! - A transaction that was accepted leaves into a block, or is named by [`Pool::take_left`] with a code of [`crate::ERRORS`].
-//! - One that a block or a rollback has left without cover is *parked*: it stays out of blocks, and comes back when its sender
-//!   has enough again; after the settings' patience it leaves.
-//! - Each operation costs `O(log n)` for every transaction it touches; a block touches its own, and the accounts that something
-//!   outside the pool has debited.
+//! - An account's confirmed balance on a chain covers the debits of its *ready* transactions there, unless the account is
+//!   *unsettled*. Transactions of an unsettled account are not offered to blocks until [`Pool::settle`] has checked it. In a
+//!   block debits come before credits, so any part of the offered transactions is valid.
+//! - An accepted transaction leaves with a block, or is named by [`Pool::take_left`] with a code of [`crate::ERRORS`].
+//! - A transaction that a block or a rollback has left without cover is *parked*. It stays out of blocks until its sender's
+//!   balance suffices again, and leaves after the patience of the settings.
+//! - Each operation costs `O(log n)` for every transaction that it touches. A block touches its own transactions, and the
+//!   accounts debited by transactions that the pool did not count.
 //!
-//! Maps by hash are only looked up, never walked: nothing here depends on their order.
+//! Hash maps are only looked up and never iterated, so no result depends on their order.
 //!
 //! # Correctness
-//! The caller has checked signatures and the rules that need no balance. It calls [`Pool::settle`] at the end of a round, when the
-//! tip stands: once after a change of branch, not between its blocks. With nothing unsettled it costs nothing.
+//! The caller must have checked signatures and the rules that need no balance. It calls [`Pool::settle`] at the end of a round,
+//! when the tip is final: once after a reorg, and not between its blocks. If no account is unsettled, this costs nothing.
 
 mod blocks;
 mod carriers;
@@ -57,9 +57,9 @@ use entry::Slots;
 use lanes::Lane;
 use purse::Purse;
 
-/// Tells the confirmed balance of an account on a chain, at the tip.
+/// A source of confirmed balances at the tip.
 pub trait Balances {
-    /// In minor units; 0 for an account that nobody knows.
+    /// Returns the balance in minor units, or 0 for an unknown account.
     fn balance(&mut self, account: AccountId, chain: ChainId) -> Result<u64, StoreFailure>;
 }
 
@@ -74,46 +74,46 @@ impl<F: FnMut(AccountId, ChainId) -> Result<u64, StoreFailure>> Balances for F {
 pub struct Left {
     /// The transaction.
     pub carried: Arc<Carried>,
-    /// Why: a code of [`crate::ERRORS`].
+    /// The reason, a code of [`crate::ERRORS`].
     pub reason: &'static str,
 }
 
-/// See the module.
+/// The pool of one node.
 #[derive(Debug, Default)]
 pub struct Pool {
     settings: PoolSettings,
     slots: Slots,
     ids: HashMap<TxId, u32>,
-    /// Transactions by id, child blocks not among them: pages go along it.
+    /// Transactions by id, without child blocks, for reading in pages.
     pages: BTreeMap<TxId, u32>,
     lanes: BTreeMap<ChainId, Lane>,
     offers: BTreeMap<ChainId, Offers>,
-    /// Chains that ever had something here.
+    /// Chains that have ever had a transaction in the pool.
     chains: BTreeSet<ChainId>,
     carriers: Carriers,
-    /// Accounts that have something here.
+    /// Accounts with transactions in the pool.
     purses: HashMap<(AccountId, ChainId), Purse>,
-    /// How many transactions each sender has here, child blocks not counted.
+    /// Number of each sender's transactions, without child blocks.
     senders: HashMap<AccountId, u32>,
-    /// Who leaves when.
+    /// The second at which each entry leaves, with its slot.
     ends: BTreeSet<(u32, u32)>,
-    /// Slots by the height of their anchor, those at genesis excepted: a change of branch looks at the lost heights alone.
+    /// Slots by the height of their anchor, except for anchors at genesis. A reorg examines only the lost heights.
     anchors: BTreeSet<(u32, u32)>,
-    /// Accounts whose balance may no longer cover what they have here, or cover more.
+    /// Accounts whose balance may no longer cover their ready transactions, or may cover parked ones.
     unsettled: BTreeSet<(AccountId, ChainId)>,
-    /// Transactions, child blocks not counted.
+    /// Number of transactions, without child blocks.
     transactions: usize,
-    /// Their bytes.
+    /// Bytes of these transactions.
     bytes: usize,
     parked: usize,
-    /// The next place at the end of the order, and the first one taken at its beginning.
+    /// The last place at the end of the order, and the first place at its beginning.
     last_place: i64,
     first_place: i64,
     left: Vec<Left>,
 }
 
 impl Pool {
-    /// An empty pool.
+    /// Returns an empty pool.
     #[must_use]
     pub fn new(settings: PoolSettings) -> Self {
         Self {
@@ -122,7 +122,7 @@ impl Pool {
         }
     }
 
-    /// Who left without a block since this was last asked, in order.
+    /// Takes the transactions that left without a block since the last call, in order.
     pub fn take_left(&mut self) -> Vec<Left> {
         std::mem::take(&mut self.left)
     }

@@ -1,11 +1,11 @@
-//! What the pool knows of an account on a chain.
+//! The pool's data of an account on a chain.
 
 use super::entry::Slots;
 
-/// No entry.
+/// Marks the absence of an entry.
 pub(super) const NOBODY: u32 = u32::MAX;
 
-/// Entries one behind the other, linked through themselves.
+/// A doubly linked list of entries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub(super) first: u32,
@@ -77,7 +77,7 @@ impl Line {
 /// others, the last one is parked first.
 #[derive(Debug, Default)]
 pub(super) struct Purse {
-    /// What the ready ones debit.
+    /// The debit of the ready transactions.
     pub(super) pending: u128,
     pub(super) ready: Line,
     pub(super) parked: Line,

@@ -1,4 +1,4 @@
-//! Room in a full pool: who must leave for a newcomer.
+//! Room in a full pool: the transactions that must leave for a new one.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,18 @@ use super::entry::{Turn, fee_above, fee_rate};
 use crate::{Carried, ChainId, Rejection};
 
 impl Pool {
-    /// The transactions that must leave for this one; nothing while there is room.
+    /// Returns the transactions that must leave for this one. Empty while there is room.
     ///
-    /// Fees of different tokens can't be compared, so the chain that takes most room gives it up, the newcomer counted: its parked
-    /// transactions first, then its lowest fee rates. Where that is the newcomer's own chain, it must pay more than who leaves (or as much and have
-    /// come before).
+    /// Fees of different tokens cannot be compared. The chain that uses the most room, including the new transaction, therefore
+    /// gives room: its parked transactions first, then its lowest fee rates. If that is the new transaction's own chain, the
+    /// transaction must have a better turn than each ready one that leaves: a higher fee rate, or an earlier place at the same
+    /// rate.
     pub(super) fn room_for(&self, carried: &Carried, turn: Turn) -> Result<Vec<u32>, Rejection> {
         let own = carried.transaction.chain;
         let length = carried.bytes as usize;
         let mut victims = Vec::new();
         let (mut transactions, mut bytes) = (self.transactions + 1, self.bytes + length);
-        // Of each chain: how many leave, and their bytes.
+        // For each chain, the number of leaving transactions and their bytes.
         let mut leaving: BTreeMap<ChainId, (usize, usize)> = BTreeMap::new();
         while transactions > self.settings.transactions_max || bytes > self.settings.bytes_max {
             let size = |chain: &ChainId| {

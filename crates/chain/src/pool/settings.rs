@@ -1,26 +1,26 @@
-//! What a pool holds at most.
+//! Limits of a pool.
 
 use serde::{Deserialize, Serialize};
 
-/// Limits of a pool: a node's own choice, no rule of the network.
+/// Limits of a pool. They are a node's own choice and not rules of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PoolSettings {
-    /// Transactions at most, child blocks not counted.
+    /// Maximum number of transactions, without child blocks.
     pub transactions_max: usize,
-    /// Bytes of transactions at most, encoded, child blocks not counted.
+    /// Maximum total length of encoded transactions in bytes, without child blocks.
     pub bytes_max: usize,
-    /// Transactions of one sender at most, on all chains: so many that a test's single account can keep a network busy, so few
-    /// that it leaves room for others.
+    /// Maximum number of transactions of one sender on all chains. It is high enough for a test's single account to keep a
+    /// network busy, and low enough to leave room for others.
     pub per_sender_max: usize,
-    /// Child blocks of one chain at most.
+    /// Maximum number of child blocks of one chain.
     pub child_blocks_max: usize,
-    /// Child blocks of one bundler on one chain at most.
+    /// Maximum number of child blocks of one bundler on one chain.
     pub per_bundler_max: usize,
-    /// Ids that all child blocks together carry at most.
+    /// Maximum number of ids that all child blocks together carry.
     pub carried_max: usize,
-    /// How long an accepted transaction waits for a balance that a block, or a rollback, has taken away, seconds; nothing for twenty
-    /// block times, two minutes at least.
+    /// Time in seconds that an accepted transaction waits for a balance that a block or a rollback has taken away. The default is
+    /// twenty block times, at least two minutes.
     pub patience_seconds: Option<u32>,
 }
 
@@ -38,14 +38,14 @@ impl Default for PoolSettings {
     }
 }
 
-/// The patience that is chosen where none is set, at least, seconds.
+/// Minimum default patience, in seconds.
 const PATIENCE_SECONDS_MIN: u32 = 120;
 
-/// The patience that is chosen where none is set, in block times.
+/// Default patience, in block times.
 const PATIENCE_BLOCKS: u32 = 20;
 
 impl PoolSettings {
-    /// The same for a network with this time between blocks, seconds.
+    /// Sets the default patience for a network with this block time in seconds.
     #[must_use]
     pub fn for_blocks_of(mut self, block_seconds: u32) -> Self {
         let chosen = block_seconds.saturating_mul(PATIENCE_BLOCKS);
@@ -54,7 +54,7 @@ impl PoolSettings {
         self
     }
 
-    /// How long a parked transaction waits, seconds.
+    /// Returns the time that a parked transaction waits, in seconds.
     #[must_use]
     pub fn patience_seconds(&self) -> u32 {
         self.patience_seconds.unwrap_or(PATIENCE_SECONDS_MIN)

@@ -1,4 +1,4 @@
-//! Accounts whose balance something outside the pool has changed.
+//! Settling of accounts whose balance changed outside the pool.
 
 use super::{Balances, Pool};
 use crate::port::StoreFailure;
@@ -22,7 +22,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Whether there are accounts to look at.
+    /// Returns whether no account is unsettled.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.unsettled.is_empty()

@@ -1,4 +1,4 @@
-//! A block joins the branch: checked as a whole, then written as a whole.
+//! Applies a block to the branch. The block is checked as a whole and then written as a whole.
 
 use std::collections::HashMap;
 
@@ -17,32 +17,32 @@ use crate::{AccountId, ChainId, Genesis, TxId};
 /// A balance that a block changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Touched {
-    /// Whose.
+    /// The account.
     pub account: AccountId,
-    /// On which chain.
+    /// The chain.
     pub chain: ChainId,
-    /// Before the block.
+    /// The balance before the block.
     pub before: u64,
-    /// After it.
+    /// The balance after the block.
     pub after: u64,
-    /// What the block's transactions took from it; more may have come in.
+    /// The debit of the block's transactions. The block may also credit the account.
     pub debit: u64,
 }
 
-/// What a block did.
+/// The result of applying a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// The block.
+    /// The block's height.
     pub height: u32,
     /// Its hash.
     pub hash: Hash,
-    /// Every account that paid or received, by account and chain.
+    /// Every account that paid or received, sorted by account and chain.
     pub touched: Vec<Touched>,
-    /// Fees of parent transactions, which the forger gets.
+    /// Fees of parent transactions, which the forger earns.
     pub fees: u64,
 }
 
-/// Applies a block after the tip: all of it, or nothing. Signatures are the caller's business, and so is the clock.
+/// Applies a block after the tip, as a whole or not at all. The caller must check signatures and the clock.
 pub fn apply_block<R: Reads<Table>>(
     overlay: &mut Overlay<R>,
     genesis: &Genesis,
@@ -73,14 +73,14 @@ pub fn apply_block<R: Reads<Table>>(
     })
 }
 
-/// Whether the body is the header's, in order, and within the limits.
+/// Checks that the body matches the header, is in order, and is within the limits.
 pub fn check_shape(genesis: &Genesis, block: &CarriedBlock) -> Result<(), BlockFault> {
     let header = &block.header;
     let mismatch = |what: &str| Err(BlockFault::body("chain_block.body_mismatch", what));
     if block.root() != header.root {
         return mismatch("the root is not over these transactions");
     }
-    // From here on, the header has committed to what is wrong: ids decide all but signatures.
+    // From here on the header commits to every fault, because the ids determine everything except signatures.
     if !ascending(block.body.iter().map(|entry| &entry.transaction)) {
         return Err(BlockFault::invalid(
             "chain_block.order",
@@ -186,8 +186,8 @@ struct Flow {
     credit: u64,
 }
 
-/// Adds up who pays and who receives; every account must have before the block what it pays in it. All debits are looked at before
-/// any credit is: what a block promises is bounded by what there is only once everybody is found to have what he pays.
+/// Sums up debits and credits. Every account must have its debits before the block. All debits are checked before any credit is
+/// added, because the credits of a block are bounded by the supply only if all debits are covered.
 fn settle<R: Reads<Table>>(
     overlay: &Overlay<R>,
     block: &CarriedBlock,
@@ -212,7 +212,7 @@ fn settle<R: Reads<Table>>(
     }
     let mut touched = Vec::with_capacity(rests.len());
     for (account, chain, before, rest, flow) in rests {
-        // What comes in went out elsewhere, and the supply is within half of the range: only a damaged row gets here.
+        // Credits were debited elsewhere, and the supply is within half of the range. Only a damaged row can lead here.
         let after = rest
             .checked_add(flow.credit)
             .ok_or_else(|| damaged(format!("{account} has more than there is on chain {chain}")))?;
@@ -227,7 +227,7 @@ fn settle<R: Reads<Table>>(
     Ok((touched, fees))
 }
 
-/// `None` where a sum is more than 64 bits hold.
+/// Sums up the flows and the fees. Returns `None` if a sum exceeds 64 bits.
 fn add_up(block: &CarriedBlock, flows: &mut HashMap<(AccountId, ChainId), Flow>) -> Option<u64> {
     let mut fees = 0u64;
     let mut pay = |carried: &Carried| {
@@ -275,7 +275,7 @@ fn write<R: Reads<Table>>(
 ) -> Result<(), StoreFailure> {
     let height = block.header.height;
     let mut former = Vec::with_capacity(touched.len());
-    // Leases first: they read, and what reads may fail, before anything else is written.
+    // Leases come first: they read rows, and a read may fail before any other row is written.
     let leases = lease(overlay, genesis, block, &mut former)?;
     for change in touched {
         if change.before == change.after {
@@ -318,7 +318,7 @@ fn write<R: Reads<Table>>(
     Ok(())
 }
 
-/// Ends and begins leases; how many rows that changed. A store that fails here has failed for good: the caller stops.
+/// Ends and begins leases, and returns the number of changed rows. If the store fails here, the caller must stop.
 fn lease<R: Reads<Table>>(
     overlay: &mut Overlay<R>,
     genesis: &Genesis,
@@ -354,7 +354,7 @@ fn child_counts(block: &CarriedBlock) -> Vec<(ChainId, u32)> {
     counts
 }
 
-/// Rows that find the block's transactions, by id and by account.
+/// Writes the rows that index the block's transactions by id and by account.
 fn index<R: Reads<Table>>(overlay: &mut Overlay<R>, block: &CarriedBlock) {
     let height = block.header.height;
     for (account, mut places) in account_places(block) {
@@ -373,7 +373,7 @@ fn index<R: Reads<Table>>(overlay: &mut Overlay<R>, block: &CarriedBlock) {
     }
 }
 
-/// Chains and offsets of each account's transactions in a block, as sender or recipient.
+/// Returns the chains and offsets of each account's transactions in a block, as sender or recipient.
 pub(super) fn account_places(block: &CarriedBlock) -> HashMap<AccountId, Vec<(ChainId, u32)>> {
     let mut places: HashMap<AccountId, Vec<(ChainId, u32)>> = HashMap::new();
     let mut offset = 0u32;

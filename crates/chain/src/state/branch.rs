@@ -1,4 +1,4 @@
-//! The headers of a branch are judged before anything is taken back for it.
+//! Judges the headers of a branch before any block is rolled back for it.
 
 use primitives::Hash;
 
@@ -14,19 +14,20 @@ use crate::{Genesis, pos};
 pub enum Judged {
     /// Rows of this chain bound the forger's stake. The header counts with its work.
     Counted,
-    /// No row at or below the common block bounds the forger's stake. The header was not added and carries no weight.
+    /// No row at or below the common block bounds the forger's stake. The header was not added and has no weight.
     Unbounded,
 }
 
-/// A branch from a common block on, as far as its headers have been checked.
+/// A branch from a common block on, with the headers checked so far.
 ///
 /// # Correctness
-/// What a forger holds on the branch is not known without its blocks. But its effective balance is a minimum over a window, and the
-/// part of the window at or below the common block is known; no lease made above it has begun, and a lease that was to follow another
-/// one and was replaced above it counts for both sides. So the true balance is at most the
-/// one reckoned with here, and the true hit not before the one reckoned with. Where the window has left the common block behind, a
-/// throwaway key may hold any part of the supply: such a header is [`Judged::Unbounded`], and the branch's weight ends before it
-/// (`effective_age_blocks` and `lease_delay_blocks` are at least the rollback limit, so it ends above every branch that may be followed).
+/// The balances of a forger on the branch are unknown without its blocks. But its effective balance is a minimum over a window,
+/// and the part of the window at or below the common block is known. No lease made above the common block has begun. A lease that
+/// was to follow another one and was replaced above the common block counts for both accounts. The true balance is therefore at
+/// most the one used here, and the true hit is not before the one used here. If the window lies completely above the common
+/// block, a new key may hold any part of the supply. Such a header is [`Judged::Unbounded`], and the branch's weight ends before
+/// it. Because `effective_age_blocks` and `lease_delay_blocks` are at least the rollback limit, this point lies above every
+/// branch that may be followed.
 #[derive(Clone, Debug)]
 pub struct Branch {
     common: u32,
@@ -41,8 +42,8 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// A branch that leaves the main one after the block at `common`. `chain_block.too_deep` where the blocks above it cannot all be
-    /// undone any more, and leases changed in them.
+    /// Begins a branch that leaves the main one after the block at `common`. Fails with `chain_block.too_deep` if leases changed
+    /// in a block above it that can no longer be undone.
     pub fn at<R: Reads<Table>>(
         overlay: &Overlay<R>,
         genesis: &Genesis,
@@ -68,22 +69,22 @@ impl Branch {
         })
     }
 
-    /// The last block checked; the common one at first.
+    /// Returns the last checked block, at first the common one.
     #[must_use]
     pub fn tip(&self) -> &Point {
         &self.tip
     }
 
-    /// The height of the common block.
+    /// Returns the height of the common block.
     #[must_use]
     pub fn common(&self) -> u32 {
         self.common
     }
 
-    /// Checks the branch's next header: everything but its signature and the clock. `hash` is the header's. A header that counts is
-    /// added to the branch.
+    /// Checks the branch's next header except for its signature and the clock. `hash` is the header's hash. A header that counts
+    /// is added to the branch.
     ///
-    /// `chain_block.not_next` also where the common block is no longer on the main branch: begin anew.
+    /// Also fails with `chain_block.not_next` if the common block is no longer on the main branch. The caller must begin again.
     pub fn push<R: Reads<Table>>(
         &mut self,
         overlay: &Overlay<R>,
@@ -116,7 +117,7 @@ impl Branch {
                 format!("{} with the hit at {hit} or later", header.time),
             ));
         }
-        // With exact knowledge the time is exact too.
+        // The block after the common one is judged with exact knowledge, so its time must be exact too.
         if self.common.checked_add(1) == Some(header.height)
             && !pos::time_fits(&genesis.params, hit, header.time)
         {
@@ -165,7 +166,7 @@ impl Branch {
     }
 }
 
-/// Rows of leases that blocks above `common` have changed, as they were before.
+/// Returns the lease rows that blocks above `common` have changed, with their earlier values.
 fn former_leases<R: Reads<Table>>(overlay: &Overlay<R>, common: u32) -> Result<Former, Fault> {
     let mut former = Former::new();
     for height in (common.saturating_add(1)..=overlay.tip().height).rev() {
@@ -179,7 +180,7 @@ fn former_leases<R: Reads<Table>>(overlay: &Overlay<R>, common: u32) -> Result<F
         let undo = overlay
             .get(Table::Undo, &height.to_be_bytes())?
             .ok_or_else(|| Fault::refused("chain_block.too_deep", format!("block {height}")))?;
-        // The first change of a row in a block knew what it was before the block.
+        // The first change of a row in a block has its value before the block.
         for (table, key, value) in rows::read_undo(&undo)?.into_iter().rev() {
             if matches!(table, Table::Leases | Table::Lessors) {
                 former.insert((table, key), value);

@@ -1,4 +1,4 @@
-//! What a transaction has to keep to, apart from what its sender has.
+//! The rules for a transaction, except for its sender's balance.
 
 use super::{Fault, Overlay};
 use crate::genesis::SUPPLY_MAX;
@@ -6,17 +6,17 @@ use crate::port::{Reads, Table};
 use crate::transaction::{Body, Carried, Transaction};
 use crate::{Anchor, ChainId, Genesis, Params, Rejection};
 
-/// The block that a transaction is to stand in.
+/// The block that is to include a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
-    /// Its time; of one not yet forged, what the clock says.
+    /// Its time. For a future block, the clock's time.
     pub time: u32,
-    /// Its height; of one not yet forged, that after the tip.
+    /// Its height. For a future block, the height after the tip.
     pub height: u32,
 }
 
-/// Checks a transaction for a block after the tip: form, times, anchor, and that no block has it. Neither the signature nor the
-/// sender's balance.
+/// Checks a transaction for a block after the tip: its form, times and anchor, and that no block includes it. Checks neither the
+/// signature nor the sender's balance.
 pub fn check_transaction<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
@@ -35,7 +35,7 @@ pub fn check_transaction<R: Reads<Table>>(
     Ok(())
 }
 
-/// What a transaction says of itself, against the network's constants.
+/// Checks a transaction's own fields against the network's constants.
 pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection> {
     let transaction = &carried.transaction;
     let params = &genesis.params;
@@ -133,7 +133,8 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
     Ok(())
 }
 
-/// The least fee of a transaction, in its chain's token: on child chains what bundlers ask is their own business.
+/// Returns the minimum fee of a transaction in its chain's token. On child chains it is 0, because bundlers set their own
+/// minimum.
 #[must_use]
 pub fn fee_min(params: &Params, transaction: &Transaction) -> u64 {
     match transaction.body {
@@ -145,7 +146,7 @@ pub fn fee_min(params: &Params, transaction: &Transaction) -> u64 {
     }
 }
 
-/// Whether a transaction may stand in a block of this time.
+/// Checks whether a transaction may be in a block of this time.
 pub fn check_times(params: &Params, transaction: &Transaction, time: u32) -> Result<(), Rejection> {
     if transaction.time > time.saturating_add(params.clock_drift_seconds) {
         return Err(Rejection::new(
@@ -162,7 +163,7 @@ pub fn check_times(params: &Params, transaction: &Transaction, time: u32) -> Res
     Ok(())
 }
 
-/// Whether a transaction with this anchor may stand in a block of this height, on this branch.
+/// Checks whether a transaction with this anchor may be in a block of this height on this branch.
 pub fn check_anchor<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,

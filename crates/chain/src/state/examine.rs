@@ -1,11 +1,11 @@
-//! What is wrong with a store's newest blocks, and what would mend it: asked at every start, and by operators.
+//! Examines a store's newest blocks for damage and prepares a repair. Runs at every start and on operators' request.
 //!
 //! ```text
 //!   tip ─► walk down: header, links, body, indexes, undo ─► cut off what is lost ─► apply blocks again, in memory ─► compare
 //!                          │ indexes are written anew            │ by the undo rows            │ rows that differ are written anew
 //!                          └────────────────── a patch of rows, which is looked at again and judged as a whole by `verify_store`
 //! ```
-//! Nothing is written here: what would mend the store is one batch, and only where all of the store is sound with it.
+//! This module writes no rows to the store. A repair is one batch, and exists only if the whole store is sound with it.
 
 use primitives::Hash;
 use primitives::storage::TableSet;
@@ -19,59 +19,59 @@ use crate::block::{CarriedBlock, HEADER_BYTES, read_carried_body, read_header};
 use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
 use crate::transaction::Carried;
 
-/// Damages that are named; all are counted.
+/// Maximum number of damages that are described. All are counted.
 const NAMED_MAX: usize = 20;
-/// Rows that a mending changes at most: it is one batch, in memory.
+/// Maximum number of rows that a repair changes, because it is one batch in memory.
 pub(super) const MENDED_ROWS_MAX: usize = 2_000_000;
 /// Rows that are read at once.
 pub(super) const PAGE: usize = 1_024;
 
-/// How far down a store is looked at.
+/// The depth of an examination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depth {
-    /// Blocks below the tip at most.
+    /// Maximum number of blocks below the tip.
     pub blocks: u32,
-    /// No further block once so many transactions have been seen.
+    /// Number of transactions after which no further block is examined.
     pub transactions: u64,
 }
 
 impl Depth {
-    /// Everything.
+    /// The whole store.
     pub const ALL: Self = Self {
         blocks: u32::MAX,
         transactions: u64::MAX,
     };
 }
 
-/// What was found.
+/// The findings of an examination.
 #[derive(Clone, Debug, Default)]
 pub struct Examined {
-    /// The tip's height, as the headers have it.
+    /// The tip's height according to the headers.
     pub height: u32,
-    /// Blocks that were looked at.
+    /// Number of examined blocks.
     pub blocks: u32,
-    /// Transactions in them.
+    /// Number of transactions in them.
     pub transactions: u64,
-    /// The newest of those blocks that were taken back and applied again, to compare balances and all other rows.
+    /// Number of the newest blocks that were undone and applied again, to compare balances and all other rows.
     pub replayed: u32,
-    /// What does not fit, in words; the first ones.
+    /// Descriptions of the first damages.
     pub damage: Vec<String>,
-    /// How much there is of it.
+    /// Number of damages.
     pub damaged: u64,
-    /// What would mend it, if anything can.
+    /// The repair, if one is possible.
     pub mending: Option<Mending>,
-    /// Why nothing can.
+    /// The reason why no repair is possible.
     pub beyond: Option<String>,
 }
 
 impl Examined {
-    /// Nothing is wrong with what was looked at.
+    /// Returns whether no damage was found.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.damaged == 0
     }
 
-    /// The damage as a failure, with the code that says so.
+    /// Returns the damage as a failure with its code.
     #[must_use]
     pub fn failure(&self) -> StoreFailure {
         let first = self.damage.first().map_or("", String::as_str);
@@ -90,24 +90,25 @@ impl Examined {
     }
 }
 
-/// What mends a store: one batch, and what it does.
+/// A repair: one batch and its description.
 #[derive(Clone, Debug)]
 pub struct Mending {
-    /// The rows.
+    /// The rows to write.
     pub batch: WriteBatch,
-    /// The height of the tip after it.
+    /// The height of the tip after the repair.
     pub height: u32,
-    /// What it does, in words.
+    /// Descriptions of the changes.
     pub did: Vec<String>,
 }
 
-/// Looks at the newest blocks of a store that nobody writes to meanwhile: headers with their links, bodies, indexes, undo rows; takes the
-/// newest of them back and applies them again, in memory, and compares every row; looks at the rows of the pool and of blocks beside the chain.
+/// Examines the newest blocks of a store that no other process writes to: headers with their links, bodies, indexes and undo
+/// rows. Undoes the newest of them and applies them again in memory, and compares every row. Examines the rows of the pool and of
+/// blocks beside the chain.
 ///
-/// An empty store, or one of another network, is no damage: opening says what it is.
+/// An empty store, or one of another network, is not damage. Opening the store reports it.
 ///
 /// # Errors
-/// The store fails to read. What makes no sense is no error, but found.
+/// A read fails. Invalid data is not an error but a finding.
 pub fn examine<R: Reads<Table>>(
     reads: R,
     genesis: &Genesis,
@@ -138,7 +139,7 @@ pub fn examine<R: Reads<Table>>(
         Ok(()) => {}
         Err(failure) => {
             found.beyond = Some(sense(failure)?);
-            // What cannot even be read through is damage.
+            // A store that cannot be read through is damaged.
             found.damaged = found.damaged.max(1);
         }
     }
@@ -160,7 +161,7 @@ pub fn examine<R: Reads<Table>>(
     Ok(found)
 }
 
-/// Damage is something to be found, in words; a store that cannot be read is a failure.
+/// Converts damage into a description, and passes other failures on.
 fn sense(failure: StoreFailure) -> Result<String, StoreFailure> {
     match failure.code {
         "chain.store_damaged" => Ok(failure.message),
@@ -170,15 +171,15 @@ fn sense(failure: StoreFailure) -> Result<String, StoreFailure> {
 
 pub(super) struct Examination<'a, R> {
     pub(super) genesis: &'a Genesis,
-    /// The store with what has been mended so far.
+    /// The store with the repairs so far.
     pub(super) patch: Overlay<R>,
     pub(super) pruned: Pruned,
     pub(super) found: Examined,
     pub(super) did: Vec<String>,
     pub(super) patched: usize,
-    /// The lowest block that is not whole.
+    /// The lowest block that is incomplete.
     lost: Option<u32>,
-    /// The highest block without what undoes it.
+    /// The highest block without a valid undo row.
     pub(super) not_undone: Option<u32>,
 }
 
@@ -211,7 +212,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         self.look_again(top, depth)
     }
 
-    /// Looks at the mended rows as at a store: a repair that leaves something to repair is none.
+    /// Examines the repaired rows again. A repair is rejected if it leaves damage.
     fn look_again(&mut self, top: u32, depth: Depth) -> Result<(), StoreFailure> {
         let again = Examined {
             height: top,
@@ -238,7 +239,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         }
     }
 
-    /// Puts or deletes a row of the patch, within the bound.
+    /// Writes or deletes a row of the patch, within the bound.
     pub(super) fn mend(
         &mut self,
         table: Table,
@@ -254,7 +255,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         Ok(())
     }
 
-    /// Notes a row that differs from what it must be, and mends it.
+    /// Reports a row that differs from the expected value, and repairs it.
     pub(super) fn expect(
         &mut self,
         table: Table,
@@ -300,7 +301,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         Ok(())
     }
 
-    /// Looks at a block, and mends its indexes; gives the hash of the one before it.
+    /// Examines a block and repairs its indexes. Returns the hash of the block before it.
     fn block(&mut self, height: u32, above: Option<Hash>) -> Result<Hash, StoreFailure> {
         let row = read::header(&self.patch, height)?;
         let row = row.ok_or_else(|| damaged("there is no header"))?;
@@ -355,7 +356,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         Ok(())
     }
 
-    /// The row of the tip names the last header.
+    /// Checks that the row of the tip names the last header.
     fn look_at_tip(&mut self, top: u32) -> Result<(), StoreFailure> {
         if self.lost == Some(top) {
             return Ok(());
@@ -371,7 +372,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         })
     }
 
-    /// Rows of accepted transactions and of blocks beside the chain that make no sense go.
+    /// Drops invalid rows of accepted transactions and of blocks beside the chain.
     fn look_at_waiting(&mut self) -> Result<(), StoreFailure> {
         let genesis = self.genesis;
         self.sift(Table::Pool, |key, value| {

@@ -1,17 +1,17 @@
-//! Why something was not done.
+//! The reasons why an operation was not done.
 
 use thiserror::Error;
 
 use crate::Rejection;
 use crate::port::StoreFailure;
 
-/// A question to the state was answered with no, or could not be answered.
+/// A refused request to the state, or a failure of the store.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
-    /// No.
+    /// The request was refused.
     #[error(transparent)]
     Refused(#[from] Rejection),
-    /// The store failed: nobody's fault.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreFailure),
 }
@@ -22,19 +22,19 @@ impl Fault {
     }
 }
 
-/// Why a block was not applied. The state is as before.
+/// The reason why a block was not applied. The state is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BlockFault {
-    /// It does not follow the tip: the caller's order is wrong, not the block.
+    /// It does not follow the tip. The caller's order is wrong, not the block.
     #[error("the block does not follow the tip")]
     NotNext,
-    /// The body is not the one that the header commits to: the fault of whoever sent it, the block may be good.
+    /// The body does not match the header's commitment. The sender is to blame, and the block may be good.
     #[error(transparent)]
     Body(Rejection),
-    /// The block breaks a rule, whoever sends it: its hash may be remembered as bad.
+    /// The block breaks a rule, regardless of its sender. Its hash may be remembered as bad.
     #[error(transparent)]
     Invalid(Rejection),
-    /// The store failed: nobody's fault.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreFailure),
 }

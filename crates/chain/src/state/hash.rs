@@ -1,4 +1,4 @@
-//! The hash of the state: what two nodes at the same block compare.
+//! The hash of the state, which nodes at the same block can compare.
 
 use primitives::{Domain, Hash, Hasher};
 
@@ -9,20 +9,20 @@ use crate::{AccountId, Genesis};
 /// Rows that are read at a time.
 const PAGE: usize = 4_096;
 
-/// The state at a block, as a hash.
+/// The hash of the state at a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateHash {
     /// The block's height.
     pub height: u32,
     /// The block's hash.
     pub block: Hash,
-    /// Over tip, balances, leases, and held balances as far as they may still count: the same on every node at this block, whatever
-    /// it has been through and has pruned.
+    /// The hash over tip, balances, leases, and those held balances that may still count. It is the same on every node at this
+    /// block, regardless of the node's history and pruning.
     pub state: Hash,
 }
 
-/// The hash of the state. It reads every balance: a question for tests, checks and audits. `None` where the tip moved meanwhile,
-/// which a reader beside the writer may see: ask again.
+/// Computes the hash of the state. It reads every balance, so it is meant for tests, checks and audits. Returns `None` if the tip
+/// moved in the meantime, which can happen to a reader beside the writer. Ask again then.
 pub fn state_hash(
     reads: &impl Reads<Table>,
     genesis: &Genesis,
@@ -44,7 +44,8 @@ pub fn state_hash(
         if height > horizon {
             add(&mut hasher, Table::Held, key, value);
         } else if last != Some(account) {
-            // The newest at or below the horizon: of its height nothing depends, and nothing is the same as no row.
+            // This is the newest row at or below the horizon. No result depends on its height, and a zero balance is equivalent
+            // to no row.
             last = Some(account);
             if rows::read_u64(value)? > 0 {
                 add(&mut hasher, Table::Held, &account.0, value);
@@ -61,7 +62,7 @@ pub fn state_hash(
     }))
 }
 
-/// Held balances that were overwritten at or below this height count no more, whatever is rolled back.
+/// Returns the height at or below which overwritten held balances no longer count, even after the deepest rollback.
 pub(super) fn horizon(genesis: &Genesis, height: u32) -> u32 {
     height
         .saturating_sub(genesis.params.effective_age_blocks)

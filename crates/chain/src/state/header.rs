@@ -1,4 +1,4 @@
-//! Headers: what follows from the blocks before, and who may forge when.
+//! Headers: the values that follow from earlier blocks, and the turns of forgers.
 
 use primitives::Hash;
 
@@ -8,25 +8,25 @@ use crate::block::Header;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::{Genesis, Rejection, pos};
 
-/// A block as the next one sees it.
+/// The data of a block that the next one needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
     /// Its height.
     pub height: u32,
     /// Its hash.
     pub hash: Hash,
-    /// Its time, seconds since genesis.
+    /// Its time, in seconds since genesis.
     pub time: u32,
     /// Its generation signature.
     pub generation: Hash,
     /// The base target after it.
     pub base_target: u64,
-    /// The work up to it.
+    /// The cumulative work up to it.
     pub difficulty: u128,
 }
 
 impl Point {
-    /// Genesis, as block 1 sees it.
+    /// Returns genesis as the point before block 1.
     #[must_use]
     pub fn genesis(genesis: &Genesis) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Point {
         }
     }
 
-    /// A block.
+    /// Returns the point of a block.
     #[must_use]
     pub fn of(header: &Header, hash: Hash) -> Self {
         Self {
@@ -53,14 +53,15 @@ impl Point {
     }
 }
 
-/// The height whose time a block of `height` looks back to, where its base target changes.
+/// Returns the height of the block that begins the span, if the base target changes at `height`.
 pub(super) fn span_start(genesis: &Genesis, height: u32) -> Option<u32> {
     pos::adjusts(&genesis.params, height)
         .then(|| height.checked_sub(genesis.params.base_target_span))
         .flatten()
 }
 
-/// Base target and difficulty of a block that follows `previous` at `time`; `span_time` is the time at [`span_start`].
+/// Returns the base target and the difficulty of a block that follows `previous` at `time`. `span_time` is the time at
+/// [`span_start`].
 pub(super) fn follow(
     genesis: &Genesis,
     previous: &Point,
@@ -81,7 +82,7 @@ pub(super) fn follow(
     (base_target, previous.difficulty.saturating_add(work))
 }
 
-/// What a header has to keep to, whatever its forger holds.
+/// Checks the rules of a header that do not depend on its forger's balance.
 pub(super) fn check_links(
     genesis: &Genesis,
     previous: &Point,
@@ -137,7 +138,7 @@ pub(super) fn check_links(
     Ok(())
 }
 
-/// The hit time of a header after `previous`, by a forger with so many tokens.
+/// Returns the hit time of a header after `previous`, by a forger with this number of tokens.
 pub(super) fn hit_time(previous: &Point, header: &Header, tokens: u64) -> Result<u32, Rejection> {
     let hit = pos::hit(&header.generation);
     pos::hit_time(previous.time, hit, previous.base_target, tokens).ok_or_else(|| {
@@ -148,7 +149,7 @@ pub(super) fn hit_time(previous: &Point, header: &Header, tokens: u64) -> Result
     })
 }
 
-/// Whether a header is no further ahead of a clock than may be held; what is refused here may be good later.
+/// Checks that a header is not beyond the clock drift of blocks. A refused header may be valid later.
 pub fn check_clock(genesis: &Genesis, header: &Header, now: u32) -> Result<(), Rejection> {
     if header.time > now.saturating_add(genesis.params.block_drift_seconds()) {
         return Err(Rejection::new(
@@ -172,7 +173,7 @@ fn span_time<R: Reads<Table>>(
         .ok_or_else(|| damaged(format!("there is no header at {start}")))
 }
 
-/// Checks a header that follows the tip against the state: everything but its signature, its body, and the clock ([`check_clock`]).
+/// Checks a header that follows the tip against the state, except for its signature, its body and the clock ([`check_clock`]).
 pub fn check_header<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
@@ -207,7 +208,8 @@ pub fn check_header<R: Reads<Table>>(
     }
 }
 
-/// A header that follows the tip, forged by `forger` at `time`, without body and signature: for the forger to fill in.
+/// Returns a header that follows the tip, forged by `forger` at `time`. The forger must fill in the body's fields and the
+/// signature.
 pub fn next_header<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
@@ -237,8 +239,8 @@ pub fn next_header<R: Reads<Table>>(
     })
 }
 
-/// The second that a forger's block after the tip bears; `None` without enough stake. Later than `standstill_seconds` after it, any
-/// second will do.
+/// Returns the second of a forger's block after the tip, or `None` without enough stake. Later than `standstill_seconds` after
+/// the hit, any second is allowed.
 pub fn turn<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,

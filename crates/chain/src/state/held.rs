@@ -1,4 +1,4 @@
-//! Held balances of accounts that forge or lease, kept in memory: their windows are asked for at every block.
+//! A cache of the held balances of accounts that forge or lease, because every block needs their windows.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,22 +6,22 @@ use super::rows;
 use crate::AccountId;
 use crate::port::{Reads, StoreFailure, Table};
 
-/// Accounts whose held balances are kept at most.
+/// Maximum number of cached accounts.
 const ACCOUNTS_MAX: usize = 256;
-/// Rows that are read at a time: most accounts change rarely, so the first page is small.
+/// Rows that are read at a time. Most accounts change rarely, so the first page is small.
 const PAGES: [usize; 2] = [8, 512];
 
 /// One account's rows from some height on.
 #[derive(Debug)]
 struct Rows {
-    /// Height and balance, ascending. The first one may stand at or below `floor`: what was held there.
+    /// Height and balance, ascending. The first row may be at or below `floor` and then gives the balance there.
     rows: VecDeque<(u32, u64)>,
-    /// The lowest height whose balance is known.
+    /// The lowest height with a known balance.
     floor: u32,
 }
 
 impl Rows {
-    /// The least balance at the ends of the heights `lowest..=highest`; nothing was held before the first row.
+    /// Returns the lowest balance at the ends of the heights `lowest..=highest`. The balance before the first row is zero.
     fn least(&self, lowest: u32, highest: u32) -> u64 {
         let mut least = u64::MAX;
         for (height, balance) in self.rows.iter().rev() {
@@ -37,11 +37,11 @@ impl Rows {
     }
 }
 
-/// Rows of `Held` of some accounts, as they are with everything that was applied.
+/// Cached rows of `Held`, including all applied changes.
 #[derive(Debug)]
 pub(super) struct HeldCache {
     accounts: HashMap<AccountId, Rows>,
-    /// Heights below the latest that are kept.
+    /// Number of heights below the latest that are kept.
     depth: u32,
 }
 
@@ -53,7 +53,7 @@ impl HeldCache {
         }
     }
 
-    /// The least balance at the ends of the heights `lowest..=highest`.
+    /// Returns the lowest balance at the ends of the heights `lowest..=highest`.
     pub(super) fn least(
         &mut self,
         reads: &impl Reads<Table>,
@@ -66,7 +66,7 @@ impl HeldCache {
         {
             return Ok(rows.least(lowest, highest));
         }
-        // Somewhat deeper than asked: a branch may ask for a lower window next.
+        // Load somewhat deeper than requested, because a branch may need a lower window next.
         let rows = load(
             reads,
             account,
@@ -80,7 +80,7 @@ impl HeldCache {
         Ok(least)
     }
 
-    /// A row of `Held` is written or deleted.
+    /// Updates the cache after a row of `Held` was written or deleted.
     pub(super) fn wrote(&mut self, key: &[u8], value: Option<&[u8]>) {
         let Ok((account, height)) = rows::read_held_key(key) else {
             return;
@@ -105,7 +105,7 @@ impl HeldCache {
             None if last == Some(height) && height > known.floor => {
                 known.rows.pop_back();
             }
-            // Pruned, with all before it: no window reaches there any more.
+            // The row and all earlier ones are pruned, because no window reaches them any more.
             None if last.is_some_and(|last| height < last) => {
                 while known
                     .rows

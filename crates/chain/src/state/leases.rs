@@ -1,7 +1,7 @@
 //! Leases: an account lends its effective balance to another for a number of blocks.
 //!
-//! A lease begins after the lease delay, or when the one before it ends. Each account has one lease and one that follows; a new one
-//! replaces the one that follows. A lease that ends goes with the block of the height after its last.
+//! A lease begins after the lease delay, or when the previous one ends. Each account has one current lease and one that follows.
+//! A new lease replaces the one that follows. A lease is removed with the block after its last height.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use super::{Overlay, rows::Former};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::{AccountId, Genesis};
 
-/// Accounts that lease to one account at most; a lease beyond costs its fee and has no effect.
+/// Maximum number of accounts that lease to one account. A further lease costs its fee and has no effect.
 pub const LESSORS_MAX: u32 = 1_024;
-/// Lessors of one account after which the least stake of a further one doubles.
+/// Number of lessors of one account after which the minimum stake of a further one doubles.
 pub const LESSORS_PER_DOUBLING: u32 = 64;
 /// Ends of leases that are read at a time.
 const PAGE: usize = 1_024;
 
-/// Key in `Leases` of an account's leases.
+/// Returns the key in `Leases` of an account's leases.
 #[must_use]
 pub fn lease_key(lessor: &AccountId) -> [u8; 17] {
     let mut key = [0; 17];
@@ -25,7 +25,7 @@ pub fn lease_key(lessor: &AccountId) -> [u8; 17] {
     key
 }
 
-/// Key in `Leases` of the end of an account's lease.
+/// Returns the key in `Leases` of the end of an account's lease.
 #[must_use]
 pub fn end_key(until: u32, lessor: &AccountId) -> [u8; 21] {
     let mut key = [1; 21];
@@ -34,7 +34,7 @@ pub fn end_key(until: u32, lessor: &AccountId) -> [u8; 21] {
     key
 }
 
-/// An account's leases.
+/// Returns an account's leases.
 pub fn leases_of(
     reads: &impl Reads<Table>,
     lessor: &AccountId,
@@ -43,12 +43,12 @@ pub fn leases_of(
     value.map(|value| LeaseRow::read(&value)).transpose()
 }
 
-/// All whose leases, now or next, are to an account.
+/// Returns the accounts whose current or next lease is to this account.
 pub fn lessors(
     reads: &impl Reads<Table>,
     lessee: &AccountId,
 ) -> Result<BTreeSet<AccountId>, StoreFailure> {
-    // The count's key is the lessee alone: it stands before the lessors, which end with the greatest account.
+    // The count's key is the lessee alone and comes before the lessors. The lessors end with the greatest account.
     let from = rows::lessor_key(lessee, &AccountId([0; 16]));
     let to = [&rows::lessor_key(lessee, &AccountId([255; 16]))[..], &[0]].concat();
     let found = reads.scan(Table::Lessors, &from, Some(&to), LESSORS_MAX as usize)?;
@@ -63,29 +63,30 @@ pub fn lessors(
         .collect()
 }
 
-/// The least that a new lessor must have held through the effective age to lease to an account with so many lessors, in minor units.
+/// Returns the minimum balance that a new lessor must have held through the effective age to lease to an account with this number
+/// of lessors, in minor units.
 ///
-/// The least stake doubles with every [`LESSORS_PER_DOUBLING`] lessors. To keep a lessor with some stake out, an attacker must have held a
-/// multiple of that stake as long, in accounts of its own.
+/// The minimum doubles with every [`LESSORS_PER_DOUBLING`] lessors. To keep a lessor with some stake out, an attacker must have
+/// held a multiple of that stake for the same time, in accounts of its own.
 #[must_use]
 pub fn leased_stake_min(genesis: &Genesis, lessors: u32) -> u64 {
     let params = &genesis.params;
     let first = u128::from(params.effective_tokens_min) * u128::from(genesis.parent_unit());
     let doublings = (lessors / LESSORS_PER_DOUBLING).min(LESSORS_MAX / LESSORS_PER_DOUBLING);
-    // Beyond 64 bits no account has so much.
+    // No account has a balance beyond 64 bits.
     u64::try_from(first << doublings).unwrap_or(u64::MAX)
 }
 
-/// Changes rows of leases, and remembers what they were.
+/// Changes lease rows and records their earlier values.
 pub(super) struct Leasing<'a, R> {
     pub(super) overlay: &'a mut Overlay<R>,
     pub(super) former: &'a mut Vec<Former>,
-    /// Changes made.
+    /// Number of changes.
     pub(super) changes: u32,
 }
 
 impl<R: Reads<Table>> Leasing<'_, R> {
-    /// Ends the leases that are over with a block of this height.
+    /// Ends the leases that end with a block of this height.
     pub(super) fn end(&mut self, height: u32) -> Result<(), StoreFailure> {
         let from = end_key(height, &AccountId([0; 16]));
         let to = [&end_key(height, &AccountId([255; 16]))[..], &[0]].concat();
@@ -108,7 +109,7 @@ impl<R: Reads<Table>> Leasing<'_, R> {
         }
     }
 
-    /// A lease transaction in a block of this height.
+    /// Applies a lease transaction in a block of this height.
     pub(super) fn lease(
         &mut self,
         genesis: &Genesis,
@@ -142,7 +143,7 @@ impl<R: Reads<Table>> Leasing<'_, R> {
         self.replace(lessor, row, Some(new))
     }
 
-    /// Whether an account may become a lessor in a block of this height.
+    /// Returns whether an account may become a lessor in a block of this height.
     fn may_lease(
         &self,
         genesis: &Genesis,
@@ -165,7 +166,7 @@ impl<R: Reads<Table>> Leasing<'_, R> {
         value.map_or(Ok(0), |value| rows::read_u32(&value))
     }
 
-    /// Writes an account's leases, when they end, and who is whose lessor.
+    /// Writes an account's leases, their ends, and the lessors of the lessees.
     fn replace(
         &mut self,
         lessor: &AccountId,

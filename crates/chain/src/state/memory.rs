@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::port::{Reads, Row, StoreFailure, Table, WriteBatch};
 
-/// A store in memory: a handle, whose clones see the same rows. Batches may wait unacknowledged, and be lost.
+/// A handle to a store in memory, whose clones share the same rows. Batches may wait for acknowledgement and be lost.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     inner: Arc<Mutex<Inner>>,
@@ -30,7 +30,7 @@ impl Inner {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Returns an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -41,12 +41,12 @@ impl MemoryStore {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a batch that is not durable, and not read, before it is acknowledged.
+    /// Adds a batch. It is neither durable nor visible to reads until it is acknowledged.
     pub fn submit(&self, batch: WriteBatch) {
         self.inner().waiting.push_back(batch);
     }
 
-    /// Makes the oldest waiting batch durable; false if none waits.
+    /// Makes the oldest waiting batch durable. Returns false if none waits.
     pub fn acknowledge(&self) -> bool {
         let mut inner = self.inner();
         match inner.waiting.pop_front() {
@@ -56,18 +56,18 @@ impl MemoryStore {
         true
     }
 
-    /// A power cut: loses all batches that wait.
+    /// Discards all waiting batches, as a power cut does.
     pub fn lose(&self) {
         self.inner().waiting.clear();
     }
 
-    /// Takes a batch and makes it durable, with all that wait.
+    /// Adds a batch and makes it and all waiting ones durable.
     pub fn commit(&self, batch: WriteBatch) {
         self.submit(batch);
         while self.acknowledge() {}
     }
 
-    /// All rows of a table.
+    /// Returns all rows of a table.
     #[must_use]
     pub fn rows(&self, table: Table) -> Vec<Row> {
         self.inner()

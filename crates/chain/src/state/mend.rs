@@ -1,4 +1,4 @@
-//! Blocks cut off the end of a damaged chain, down to the last one that is whole.
+//! Removal of blocks from the end of a damaged chain, down to the last complete one.
 
 use super::apply::account_places;
 use super::examine::{Examination, PAGE};
@@ -11,7 +11,7 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::transaction::Body;
 
 impl<R: Reads<Table>> Examination<'_, R> {
-    /// Blocks up to a height are not to be taken back any more.
+    /// Marks blocks up to a height as impossible to undo.
     pub(super) fn give_up_undo(&mut self, height: u32) {
         for old in self.pruned.undo.saturating_add(1)..=height {
             self.patch.delete(Table::Undo, old.to_be_bytes());
@@ -23,8 +23,8 @@ impl<R: Reads<Table>> Examination<'_, R> {
         self.did.push(text);
     }
 
-    /// Takes blocks back by what undoes them alone: their bodies may be gone. What can be read of them lies beside the chain
-    /// and in the pool's table then, and joins again when the node starts.
+    /// Undoes blocks by their undo rows alone, because their bodies may be lost. Readable blocks are kept beside the chain and in
+    /// the pool's table, and join again when the node starts.
     pub(super) fn cut_off(&mut self, top: u32, to: u32) -> Result<(), StoreFailure> {
         let (mut blocks, mut bytes, mut unread) = (0, 0, false);
         for height in (to.saturating_add(1)..=top).rev() {
@@ -74,7 +74,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         Ok(())
     }
 
-    /// A block, if there is nothing wrong with it.
+    /// Returns a block if it is readable and valid in form.
     fn readable(&self, height: u32) -> Result<Option<CarriedBlock>, StoreFailure> {
         match carried_block(&self.patch, self.genesis, height) {
             Ok(Some(block))
@@ -127,8 +127,8 @@ impl<R: Reads<Table>> Examination<'_, R> {
         }
     }
 
-    /// Drops the rows of blocks above `to`. An undo row with a wrong key leaves a held balance behind, so that table is always walked. The
-    /// indexes are walked only if a body was `unread`: otherwise the body has named their rows.
+    /// Drops the rows of blocks above `to`. An undo row with a wrong key leaves a held balance behind, so that table is always
+    /// scanned. The indexes are scanned only if a body was `unread`, because otherwise the body has named their rows.
     fn drop_rows_above(&mut self, to: u32, unread: bool) -> Result<(), StoreFailure> {
         type HeightOf = fn(&[u8], &[u8]) -> Result<u32, StoreFailure>;
         let tables: [(Table, HeightOf); 4] = [

@@ -1,11 +1,11 @@
 //! The state of a chain: balances, stakes, leases, blocks and their indexes, as rows behind the storage port.
 //!
-//! - [`Overlay`] reads through rows that are not yet durable, and gathers what a round changes into one batch.
-//! - [`apply_block`] checks a block against the state and applies it whole or not at all; [`undo_block`] takes the last one back,
-//!   leaving every row as it was.
+//! - [`Overlay`] reads through rows that are not yet durable, and collects the changes of a round in one batch.
+//! - [`apply_block`] checks a block against the state and applies it as a whole or not at all. [`undo_block`] undoes the last one
+//!   and restores every row.
 //! - [`Branch`] judges the headers of a branch without touching the state.
 //!
-//! Signatures are checked by whoever brings blocks and transactions here: in batches, and each only once.
+//! The callers that bring blocks and transactions here check signatures, in batches and each only once.
 
 mod apply;
 mod branch;

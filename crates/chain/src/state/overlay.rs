@@ -1,4 +1,4 @@
-//! Rows that are not yet durable, in front of those that are.
+//! Rows that are not yet durable, layered over the durable ones.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -15,10 +15,10 @@ use crate::port::{Reads, Row, StoreFailure, Table, WriteBatch, damaged};
 use crate::{AccountId, ChainId, Genesis, TxId};
 use primitives::storage::TableSet;
 
-/// One table's rows that wait: the new value, or that the row is gone.
+/// Pending rows of one table: the new value, or `None` for a deleted row.
 type Rows = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
-/// What one batch writes.
+/// The writes of one batch.
 #[derive(Debug)]
 struct Layer {
     tables: Vec<Rows>,
@@ -36,17 +36,17 @@ impl Layer {
     }
 }
 
-/// The state as it is after everything that was applied here, durable or not.
+/// The state after all applied changes, durable or not.
 ///
-/// What is put here is read here at once; [`Overlay::take_batch`] gives what is new as one batch, and [`Overlay::committed`] says that
-/// the oldest batch given out is durable and is read from the store from now on.
+/// A written row can be read at once. [`Overlay::take_batch`] returns the new changes as one batch. [`Overlay::committed`] marks
+/// the oldest batch as durable, and its rows are read from the store afterwards.
 ///
-/// It also keeps in memory, bounded, what blocks and pools ask for all the time: the tip, the last blocks' hashes, recent ids, balances.
+/// Bounded caches hold the data that blocks and pools read most: the tip, the last blocks' hashes, recent ids and balances.
 #[derive(Debug)]
 pub struct Overlay<R> {
     reads: R,
     fresh: Layer,
-    /// Batches given out and not yet durable, oldest first.
+    /// Batches that are not yet durable, oldest first.
     flying: VecDeque<Layer>,
     balances: RefCell<BalanceCache>,
     held: RefCell<HeldCache>,
@@ -57,7 +57,7 @@ pub struct Overlay<R> {
 }
 
 impl<R: Reads<Table>> Overlay<R> {
-    /// Rows in front of a store's, nothing more: no tip is known.
+    /// Returns a plain layer over a store, without a known tip.
     pub(super) fn bare(reads: R, genesis: &Genesis) -> Self {
         Self {
             reads,
@@ -72,7 +72,7 @@ impl<R: Reads<Table>> Overlay<R> {
         }
     }
 
-    /// Opens a store. An empty one gets the rows of the genesis, in the first batch.
+    /// Opens a store. The first batch of an empty store contains the rows of the genesis.
     pub fn open(reads: R, genesis: &Genesis) -> Result<Self, Fault> {
         let params = &genesis.params;
         let depth = params
@@ -132,7 +132,7 @@ impl<R: Reads<Table>> Overlay<R> {
                 self.tip.height
             )));
         }
-        // What the blocks so far hold is asked of the store; what comes is remembered.
+        // Ids of earlier blocks are looked up in the store. Later ones are remembered.
         let latest = self
             .tip
             .time
@@ -141,13 +141,13 @@ impl<R: Reads<Table>> Overlay<R> {
         Ok(())
     }
 
-    /// The last block, as the next one sees it.
+    /// Returns the last block, as the point before the next one.
     #[must_use]
     pub fn tip(&self) -> &Point {
         &self.tip
     }
 
-    /// The store behind.
+    /// Returns the underlying store.
     pub fn store(&self) -> &R {
         &self.reads
     }
@@ -172,7 +172,7 @@ impl<R: Reads<Table>> Overlay<R> {
         self.fresh.tables[table as usize].insert(key, value);
     }
 
-    /// Sets a balance; an empty one has no row.
+    /// Sets a balance. A zero balance has no row.
     pub(super) fn set_balance(&mut self, account: &AccountId, chain: ChainId, balance: u64) {
         let key = rows::balance_key(account, chain);
         let value = (balance > 0).then(|| balance.to_be_bytes().to_vec());
@@ -180,7 +180,7 @@ impl<R: Reads<Table>> Overlay<R> {
         self.balances.get_mut().keep(key, balance);
     }
 
-    /// An account's balance on a chain, in minor units.
+    /// Returns an account's balance on a chain, in minor units.
     pub fn balance(&self, account: &AccountId, chain: ChainId) -> Result<u64, StoreFailure> {
         let key = rows::balance_key(account, chain);
         if let Some(balance) = self.balances.borrow_mut().find(&key) {
@@ -192,7 +192,7 @@ impl<R: Reads<Table>> Overlay<R> {
         Ok(balance)
     }
 
-    /// The least balance of an account on the parent chain at the ends of the heights `lowest..=highest`.
+    /// Returns the lowest balance of an account on the parent chain at the ends of the heights `lowest..=highest`.
     pub(super) fn held_least(
         &self,
         account: &AccountId,
@@ -203,12 +203,12 @@ impl<R: Reads<Table>> Overlay<R> {
         held.least(self, account, lowest, highest)
     }
 
-    /// Whether a block of this branch has the transaction. Recent ids are answered from memory.
+    /// Returns whether a block of this branch includes the transaction. Recent ids are answered from memory.
     pub fn contains(&self, id: &TxId) -> Result<bool, StoreFailure> {
         Ok(self.recent.may_hold(id) && self.get(Table::TxIndex, &id.0)?.is_some())
     }
 
-    /// The hash of the block at a height of this branch; genesis stands at 0.
+    /// Returns the hash of the block at a height of this branch. Genesis has height 0.
     pub fn hash_at(&self, height: u32) -> Result<Option<Hash>, StoreFailure> {
         if height == 0 {
             return Ok(Some(self.genesis));
@@ -219,7 +219,7 @@ impl<R: Reads<Table>> Overlay<R> {
         Ok(self.header_row(height)?.map(|row| row.hash))
     }
 
-    /// The time of the block at a height of this branch; genesis stands at 0.
+    /// Returns the time of the block at a height of this branch. Genesis has height 0.
     pub fn time_at(&self, height: u32) -> Result<Option<u32>, StoreFailure> {
         if height == 0 {
             return Ok(Some(0));
@@ -234,7 +234,7 @@ impl<R: Reads<Table>> Overlay<R> {
         super::read::header(self, height)
     }
 
-    /// What is new since the last batch, as one batch.
+    /// Takes the changes since the last batch as one batch.
     pub fn take_batch(&mut self) -> WriteBatch {
         let layer = std::mem::replace(&mut self.fresh, Layer::new());
         let mut batch = WriteBatch::default();
@@ -250,24 +250,24 @@ impl<R: Reads<Table>> Overlay<R> {
         batch
     }
 
-    /// The oldest batch given out, empty or not, is durable: its rows are read from the store from now on.
+    /// Marks the oldest batch as durable, even if it is empty. Its rows are read from the store afterwards.
     pub fn committed(&mut self) {
         self.flying.pop_front();
     }
 
-    /// Batches given out and not yet durable.
+    /// Returns the number of batches that are not yet durable.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.flying.len()
     }
 
-    /// Nothing is new since the last batch.
+    /// Returns whether there are no changes since the last batch.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.fresh.tables.iter().all(BTreeMap::is_empty)
     }
 
-    /// Layers, the newest first.
+    /// Returns the layers, the newest first.
     fn layers(&self) -> impl Iterator<Item = &Layer> {
         std::iter::once(&self.fresh).chain(self.flying.iter().rev())
     }
@@ -294,7 +294,7 @@ impl<R: Reads<Table>> Reads<Table> for Overlay<R> {
         let mut from = from.to_vec();
         while found.len() < limit && to.is_none_or(|to| from.as_slice() < to) {
             let stored = self.reads.scan(table, &from, to, limit)?;
-            // Up to the last row of a full page the store's rows are known; beyond, the next page tells.
+            // The store's rows are known up to the last row of a full page. The next page shows the rows beyond.
             let page_end = match stored.last() {
                 Some((key, _)) if stored.len() == limit => Some(key.clone()),
                 _ => None,
@@ -335,7 +335,7 @@ impl<R: Reads<Table>> Reads<Table> for Overlay<R> {
             match (&stored, value) {
                 (Some((last, _)), _) if last.as_slice() > *key => return Ok(stored),
                 (_, Some(value)) => return Ok(Some((key.to_vec(), value.clone()))),
-                // The store's own last row is gone: look at all rows, which only small tables see.
+                // The store's own last row is deleted. Scan all rows, which happens only with small tables.
                 (Some((last, _)), None) if last == key => {
                     return Ok(self.scan(table, &[], None, usize::MAX)?.pop());
                 }
@@ -346,7 +346,7 @@ impl<R: Reads<Table>> Reads<Table> for Overlay<R> {
     }
 }
 
-/// An overlay over an overlay: what is put in front is in memory alone.
+/// Allows an overlay over an overlay. The upper one exists in memory only.
 impl<R: Reads<Table>> Reads<Table> for &Overlay<R> {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
         (**self).get(table, key)
@@ -367,7 +367,7 @@ impl<R: Reads<Table>> Reads<Table> for &Overlay<R> {
     }
 }
 
-/// Adds the rows of both, the newer deciding, to `found` up to `limit`.
+/// Merges both sets of rows into `found`, up to `limit`. Newer rows take precedence.
 fn merge(
     stored: Vec<Row>,
     newer: BTreeMap<&[u8], &Option<Vec<u8>>>,

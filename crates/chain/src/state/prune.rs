@@ -1,4 +1,4 @@
-//! What nobody asks for any more is deleted, a little at a time.
+//! Pruning: rows that are no longer needed are deleted in small parts.
 
 use super::hash::horizon;
 use super::rows::{self, RowReader};
@@ -7,21 +7,22 @@ use super::{Overlay, apply::account_places};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::{AccountId, Genesis};
 
-/// How far a store has been pruned: the row [`rows::META_PRUNED`].
+/// The progress of pruning: the row [`rows::META_PRUNED`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// Blocks up to this height cannot be undone.
     pub undo: u32,
     /// Blocks up to this height have neither bodies nor indexes.
     pub bodies: u32,
-    /// The key of `Held` up to which the walk through the table has come; empty at its beginning.
+    /// The last key of `Held` that the sweep has visited. Empty at the beginning.
     cursor: Vec<u8>,
-    /// The account at the cursor has a row at or below the horizon before it: all that follow go.
+    /// Whether the sweep has passed a row of the current account at or below the horizon. All its following rows are deleted
+    /// then.
     settled: bool,
 }
 
 impl Pruned {
-    /// How far a store has been pruned.
+    /// Reads the progress of a store.
     pub fn load(reads: &impl Reads<Table>) -> Result<Self, StoreFailure> {
         let Some(value) = reads.get(Table::Meta, rows::META_PRUNED)? else {
             return Ok(Self::default());
@@ -45,10 +46,11 @@ impl Pruned {
     }
 }
 
-/// Deletes what is beyond twice the rollback limit: undo rows, held balances that count no more; and bodies with their indexes where only
-/// `bodies_kept` blocks are to be kept (and all within the rollback limit, and all whose transactions' deadlines might not be over).
+/// Deletes rows beyond twice the rollback limit: undo rows and held balances that no longer count. If `bodies_kept` is given,
+/// also deletes bodies and their indexes except for that many newest blocks. Blocks that can still be undone, and blocks whose
+/// transactions' deadlines may not be over, keep their bodies.
 ///
-/// It looks at about `rows_max` rows, or at one block: call it after each block with some hundreds.
+/// Examines about `rows_max` rows, or one block. Call it after each block with some hundreds.
 pub fn prune<R: Reads<Table>>(
     overlay: &mut Overlay<R>,
     genesis: &Genesis,
@@ -87,8 +89,8 @@ pub fn prune<R: Reads<Table>>(
     Ok(pruned)
 }
 
-/// The height up to which bodies may go where `bodies_kept` of the newest blocks are to be kept: no block within what can be taken back, and
-/// none whose transactions' deadlines might not be over then.
+/// Returns the height up to which bodies may be deleted if `bodies_kept` of the newest blocks are kept. No block that can still
+/// be undone is included, and none whose transactions' deadlines may not be over.
 pub fn prunable<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
@@ -100,7 +102,7 @@ pub fn prunable<R: Reads<Table>>(
     let Some(fixed_time) = overlay.time_at(fixed)? else {
         return Ok(0);
     };
-    // Times ascend: the last block that is old enough, by halving.
+    // Times ascend, so a binary search finds the last block that is old enough.
     let (mut old, remembered) = (0, remembered(genesis));
     while old < until {
         let middle = old + (until - old).div_ceil(2);
@@ -114,7 +116,7 @@ pub fn prunable<R: Reads<Table>>(
     Ok(old)
 }
 
-/// For so many seconds a transaction might come again.
+/// Returns the time in seconds during which a transaction might be submitted again.
 fn remembered(genesis: &Genesis) -> u32 {
     let params = &genesis.params;
     params
@@ -122,8 +124,8 @@ fn remembered(genesis: &Genesis) -> u32 {
         .saturating_add(u32::from(params.deadline_minutes_max) * 60)
 }
 
-/// How many blocks can be taken back: twice what the node does by itself, so that a branch beyond the rollback limit can be judged, and an
-/// operator can let the node go over to it.
+/// Returns the number of blocks that can be undone. It is twice the rollback limit, so that a branch beyond the limit can be
+/// judged and an operator can switch the node to it.
 fn reach(genesis: &Genesis) -> u32 {
     genesis.params.rollback_blocks_max.saturating_mul(2)
 }
@@ -172,8 +174,8 @@ fn prune_bodies<R: Reads<Table>>(
     Ok(())
 }
 
-/// Goes on with the walk through the held balances: of each account, all rows older than the newest at or below the horizon go; and
-/// that one too if it says nothing and is the account's last, so that no older one ever speaks in its place.
+/// Continues the sweep through the held balances. Of each account, all rows older than the newest one at or below the horizon are
+/// deleted. That row is deleted too if its balance is zero and it is the account's last, so that no older row takes its place.
 fn prune_held<R: Reads<Table>>(
     overlay: &mut Overlay<R>,
     pruned: &mut Pruned,

@@ -1,4 +1,4 @@
-//! Questions to the rows, durable or not: what the API and other peers ask.
+//! Queries of the rows, durable or not, for the API and for other peers.
 
 use super::rows::{self, HeaderRow, Place};
 use crate::block::Header;
@@ -7,16 +7,16 @@ use crate::transaction::{self, EXTENSION_BYTES_MAX, PAYMENT_BYTES, Transaction};
 use crate::{AccountId, ChainId, TxId};
 use primitives::Hash;
 
-/// Bytes of one transaction at most.
+/// Maximum length of one transaction, in bytes.
 const TRANSACTION_BYTES_MAX: usize = PAYMENT_BYTES + 2 + EXTENSION_BYTES_MAX;
 
-/// Height and hash of the last block.
+/// Returns the height and the hash of the last block.
 pub fn tip(reads: &impl Reads<Table>) -> Result<(u32, Hash), StoreFailure> {
     let value = reads.get(Table::Meta, rows::META_TIP)?;
     rows::read_tip(&value.ok_or_else(|| damaged("no tip"))?)
 }
 
-/// The header of a height, above genesis.
+/// Returns the header at a height above genesis.
 pub fn header(reads: &impl Reads<Table>, height: u32) -> Result<Option<HeaderRow>, StoreFailure> {
     let value = reads.get(Table::Headers, &height.to_be_bytes())?;
     let row = value.map(|value| HeaderRow::read(&value)).transpose()?;
@@ -28,7 +28,7 @@ pub fn header(reads: &impl Reads<Table>, height: u32) -> Result<Option<HeaderRow
     }
 }
 
-/// Headers of heights from `from` on, ascending, at most `max`.
+/// Returns at most `max` headers from the height `from` on, ascending.
 pub fn headers(
     reads: &impl Reads<Table>,
     from: u32,
@@ -41,13 +41,13 @@ pub fn headers(
         .collect()
 }
 
-/// The height of a block of the main branch, genesis included.
+/// Returns the height of a block of the main branch, including genesis.
 pub fn height_of(reads: &impl Reads<Table>, hash: &Hash) -> Result<Option<u32>, StoreFailure> {
     let value = reads.get(Table::ByHash, hash.as_bytes())?;
     value.map(|value| rows::read_u32(&value)).transpose()
 }
 
-/// The bytes of a block's body; `None` if it has been pruned.
+/// Returns the encoded body of a block, or `None` if it has been pruned.
 pub fn body_bytes(
     reads: &impl Reads<Table>,
     header: &Header,
@@ -67,7 +67,7 @@ pub fn body_bytes(
     }
 }
 
-/// So many pieces of a body, as far as they are there, put together.
+/// Returns the available pieces of a body in sequence, at most `count`.
 fn pieces(
     reads: &impl Reads<Table>,
     height: u32,
@@ -81,13 +81,13 @@ fn pieces(
     Ok(pieces.concat())
 }
 
-/// Where a transaction stands.
+/// Returns the place of a transaction.
 pub fn place_of(reads: &impl Reads<Table>, id: &TxId) -> Result<Option<Place>, StoreFailure> {
     let value = reads.get(Table::TxIndex, &id.0)?;
     value.map(|value| Place::read(&value)).transpose()
 }
 
-/// The transaction at a place; `None` if the body has been pruned.
+/// Returns the transaction at a place, or `None` if the body has been pruned.
 pub fn transaction_at(
     reads: &impl Reads<Table>,
     place: Place,
@@ -95,19 +95,19 @@ pub fn transaction_at(
     TransactionReader::new(reads).at(place)
 }
 
-/// Reads transactions at places: what was read for the last one serves the next one too, so places in order cost each piece of a body once.
+/// Reads transactions at places. It keeps the last piece, so ascending places read each piece of a body once.
 #[derive(Debug)]
 pub struct TransactionReader<'a, R> {
     reads: &'a R,
     height: u32,
     first: u16,
-    /// The piece, or two; empty before anything is read.
+    /// One or two pieces. Empty before the first read.
     bytes: Vec<u8>,
     bytes_read: usize,
 }
 
 impl<'a, R: Reads<Table>> TransactionReader<'a, R> {
-    /// Nothing is read yet.
+    /// Returns a reader that has read no piece yet.
     pub fn new(reads: &'a R) -> Self {
         Self {
             reads,
@@ -118,13 +118,13 @@ impl<'a, R: Reads<Table>> TransactionReader<'a, R> {
         }
     }
 
-    /// Bytes of bodies that it has read.
+    /// Returns the number of body bytes that it has read.
     #[must_use]
     pub fn bytes_read(&self) -> usize {
         self.bytes_read
     }
 
-    /// The transaction at a place; `None` if the body has been pruned.
+    /// Returns the transaction at a place, or `None` if the body has been pruned.
     pub fn at(&mut self, place: Place) -> Result<Option<Transaction>, StoreFailure> {
         let offset = place.offset as usize;
         let wrong = || {
@@ -135,7 +135,7 @@ impl<'a, R: Reads<Table>> TransactionReader<'a, R> {
         };
         let first = u16::try_from(offset / rows::PIECE_BYTES).map_err(|_| wrong())?;
         let start = offset % rows::PIECE_BYTES;
-        // One piece, and the next where the transaction may reach into it.
+        // Read one piece, and the next one if the transaction may reach into it.
         if self.bytes.is_empty() || (self.height, self.first) != (place.height, first) {
             self.load(place.height, first, 1)?;
         }
@@ -161,7 +161,7 @@ impl<'a, R: Reads<Table>> TransactionReader<'a, R> {
     }
 }
 
-/// What an account has, by chain.
+/// Returns an account's balances by chain.
 pub fn balances(
     reads: &impl Reads<Table>,
     account: &AccountId,
@@ -178,7 +178,8 @@ pub fn balances(
         .collect()
 }
 
-/// Places of an account's transactions, newest first: at most `max`, all before `before` if given, of one chain if given.
+/// Returns at most `max` places of an account's transactions, newest first, all before `before` if given, and of one chain if
+/// given.
 ///
 /// The last place of a full answer is the next question's `before`.
 pub fn account_transactions(

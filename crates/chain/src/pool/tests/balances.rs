@@ -1,4 +1,4 @@
-//! Accounts whose balance changes from outside, and blocks that are taken back.
+//! Tests of accounts whose balance changes from outside, and of blocks that are rolled back.
 
 use super::*;
 

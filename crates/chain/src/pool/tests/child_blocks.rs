@@ -1,4 +1,4 @@
-//! Child blocks in the pool.
+//! Tests of child blocks in the pool.
 
 use super::*;
 
@@ -381,7 +381,7 @@ fn those_that_lack_something_make_way_for_one_that_does_not() {
         reasons(&mut pool),
         [(lacking.id(), "chain_pool.superseded")]
     );
-    // It pays more than the worst, which is whole.
+    // It pays more than the worst one, which is complete.
     offer(&mut pool, &other).unwrap();
     let mine = child_block(6, 2, 2, 0, &carried[1..]);
     offer(&mut pool, &mine).unwrap();

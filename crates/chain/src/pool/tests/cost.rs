@@ -1,4 +1,4 @@
-//! What an operation costs: for people, `cargo test --release -p chain --lib pool_cost -- --ignored --nocapture`.
+//! Measures the cost of operations: `cargo test --release -p chain --lib pool_cost -- --ignored --nocapture`.
 
 use std::time::Instant;
 
@@ -33,7 +33,7 @@ fn pool_cost_with_100_000_transactions() {
             .carried()
         })
         .collect();
-    // The machine's own pace: two short hashes and 149 bytes written.
+    // The baseline of the machine: two short hashes and 149 bytes written.
     let started = Instant::now();
     let again: Vec<_> = all
         .iter()

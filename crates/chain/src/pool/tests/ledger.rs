@@ -1,4 +1,4 @@
-//! A chain of blocks and balances for the model: nothing but sums.
+//! A chain of blocks and balances for the model, made of sums only.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ impl Ledger {
         all.any(|carried| carried.id == *id)
     }
 
-    /// Whether debits before credits are covered, and nothing is in the chain twice.
+    /// Returns whether the debits are covered before credits, and no transaction is on the chain twice.
     pub(super) fn is_valid(&self, block: &CarriedBlock) -> bool {
         let mut debits: BTreeMap<Owner, u64> = BTreeMap::new();
         for carried in block.transactions() {
@@ -50,7 +50,7 @@ impl Ledger {
         assert!(self.is_valid(&block));
         for (owner, debit, credit) in changes(&block) {
             *self.balances.entry(owner).or_default() -= debit;
-            // Credits of an account come after its debits in the list, so nothing goes below zero that is valid.
+            // An account's credits come after its debits in the list, so a valid block makes no balance negative.
             *self.balances.entry(owner).or_default() += credit;
         }
         self.blocks.push(block);
@@ -66,7 +66,7 @@ impl Ledger {
     }
 }
 
-/// What a block does to balances: all debits, then all credits.
+/// Returns a block's changes of balances: all debits, then all credits.
 fn changes(block: &CarriedBlock) -> Vec<(Owner, u64, u64)> {
     let mut changes = Vec::new();
     let mut credits = Vec::new();

@@ -17,7 +17,7 @@ use crate::block::{CarriedBlock, CarriedEntry, Header, root_of};
 use crate::transaction::Body;
 use crate::{Anchor, Carried, Transaction};
 
-/// A payment to be: what tests vary.
+/// The parameters of a payment that tests vary.
 #[derive(Clone, Debug)]
 pub(crate) struct Pay {
     pub(crate) chain: u8,
@@ -56,7 +56,7 @@ pub(crate) fn account(number: u8) -> AccountId {
 }
 
 impl Pay {
-    /// Not signed: the pool never looks at signatures.
+    /// Returns an unsigned transaction. The pool never checks signatures.
     pub(crate) fn carried(&self) -> Arc<Carried> {
         let transaction = Transaction {
             chain: ChainId(self.chain),
@@ -79,7 +79,7 @@ impl Pay {
     }
 }
 
-/// A child block of a bundler.
+/// Returns a child block of a bundler.
 pub(crate) fn child_block(
     bundler: u8,
     child: u8,
@@ -107,7 +107,7 @@ pub(crate) fn child_block(
     Arc::new(ChildBlock::new(carried, ids).unwrap())
 }
 
-/// A block of these entries, forged by account 9.
+/// Returns a block of these entries, forged by account 9.
 pub(crate) fn block(mut body: Vec<CarriedEntry>) -> CarriedBlock {
     body.sort_by_key(|entry| entry.transaction.id);
     let header = Header {
@@ -143,14 +143,14 @@ pub(crate) fn carrying(block: &ChildBlock, children: &[Arc<Carried>]) -> Carried
     }
 }
 
-/// Everybody has as much on every chain.
+/// Gives every account the same balance on every chain.
 pub(crate) fn all_have(
     balance: u64,
 ) -> impl FnMut(AccountId, ChainId) -> Result<u64, StoreFailure> {
     move |_, _| Ok(balance)
 }
 
-/// Puts it in, with a balance for all.
+/// Inserts a payment, with this balance for all accounts.
 pub(crate) fn put(pool: &mut Pool, pay: &Pay, balance: u64) -> Result<Arc<Carried>, &'static str> {
     let carried = pay.carried();
     pool.insert(carried.clone(), pay.time, &mut all_have(balance))

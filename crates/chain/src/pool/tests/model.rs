@@ -1,4 +1,4 @@
-//! The pool as one list: every question is answered by looking at all of it.
+//! A model of the pool as one list. Every query examines the whole list.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::*;
 pub(super) struct Item {
     pub(super) carried: Arc<Carried>,
     place: i64,
-    /// Its place in its sender's line, which changes when it is parked and made ready again.
+    /// Its position in its sender's line, which changes when it is parked or made ready.
     line: i64,
-    /// Until when it waits for a balance.
+    /// The second until which it waits for a balance, if it is parked.
     parked: Option<u32>,
     list: Option<Arc<ChildBlock>>,
 }
 
-/// See the module.
+/// The model of a pool.
 pub(super) struct Model {
     settings: PoolSettings,
     pub(super) items: Vec<Item>,
@@ -38,7 +38,7 @@ impl Item {
         fee_rate(self.carried.transaction.fee, self.carried.bytes)
     }
 
-    /// Sorted ascending by this the best comes first.
+    /// Returns the sort key. In ascending order the best comes first.
     fn turn(&self) -> (std::cmp::Reverse<u64>, i64) {
         (std::cmp::Reverse(self.rate()), self.place)
     }
@@ -84,7 +84,7 @@ impl Model {
         }
     }
 
-    /// Child blocks with whether they are complete, the best first.
+    /// Returns the child blocks with their completeness, the best first.
     pub(super) fn offers(&self, chain: u8) -> Vec<(TxId, bool)> {
         let mut offers: Vec<(&Item, &Arc<ChildBlock>)> = self.lists(chain);
         offers.reverse();
@@ -96,7 +96,7 @@ impl Model {
         offers.iter().map(complete).collect()
     }
 
-    /// Child blocks, the worst first.
+    /// Returns the child blocks, the worst first.
     fn lists(&self, chain: u8) -> Vec<(&Item, &Arc<ChildBlock>)> {
         let with = |item| Item::list_of(item).map(|list| (item, list));
         let mut lists: Vec<_> = self.items.iter().filter_map(with).collect();
@@ -230,7 +230,7 @@ impl Model {
         }
     }
 
-    /// Who must leave.
+    /// Returns the transactions that must leave.
     fn room(
         &self,
         carried: &Carried,
@@ -387,7 +387,7 @@ impl Model {
         }
     }
 
-    /// Looks at every account there is, while the pool looks at those that it thinks have changed.
+    /// Settles every account, while the pool settles only those that it regards as changed.
     pub(super) fn settle(&mut self, now: u32, ledger: &Ledger) {
         let mut owners: Vec<Owner> = self.items.iter().map(Item::owner).collect();
         owners.sort_unstable();

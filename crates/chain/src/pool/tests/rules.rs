@@ -1,4 +1,4 @@
-//! The rules one by one.
+//! Tests of the single rules.
 
 use super::*;
 
@@ -180,7 +180,7 @@ fn a_long_message_makes_room_by_its_bytes_or_not_at_all() {
         message: 200,
         ..Pay::default()
     };
-    // It would have to take the place of three, and pays less for each byte than the third.
+    // It would have to replace three, and pays less for each byte than the third.
     assert_eq!(
         put(&mut pool, &long, 10_000).unwrap_err(),
         "chain_pool.full"
@@ -220,7 +220,7 @@ fn the_chain_that_takes_most_room_gives_it_up() {
             .id
         })
         .collect();
-    // A cheap one of another chain comes in: a token's fee says nothing about another's.
+    // A cheap transaction of another chain is accepted, because fees of different tokens cannot be compared.
     let cheap = put(
         &mut pool,
         &Pay {
@@ -244,7 +244,7 @@ fn the_chain_that_takes_most_room_gives_it_up() {
         1_000,
     )
     .unwrap();
-    // Half of the room is the other chain's share; a third one must pay more there.
+    // Half of the room is the other chain's share. A third transaction must pay more than those there.
     assert_eq!(
         put(
             &mut pool,

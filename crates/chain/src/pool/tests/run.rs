@@ -1,4 +1,5 @@
-//! Pool and model under the same random operations: same content, same order, same reasons, and nothing is lost.
+//! Runs the pool and the model with the same random operations. Content, order and reasons must agree, and no transaction may be
+//! lost.
 
 use std::collections::BTreeSet;
 
@@ -29,15 +30,16 @@ enum Step {
         fee: u64,
         mask: u16,
     },
-    /// A block of part of what is ready, of the child blocks where `bundled`, and of payments that nobody here has heard of.
+    /// A block of a part of the ready transactions, of the child blocks if `bundled`, and of payments that the pool does not
+    /// know.
     Forge {
         mask: u16,
         bundled: bool,
         foreign: Vec<(u8, u8, u64)>,
     },
-    /// A block by the node's own rules.
+    /// A block assembled by the node's own rules.
     Assemble,
-    /// So many blocks back; others may follow before accounts are settled.
+    /// A rollback of a number of blocks. Other steps may follow before accounts are settled.
     Pop {
         blocks: u8,
         settled: bool,
@@ -72,7 +74,7 @@ struct Run {
     ledger: Ledger,
     now: u32,
     made: u32,
-    /// All that was ever accepted.
+    /// All transactions that were accepted and whose reason for leaving was not reported.
     accepted: BTreeSet<TxId>,
     settled: bool,
 }
@@ -173,7 +175,7 @@ impl Run {
                 }
             }
             Step::Wait { seconds } => {
-                // Second by second: the order of what ends in between is the pool's own.
+                // Wait second by second, because the pool chooses its own order among the ends in between.
                 for _ in 0..*seconds {
                     self.now += 1;
                     self.pool.expire(self.now);
@@ -202,7 +204,7 @@ impl Run {
         if self.ledger.holds(&carried.id) {
             return;
         }
-        // Before accounts are settled nothing comes in: the core takes what it is told in order.
+        // Settle first: the core inserts no transaction before accounts are settled.
         self.settle();
         let ledger = &self.ledger;
         let mut balances = |who, chain| Ok(ledger.balance((who, chain)));
@@ -234,7 +236,7 @@ impl Run {
                 body.push(carrying(offer.block, &children));
                 continue;
             }
-            // A child block that nobody here has heard of.
+            // A child block that the pool does not know.
             let children = chosen(self.pool.waiting(ChainId(chain)), mask.rotate_left(5));
             if !children.is_empty() && mask.is_multiple_of(3) {
                 let ids: Vec<TxId> = children.iter().map(|one| one.id).collect();
@@ -286,13 +288,14 @@ impl Run {
         for left in self.pool.take_left() {
             let reason = self.model.left.remove(&left.carried.id);
             let child_block = matches!(left.carried.transaction.body, Body::ChildBlock { .. });
-            // A child block whose patience ends in the second in which something it carries expires has two good reasons.
+            // If a child block's patience ends in the second in which one of its transactions expires, there are two valid
+            // reasons.
             assert!(
                 reason == Some(left.reason)
                     || (child_block && reason == Some("chain_pool.expired"))
             );
             assert!(!self.pool.contains(&left.carried.id));
-            // Its reason was told: from here on it may come again.
+            // Its reason was reported. It may be accepted again from now on.
             self.accepted.remove(&left.carried.id);
         }
         assert!(self.model.left.is_empty(), "{:?}", self.model.left);
@@ -345,7 +348,7 @@ impl Run {
     }
 }
 
-/// Those whose bit is set.
+/// Returns the transactions whose bit is set.
 fn chosen<'a>(all: impl Iterator<Item = &'a Arc<Carried>>, mask: u16) -> Vec<Arc<Carried>> {
     let mut mask = mask;
     all.filter(|_| {
