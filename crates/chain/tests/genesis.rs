@@ -1,4 +1,4 @@
-//! Genesis: what is refused, with its code; bytes lead back; every part goes into the hash.
+//! Genesis: refusals with their codes, decoding, and the coverage of the hash.
 
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, SUPPLY_MAX};
 use chain::{ChainId, Genesis, key_of_passphrase};
@@ -166,7 +166,7 @@ proptest! {
     fn bytes_lead_back_and_cut_or_changed_ones_never_pass_for_the_same(at in 0usize..400, to: u8) {
         let genesis = spec().build().unwrap();
         let bytes = genesis.to_bytes();
-        // The bytes say nothing of passphrases: what is read from them counts as a production network.
+        // The bytes do not contain passphrases. A decoded genesis counts as a production network.
         let read = Genesis::from_bytes(&bytes).unwrap();
         prop_assert!(genesis.is_test_network && !read.is_test_network);
         prop_assert_eq!(&Genesis { is_test_network: true, ..read }, &genesis);

@@ -1,4 +1,4 @@
-//! A history made at once is a chain like any other.
+//! A generated history is an ordinary chain.
 
 use std::sync::Arc;
 
@@ -47,7 +47,8 @@ fn keys(count: usize) -> Vec<KeyPair> {
 #[test]
 fn blocks_of_a_history_keep_every_rule_and_every_signature_holds() {
     for (profile, children, per_block, blocks, most) in [
-        // As many as are asked for; as many as the production profile's ten parent transactions leave; no child chain at all.
+        // The requested number, the number that the production profile's ten parent transactions allow, and a network without
+        // child chains.
         ("loadtest", 4, 103, 5, 103),
         ("production", 4, usize::MAX, 5, 6 + 4 * 100),
         ("loadtest", 0, 20, 3, 20),
@@ -111,7 +112,7 @@ fn a_history_needs_accounts_and_time() {
     let genesis = genesis("loadtest", 1, ACCOUNTS);
     let refused = History::new(genesis.clone(), keys(1), 10).unwrap_err();
     assert_eq!(refused.code, "chain_history.accounts");
-    // Keys of accounts that have nothing count for nothing.
+    // Keys of accounts without balances are ignored.
     let strangers = vec![key_of_passphrase("x"), key_of_passphrase("0")];
     let refused = History::new(genesis.clone(), strangers, 10).unwrap_err();
     assert_eq!(refused.code, "chain_history.accounts");

@@ -1,6 +1,6 @@
-//! Messages between nodes: golden vectors (`testdata/chain_messages.json`), the one form, and garbage.
+//! Messages between nodes: golden vectors (`testdata/chain_messages.json`), the unique encoding, and garbage.
 //!
-//! `UPDATE_GOLDEN=1 cargo test --release -p chain --test messages` writes the vectors anew after a deliberate change.
+//! `UPDATE_GOLDEN=1 cargo test --release -p chain --test messages` updates the vectors after a deliberate change.
 
 use std::fs;
 use std::path::Path;
@@ -285,7 +285,7 @@ fn what_is_no_message_is_refused() {
     }
 }
 
-/// Whatever decodes encodes to the bytes it was read from.
+/// Checks that a message that decodes is encoded to the same bytes.
 fn one_form(bytes: &[u8]) {
     if let Ok(message) = Gossip::read(bytes) {
         assert_eq!(message.to_bytes(), bytes);

@@ -1,6 +1,6 @@
-//! Golden vectors of the chain (`testdata/chain.json`): transactions, a header, a genesis, proof of stake, rows.
+//! Golden vectors of the chain (`testdata/chain.json`): transactions, a header, a genesis, proof of stake and rows.
 //!
-//! `UPDATE_GOLDEN=1 cargo test --release -p chain --test vectors` writes them anew after a deliberate change.
+//! `UPDATE_GOLDEN=1 cargo test --release -p chain --test vectors` updates them after a deliberate change.
 
 use std::fs;
 use std::path::Path;
@@ -137,7 +137,7 @@ fn transaction_vectors(genesis: &Hash) -> Vec<Value> {
     transactions(genesis).into_iter().map(vector).collect()
 }
 
-/// Blocks of one forger after genesis: who, when, and what follows.
+/// Returns the first blocks after genesis with their forgers, times and consensus values.
 fn forging(genesis: &Genesis) -> Vec<Value> {
     let forgers = [key("0").1, key("1").1];
     let (mut generation, mut target, mut difficulty) = (genesis.hash, genesis.base_target, 0u128);
@@ -296,7 +296,8 @@ fn stakes_times_and_targets_keep_to_their_limits() {
     assert_eq!(initial, 153_722_867, "the published one");
     assert_eq!(pos::initial_base_target(&params, 0), None);
     assert_eq!(pos::initial_base_target(&params, u64::MAX), None);
-    // 120 seconds for two blocks of 60 leave it; at most 12 per cent up; down 64 per cent of 12.
+    // 120 seconds for two blocks of 60 leave the target unchanged. It rises by at most 12 per cent, and falls by at most 64 per
+    // cent of 12 per cent.
     let next =
         |current: u64, elapsed: u32| pos::next_base_target(&params, initial, current, elapsed);
     assert_eq!(next(initial, 120), initial);

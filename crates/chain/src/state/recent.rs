@@ -1,28 +1,29 @@
-//! What is asked of the state for every transaction, kept in memory: ids of recent transactions in blocks, balances.
+//! Caches for lookups that every transaction needs: recent ids in blocks, and balances.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::TxId;
 
-/// Ids in blocks that are remembered at most; older ones are asked of the store.
+/// Maximum number of remembered ids in blocks. Older ones are looked up in the store.
 const IDS_MAX: usize = 1 << 20;
-/// Balances of one generation of the cache at most; there are two.
+/// Maximum number of balances in one of the cache's two generations.
 const BALANCES_MAX: usize = 1 << 16;
 
-/// Answers for recent transactions, without the store, that no block has them.
+/// Answers for recent transactions, without the store, that no block includes them.
 ///
-/// It holds, from some second on, every id that a block of this branch has: 8 bytes of its hash, counted, so that an id that shares
-/// them is never forgotten with another. What it holds is still asked of the store; what it does not hold is in no block.
+/// From some second on, it holds every id in a block of this branch: 8 bytes of its hash, with a count, so that removing one id
+/// does not forget another with the same bytes. An id that it holds is still looked up in the store. An id that it does not hold
+/// is in no block.
 #[derive(Debug, Default)]
 pub(super) struct RecentIds {
     by_time: BTreeMap<u32, HashMap<[u8; 8], u32>>,
     count: usize,
-    /// The first second from which all ids are here.
+    /// The first second from which all ids are complete.
     complete_from: u32,
 }
 
 impl RecentIds {
-    /// Nothing is held, and no block has an id of this second or later.
+    /// Clears the cache. No block may have an id of this second or later.
     pub(super) fn start(&mut self, complete_from: u32) {
         *self = Self {
             complete_from,
@@ -36,7 +37,7 @@ impl RecentIds {
         short
     }
 
-    /// False if certainly no block has it.
+    /// Returns false if certainly no block has the id.
     pub(super) fn may_hold(&self, id: &TxId) -> bool {
         id.time() < self.complete_from
             || self
@@ -45,7 +46,7 @@ impl RecentIds {
                 .is_some_and(|ids| ids.contains_key(&Self::short(id)))
     }
 
-    /// A block has it now.
+    /// Adds an id that is now in a block.
     pub(super) fn add(&mut self, id: &TxId) {
         if id.time() < self.complete_from {
             return;
@@ -62,7 +63,7 @@ impl RecentIds {
         }
     }
 
-    /// A block that had it is taken back.
+    /// Removes an id of a block that is rolled back.
     pub(super) fn remove(&mut self, id: &TxId) {
         let short = Self::short(id);
         let Some(ids) = self.by_time.get_mut(&id.time()) else {
@@ -84,7 +85,7 @@ impl RecentIds {
 
 type BalanceKey = [u8; 17];
 
-/// Balances that were asked for lately: two generations, the older goes when the younger is full.
+/// Recently used balances in two generations. The older one is dropped when the younger is full.
 #[derive(Debug, Default)]
 pub(super) struct BalanceCache {
     young: HashMap<BalanceKey, u64>,

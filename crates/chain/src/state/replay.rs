@@ -1,4 +1,4 @@
-//! The newest blocks applied again, in memory, and compared with the stored rows.
+//! Applies the newest blocks again in memory and compares the result with the stored rows.
 //!
 //! ```text
 //!  all blocks are here, and few ──► from genesis on: blocks decide every row
@@ -20,18 +20,19 @@ use crate::AccountId;
 use crate::block::CarriedBlock;
 use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
 
-/// Transactions of blocks that are applied again: they are all in memory at once.
+/// Maximum number of transactions of blocks that are applied again, because they are all in memory at once.
 const REPLAYED_TRANSACTIONS_MAX: u64 = 50_000;
 
 /// Held balances of an account on the parent chain, by height.
 type HeldRows = BTreeMap<u32, Vec<u8>>;
 
 impl<R: Reads<Table>> Examination<'_, R> {
-    /// Applies blocks again and mends the rows that differ: all blocks if every one is here and there are few transactions, otherwise
-    /// the newest.
+    /// Applies blocks again and repairs the rows that differ. Uses all blocks if every one is stored and they have few
+    /// transactions, otherwise the newest.
     ///
     /// # Errors
-    /// A whole block does not apply. It has applied before, so the rows below it are wrong: cutting it off would leave them.
+    /// A complete block does not apply. It has applied before, so the rows below it are wrong, and cutting it off would leave
+    /// them wrong.
     pub(super) fn apply_again(&mut self, top: u32, depth: Depth) -> Result<(), StoreFailure> {
         let whole = self.found.blocks == self.found.height && self.pruned.bodies == 0;
         if whole && self.found.transactions <= REPLAYED_TRANSACTIONS_MAX {
@@ -43,7 +44,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         self.replay(top, depth)
     }
 
-    /// Applies all blocks to an empty store. Every row follows from genesis and the blocks then.
+    /// Applies all blocks to an empty store. Every row then follows from genesis and the blocks.
     fn rebuild(&mut self, top: u32) -> Result<(), StoreFailure> {
         let mut fresh = Overlay::open(MemoryStore::new(), self.genesis).map_err(failure)?;
         for height in 1..=top {
@@ -62,7 +63,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         Ok(())
     }
 
-    /// Takes the newest blocks back by their undo rows and applies them again.
+    /// Undoes the newest blocks by their undo rows and applies them again.
     fn replay(&mut self, top: u32, depth: Depth) -> Result<(), StoreFailure> {
         let floor = self.pruned.undo.max(self.pruned.bodies);
         let blocks_max = top.saturating_sub(floor).min(depth.blocks);
@@ -94,7 +95,8 @@ impl<R: Reads<Table>> Examination<'_, R> {
         Ok(())
     }
 
-    /// Refuses if stored balances or leases contradict the undo rows and both are consistent: each explains the blocks, and one is wrong.
+    /// Fails if stored balances or leases contradict the undo rows although both are consistent. Each explains the blocks, and
+    /// one is wrong.
     fn check_undecided(&mut self, batch: &WriteBatch) -> Result<(), StoreFailure> {
         let mut differs = false;
         for write in &batch.writes {
@@ -115,7 +117,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         }
     }
 
-    /// Compares the rows of blocks that were applied again, held balances excepted: those are returned by account.
+    /// Compares the rows of blocks that were applied again, except for held balances. Returns those by account.
     fn compare(
         &mut self,
         batch: &WriteBatch,
@@ -137,7 +139,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         Ok(held)
     }
 
-    /// Compares all held balances with those reckoned from genesis, as far as they count: those above the horizon, and of each account the
+    /// Compares the held balances that count with those computed from genesis: those above the horizon, and for each account the
     /// newest at or below it. Pruning may have dropped the others.
     fn compare_held(
         &mut self,
@@ -167,7 +169,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
             let found = stored.get(&account).unwrap_or(&nothing);
             for height in counting(right, horizon).chain(counting(found, horizon)) {
                 let value = match right.get(&height) {
-                    // Nothing held is the same as no row, if no older row speaks in its place.
+                    // A zero balance is equivalent to no row, unless an older row would take its place.
                     Some(value) if height <= horizon && !found.contains_key(&height) => {
                         let older = found.range(..height).next().is_some();
                         (older || rows::read_u64(value)? > 0).then_some(value)
@@ -181,7 +183,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         Ok(())
     }
 
-    /// Drops the rows of balances and leases that no block and no genesis has made.
+    /// Drops rows of balances and leases that neither a block nor genesis has written.
     fn drop_strangers(&mut self, batch: &WriteBatch) -> Result<(), StoreFailure> {
         let made: BTreeMap<(Table, &[u8]), bool> = batch
             .writes
@@ -231,7 +233,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
     }
 }
 
-/// Heights above the horizon, and the newest at or below it.
+/// Returns the heights above the horizon, and the newest at or below it.
 fn counting(rows: &HeldRows, horizon: u32) -> impl Iterator<Item = u32> {
     let oldest = rows
         .range(..=horizon)
@@ -240,7 +242,7 @@ fn counting(rows: &HeldRows, horizon: u32) -> impl Iterator<Item = u32> {
     rows.range(oldest..).map(|(height, _)| *height)
 }
 
-/// Applies a block that is whole.
+/// Applies a complete block.
 fn join<S: Reads<Table>, R: Reads<Table>>(
     overlay: &mut Overlay<S>,
     examination: &Examination<'_, R>,

@@ -1,4 +1,4 @@
-//! Keys and values of the tables that hold the state, byte for byte (`docs/formats/chain.md`).
+//! Keys and values of the state's tables, byte for byte (`docs/formats/chain.md`).
 
 use primitives::Hash;
 
@@ -6,27 +6,27 @@ use crate::block::{HEADER_BYTES, Header, read_header};
 use crate::port::{StoreFailure, Table, damaged};
 use crate::{AccountId, ChainId};
 
-/// The layout of the tables; another number is another layout.
+/// Version of the tables' layout.
 pub const SCHEMA_VERSION: u32 = 1;
-/// Key in `Meta`: [`SCHEMA_VERSION`].
+/// Key in `Meta` for [`SCHEMA_VERSION`].
 pub const META_VERSION: &[u8] = b"version";
-/// Key in `Meta`: the genesis as bytes.
+/// Key in `Meta` for the encoded genesis.
 pub const META_GENESIS: &[u8] = b"genesis";
-/// Key in `Meta`: height and hash of the last block.
+/// Key in `Meta` for height and hash of the last block.
 pub const META_TIP: &[u8] = b"tip";
-/// Key in `Meta`: what has been pruned, see [`super::Pruned`].
+/// Key in `Meta` for the progress of pruning, see [`super::Pruned`].
 pub const META_PRUNED: &[u8] = b"pruned";
 
-/// Bytes of a piece of a body; the last one may be shorter.
+/// Length of a piece of a body in bytes. The last piece may be shorter.
 pub const PIECE_BYTES: usize = 64 << 10;
 
-/// The value of [`META_TIP`].
+/// Returns the value of [`META_TIP`].
 #[must_use]
 pub fn tip_value(height: u32, hash: &Hash) -> Vec<u8> {
     [&height.to_be_bytes()[..], hash.as_bytes()].concat()
 }
 
-/// Reads [`META_TIP`].
+/// Decodes the value of [`META_TIP`].
 pub fn read_tip(value: &[u8]) -> Result<(u32, Hash), StoreFailure> {
     let mut reader = RowReader::new(value, "tip");
     let tip = (reader.u32()?, reader.hash()?);
@@ -34,7 +34,7 @@ pub fn read_tip(value: &[u8]) -> Result<(u32, Hash), StoreFailure> {
     Ok(tip)
 }
 
-/// Key in `Balances`.
+/// Returns a key in `Balances`.
 #[must_use]
 pub fn balance_key(account: &AccountId, chain: ChainId) -> [u8; 17] {
     let mut key = [chain.0; 17];
@@ -42,7 +42,7 @@ pub fn balance_key(account: &AccountId, chain: ChainId) -> [u8; 17] {
     key
 }
 
-/// Reads a number that is the whole value of a row (balances, held balances).
+/// Decodes a number that is the whole value of a row (balances, held balances).
 pub fn read_u64(value: &[u8]) -> Result<u64, StoreFailure> {
     let mut reader = RowReader::new(value, "a number");
     let number = reader.u64()?;
@@ -50,7 +50,7 @@ pub fn read_u64(value: &[u8]) -> Result<u64, StoreFailure> {
     Ok(number)
 }
 
-/// Reads a height that is the whole value of a row.
+/// Decodes a height that is the whole value of a row.
 pub fn read_u32(value: &[u8]) -> Result<u32, StoreFailure> {
     let mut reader = RowReader::new(value, "a height");
     let number = reader.u32()?;
@@ -58,7 +58,7 @@ pub fn read_u32(value: &[u8]) -> Result<u32, StoreFailure> {
     Ok(number)
 }
 
-/// Key in `Held` and `AccountTxs`: heights are inverted, so that the newest comes first.
+/// Returns a key in `Held` or `AccountTxs`. Heights are inverted, so that the newest comes first.
 #[must_use]
 pub fn held_key(account: &AccountId, height: u32) -> [u8; 20] {
     let mut key = [0; 20];
@@ -67,7 +67,7 @@ pub fn held_key(account: &AccountId, height: u32) -> [u8; 20] {
     key
 }
 
-/// Account and height of a key of `Held` or `AccountTxs`.
+/// Decodes account and height of a key of `Held` or `AccountTxs`.
 pub fn read_held_key(key: &[u8]) -> Result<(AccountId, u32), StoreFailure> {
     let mut reader = RowReader::new(key, "a key of held balances");
     let parts = (AccountId(reader.take()?), !reader.u32()?);
@@ -75,7 +75,7 @@ pub fn read_held_key(key: &[u8]) -> Result<(AccountId, u32), StoreFailure> {
     Ok(parts)
 }
 
-/// Key in `Bodies`.
+/// Returns a key in `Bodies`.
 #[must_use]
 pub fn body_key(height: u32, piece: u16) -> [u8; 6] {
     let mut key = [0; 6];
@@ -84,7 +84,7 @@ pub fn body_key(height: u32, piece: u16) -> [u8; 6] {
     key
 }
 
-/// Key in `Lessors`.
+/// Returns a key in `Lessors`.
 #[must_use]
 pub fn lessor_key(lessee: &AccountId, lessor: &AccountId) -> [u8; 32] {
     let mut key = [0; 32];
@@ -93,17 +93,17 @@ pub fn lessor_key(lessee: &AccountId, lessor: &AccountId) -> [u8; 32] {
     key
 }
 
-/// Where a transaction stands: its block, and the offset of its bytes in the block's body.
+/// The place of a transaction: its block, and the offset of its bytes in the block's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The block.
+    /// Height of the block.
     pub height: u32,
     /// Bytes before it in the body.
     pub offset: u32,
 }
 
 impl Place {
-    /// The value of a row of `TxIndex`.
+    /// Encodes the value of a row of `TxIndex`.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 8] {
         let mut bytes = [0; 8];
@@ -112,7 +112,7 @@ impl Place {
         bytes
     }
 
-    /// Reads it.
+    /// Decodes the value of a row of `TxIndex`.
     pub fn read(value: &[u8]) -> Result<Self, StoreFailure> {
         let mut reader = RowReader::new(value, "a transaction's place");
         let place = Self {
@@ -127,20 +127,20 @@ impl Place {
 /// The value of a row of `Headers`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderRow {
-    /// The header as carried.
+    /// The header.
     pub header: Header,
     /// The block's hash.
     pub hash: Hash,
     /// Fees of its parent transactions, in minor units of the parent token.
     pub fees: u64,
-    /// Leases in it: the undo row has what they changed.
+    /// Number of lease rows that the block changed. The undo row has their earlier values.
     pub leases: u32,
     /// Its child blocks: chain and number of transactions, ascending by chain.
     pub children: Vec<(ChainId, u32)>,
 }
 
 impl HeaderRow {
-    /// The value.
+    /// Encodes the value.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEADER_BYTES + 45 + 5 * self.children.len());
@@ -156,7 +156,7 @@ impl HeaderRow {
         out
     }
 
-    /// Reads it.
+    /// Decodes the value.
     pub fn read(value: &[u8]) -> Result<Self, StoreFailure> {
         let mut reader = RowReader::new(value, "a header");
         let header = read_header(reader.slice(HEADER_BYTES)?)
@@ -179,19 +179,19 @@ impl HeaderRow {
     }
 }
 
-/// One lease: its blocks are those of heights `from..until`.
+/// A lease for blocks of the heights `from..until`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Who forges with the balance.
+    /// The account that forges with the balance.
     pub to: AccountId,
     /// The first height.
     pub from: u32,
-    /// The height after the last.
+    /// The height after the last one.
     pub until: u32,
 }
 
 impl Lease {
-    /// Whether a block of this height is forged with it.
+    /// Returns whether the lease is effective in a block of this height.
     #[must_use]
     pub fn covers(&self, height: u32) -> bool {
         (self.from..self.until).contains(&height)
@@ -201,19 +201,19 @@ impl Lease {
 /// The value of a row of `Leases`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseRow {
-    /// The lease that runs, or runs next.
+    /// The current lease, or the first one to begin.
     pub now: Lease,
-    /// The one after it.
+    /// The lease after it.
     pub next: Option<Lease>,
 }
 
 impl LeaseRow {
-    /// The leases, in order.
+    /// Returns the leases in order.
     pub fn leases(&self) -> impl Iterator<Item = &Lease> {
         std::iter::once(&self.now).chain(&self.next)
     }
 
-    /// The value: one lease or two, 24 bytes each.
+    /// Encodes the value: one lease or two, 24 bytes each.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(48);
@@ -225,7 +225,7 @@ impl LeaseRow {
         out
     }
 
-    /// Reads it.
+    /// Decodes the value.
     pub fn read(value: &[u8]) -> Result<Self, StoreFailure> {
         let mut reader = RowReader::new(value, "a lease");
         let mut lease = || {
@@ -246,18 +246,18 @@ impl LeaseRow {
     }
 }
 
-/// A row as it was before a block: table, key, and the value if there was one.
+/// A row before a block: table, key, and the value if there was one.
 pub type Former = (Table, Vec<u8>, Option<Vec<u8>>);
 
-/// Tables whose rows a block overwrites; of all others it only adds rows.
+/// Tables whose rows a block overwrites. To all other tables it only adds rows.
 pub(super) const STATE: [Table; 3] = [Table::Balances, Table::Leases, Table::Lessors];
 
-/// Whether a block overwrites rows of a table.
+/// Returns whether a block overwrites rows of a table.
 pub(super) fn is_state(table: Table) -> bool {
     STATE.contains(&table)
 }
 
-/// The value of a row of `Undo`.
+/// Encodes the value of a row of `Undo`.
 #[must_use]
 pub fn undo_value(former: &[Former]) -> Vec<u8> {
     let mut out = Vec::with_capacity(former.len() * 28);
@@ -265,14 +265,14 @@ pub fn undo_value(former: &[Former]) -> Vec<u8> {
         out.push(*table as u8);
         out.push(key.len() as u8);
         out.extend_from_slice(key);
-        // 0 is no row; a value's length is one less.
+        // 0 means no row. Other bytes are the value's length plus one.
         out.push(value.as_ref().map_or(0, |value| value.len() as u8 + 1));
         out.extend_from_slice(value.as_deref().unwrap_or_default());
     }
     out
 }
 
-/// Reads a row of `Undo`.
+/// Decodes a row of `Undo`.
 pub fn read_undo(value: &[u8]) -> Result<Vec<Former>, StoreFailure> {
     let mut reader = RowReader::new(value, "an undo row");
     let mut former = Vec::new();
@@ -293,9 +293,10 @@ pub fn read_undo(value: &[u8]) -> Result<Vec<Former>, StoreFailure> {
     Ok(former)
 }
 
-/// The value of a row of `AccountTxs`: by chain, the offsets of the account's transactions in the block's body, ascending.
+/// Encodes the value of a row of `AccountTxs`: for each chain, the ascending offsets of the account's transactions in the block's
+/// body.
 ///
-/// `chain u8 | count | first offset | distances to the one before`, numbers as LEB128.
+/// `chain u8 | count | first offset | distances to the previous offset`, with numbers as LEB128.
 #[must_use]
 pub fn account_txs_value(places: &mut [(ChainId, u32)]) -> Vec<u8> {
     places.sort_unstable();
@@ -312,7 +313,7 @@ pub fn account_txs_value(places: &mut [(ChainId, u32)]) -> Vec<u8> {
     out
 }
 
-/// Reads it, in order of chain and offset.
+/// Decodes the value, in order of chain and offset.
 pub fn read_account_txs(value: &[u8]) -> Result<Vec<(ChainId, u32)>, StoreFailure> {
     let mut reader = RowReader::new(value, "an account's transactions");
     let mut places = Vec::new();
@@ -338,7 +339,7 @@ fn put_varint(out: &mut Vec<u8>, mut number: u32) {
     out.push(number as u8);
 }
 
-/// Reads the fields of a row, and says what it was when they do not fit.
+/// Decodes the fields of a row. Errors name the row.
 pub(super) struct RowReader<'a> {
     rest: &'a [u8],
     what: &'static str,

@@ -1,4 +1,4 @@
-//! Effective balances: what an account has held long enough, and what is leased to it.
+//! Effective balances: the balance that an account has held long enough, and the balances leased to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,25 +6,25 @@ use super::{Overlay, leases, rows};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::{AccountId, Genesis, Params};
 
-/// Rows of leases as they were at some block, where they differ from those of the tip.
+/// Lease rows as they were at some block, for rows that differ from those at the tip.
 pub(super) type Former = BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>;
 
-/// The leases as they were at some block: [`Former`] before what is stored.
+/// The leases as they were at some block: [`Former`] takes precedence over the stored rows.
 pub(super) struct LeasesAt<'a, R> {
     pub(super) overlay: &'a Overlay<R>,
     pub(super) former: &'a Former,
 }
 
-/// A lease, as the effective balance looks at it.
+/// A lease that covers a height.
 struct Covering {
     /// The lessee.
     to: AccountId,
-    /// It follows another one, so that a block in between may still replace it.
+    /// Whether it follows another lease, so that a block in between may still replace it.
     follows: bool,
 }
 
 impl<R: Reads<Table>> LeasesAt<'_, R> {
-    /// The account's lease that covers a height.
+    /// Returns the account's lease that covers a height.
     fn covering(&self, lessor: &AccountId, height: u32) -> Result<Option<Covering>, StoreFailure> {
         let key = leases::lease_key(lessor);
         let value = match self.former.get(&(Table::Leases, key.to_vec())) {
@@ -40,7 +40,7 @@ impl<R: Reads<Table>> LeasesAt<'_, R> {
         }))
     }
 
-    /// All who may have leased to an account.
+    /// Returns all accounts that may have leased to an account.
     fn lessors(&self, lessee: &AccountId) -> Result<BTreeSet<AccountId>, StoreFailure> {
         let mut lessors = leases::lessors(self.overlay, lessee)?;
         for ((table, key), value) in self.former {
@@ -59,11 +59,12 @@ impl<R: Reads<Table>> LeasesAt<'_, R> {
     }
 }
 
-/// The effective balance of an account for a block of `height`, in minor units: the least that it held at the ends of the heights
-/// of the window that lie at or below `common`, nothing while it is leased out, and the same of everyone who leases to it.
+/// Returns the effective balance of an account for a block of `height`, in minor units. This is the lowest balance at the ends of
+/// those heights of the window that lie at or below `common`, or zero while the account is leased out. The same is added for
+/// every account that leases to it.
 ///
-/// With `common` directly below `height` this is exact; with a lower one it is an upper bound, and `None` where the window does not
-/// reach down to it.
+/// With `common` directly below `height` the result is exact. With a lower one it is an upper bound, and `None` if the window
+/// does not reach down to it.
 pub(super) fn effective<R: Reads<Table>>(
     leases: &LeasesAt<'_, R>,
     params: &Params,
@@ -73,7 +74,7 @@ pub(super) fn effective<R: Reads<Table>>(
 ) -> Result<Option<u64>, StoreFailure> {
     let lowest = height.saturating_sub(params.effective_age_blocks);
     let beyond_leases = height.saturating_sub(common) > params.lease_delay_blocks;
-    // A window that begins above the common block, and leases that began above it, say nothing.
+    // A window that begins above the common block, and leases that began above it, give no bound.
     let exact = common.checked_add(1) == Some(height);
     if !exact && (lowest > common || beyond_leases) {
         return Ok(None);
@@ -81,8 +82,8 @@ pub(super) fn effective<R: Reads<Table>>(
     let upper = common.min(height.saturating_sub(1));
     let held = |account: &AccountId| leases.overlay.held_least(account, lowest.min(upper), upper);
     let mut sum = match leases.covering(account, height)? {
-        // A lease that follows may be replaced above the common block by one that begins too late to matter: then the account counts
-        // for itself again.
+        // A lease that follows may be replaced above the common block by one that begins too late to matter. The account then
+        // counts for itself again.
         Some(lease) if exact || !lease.follows => 0,
         _ => held(account)?,
     };
@@ -99,7 +100,7 @@ pub(super) fn effective<R: Reads<Table>>(
     Ok(Some(sum))
 }
 
-/// Whole tokens of an effective balance; below what forging takes, none.
+/// Returns the whole tokens of an effective balance, or 0 if it is below the minimum for forging.
 pub(super) fn tokens(genesis: &Genesis, balance: u64) -> u64 {
     let tokens = balance / genesis.parent_unit();
     if tokens < genesis.params.effective_tokens_min {
@@ -109,7 +110,7 @@ pub(super) fn tokens(genesis: &Genesis, balance: u64) -> u64 {
     }
 }
 
-/// The effective balance of an account for the next block, in whole tokens; 0 where it is too little to forge.
+/// Returns the effective balance of an account for the next block in whole tokens, or 0 if it is too low to forge.
 pub fn effective_tokens<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
@@ -125,7 +126,7 @@ pub fn effective_tokens<R: Reads<Table>>(
     Ok(tokens(genesis, balance.unwrap_or(0)))
 }
 
-/// The keys that forged the last `blocks` blocks (of those in memory), at most `max` of them, latest first.
+/// Returns at most `max` keys that forged the last `blocks` blocks (of those in memory), latest first.
 #[must_use]
 pub fn recent_forgers<R>(overlay: &Overlay<R>, blocks: usize, max: usize) -> Vec<[u8; 32]> {
     let mut found = Vec::new();

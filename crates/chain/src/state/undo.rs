@@ -1,4 +1,4 @@
-//! The last block is taken back: every row is as it was before.
+//! Undoes the last block and restores every row.
 
 use super::apply::account_places;
 use super::rows;
@@ -7,9 +7,9 @@ use crate::block::{CarriedBlock, read_carried_body};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::{AccountId, ChainId, Genesis};
 
-/// Takes the tip back, and gives it: its transactions may go to the pool again, and the block may come back.
+/// Undoes the tip and returns it. Its transactions may return to the pool, and the block may join again.
 ///
-/// `chain_block.too_deep` where it is genesis, or where what undoes it has been pruned.
+/// Fails with `chain_block.too_deep` at genesis, or if the undo row has been pruned.
 pub fn undo_block<R: Reads<Table>>(
     overlay: &mut Overlay<R>,
     genesis: &Genesis,
@@ -26,7 +26,7 @@ pub fn undo_block<R: Reads<Table>>(
     let block = carried_block(overlay, genesis, height)?
         .ok_or_else(|| damaged(format!("block {height} is not there")))?;
     let before = before(overlay, genesis, height)?;
-    // Everything has been read: from here on nothing fails.
+    // All reads are done. The remaining steps cannot fail.
     for carried in block.transactions() {
         overlay.delete(Table::TxIndex, carried.id.0);
         overlay.recent.remove(&carried.id);
@@ -54,7 +54,7 @@ pub fn undo_block<R: Reads<Table>>(
     Ok(block)
 }
 
-/// The account of a balance on the parent chain.
+/// Returns the account of a balance on the parent chain.
 pub(super) fn on_parent(table: Table, key: &[u8]) -> Option<AccountId> {
     let (account, chain) = key.split_first_chunk::<16>()?;
     (table == Table::Balances && chain == [ChainId::PARENT.0]).then_some(AccountId(*account))
@@ -74,7 +74,7 @@ fn before<R: Reads<Table>>(
     Ok(Point::of(&row.header, row.hash))
 }
 
-/// A block of this branch, read back; `None` if there is none, or its body has been pruned.
+/// Reads a block of this branch. Returns `None` if there is none, or if its body has been pruned.
 pub fn carried_block(
     reads: &impl Reads<Table>,
     genesis: &Genesis,

@@ -1,4 +1,4 @@
-//! Whether a store's rows fit together: asked at start, and by operators.
+//! Checks that a store's rows are consistent. Operators can request it, and a repair is judged by it.
 
 use std::collections::BTreeMap;
 
@@ -10,23 +10,23 @@ use super::{Pruned, check_shape, read};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::{AccountId, ChainId, Genesis};
 
-/// What was looked at.
+/// The results of a verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// The tip's height.
     pub height: u32,
-    /// Blocks whose headers, bodies and indexes were compared.
+    /// Number of blocks with compared headers, bodies and indexes.
     pub blocks: u32,
-    /// Transactions in them.
+    /// Number of transactions in them.
     pub transactions: u64,
-    /// Balances, all of which were added up.
+    /// Number of balances. All were added up.
     pub balances: u64,
 }
 
-/// Compares rows: the last `blocks` blocks with their hashes, links, bodies and indexes; all balances with the supply of genesis and
-/// with what is remembered as held; all leases with who is whose lessor. `chain.store_damaged` names the first thing that does not fit.
+/// Compares rows: the last `blocks` blocks with their hashes, links, bodies and indexes, all balances with the supply of genesis
+/// and with the held balances, and all leases with their lessors. `chain.store_damaged` names the first inconsistency.
 ///
-/// For a store that nobody writes to meanwhile. Signatures are not checked again.
+/// No other process may write to the store in the meantime. Signatures are not checked again.
 pub fn verify_store(
     reads: &impl Reads<Table>,
     genesis: &Genesis,
@@ -42,7 +42,7 @@ pub fn verify_store(
     Ok(verified)
 }
 
-/// Compares all balances with the supply of genesis and with what is held, and all leases with their ends and lessors.
+/// Compares all balances with the supply of genesis and with the held balances, and all leases with their ends and lessors.
 pub(super) fn verify_state(
     reads: &impl Reads<Table>,
     genesis: &Genesis,
@@ -183,7 +183,7 @@ fn verify_leases(reads: &impl Reads<Table>) -> Result<(), StoreFailure> {
         }
         Ok(())
     })?;
-    // Counts stand before the lessors they count.
+    // The count of a lessee comes before its lessors.
     let mut counting: Option<(AccountId, u32)> = None;
     each_row(reads, Table::Lessors, |key, value| {
         if key.len() == 16 {

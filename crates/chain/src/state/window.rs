@@ -1,4 +1,4 @@
-//! The last blocks of the branch, in memory: anchors, block times, forgers.
+//! The last blocks of the branch in memory, for anchors, block times and forgers.
 
 use std::collections::VecDeque;
 
@@ -7,13 +7,13 @@ use primitives::Hash;
 use super::rows::HeaderRow;
 use crate::port::{StoreFailure, damaged};
 
-/// What is remembered of a block.
+/// The remembered data of a block.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) hash: Hash,
     pub(super) time: u32,
     pub(super) forger: [u8; 32],
-    /// Leases in it.
+    /// Number of lease rows that the block changed.
     pub(super) leases: u32,
 }
 
@@ -32,15 +32,15 @@ impl Seen {
 #[derive(Debug)]
 pub(super) struct Window {
     blocks: VecDeque<Seen>,
-    /// The height of the first.
+    /// The height of the first block.
     first: u32,
 }
 
 impl Window {
-    /// Blocks remembered at most.
+    /// Maximum number of remembered blocks.
     pub(super) const BLOCKS_MAX: usize = 2_048;
 
-    /// Empty; the next block has this height.
+    /// Returns an empty window. The next block has this height.
     pub(super) fn new(first: u32) -> Self {
         Self {
             blocks: VecDeque::new(),
@@ -53,7 +53,7 @@ impl Window {
         self.blocks.get(place as usize)
     }
 
-    /// The newest first.
+    /// Returns the blocks, the newest first.
     pub(super) fn newest(&self) -> impl Iterator<Item = &Seen> {
         self.blocks.iter().rev()
     }
@@ -72,7 +72,7 @@ impl Window {
         Ok(())
     }
 
-    /// Forgets the block at a height, which is the last one.
+    /// Forgets the last block, which has this height.
     pub(super) fn pop(&mut self, height: u32) {
         if self.blocks.pop_back().is_none() {
             self.first = height;

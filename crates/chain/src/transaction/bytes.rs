@@ -1,13 +1,13 @@
-//! The bytes of a transaction.
+//! The encoding of transactions.
 
 use primitives::Hash;
 
 use super::{Anchor, Body, Transaction};
 use crate::{AccountId, ChainId, Rejection};
 
-/// Bytes of an ordinary payment, on any chain, signature included.
+/// Length of an ordinary payment on any chain, with its signature.
 pub const PAYMENT_BYTES: usize = 149;
-/// Bytes that an extension has at most, whatever a network allows.
+/// Maximum length of an extension in any network, in bytes.
 pub const EXTENSION_BYTES_MAX: usize = 4096;
 
 const VERSION: u8 = 1;
@@ -19,7 +19,7 @@ const CHILD_BLOCK: u8 = 0x83;
 const EXTENDED: u8 = 0x80;
 
 impl Transaction {
-    /// The bytes, signature last.
+    /// Encodes the transaction, with the signature last.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(PAYMENT_BYTES);
@@ -27,7 +27,7 @@ impl Transaction {
         bytes
     }
 
-    /// Appends the bytes.
+    /// Appends the encoded transaction.
     pub fn write(&self, out: &mut Vec<u8>) {
         let child_root: [u8; 33];
         let (kind, to, amount, extension): (u8, AccountId, u64, &[u8]) = match &self.body {
@@ -64,7 +64,7 @@ impl Transaction {
         out.extend_from_slice(&self.anchor.height.to_be_bytes());
         out.extend_from_slice(&self.anchor.id);
         if kind & EXTENDED != 0 {
-            // A message longer than the format's limit never gets this far: it is refused where it is made.
+            // A message longer than the format's limit is refused earlier.
             let length = extension.len().min(EXTENSION_BYTES_MAX);
             out.extend_from_slice(&(length as u16).to_be_bytes());
             out.extend_from_slice(&extension[..length]);
@@ -73,7 +73,7 @@ impl Transaction {
     }
 }
 
-/// Reads exactly one transaction.
+/// Decodes exactly one transaction.
 pub fn read_exact(bytes: &[u8]) -> Result<Transaction, Rejection> {
     let (transaction, used) = read(bytes)?;
     if used == bytes.len() {
@@ -86,7 +86,7 @@ pub fn read_exact(bytes: &[u8]) -> Result<Transaction, Rejection> {
     }
 }
 
-/// Reads the transaction that `bytes` begin with, and says how long it is.
+/// Decodes the transaction at the beginning of `bytes`, and returns its length.
 pub fn read(bytes: &[u8]) -> Result<(Transaction, usize), Rejection> {
     let mut reader = Reader { bytes, at: 0 };
     let [version, kind, chain] = reader.take()?;

@@ -1,6 +1,6 @@
-//! Transactions of the chain: what they say, their bytes, their id.
+//! Transactions of the chain: their contents, encoding and ids.
 //!
-//! Every transaction has the same 149 bytes (`docs/formats/chain.md`), big-endian, and an extension only where its kind needs one:
+//! Every transaction has the same 149 bytes (`docs/formats/chain.md`), big-endian. Only some kinds have an extension:
 //!
 //! ```text
 //! version 1 | kind 1 | chain 1 | time 4 | deadline 2 | sender 32 | recipient 16 | amount 8 | fee 8 | anchor height 4 | anchor id 8
@@ -8,8 +8,8 @@
 //! signature 64                              last
 //! ```
 //!
-//! The *unsigned bytes* are all but the signature. Id and signature are over `H(chain transaction, genesis | unsigned bytes)`, so a
-//! copy signed anew is the same transaction, and no network takes another's.
+//! The *unsigned bytes* are all bytes except the signature. Id and signature are over `H(chain transaction, genesis | unsigned
+//! bytes)`. A copy with another signature is therefore the same transaction, and a transaction is valid in one network only.
 
 mod bytes;
 mod carried;
@@ -27,25 +27,25 @@ use crate::{AccountId, ChainId};
 pub use bytes::{EXTENSION_BYTES_MAX, PAYMENT_BYTES, read, read_exact};
 pub use carried::Carried;
 
-/// A transaction's full id: its time (`u32`, big-endian) and the first 28 bytes of its hash. Ids sort by time, so that an index of
-/// ids grows at its end, and look-ups of what is recent stay in what is cached.
+/// A transaction's full id: its time (`u32`, big-endian) and the first 28 bytes of its hash. Ids sort by time, so an index of ids
+/// grows at its end, and lookups of recent ids stay in the cached part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TxId(pub [u8; 32]);
 
 impl TxId {
-    /// The transaction's time, in seconds since genesis.
+    /// Returns the transaction's time, in seconds since genesis.
     #[must_use]
     pub fn time(&self) -> u32 {
         u32::from_be_bytes([self.0[0], self.0[1], self.0[2], self.0[3]])
     }
 
-    /// As a leaf of a tree of hashes.
+    /// Returns the id as a leaf of a Merkle tree.
     #[must_use]
     pub fn leaf(&self) -> Hash {
         Hash::from_bytes(self.0)
     }
 
-    /// The short id, for people: the first 8 bytes of the hash, without the time.
+    /// Returns the short id for display: the first 8 bytes of the hash, without the time.
     #[must_use]
     pub fn short(&self) -> String {
         hex::encode(&self.0[4..12])
@@ -85,7 +85,7 @@ impl<'de> Deserialize<'de> for TxId {
     }
 }
 
-/// The block that a transaction refers to: it is valid only on branches that have this block, deep enough.
+/// The block that a transaction refers to. The transaction is valid only on branches that contain this block deep enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Anchor {
     /// The block's height.
@@ -95,7 +95,7 @@ pub struct Anchor {
 }
 
 impl Anchor {
-    /// An anchor at a block.
+    /// Returns an anchor at a block.
     #[must_use]
     pub fn at(height: u32, block: &Hash) -> Self {
         let mut id = [0; 8];
@@ -104,71 +104,71 @@ impl Anchor {
     }
 }
 
-/// What a transaction does.
+/// The effect of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Moves `amount` of the chain's token.
     Payment {
-        /// To whom.
+        /// The recipient.
         to: AccountId,
-        /// How much, in minor units.
+        /// The amount in minor units.
         amount: u64,
-        /// A message that everybody can read, or nothing.
+        /// A public message, possibly empty.
         message: Vec<u8>,
     },
     /// Lends the sender's whole effective balance for forging (parent chain only).
     Lease {
-        /// To whom.
+        /// The lessee.
         to: AccountId,
-        /// For how many blocks, from the lease delay on.
+        /// Length of the lease in blocks, after the lease delay.
         blocks: u32,
     },
     /// A child block: carries transactions of one child chain by their ids (parent chain only; made by bundlers).
     ChildBlock {
         /// The child chain.
         child: ChainId,
-        /// How many.
+        /// Number of carried transactions.
         count: u32,
         /// The Merkle root of their ids, ascending.
         root: Hash,
     },
 }
 
-/// A transaction, signed or about to be. It was decoded; whether it is valid is another question.
+/// A transaction, signed or unsigned. Decoding it does not make it valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
-    /// The chain whose token it moves and its fee is in.
+    /// The chain whose token is used for amount and fee.
     pub chain: ChainId,
-    /// When it was made, in seconds since genesis.
+    /// Time of its creation, in seconds since genesis.
     pub time: u32,
-    /// It may stand in blocks until so many minutes after `time`.
+    /// Minutes after `time` during which blocks may include it.
     pub deadline_minutes: u16,
     /// The sender's Ed25519 key.
     pub sender: [u8; 32],
     /// The fee, in minor units of the chain's token.
     pub fee: u64,
-    /// The block it refers to.
+    /// The block that it refers to.
     pub anchor: Anchor,
-    /// What it does.
+    /// Its effect.
     pub body: Body,
-    /// The signature; zeroes before it is signed.
+    /// The signature, or zeroes before signing.
     pub signature: [u8; 64],
 }
 
 impl Transaction {
-    /// The sender's account.
+    /// Returns the sender's account.
     #[must_use]
     pub fn sender_account(&self) -> AccountId {
         AccountId::of_key(&self.sender)
     }
 
-    /// What id and signature are made of.
+    /// Returns the hash that id and signature are based on.
     #[must_use]
     pub fn hash(&self, genesis: &Hash) -> Hash {
         Self::hash_of_bytes(&self.to_bytes(), genesis)
     }
 
-    /// The same, of its bytes, signature included.
+    /// Returns the same hash from the encoded transaction with its signature.
     #[must_use]
     pub fn hash_of_bytes(bytes: &[u8], genesis: &Hash) -> Hash {
         let unsigned = bytes.len().saturating_sub(Signature::LENGTH);
@@ -178,7 +178,7 @@ impl Transaction {
         )
     }
 
-    /// The id, of [`Transaction::hash`].
+    /// Returns the id that follows from [`Transaction::hash`].
     #[must_use]
     pub fn id_of(&self, hash: &Hash) -> TxId {
         let mut id = [0; 32];
@@ -187,19 +187,19 @@ impl Transaction {
         TxId(id)
     }
 
-    /// The id.
+    /// Returns the id.
     #[must_use]
     pub fn id(&self, genesis: &Hash) -> TxId {
         self.id_of(&self.hash(genesis))
     }
 
-    /// Signs it with the sender's key.
+    /// Signs the transaction with the sender's key.
     pub fn sign(&mut self, genesis: &Hash, key: &KeyPair) {
         let signature = key.sign(SignatureContext::ChainTransaction, &self.hash(genesis));
         self.signature = *signature.bytes();
     }
 
-    /// The signature to check, over [`Transaction::hash`].
+    /// Returns the signature to check, over [`Transaction::hash`].
     #[must_use]
     pub fn signed_message(&self, hash: Hash) -> SignedMessage {
         SignedMessage {
@@ -210,14 +210,14 @@ impl Transaction {
         }
     }
 
-    /// The last second since genesis at which it may stand in a block.
+    /// Returns the last second since genesis at which a block may include it.
     #[must_use]
     pub fn expires(&self) -> u32 {
         self.time
             .saturating_add(u32::from(self.deadline_minutes) * 60)
     }
 
-    /// What it takes from the sender on its chain, fee included; `None` beyond what can be.
+    /// Returns the debit to the sender on its chain, with the fee. `None` if it overflows.
     #[must_use]
     pub fn debit(&self) -> Option<u64> {
         match self.body {

@@ -1,4 +1,4 @@
-//! One core on a bench: blocks made by hand, peers that answer as they are told, and everything that the core says.
+//! A single core under test: hand-made blocks, peers with prescribed behaviour, and a record of everything that the core emits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Maker {
         }
     }
 
-    /// The same chain again, up to a height.
+    /// Returns a copy of the chain up to a height.
     pub fn fork(&self, height: usize) -> Self {
         let mut maker = Self::on(self.genesis.clone());
         for block in &self.blocks[..height] {
@@ -44,13 +44,13 @@ impl Maker {
         maker
     }
 
-    /// Adds a block that was made elsewhere.
+    /// Adds a block that another maker made.
     pub fn append(&mut self, block: &CarriedBlock) {
         apply_block(&mut self.overlay, &self.genesis, block).unwrap();
         self.blocks.push(block.clone());
     }
 
-    /// The next block, by whoever comes at this place in the order of turns, with these parent transactions.
+    /// Returns the next block by the forger at this place in the order of turns, with these parent transactions.
     pub fn make(&self, place: usize, transactions: Vec<Transaction>) -> CarriedBlock {
         let mut turns: Vec<(u32, usize)> = (0..ACCOUNTS)
             .filter_map(|n| Some((turn(&self.overlay, &self.genesis, &public(n)).unwrap()?, n)))
@@ -82,8 +82,8 @@ impl Maker {
         block
     }
 
-    /// Blocks after the last one, a second apart, by keys that hold nothing, each time the luckiest of them: they cannot be applied, and their
-    /// headers follow all rules but that of the stake.
+    /// Returns the chain with further blocks, one second apart. Each is by the one of several keys without stake that has the
+    /// lowest hit. They cannot be applied, and their headers satisfy all rules except that of the stake.
     pub fn throwaway(&self, count: usize) -> Vec<CarriedBlock> {
         let nobodies: Vec<KeyPair> = (0..64)
             .map(|n| chain::key_of_passphrase(&format!("holds nothing {n}")))
@@ -134,19 +134,19 @@ impl Maker {
     }
 }
 
-/// How a peer behaves.
+/// The behaviour of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
     Honest,
-    /// Claims the best chain there ever was, and delivers its own.
+    /// Claims the best chain possible, and delivers its own.
     Boasts,
-    /// Never answers a question for bodies; the transport gives up after its patience.
+    /// Never answers a question for bodies. The transport gives up after the timeout.
     WithholdsBodies,
-    /// Has no room for questions about bodies.
+    /// Answers questions for bodies with `Busy`.
     Busy,
-    /// This node's own transport has no room for questions about bodies.
+    /// This node's own transport has no room for questions for bodies.
     Refused,
-    /// Nothing comes of any question, not even a failure.
+    /// No question has any result, not even a failure.
     Silent,
 }
 
@@ -172,7 +172,7 @@ pub struct Bench {
     pub orders: Vec<Result<String, chain::Rejection>>,
     pub gossip: Vec<Gossip>,
     pub asked: BTreeSet<&'static str>,
-    /// Bytes of the largest batch that was committed.
+    /// Length of the largest committed batch, in bytes.
     pub batch_bytes_max: usize,
     tickets: u64,
 }
@@ -207,13 +207,13 @@ impl Bench {
         }
     }
 
-    /// The process ends and starts again on what is durable.
+    /// Restarts the process from the durable rows.
     pub fn restart(&mut self) {
         self.reopen();
         self.rounds();
     }
 
-    /// The same, before its first round.
+    /// Restarts the process, before its first round.
     pub fn reopen(&mut self) {
         let settings = self.settings.clone();
         self.store.lose();
@@ -227,7 +227,7 @@ impl Bench {
         .unwrap();
     }
 
-    /// Blocks lie beside the chain, as a crash would leave them, and the process starts again: no round yet.
+    /// Stores blocks beside the chain as a crash would leave them, and restarts the process without a round.
     pub fn reopen_with(&mut self, beside: &[CarriedBlock]) {
         let mut batch = WriteBatch::default();
         for block in beside {
@@ -239,7 +239,7 @@ impl Bench {
         self.reopen();
     }
 
-    /// A peer has another chain from now on.
+    /// Gives a peer another chain.
     pub fn has(&mut self, n: usize, chain: &[CarriedBlock]) {
         self.peers.get_mut(&peer(n)).expect("connected").chain = chain.to_vec();
     }
@@ -250,23 +250,23 @@ impl Bench {
         self.tell(Event::PeerUp(peer(n)));
     }
 
-    /// A peer behaves otherwise from now on.
+    /// Changes the behaviour of a peer.
     pub fn behaves(&mut self, n: usize, manner: Manner) {
         self.peers.get_mut(&peer(n)).expect("connected").manner = manner;
     }
 
-    /// An event, and everything that follows from it at once.
+    /// Handles an event with all rounds that follow at once.
     pub fn tell(&mut self, event: Event) {
         self.core.handle(self.now_ms, event).unwrap();
         self.rounds();
     }
 
-    /// An event, and no round yet.
+    /// Handles an event without a round.
     pub fn tell_only(&mut self, event: Event) {
         self.core.handle(self.now_ms, event).unwrap();
     }
 
-    /// A peer announces a block; the verdict.
+    /// Lets a peer announce a block, and returns the verdict.
     pub fn announce(&mut self, n: usize, block: &CarriedBlock) -> Option<Verdict> {
         let ids = block.body.iter().map(|entry| entry.transaction.id);
         let message = Gossip::Block(Announcement {
@@ -298,7 +298,7 @@ impl Bench {
         self.answers.pop().expect("every question is answered")
     }
 
-    /// One round, committed; whether it had nothing to say.
+    /// Runs and commits one round. Returns whether it had no actions.
     pub fn round(&mut self) -> bool {
         let round = self.core.flush(self.now_ms).unwrap();
         self.batch_bytes_max = self.batch_bytes_max.max(round.batch.size_bytes());
@@ -320,7 +320,7 @@ impl Bench {
         panic!("it never rests");
     }
 
-    /// Lets time pass, to a second since genesis.
+    /// Lets time pass until a second since genesis.
     pub fn run_to(&mut self, second: u32) {
         let until = u64::from(second) * 1_000;
         loop {
@@ -405,7 +405,7 @@ impl Bench {
     }
 }
 
-/// What a peer with this chain answers; nothing where it does not.
+/// Returns the answer of a peer with this chain, or `None` if it does not answer.
 fn answer_of(
     peer: &Peer,
     genesis: &Genesis,

@@ -1,4 +1,4 @@
-//! Which branch wins, what it takes to be followed, and what never happens to a core.
+//! Tests of which branch wins, the conditions for following it, and the core's invariants.
 
 use chain::block::CarriedBlock;
 use chain::core::{Event, Notice, Settings, Verdict, limits, why_left};
@@ -10,7 +10,7 @@ use primitives::{Hash, KeyPair};
 use crate::bench::{Bench, Maker, Manner};
 use crate::kit::{EACH, account, forgetful, genesis, key, peer, public};
 
-/// A payment on the parent chain by an account, made at genesis.
+/// Returns a payment on the parent chain by an account, made at genesis.
 pub fn payment(from: usize, amount: u64) -> Transaction {
     pay(&key(from), public(from), account(1), amount)
 }
@@ -35,7 +35,7 @@ fn pay(pair: &KeyPair, sender: [u8; 32], to: AccountId, amount: u64) -> Transact
     transaction
 }
 
-/// A core that has a maker's blocks, at a time after all of them.
+/// Returns a core with a maker's blocks, at a time after all of them.
 pub fn core_with(maker: &Maker, settings: Settings) -> Bench {
     let mut bench = Bench::new(settings);
     bench.run_to(5_000);
@@ -49,7 +49,7 @@ pub fn core_with(maker: &Maker, settings: Settings) -> Bench {
 
 #[test]
 fn of_blocks_at_one_height_the_one_with_more_work_wins_in_any_order() {
-    // Place in the order of turns, and which of them is the tip after it came.
+    // The order in which the blocks of these turns arrive, and the turn whose block is the tip after each.
     let cases: &[(&[usize], &[usize])] = &[
         (&[0, 1, 2], &[0, 0, 0]),
         (&[2, 1, 0], &[2, 1, 0]),
@@ -111,7 +111,7 @@ fn a_longer_branch_is_followed_by_its_headers_and_payments_of_ours_wait_again() 
     assert!(balance.unwrap() >= EACH + 7);
 }
 
-/// A payment whose anchor is the newest that a block after these may have.
+/// Returns a payment whose anchor is the newest that a block after these may have.
 fn youngest_anchored(blocks: &[CarriedBlock]) -> Transaction {
     let depth = genesis().params.anchor_depth_min as usize;
     let anchor = &blocks[blocks.len() - depth];
@@ -122,7 +122,7 @@ fn youngest_anchored(blocks: &[CarriedBlock]) -> Transaction {
     paid
 }
 
-/// Submits it, lets the core follow branches one after the other, and says why the payment left.
+/// Submits the payment, lets the core follow branches one after the other, and returns the reason why the payment left.
 fn left_after(ours: &Maker, paid: &Transaction, branches: &[&Maker]) -> Option<String> {
     let mut bench = core_with(ours, Settings::default());
     bench.tell(Event::Submit {
@@ -169,7 +169,7 @@ fn shallow_fork_after_shorter_branch_drops_lost_anchors() {
     ours.add_many(2, 5);
     let paid = youngest_anchored(&ours.blocks);
     assert_eq!(paid.anchor.height, 4);
-    // One block with more work than two late ones; then a branch from below the anchor that takes back only four blocks.
+    // One block with more work than two late ones. Then a branch from below the anchor that rolls back only four blocks.
     let mut shorter = common.fork(6);
     shorter.add(0, Vec::new());
     let mut shallow = common.fork(3);
@@ -368,7 +368,7 @@ fn bodies_go_by_order_as_far_as_they_may() {
     assert!(ordered.as_ref().is_ok_and(|words| words.contains("go")));
     let gone = |bench: &Bench| Pruned::load(bench.core.overlay()).unwrap().bodies;
     let until = gone(&bench) as usize;
-    // Ten minutes of four seconds a block, and what can be taken back, are not given away.
+    // Bodies stay for ten minutes of blocks of four seconds, and for the blocks that can be undone.
     assert!((100..300).contains(&until), "{until}");
     for (height, there) in [(1, false), (until, false), (until + 1, true), (400, true)] {
         assert_eq!(has_body(&mut bench, height), there, "block {height}");
@@ -384,7 +384,7 @@ fn bodies_go_by_order_as_far_as_they_may() {
     assert_eq!(bench.tip(), maker.blocks[399].hash);
 }
 
-/// A chain, a branch of it that is worse, and a block that would make the branch better, but whose payment nobody can pay.
+/// Returns a chain, a worse branch of it, and a block that would make the branch better but contains an uncovered payment.
 fn with_a_bad_end() -> (Maker, Maker, CarriedBlock) {
     let mut common = Maker::new();
     common.add_many(3, 0);
@@ -471,7 +471,7 @@ fn what_contradicts_a_trusted_block_is_not_followed() {
     bench.run_to(5_100);
     assert_eq!(bench.tip(), ours.blocks[3].hash);
     assert!(bench.penalties.contains(&"chain_block.distrusted"));
-    // An operator trusts the other one: the node goes over to it.
+    // If an operator trusts the other block, the node switches to that branch.
     let (ticket, height, hash) = (1, 2, theirs.blocks[1].hash);
     bench.tell(Event::Trust {
         ticket,

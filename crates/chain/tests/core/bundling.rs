@@ -1,4 +1,4 @@
-//! Bundlers of many nodes: what they ask for is known to all, and they do not do each other's work.
+//! Bundlers of several nodes. Every node knows their rates, and they do not duplicate each other's work.
 
 use chain::bundle::SignedRates;
 use chain::core::{Event, Notice, Settings};
@@ -41,7 +41,7 @@ fn everybody_knows_what_bundlers_ask_for_the_cheapest_first() {
         assert!(node.core.rates(ChainId(3)).is_empty());
         assert_eq!(node.penalties, []);
     }
-    // Whoever stops is forgotten after a while.
+    // A bundler that stops is forgotten after a while.
     room.regroup(vec![0, 1, 2, 3]);
     room.run_to(900_000);
     assert!(room.nodes[3].core.rates(ChainId(2)).is_empty());
@@ -105,7 +105,7 @@ fn bundlers_take_turns() {
     assert_eq!(room.nodes[0].core.figures().pool.transactions, 0);
 }
 
-/// A payment on chain 2 with a fee.
+/// Returns a payment on chain 2 with a fee.
 fn paying(room: &Room, from: usize, to: usize, amount: u64, fee: u64) -> Transaction {
     let mut payment = room.payment(from, to, 2, amount);
     payment.fee = fee;
@@ -136,7 +136,7 @@ fn rate_without_stake_counts_once_it_was_bundled_at() {
         Settings::default(),
     ]);
     room.run_to(1_000);
-    // Five tokens; forging takes ten.
+    // Five tokens. Forging needs ten.
     let gift = room.payment(1, POOR, 1, 50_000);
     room.submit(0, vec![gift]);
     room.run_to(60_000);
@@ -148,7 +148,7 @@ fn rate_without_stake_counts_once_it_was_bundled_at() {
         assert_eq!(room.nodes[n].core.rates(ChainId(2)).len(), 1, "{n}");
         assert_eq!(usable(&room, n), [], "{n}");
     }
-    // What it carries for itself, or for more than its rate, proves nothing.
+    // Transactions that it carries for itself, or for more than its rate, prove nothing.
     let own = paying(&room, 3, POOR, 1_000, 150);
     room.submit(0, vec![own]);
     room.run_to(110_000);
@@ -163,7 +163,7 @@ fn rate_without_stake_counts_once_it_was_bundled_at() {
     for n in 0..2 {
         assert_eq!(usable(&room, n), [(account(POOR), HUNDRED, true)], "{n}");
     }
-    // A cheaper rate is not proven by it; one of an account with stake counts at once, after those that are cheaper.
+    // A cheaper rate is not proven by this. The rate of an account with stake counts at once and is sorted by its price.
     let (staked, now) = (bundler(2, 2), 200);
     let signed = SignedRates::new(&staked.key, &staked.rules, now, &room.genesis.hash).unwrap();
     let bytes = Gossip::Rates(vec![signed]).to_bytes();
@@ -176,7 +176,7 @@ fn rate_without_stake_counts_once_it_was_bundled_at() {
     room.settle();
     let both = [(account(2), 0, false), (account(POOR), HUNDRED, true)];
     assert_eq!(usable(&room, 0), both);
-    // After 60 blocks without a child block the proof is over.
+    // After 60 blocks without a child block the proof expires.
     let height = room.tip(1).0;
     while room.tip(1).0 < height + 61 {
         room.run_to(room.now_ms + 4_000);

@@ -1,4 +1,4 @@
-//! Claims against deliveries: peers that claim much, peers that stay silent, branches that cannot be judged, clocks that are ahead.
+//! Claims against deliveries: peers that claim much, silent peers, branches that cannot be judged, and clocks that are ahead.
 
 use chain::block::CarriedBlock;
 use chain::core::{Core, Event, Notice, Settings, Verdict, limits};
@@ -10,7 +10,7 @@ use crate::bench::{Bench, Maker, Manner};
 use crate::branches::{core_with, payment};
 use crate::kit::{ACCOUNTS, genesis, key, peer, public, slow};
 
-/// The best chain there ever was.
+/// Returns a claim of the best chain possible.
 fn boast(n: usize) -> Vec<u8> {
     let tip = Hash::plain(&[n as u8]);
     let (height, difficulty) = (10_000, u128::MAX / 2);
@@ -79,7 +79,7 @@ fn a_new_node_follows_the_most_work_delivered_not_the_highest_claim() {
     for n in 0..12 {
         bench.connect(n, &poor.blocks, Manner::Boasts);
     }
-    // The only honest peer is met last.
+    // The only honest peer connects last.
     bench.connect(12, &honest.blocks, Manner::Honest);
     bench.run_to(50_030);
     assert_eq!(bench.tip(), honest.blocks[17].hash);
@@ -97,12 +97,12 @@ fn a_new_node_follows_the_most_work_delivered_not_the_highest_claim() {
 
 #[test]
 fn headers_beyond_known_stake_carry_no_weight() {
-    // Blocks of ours after the common one: within and beyond the rollback limit of twelve.
+    // Our blocks after the common one: within and beyond the rollback limit of twelve.
     for ours in [8, 20] {
         let mut maker = Maker::new();
         maker.add_many(ours, 0);
         let mut theirs = Maker::new();
-        // As many as the age of stake, by the one who comes last each time.
+        // As many blocks as the stake age, each by the last forger in the order of turns.
         theirs.add_many(20, 5);
         let branch = theirs.throwaway(60);
         let mut bench = core_with(&maker, Settings::default());
@@ -187,7 +187,7 @@ fn a_contest_asks_a_bounded_number_of_peers_at_once() {
 fn withheld_bodies_delay_forging_by_a_quarter_of_the_block_time() {
     let mut common = Maker::new();
     common.add_many(6, 0);
-    // Peers that each have a better block than ours beside it, and keep its body to themselves.
+    // Each of these peers has a better block than our tip at the same height, and withholds its body.
     let better = [0, 1, 2].map(|place| {
         let mut maker = common.fork(6);
         maker.add(place, vec![payment(2, 7)]);
@@ -213,7 +213,7 @@ fn withheld_bodies_delay_forging_by_a_quarter_of_the_block_time() {
     assert_eq!(bench.core.overlay().hash_at(8), Ok(Some(next.hash)));
 }
 
-/// A chain after which two forgers have their turns in the same second, earlier than all others.
+/// Returns a chain after which two forgers have their turns in the same second, before all others.
 fn before_a_draw() -> Maker {
     for place in 0..ACCOUNTS {
         let mut maker = Maker::new();

@@ -1,4 +1,4 @@
-//! Forgers that sign two blocks on one parent, and keys here that must not.
+//! Forgers that sign two blocks on one parent, and local keys that must not do so.
 
 use chain::Header;
 use chain::block::CarriedBlock;
@@ -10,7 +10,7 @@ use crate::bench::{Bench, Maker, Manner};
 use crate::branches::{core_with, payment};
 use crate::kit::{ACCOUNTS, genesis, key, public};
 
-/// Two blocks by the forger at this place on one parent, the one with the smaller hash first.
+/// Returns two blocks by the forger at this place on one parent, the one with the smaller hash first.
 fn two(maker: &Maker, place: usize) -> [CarriedBlock; 2] {
     let mut both = [1, 2].map(|amount| maker.make(place, vec![payment(2, amount)]));
     assert_eq!(both[0].header.forger, both[1].header.forger);
@@ -132,7 +132,7 @@ fn one_assembly_for_each_forger_and_parent() {
 #[test]
 fn the_assembly_with_the_least_work_is_evicted() {
     let mut maker = common();
-    // By the forger who comes last: all others beat it from beside.
+    // By the last forger in the order of turns, so that all others beat it at the same height.
     maker.add(ACCOUNTS - 1, Vec::new());
     let before = maker.fork(3);
     let mut bench = core_with(&maker, Settings::default());
@@ -155,7 +155,7 @@ fn the_assembly_with_the_least_work_is_evicted() {
     }
 }
 
-/// A core that has forged some blocks alone.
+/// Returns a core that has forged some blocks alone.
 fn forged(count: u32) -> Bench {
     let settings = Settings {
         forgers: vec![key(0)],
@@ -189,7 +189,7 @@ fn a_key_signs_no_second_block_on_a_parent() {
     bench.tell_only(Event::StopForging(public(0)));
     bench.tell(Event::PopOff { ticket, height });
     assert_eq!(bench.height(), 2);
-    // The blocks are gone, the memory of them is not.
+    // The blocks are deleted, but the record of them remains.
     let mut batch = WriteBatch::default();
     for (hash, _) in bench.store.rows(Table::Side) {
         batch.delete(Table::Side, hash);
@@ -200,7 +200,7 @@ fn a_key_signs_no_second_block_on_a_parent() {
     bench.run_to(now + 60);
     assert_eq!(bench.height(), 2);
     assert_eq!(bench.core.figures().turns_refused, 1);
-    // A network that has stood still for an hour goes on.
+    // The network continues after a standstill of an hour.
     bench.run_to(now + genesis().params.standstill_seconds + 60);
     assert!(bench.height() > 2);
 }

@@ -1,4 +1,4 @@
-//! Cores in a room: what one says the others hear at once, and time passes when nobody has anything to say.
+//! Several connected cores. Messages arrive at once, and time passes when no core has an action left.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -30,12 +30,12 @@ pub fn account(n: usize) -> AccountId {
     AccountId::of_key(&public(n))
 }
 
-/// Four seconds a block, and rules small enough for forks of some dozen blocks.
+/// Returns a genesis with four seconds per block and limits small enough for forks of some dozen blocks.
 pub fn genesis() -> Arc<Genesis> {
     genesis_of(ParamsOverrides::default())
 }
 
-/// The same, of transactions that are forgotten after ten minutes, so that bodies may go soon.
+/// Returns the same genesis with a maximum deadline of ten minutes, so that bodies may be pruned soon.
 pub fn forgetful() -> Arc<Genesis> {
     genesis_of(ParamsOverrides {
         deadline_minutes_max: Some(10),
@@ -43,7 +43,7 @@ pub fn forgetful() -> Arc<Genesis> {
     })
 }
 
-/// The same with forty seconds a block, so that blocks may be announced ten seconds before their time.
+/// Returns the same genesis with forty seconds per block, so that blocks may be announced ten seconds before their time.
 pub fn slow() -> Arc<Genesis> {
     genesis_of(ParamsOverrides {
         block_seconds: Some(40),
@@ -121,7 +121,7 @@ pub struct Room {
     pub now_ms: u64,
     tickets: Ticket,
     asked: BTreeMap<Ticket, (usize, Ticket)>,
-    /// Who hears whom: groups that are apart do not.
+    /// The group of each node. Nodes in different groups are not connected.
     pub group: Vec<usize>,
 }
 
@@ -165,7 +165,7 @@ impl Room {
         room
     }
 
-    /// Who is in one group is connected; others are not.
+    /// Connects the nodes of each group, and disconnects all others.
     pub fn regroup(&mut self, group: Vec<usize>) {
         self.group = group;
         for n in 0..self.nodes.len() {
@@ -191,7 +191,7 @@ impl Room {
         self.tickets
     }
 
-    /// Lets everybody speak until nobody has anything to say at this time.
+    /// Runs all cores until no core has an action left at this time.
     pub fn settle(&mut self) {
         for _ in 0..10_000 {
             let mut quiet = true;

@@ -1,4 +1,4 @@
-//! Cores by what they are told and what they do.
+//! Tests of cores by their events and actions.
 
 mod bench;
 mod branches;

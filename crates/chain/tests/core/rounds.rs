@@ -1,4 +1,4 @@
-//! What is too much for one round goes on in the next ones, and a crash in between leaves a chain that goes on.
+//! Work that exceeds one round continues in the next ones, and a crash in between leaves a chain that can continue.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::bench::{Bench, Maker, Manner};
 use crate::branches::payment;
 use crate::kit::{ACCOUNTS, account, genesis, key, slow};
 
-/// Payments with long messages: some 1,160 bytes each.
+/// Returns payments with long messages, of about 1,160 bytes each.
 pub fn heavy(from: usize, count: u64, first: u64) -> Vec<Transaction> {
     let heavy = |n| {
         let mut transaction = payment(from, n);
@@ -27,7 +27,7 @@ pub fn heavy(from: usize, count: u64, first: u64) -> Vec<Transaction> {
     (0..count).map(heavy).collect()
 }
 
-/// Twenty blocks of two megabytes each; what lies in a store is not asked for its signatures.
+/// Returns a chain of twenty blocks of two megabytes each. Blocks from a store are not checked for their signatures.
 pub fn heavy_chain() -> Maker {
     let mut maker = Maker::new();
     for block in 0..20 {
@@ -47,7 +47,7 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
     let maker = heavy_chain();
     let mut bench = Bench::new(Settings::default());
     bench.run_to(5_000);
-    // What waits here refers to a block that joins in a later round.
+    // This pending transaction refers to a block that joins in a later round.
     let mut waiting = payment(3, 5);
     waiting.anchor = Anchor::at(12, &maker.blocks[11].hash);
     waiting.sign(&genesis().hash, &key(3));
@@ -57,7 +57,7 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
     bench.store.commit(batch);
     bench.reopen_with(&maker.blocks);
     assert!((1..20).contains(&bench.height()), "{}", bench.height());
-    // Nobody empties a pool that is not there yet.
+    // A pool that is not restored yet cannot be emptied.
     bench.tell_only(Event::ClearPool { ticket: 9 });
     bench.round();
     let busy = bench.orders.pop().and_then(Result::err);
@@ -69,7 +69,7 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
     assert!(bench.core.pool().contains(&id));
     assert_eq!(why_left(&bench.store, &id), Ok(None));
 
-    // Killed in the middle of an order: what was taken back joins again, and the order can be given again.
+    // Killed in the middle of an order. The blocks that were rolled back join again, and the order can be repeated.
     let (ticket, height) = (1, 0);
     bench.tell_only(Event::PopOff { ticket, height });
     bench.round();
@@ -155,8 +155,8 @@ fn what_is_held_waits_for_a_change_of_branch_that_takes_several_rounds() {
     assert_eq!(bench.tip(), next.hash);
 }
 
-/// A chain after which two forgers have their turns in the same second, and the next block comes soon, with a block of each: the one with the
-/// smaller hash, which is better, last.
+/// Returns a chain after which two forgers have their turns in the same second and the next block comes soon. Adds a block of
+/// each: the better one, with the smaller hash, is last.
 fn a_draw(genesis: &Arc<Genesis>, body: impl Fn(u64) -> Vec<Transaction>) -> (Maker, [Maker; 2]) {
     for place in 0..ACCOUNTS {
         let mut before = Maker::on(genesis.clone());

@@ -1,4 +1,4 @@
-//! Peers are charged for the work that their questions make, not for what they are answered.
+//! Peers are charged for the work that their questions cause and not for the length of the answers.
 
 use chain::TxId;
 use chain::core::{Event, Settings, limits};
@@ -25,7 +25,7 @@ fn a_question_costs_its_asker_what_it_costs_to_answer() {
         })
         .collect();
     let absent = unknown[..1].to_vec();
-    // They answer nothing of any length; so many are answered at once, at most.
+    // These questions have empty answers. This is the maximum number that is answered at once.
     let mut cases = vec![
         (
             Question::Parents { block, ids: absent },
@@ -51,7 +51,7 @@ fn a_question_costs_its_asker_what_it_costs_to_answer() {
     for (peer, (question, most)) in cases.drain(..).enumerate() {
         busy(&mut bench, peer, question, most);
     }
-    // What is found comes in the order of the question, whatever block it is in.
+    // The transactions found come in the order of the question, regardless of their blocks.
     let mut ids: Vec<TxId> = maker.blocks[..4]
         .iter()
         .flat_map(|block| block.body.iter().step_by(300))
@@ -68,7 +68,7 @@ fn a_question_costs_its_asker_what_it_costs_to_answer() {
     };
     let found: Vec<TxId> = found.iter().map(|one| one.id(&genesis().hash)).collect();
     assert_eq!(found, ids);
-    // The pool, which has what is taken back, comes in pages.
+    // The pool, which contains the transactions of the undone blocks, is read in pages.
     let (ticket, height) = (1, 0);
     bench.tell(Event::PopOff { ticket, height });
     assert_eq!(bench.core.pool().figures().transactions, 36_000);

@@ -1,4 +1,4 @@
-//! Blocks join and are taken back.
+//! Tests that apply and undo blocks.
 
 use chain::state::undo_block;
 

@@ -1,4 +1,4 @@
-//! A small network for tests: accounts of passphrases, and blocks forged one after the other.
+//! A small network for tests, with accounts of passphrases and blocks forged one after the other.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub fn account(n: usize) -> AccountId {
     AccountId::of_key(&public(n))
 }
 
-/// Rules small enough to see leases, ages and prunings within some dozen blocks.
+/// Returns limits small enough to see leases, ages and pruning within some dozen blocks.
 pub fn small() -> ParamsOverrides {
     ParamsOverrides {
         parent_fee_min: Some(100),
@@ -75,7 +75,7 @@ pub struct Net {
     pub genesis: Genesis,
     pub store: MemoryStore,
     pub overlay: Overlay<MemoryStore>,
-    /// When transactions are made; the tip's time if that is later.
+    /// Time at which transactions are made. The tip's time is used if that is later.
     pub clock: u32,
 }
 
@@ -107,7 +107,7 @@ impl Net {
         self.overlay.tip().height
     }
 
-    /// Who may forge next, and when.
+    /// Returns the next forger and its time.
     pub fn next(&self) -> (usize, u32) {
         (0..ACCOUNTS)
             .filter_map(|n| Some((n, turn(&self.overlay, &self.genesis, &public(n)).unwrap()?)))
@@ -115,7 +115,7 @@ impl Net {
             .unwrap()
     }
 
-    /// A transaction of an account, made now, anchored at genesis.
+    /// Returns a transaction of an account, made now and anchored at genesis.
     pub fn transaction(&self, from: usize, chain: u8, fee: u64, body: Body) -> Transaction {
         Transaction {
             chain: ChainId(chain),
@@ -157,7 +157,7 @@ impl Net {
         self.carry(self.transaction(from, 1, 100, body))
     }
 
-    /// A child block of an account over transactions of one chain.
+    /// Returns a child block of an account over transactions of one chain.
     pub fn bundle(&self, from: usize, mut children: Vec<Arc<Carried>>) -> CarriedEntry {
         children.sort_by_key(|carried| carried.id);
         let ids: Vec<TxId> = children.iter().map(|carried| carried.id).collect();
@@ -180,7 +180,8 @@ impl Net {
         }
     }
 
-    /// The next block by a forger at a time, counts and root as they have to be, unsigned: the state never looks.
+    /// Returns the next block by a forger at a time, with correct counts and root. It is unsigned, because the state does not
+    /// check signatures.
     pub fn block_by(&self, forger: usize, time: u32, mut body: Vec<CarriedEntry>) -> CarriedBlock {
         body.sort_by_key(|entry| entry.transaction.id);
         let mut header = next_header(&self.overlay, &self.genesis, &public(forger), time).unwrap();

@@ -18,7 +18,7 @@ fn a_lease_counts_for_the_lessee_from_the_delay_on_and_until_its_end() {
     let lease = net.lease(1, 2, 5);
     net.forge(vec![Net::entry(lease)]);
     assert_eq!(net.height(), 1);
-    // Delay 12, 5 blocks: the blocks of heights 13 to 17.
+    // With a delay of 12 and a length of 5, the lease covers the blocks of heights 13 to 17.
     let whole = EACH / 10_000;
     for height in 2..25 {
         let leased = (13..18).contains(&height);
@@ -28,7 +28,7 @@ fn a_lease_counts_for_the_lessee_from_the_delay_on_and_until_its_end() {
     }
 }
 
-/// The lease of an account at each height, by what it holds itself: nothing while it is leased out.
+/// Returns whether a lease of an account to another one covers a height.
 fn leased_at(net: &Net, who: usize, to: usize, height: u32) -> bool {
     let row = leases_of(&net.overlay, &account(who)).unwrap();
     row.is_some_and(|row| {
@@ -40,9 +40,9 @@ fn leased_at(net: &Net, who: usize, to: usize, height: u32) -> bool {
 #[test]
 fn a_second_lease_follows_the_first_and_a_third_replaces_the_second() {
     let mut net = Net::new();
-    // The first: heights 13 to 22.
+    // The first lease covers heights 13 to 22.
     net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
-    // To account 3, after it: heights 23 to 27. Then to account 4 instead.
+    // The second one, to account 3, would cover heights 23 to 27. One to account 4 replaces it.
     net.forge(vec![Net::entry(net.lease(1, 3, 5))]);
     net.forge(vec![Net::entry(net.lease(1, 4, 6))]);
     for height in 4..40 {
@@ -59,7 +59,7 @@ fn a_second_lease_follows_the_first_and_a_third_replaces_the_second() {
         net.forge_empty(1);
     }
     net.commit();
-    // All is over: no row is left behind.
+    // All leases have ended. No row is left.
     assert_eq!(net.store.rows(Table::Leases), []);
     assert_eq!(net.store.rows(Table::Lessors), []);
 }
@@ -73,7 +73,7 @@ fn what_is_leased_to_one_who_leases_out_stays_with_him() {
     ];
     net.forge(both);
     net.forge_empty(15);
-    // The first's balance counts for the second, and the second's own for the third.
+    // The first account's balance counts for the second, and the second's own for the third.
     let whole = EACH / 10_000;
     let about = |n: u64| (n * whole - whole / 10)..=(n * whole + whole / 10);
     assert_eq!(tokens(&net, 1), 0);
@@ -107,7 +107,7 @@ fn further_lessors_need_stake_that_doubles() {
     for (lessors, tokens) in expected {
         assert_eq!(stake(lessors), tokens, "{lessors}");
     }
-    // With 896 lessors the least is 163,840 tokens, and each account has 100,000.
+    // With 896 lessors the minimum is 163,840 tokens, and each account has 100,000.
     for (lessors, taken) in [(832, true), (896, false)] {
         let mut net = Net::new();
         let count = u32::to_be_bytes(lessors);
@@ -121,18 +121,19 @@ fn further_lessors_need_stake_that_doubles() {
 #[test]
 fn coins_that_have_just_come_lease_nothing() {
     let mut net = Net::new();
-    // The account has too little for a while, then as much as before.
+    // The account's balance is too low for a while, and then as high as before.
     net.forge(vec![Net::entry(net.payment(1, 3, 1, EACH - 50_000, 100))]);
     net.forge(vec![Net::entry(net.payment(3, 1, 1, EACH - 50_000, 100))]);
     net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
     assert_eq!(leases_of(&net.overlay, &account(1)).unwrap(), None);
-    // The window of 20 blocks has left the low balance behind.
+    // The window of 20 blocks no longer contains the low balance.
     net.forge_empty(20);
     net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
     assert!(leases_of(&net.overlay, &account(1)).unwrap().is_some());
 }
 
-/// Found by random chains: a branch was refused in which a lease that was to follow is replaced, so that its lessor forges after all.
+/// A regression test found by random chains: a branch was refused in which a later lease is replaced, so that its lessor forges
+/// after all.
 #[test]
 fn a_branch_may_replace_the_lease_that_follows_and_its_lessor_forges_again() {
     let mut net = Net::new();
@@ -141,7 +142,7 @@ fn a_branch_may_replace_the_lease_that_follows_and_its_lessor_forges_again() {
     net.forge(vec![Net::entry(net.lease(1, 3, 8))]);
     net.forge_empty(18);
     let mut branch = Branch::at(&net.overlay, &net.genesis, 20).unwrap();
-    // Above the common block to account 4 instead: after the delay, at 33.
+    // Above the common block it goes to account 4 instead, after the delay, at height 33.
     let replacing = net.block(vec![Net::entry(net.lease(1, 4, 8))]);
     net.apply(&replacing).unwrap();
     net.forge_empty(3);

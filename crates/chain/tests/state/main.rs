@@ -1,4 +1,4 @@
-//! The state of a chain: blocks applied and taken back.
+//! Tests of the chain's state: applying and undoing blocks.
 
 mod apply;
 mod kit;

@@ -1,4 +1,4 @@
-//! Damaged stores: what is found, what is mended, what is beyond it.
+//! Damaged stores: the damage found, the repairs, and damage beyond repair.
 
 use chain::genesis::ParamsOverrides;
 use chain::port::{Table, WriteBatch};
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::kit::{Net, account, small};
 use crate::random::{Dice, all_rows, block, grow, stakes};
 
-/// Payments, a lease and a child block in blocks 1, 3 and 4; blocks 2 and 5 are empty.
+/// Returns a network with payments, a lease and a child block in blocks 1, 3 and 4. Blocks 2 and 5 are empty.
 fn grown() -> Net {
     let mut net = Net::new();
     let lease = net.lease(1, 2, 50);
@@ -34,7 +34,7 @@ fn look(net: &Net) -> Examined {
     examine(net.store.clone(), &net.genesis, Depth::ALL).unwrap()
 }
 
-/// Commits what mends; the store must be sound in every way then, and open.
+/// Commits a repair. Checks that the store is then sound in every respect and can be opened.
 fn mended(store: &MemoryStore, genesis: &Genesis, found: Examined) -> u32 {
     let mending = found.mending.expect("it can be mended");
     store.commit(mending.batch);
@@ -46,7 +46,7 @@ fn mended(store: &MemoryStore, genesis: &Genesis, found: Examined) -> u32 {
     mending.height
 }
 
-/// The state's hash at a height that the network went through.
+/// Returns the state's hash at a height of this network.
 fn hash_at(height: u32) -> primitives::Hash {
     let mut net = grown();
     while net.height() > height {
@@ -72,7 +72,7 @@ fn a_sound_store_is_found_sound() {
         transactions: 1,
     };
     let found = examine(grown().store, &net.genesis, little).unwrap();
-    // Block 5 has none, block 4 has some: no further one.
+    // Block 5 has no transaction and block 4 has some, so no further block is examined.
     assert_eq!((found.blocks, found.is_sound()), (2, true));
 }
 
@@ -86,7 +86,7 @@ fn what_is_damaged_is_mended_or_cut_off() {
             .filter(|(key, _)| **key != net.genesis.hash.as_bytes()[..]);
         (table, rows.nth(at).unwrap().0, None)
     }
-    // What goes wrong, and the height of the tip after it is mended.
+    // The damage, and the height of the tip after the repair.
     let cases: &[(&str, u32, Break)] = &[
         ("an id", 5, |net| any(net, Table::TxIndex, 1)),
         ("a hash", 5, |net| any(net, Table::ByHash, 2)),
@@ -156,7 +156,7 @@ fn what_was_cut_off_is_kept_beside_the_chain() {
     batch.delete(Table::Headers, 3u32.to_be_bytes());
     net.store.commit(batch);
     mended(&net.store, &net.genesis, look(&net));
-    // Blocks 4 and 5 were whole; block 4 has one transaction that is no child block.
+    // Blocks 4 and 5 were complete. Block 4 has one transaction that is not a child block.
     assert_eq!(net.store.rows(Table::Side).len(), 2);
     assert_eq!(net.store.rows(Table::Pool).len(), 1);
 }
@@ -171,7 +171,7 @@ fn what_nothing_can_mend_is_said() {
     let found = look(&net);
     assert!(found.mending.is_none());
     assert_eq!(found.failure().code, "chain.store_beyond_repair");
-    // What undoes the blocks has been dropped: a balance that the other blocks do not touch is beyond what they can tell.
+    // The undo rows have been dropped. The remaining blocks cannot determine a balance that they do not touch.
     let mut net = pruned(1, 70, 20).0;
     net.forge_empty(1);
     net.commit();
@@ -191,7 +191,7 @@ fn what_nothing_can_mend_is_said() {
 
 #[test]
 fn short_chain_is_rebuilt_from_genesis() {
-    // No block has touched the balance, and an undo row is gone: genesis and the blocks tell both.
+    // No block has touched the balance, and an undo row is missing. Genesis and the blocks determine both.
     let net = grown();
     let (sound, mut batch) = (all_rows(&net), WriteBatch::default());
     batch.delete(Table::Balances, [&account(9).0[..], &[2]].concat());
@@ -208,7 +208,7 @@ fn short_chain_is_rebuilt_from_genesis() {
     assert_eq!(all_rows(&net), sound);
 }
 
-/// A chain with only its newest bodies and undo rows, and its whole twin.
+/// Returns a chain with only its newest bodies and undo rows, and a complete copy of it.
 fn pruned(seed: u64, blocks: u32, kept: u32) -> (Net, Net) {
     let params = ParamsOverrides {
         deadline_minutes_max: Some(1),
@@ -227,7 +227,7 @@ fn pruned(seed: u64, blocks: u32, kept: u32) -> (Net, Net) {
     (net, whole)
 }
 
-/// Damages rows of the store, `which` of all: a bit is flipped, or the row is gone.
+/// Damages the rows of the store selected by `which`: flips a bit or deletes the row.
 fn harm(net: &Net, which: &[u16], flip: bool) {
     let rows: Vec<_> = Table::ALL
         .iter()
@@ -253,7 +253,7 @@ fn state_of(net: &Net) -> primitives::Hash {
     hash.expect("nobody writes meanwhile").state
 }
 
-/// Damages a chain of this seed. Whatever is mended is the chain as it was at that height, row by row as far as the state goes.
+/// Damages a chain of this seed. Checks that each repaired chain has the same state as the original at its height.
 fn harmed_chain_is_mended_or_refused(seed: u64, blocks: u64, which: &[u16], flip: bool) {
     let mut net = Net::new();
     grow(&mut net, &mut Dice(seed), blocks);
@@ -269,7 +269,7 @@ fn harmed_chain_is_mended_or_refused(seed: u64, blocks: u64, which: &[u16], flip
     assert_eq!(state_of(&net), state_of(&right));
 }
 
-/// Each of these was mended into something else once.
+/// Each of these cases was once repaired incorrectly.
 #[test]
 fn damage_that_was_mended_wrongly_is_not_any_more() {
     type Case = (u64, u64, &'static [u16], bool);
@@ -297,7 +297,7 @@ proptest! {
             return Ok(());
         }
         let height = mended(&net.store, &net.genesis, found);
-        // Several damages may agree with each other; a single one may not be mended into another chain.
+        // Several damages may be consistent with each other. A single one must not be repaired into another chain.
         if count == 1 {
             while whole.height() > height {
                 undo_block(&mut whole.overlay, &whole.genesis).unwrap();
@@ -306,7 +306,7 @@ proptest! {
             for table in [Table::Balances, Table::Leases, Table::Lessors] {
                 prop_assert_eq!(net.store.rows(table), whole.store.rows(table));
             }
-            // Held balances are pruned: what is left must give the same stakes.
+            // Held balances are pruned. The remaining rows must give the same stakes.
             let net = Net {
                 overlay: Overlay::open(net.store.clone(), &net.genesis).unwrap(),
                 ..net

@@ -1,4 +1,4 @@
-//! Properties over random chains: random payments, leases and child blocks, by random forgers.
+//! Properties of random chains with random payments, leases and child blocks, by random forgers.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use crate::kit::{ACCOUNTS, CHILDREN, EACH, Net, account, public, small};
 use chain::genesis::ParamsOverrides;
 
-/// SplitMix64: the same blocks from the same seed.
+/// SplitMix64: the same seed gives the same blocks.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -31,7 +31,7 @@ impl Dice {
     }
 }
 
-/// What accounts have left in this block.
+/// The balances that accounts have left in this block.
 struct Purse<'a> {
     net: &'a Net,
     spent: HashMap<(usize, u8), u64>,
@@ -44,7 +44,7 @@ impl Purse<'_> {
     }
 
     fn spend(&mut self, who: usize, chain: u8, amount: u64) -> bool {
-        // Account 0 stays rich, and leases to nobody: a chain on which nobody may forge any more shows nothing.
+        // Account 0 stays rich and never leases its balance away. A chain without any possible forger would test nothing.
         let kept = if who == 0 { EACH / 2 } else { 0 };
         if self.left(who, chain).saturating_sub(kept) < amount {
             return false;
@@ -54,7 +54,7 @@ impl Purse<'_> {
     }
 }
 
-/// A random valid body. Some payments are of nearly all that the account has, so that stakes fall to nothing and rise again.
+/// Returns a random valid body. Some payments take nearly the whole balance, so that stakes fall to nothing and rise again.
 pub fn body(net: &Net, dice: &mut Dice) -> Vec<CarriedEntry> {
     let mut purse = Purse {
         net,
@@ -65,7 +65,7 @@ pub fn body(net: &Net, dice: &mut Dice) -> Vec<CarriedEntry> {
         let (from, to) = (dice.account(), dice.account());
         let fee = match chain {
             1 => 100,
-            // A payment to oneself must pay something.
+            // A payment to oneself must pay a fee.
             _ => dice.below(20).max(u64::from(from == to)),
         };
         let left = purse.left(from, chain).saturating_sub(fee);
@@ -103,7 +103,7 @@ pub fn body(net: &Net, dice: &mut Dice) -> Vec<CarriedEntry> {
     entries
 }
 
-/// A random valid block by a random forger.
+/// Returns a random valid block by a random forger.
 pub fn block(net: &mut Net, dice: &mut Dice) -> CarriedBlock {
     let turns: Vec<_> = (0..ACCOUNTS)
         .filter_map(|n| Some((n, turn(&net.overlay, &net.genesis, &public(n)).unwrap()?)))
@@ -192,7 +192,7 @@ proptest! {
         other.commit();
         grow(&mut net, &mut dice, lost);
         let winning = grow(&mut other, &mut dice, won);
-        // Its headers pass before anything is taken back, as far as the bound reaches.
+        // Its headers pass before any block is undone, as far as the bound reaches.
         let mut branch = Branch::at(&net.overlay, &net.genesis, common as u32).unwrap();
         let bound = net.genesis.params.lease_delay_blocks as usize;
         for (place, block) in winning.iter().enumerate().take(bound + 1) {
@@ -213,7 +213,7 @@ proptest! {
         prop_assert_eq!(all_rows(&net), all_rows(&other));
         prop_assert_eq!(hash(&net), hash(&other));
         prop_assert_eq!(stakes(&net), stakes(&other));
-        // Memory says the same as a fresh look at the store.
+        // The caches agree with a newly opened store.
         let fresh = Overlay::open(net.store.clone(), &net.genesis).unwrap();
         for block in trunk.iter().chain(&winning) {
             for carried in block.transactions() {
@@ -244,7 +244,7 @@ proptest! {
         let cached = stakes(&net);
         net.overlay = Overlay::open(net.store.clone(), &net.genesis).unwrap();
         prop_assert_eq!(stakes(&net), cached);
-        // Every block within twice the rollback limit can still be taken back, and no other.
+        // Every block within twice the rollback limit can still be undone, and no other.
         for _ in 0..2 * net.genesis.params.rollback_blocks_max {
             undo_block(&mut net.overlay, &net.genesis).unwrap();
             undo_block(&mut whole.overlay, &whole.genesis).unwrap();

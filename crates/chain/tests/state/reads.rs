@@ -1,4 +1,4 @@
-//! What the API asks of the rows, compared with the blocks themselves; garbage in rows.
+//! The API's queries of the rows, compared with the blocks themselves, and garbage in rows.
 
 use chain::block::CarriedBlock;
 use chain::port::Table;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use crate::kit::{ACCOUNTS, CHILDREN, Net, account};
 use crate::random::{Dice, grow};
 
-/// Places and transactions of all blocks, oldest first.
+/// Returns places and transactions of all blocks, oldest first.
 fn all(blocks: &[CarriedBlock]) -> Vec<(Place, Transaction, AccountId)> {
     let mut found = Vec::new();
     for block in blocks {
@@ -124,7 +124,7 @@ proptest! {
         }
         net.overlay.put(tables[table], key, value);
         net.commit();
-        // Whatever comes of it, nothing panics.
+        // Damage must never cause a panic.
         let Ok(mut overlay) = chain::state::Overlay::open(net.store.clone(), &net.genesis) else {
             return Ok(());
         };
@@ -141,7 +141,7 @@ proptest! {
 #[test]
 fn a_transaction_is_found_across_pieces_of_a_body() {
     let mut net = Net::new();
-    // 1,500 transactions of 149 bytes and some with messages: three pieces and a bit.
+    // 1,500 transactions of 149 bytes, some with messages: more than three pieces.
     let mut entries = Vec::new();
     for n in 0..1_500u64 {
         let body = Body::Payment {

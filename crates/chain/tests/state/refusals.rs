@@ -1,4 +1,4 @@
-//! Every code with which the state refuses, each with what brings it about. A refusal leaves no trace.
+//! Every refusal code of the state with a case that causes it. A refusal leaves no trace.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -156,7 +156,7 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
         assert_eq!(found, *code, "case {number}");
         codes.insert(found);
     }
-    // Malformed bytes and unknown kinds are the decoder's, signatures the core's.
+    // The decoder handles malformed bytes and unknown kinds, and the core handles signatures.
     let elsewhere = [
         "chain_tx.malformed",
         "chain_tx.unknown_kind",
@@ -174,7 +174,7 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
     }
 }
 
-/// Counts, root and hash again as they have to be, but for what is wrong on purpose.
+/// Corrects counts, root and hash, so that only the deliberate fault remains.
 fn reseal(net: &Net, mut block: CarriedBlock) -> CarriedBlock {
     let children: usize = block.body.iter().map(|entry| entry.children.len()).sum();
     block.header.parent_count = block.body.len() as u32;
@@ -184,7 +184,7 @@ fn reseal(net: &Net, mut block: CarriedBlock) -> CarriedBlock {
     CarriedBlock::new(&net.genesis.hash, block.header, block.body)
 }
 
-/// A child block over these children as they come, whatever they are.
+/// Returns a child block over these children, in the given order and without checks.
 fn carrier(net: &Net, child: u8, count: u32, children: Vec<Arc<Carried>>) -> CarriedEntry {
     let ids: Vec<_> = children.iter().map(|carried| carried.id).collect();
     let body = Body::ChildBlock {
@@ -220,7 +220,7 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
     while net.overlay.tip().time <= 60 {
         net.forge_empty(1);
     }
-    // Account 9 gives all it has away: it cannot forge for a while.
+    // Account 9 gives its whole balance away, so that it cannot forge for a while.
     let all = net.payment(9, 8, 1, EACH - 100, 100);
     net.forge(vec![Net::entry(all)]);
     net.commit();
@@ -250,7 +250,7 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
         (0..count).map(payment).collect()
     };
     let foreign = net.payment(3, 4, 3, 70, 5);
-    // The lowest account is promised twice what can be, without a fee, by the highest.
+    // The account with the highest id promises the one with the lowest id twice the maximum supply, without a fee.
     let by_account = |n: &usize| account(*n);
     let lowest = (0..ACCOUNTS).min_by_key(by_account).unwrap();
     let highest = (0..ACCOUNTS).max_by_key(by_account).unwrap();
@@ -435,13 +435,13 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
                 .map(|to| Net::entry(net.payment(1, to, 1, SUPPLY_MAX - 100, 100)))
                 .collect()),
         ),
-        // What is promised to an account that comes before its payer is more than 64 bits hold.
+        // The amount promised to an account that comes before its payer exceeds 64 bits.
         (
             "invalid",
             "chain_block.overdrawn",
             of(vec![net.bundle(5, promises)]),
         ),
-        // What comes in within the block does not pay what goes out.
+        // Credits within the block do not cover debits.
         (
             "invalid",
             "chain_block.overdrawn",
@@ -507,7 +507,7 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
     }
 }
 
-/// What the state says of blocks.
+/// The state's codes about blocks.
 const STATE_CODES: &[&str] = &[
     "chain_block.base_target",
     "chain_block.body_mismatch",
@@ -540,7 +540,7 @@ fn a_branch_of_who_holds_nothing_is_refused_before_anything_is_taken_back() {
     let all = net.payment(9, 8, 1, EACH - 100, 100);
     net.forge(vec![Net::entry(all)]);
     net.forge_empty(9);
-    // Another node has the first five blocks only.
+    // Another node has only the first five blocks.
     let mut other = Net::new();
     for height in 1..=5 {
         let block = carried_block(&net.overlay, &net.genesis, height).unwrap();
@@ -555,7 +555,7 @@ fn a_branch_of_who_holds_nothing_is_refused_before_anything_is_taken_back() {
         let hash = header.hash(&net.genesis.hash);
         (header, hash)
     };
-    // At the end of height 1 it held nothing, and height 1 is in every window up to 21: no time is late enough.
+    // At the end of height 1 it held nothing, and height 1 is in every window up to 21. No time is late enough.
     let (nothing, hash) = header(9, other.overlay.tip().time + 1_000_000);
     let mut branch = Branch::at(&net.overlay, &net.genesis, 5).unwrap();
     let push = |branch: &mut Branch, header, hash| {
@@ -563,14 +563,14 @@ fn a_branch_of_who_holds_nothing_is_refused_before_anything_is_taken_back() {
         pushed.map_err(code)
     };
     assert_eq!(push(&mut branch, &nothing, hash), Err("chain_block.stake"));
-    // Who holds something is held to the hit all the same.
+    // A forger with stake must still respect its hit.
     let (forger, time) = other.next();
     let (early, hash) = header(forger, time - 1);
     assert_eq!(push(&mut branch, &early, hash), Err("chain_block.time"));
     let (good, hash) = header(forger, time);
     assert_eq!(push(&mut branch, &good, hash), Ok(Judged::Counted));
     assert_eq!(branch.tip().height, 6);
-    // A common block that is taken back ends the branch.
+    // A branch ends when its common block is undone.
     let mut gone = Branch::at(&net.overlay, &net.genesis, 9).unwrap();
     for _ in 0..3 {
         undo_block(&mut net.overlay, &net.genesis).unwrap();

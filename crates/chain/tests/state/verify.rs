@@ -1,4 +1,4 @@
-//! A sound store passes, and rows that do not fit together are named.
+//! A sound store passes, and inconsistent rows are named.
 
 use chain::port::Table;
 use chain::state::{prune, undo_block, verify_store};
@@ -42,7 +42,7 @@ fn what_does_not_fit_together_is_named() {
         net.commit();
         net
     };
-    // The first row of each table gone: nothing else knows of it.
+    // For each table, delete one row that no other row duplicates.
     let tables = [
         Table::Headers,
         Table::Bodies,
@@ -57,7 +57,7 @@ fn what_does_not_fit_together_is_named() {
         for last in [false, true] {
             let mut net = grown();
             let rows = net.store.rows(table);
-            // Genesis' row is asked for by nobody who follows the blocks.
+            // Verification of the blocks never reads the row of genesis.
             let rows = rows
                 .iter()
                 .filter(|(key, _)| **key != net.genesis.hash.as_bytes()[..]);
