@@ -32,10 +32,9 @@ pub struct Params {
     pub deadline_minutes_max: u16,
     /// Minimum depth of an anchor block below the block of the transaction. Genesis is always deep enough.
     pub anchor_depth_min: u32,
-    /// Maximum time by which a transaction may be ahead of a node's clock, in seconds. For blocks see
-    /// [`Params::block_drift_seconds`].
+    /// Maximum lead of a transaction over a node's clock, in seconds. For blocks see [`Params::block_drift_seconds`].
     pub clock_drift_seconds: u32,
-    /// Number of blocks for which a balance must have been held to count for forging.
+    /// Number of blocks that a balance must have been held to count for forging.
     pub effective_age_blocks: u32,
     /// Minimum number of whole parent tokens that an account needs to forge.
     pub effective_tokens_min: u64,
@@ -52,13 +51,13 @@ pub struct Params {
     /// Limits the average to this percentage above and below `block_seconds` (with 12 %: 53 to 67 seconds at a block time of 60
     /// seconds, as in the production profile).
     pub base_target_limit_percent: u32,
-    /// Percentage of the computed fall by which a falling base target falls.
+    /// Percentage of the computed fall that is applied to a falling base target.
     pub base_target_gamma_percent: u32,
     /// Minimum base target, as a percentage of the initial one.
     pub base_target_min_percent: u32,
     /// Maximum base target, as a percentage of the initial one.
     pub base_target_max_percent: u32,
-    /// Time after a forger's hit, in seconds, from which its block may have any later time. A network that stood still does not
+    /// Standstill in seconds after a forger's hit. Its block may then have any later time, so a network that stood still does not
     /// have to catch up block by block.
     pub standstill_seconds: u32,
 }
@@ -117,9 +116,8 @@ impl Params {
         }
     }
 
-    /// Returns the maximum time by which an announced block may be ahead of a node's clock, in seconds: a quarter of the block
-    /// time, at least one second and at most `clock_drift_seconds`. The block is held until its time. This is a rule of nodes and
-    /// not of consensus.
+    /// Returns the maximum lead of an announced block over a node's clock, in seconds: a quarter of the block time, at least one
+    /// second and at most `clock_drift_seconds`. The block is held until its time. This is a rule of nodes and not of consensus.
     #[must_use]
     pub fn block_drift_seconds(&self) -> u32 {
         (self.block_seconds / 4)

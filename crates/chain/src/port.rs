@@ -40,9 +40,9 @@ pub enum Table {
     Pool = 11,
     /// `transaction id 32` -> the time and reason of leaving the pool without a block. The oldest rows are deleted first.
     Left = 12,
-    /// `time u32 | transaction id 32` -> nothing: the order in which rows of `Left` are deleted.
+    /// `time u32 | transaction id 32` -> nothing: the deletion order of the rows of `Left`.
     LeftOrder = 13,
-    /// `block hash 32` -> an encoded block beside the main chain.
+    /// `block hash 32` -> an encoded side block, off the main chain.
     Side = 14,
 }
 

@@ -2,9 +2,9 @@
 //! simulated network, clock, disk and vault view. Nodes crash at any step. An auditor predicts the results and checks them.
 //!
 //! ```text
-//!  seed ─► Plan (what clients start, what breaks when) ─► World (one queue of things to come) ─► Trace, Report
-//!             │                                              │  kernels, disks, links, views
-//!             └────────────── predictions ─► Auditor ◄───────┘  everything that leaves a node
+//!  seed ─► Plan (flows of clients, times of the faults) ─► World (one queue of events) ─► Trace, Report
+//!             │                                               │  kernels, disks, links, views
+//!             └────────────── predictions ─► Auditor ◄────────┘  everything that leaves a node
 //! ```
 //! The same seed gives the same trace, byte for byte. A failure report includes the command that replays it.
 

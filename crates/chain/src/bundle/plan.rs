@@ -8,7 +8,7 @@ use crate::{ChainId, Params};
 /// A forger whose turn is near, as predicted by `pos`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// Time from which it may publish its block, in milliseconds since genesis.
+    /// Start of its turn, in milliseconds since genesis.
     pub at_ms: u64,
     /// Whether it forges on this node.
     pub local: bool,

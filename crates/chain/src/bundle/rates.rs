@@ -1,4 +1,4 @@
-//! The signed rates of bundlers, from which wallets learn a sufficient fee.
+//! The signed rates of bundlers. Wallets learn a sufficient fee from them.
 
 use primitives::{
     Domain, Hash, KeyPair, PublicKey, Scheme, Signature, SignatureContext, SignedMessage,
@@ -115,7 +115,7 @@ impl SignedRates {
         AccountId::of_key(&self.bundler)
     }
 
-    /// Returns the minimum child fee for which this bundler carries a transaction, in minor units of the child's token.
+    /// Returns the minimum child fee that this bundler accepts for a transaction, in minor units of the child's token.
     #[must_use]
     pub fn fee(&self, params: &Params, parent_decimals: u8) -> u64 {
         fee_for(self.rate, 0, params, parent_decimals)

@@ -1,4 +1,4 @@
-//! The fees for which bundlers have recently bundled, according to the blocks.
+//! The lowest fees that bundlers have recently accepted, according to the blocks.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,10 +6,10 @@ use crate::block::CarriedBlock;
 use crate::transaction::Body;
 use crate::{AccountId, ChainId};
 
-/// Number of recent blocks in which a bundler must have bundled at a rate for the rate to count as proven.
+/// Number of recent blocks. A rate counts as proven if its bundler has bundled at it in one of them.
 pub const PROVEN_BLOCKS: usize = 60;
 
-/// The lowest child fee for which each bundler has carried a transaction of another account.
+/// The lowest child fee that each bundler has accepted for a transaction of another account.
 type LeastFees = BTreeMap<(ChainId, AccountId), u64>;
 
 /// The lowest fees that bundlers carried in each of the last [`PROVEN_BLOCKS`] blocks. A bundler's own transactions prove

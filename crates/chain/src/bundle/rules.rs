@@ -14,7 +14,7 @@ pub struct BundlerRules {
     /// The minimum child fee, in minor units of the child's token, for each whole parent token that the transaction costs the
     /// bundler.
     pub rate_min: u64,
-    /// Percentage by which the parent fee exceeds the minimum, so that forgers prefer this child block.
+    /// Percentage that is added to the minimum parent fee, so that forgers prefer this child block.
     #[serde(default)]
     pub overpay_percent: u32,
     /// Total parent fees after which the bundler stops. `None` sets no limit.
@@ -26,7 +26,7 @@ pub struct BundlerRules {
     /// Recipients whose transactions are carried. An empty list allows all recipients.
     #[serde(default)]
     pub recipients: Vec<AccountId>,
-    /// Text with which a transaction's message must begin. An empty text allows all messages.
+    /// The required beginning of a transaction's message. An empty text allows all messages.
     #[serde(default)]
     pub purpose: String,
 }

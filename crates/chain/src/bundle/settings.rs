@@ -15,7 +15,8 @@ pub struct BundleSettings {
     pub local_lead_ms: Option<u64>,
     /// Transactions that expire within this number of seconds are not carried. The default is ten block times.
     pub margin_seconds: Option<u32>,
-    /// Percentage by which a child block must pay more than a waiting one to be made in addition to it.
+    /// Minimum improvement over a waiting child block, in percent of its fee, or of its count at
+    /// no lower fee. A smaller improvement is not worth another child block.
     pub better_percent: u32,
     /// Maximum wait of a child block, in minutes.
     pub deadline_minutes: u16,

@@ -24,8 +24,8 @@ const PREDECESSOR_MS: u64 = 3_000;
 /// Selects the held blocks to process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Release {
-    /// Blocks whose time has come, except for blocks of the second in which this node forges and later ones. If two blocks have
-    /// the same second, the hash decides, and a block that was announced early would win every draw.
+    /// Blocks whose time has come, if they are earlier than the second of this node's own turn. If two blocks have the same
+    /// second, the hash decides, and a block that was announced early would win every draw.
     BeforeOwn,
     /// All blocks whose time has come.
     All,

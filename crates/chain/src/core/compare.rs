@@ -29,7 +29,7 @@ const WAIT_MS: u64 = 250;
 #[derive(Debug, Default)]
 pub(super) struct Wanted {
     queue: VecDeque<(PeerId, TxId)>,
-    /// Time from which the first ids are requested.
+    /// Time of the next requests for ids.
     due_ms: u64,
     /// Time of the next comparison.
     compare_ms: u64,

@@ -78,7 +78,7 @@ pub struct Core<R> {
     pub(super) rates: Rates,
     pub(super) trusted: BTreeMap<u32, Hash>,
     pub(super) stuck: Option<Stuck>,
-    /// The height up to which an operator ordered bodies to be deleted.
+    /// Maximum height of the blocks whose bodies an operator ordered to be deleted.
     pub(super) pruning: Option<u32>,
     /// Ids from peers' pools to request, with their peers.
     pub(super) wanted: super::compare::Wanted,
@@ -89,8 +89,7 @@ pub struct Core<R> {
 
 impl<R: Reads<Table>> Core<R> {
     /// Opens the chain of a store, or starts it at genesis if the store is empty. Locally accepted transactions that are in no
-    /// block return to the pool. If a crash has left more blocks beside the chain than one round may apply, later rounds apply
-    /// them first.
+    /// block return to the pool. If a crash has left more side blocks than one round may apply, later rounds apply them first.
     ///
     /// # Errors
     /// The store fails, is damaged, is of another network, or has another block where one is trusted.

@@ -1,6 +1,6 @@
 //! Evidence of equivocation: pairs of signed headers by one forger on one parent, in bounded space.
 //!
-//! Each forger has a share, in which newer evidence replaces older evidence. When the whole space is used, the forger with the
+//! Each forger has a share, and its newer evidence replaces its older evidence. When the whole space is used, the forger with the
 //! most evidence loses its oldest. The last evidence against a forger is never dropped for another forger, so no attacker can
 //! erase it.
 

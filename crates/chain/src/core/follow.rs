@@ -19,7 +19,7 @@ pub(super) struct Following {
     pub(super) state: State,
     /// The number of the current attempt. Answers to questions of another attempt are ignored.
     pub(super) number: u64,
-    /// Number of peers asked for headers so far, which gives the order in which they were asked.
+    /// Number of peers asked for headers so far. It gives the order of the questions.
     pub(super) asked: u64,
     /// Our tip when headers of a branch last delayed forging.
     pub(super) held_back_on: Option<Hash>,
@@ -102,8 +102,8 @@ impl<R: Reads<Table>> Core<R> {
         self.leave_until(peer, self.now_ms + COOL_DOWN_MS);
     }
 
-    /// Counts a failure of a peer that was followed. Each failure in a row doubles the time for which the peer is ignored. A
-    /// repeated claim does not reset the count, but a delivery does ([`Core::delivered`]).
+    /// Counts a failure of a peer that was followed. Each failure in a row doubles the peer's cool-down. A repeated claim does
+    /// not reset the count, but a delivery does ([`Core::delivered`]).
     pub(super) fn failed(&mut self, peer: PeerId) {
         let Some(known) = self.peers.get_mut(&peer) else {
             return;

@@ -38,7 +38,7 @@ pub const PRUNE_ROUND_ROWS: usize = 8_192;
 pub const ASSEMBLIES_MAX: usize = 8;
 /// Half the number of questions that are asked for the missing parts of a block, one after the other.
 pub const ASSEMBLY_ATTEMPTS_MAX: u32 = 4;
-/// Missing transactions up to which each one is requested by its id. Beyond this number, the whole body is requested.
+/// Maximum number of missing transactions that are requested by their ids. Beyond this number, the whole body is requested.
 pub const MISSING_MAX: usize = 4_000;
 /// Blocks that are held because they are ahead of this node's clock or their predecessor is being assembled.
 pub const HELD_MAX: usize = 32;
@@ -62,9 +62,9 @@ pub const BRANCH_HEADERS_MAX: usize = 4_096;
 pub const DOWNLOAD_BYTES_MAX: usize = 32 << 20;
 /// Open questions for bodies.
 pub const DOWNLOADS_MAX: usize = 6;
-/// Bytes of blocks beside the chain that are kept on disk when no reorg needs them.
+/// Bytes of side blocks that are kept on disk when no reorg needs them.
 pub const SIDE_BYTES_MAX: usize = 64 << 20;
-/// Blocks beside the chain that are kept on disk when no reorg needs them.
+/// Side blocks that are kept on disk when no reorg needs them.
 pub const SIDE_BLOCKS_MAX: usize = 256;
 /// Bytes of bodies that one round applies or undoes. The next round continues.
 pub const ROUND_BYTES: usize = 16 << 20;
@@ -85,7 +85,7 @@ pub const COMPARE_MS: u64 = 10_000;
 pub const REPEAT_SECONDS: u32 = 20;
 /// Number of the oldest such transactions that are sent each time that pools are compared.
 pub const REPEAT_STEP: usize = 1_000;
-/// Time for which a peer whose branch failed is not followed.
+/// Cool-down of a peer after its branch failed.
 pub const COOL_DOWN_MS: u64 = 5_000;
 /// Maximum number of times that this time doubles, once for each failure in a row.
 pub const COOL_DOUBLINGS_MAX: u32 = 3;
@@ -101,7 +101,7 @@ pub const DECIDE_MS: u64 = 1_000;
 pub const GATHER_MS: u64 = 3_000;
 /// Silences in a row after which a peer is disconnected, counted at most once each [`PATIENCE_MS`].
 pub const SILENCES_MAX: u32 = 6;
-/// Time for which a busy peer is asked for no bodies. It is not penalised.
+/// Pause before the next request for bodies to a busy peer. The peer is not penalised.
 pub const BUSY_MS: u64 = 500;
 /// Rows that are kept with the reasons why transactions left.
 pub const LEFT_ROWS_MAX: u64 = 1_000_000;
@@ -109,7 +109,7 @@ pub const LEFT_ROWS_MAX: u64 = 1_000_000;
 pub const USELESS_MAX: u32 = 2_000;
 /// Blocks that an operator or the settings pin.
 pub const TRUSTED_MAX: usize = 1_024;
-/// Divisor of the block time. The quotient is the time for which forging on our own tip waits for a better branch without
+/// Divisor of the block time. The quotient is the maximum time that forging on our own tip waits for a better branch without
 /// receiving a body, once for each tip of ours.
 pub const HOLD_PARTS: u64 = 4;
 /// Keys that forge on one node.

@@ -78,8 +78,8 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Completes an interrupted reorg. A crash in the middle of a reorg leaves a shorter chain. The blocks beside it that follow
-    /// the tip join again, a part in each round. The pool is restored afterwards, because its transactions may depend on those
+    /// Completes an interrupted reorg. A crash in the middle of a reorg leaves a shorter chain. The side blocks that follow the
+    /// tip join again, a part in each round. The pool is restored afterwards, because its transactions may depend on those
     /// blocks.
     pub(super) fn restore_side(&mut self) -> Result<(), StoreFailure> {
         let branch = self.side_after_tip()?;
@@ -94,7 +94,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Returns the best branch of blocks beside the chain that begins at the tip.
+    /// Returns the best branch of side blocks that begins at the tip.
     fn side_after_tip(&self) -> Result<Vec<Step>, StoreFailure> {
         let mut beside = Vec::new();
         for hash in self.side.hashes() {

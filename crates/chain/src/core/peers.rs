@@ -21,7 +21,7 @@ pub(super) struct Peer {
     pub(super) busy_until_ms: u64,
     /// Open questions to it.
     pub(super) asked: usize,
-    /// Its position in the order in which peers were asked for headers, or zero if it was not asked.
+    /// Number of peers that had been asked for headers when it was last asked, or zero if it was not.
     pub(super) asked_last: u64,
     /// Failures in a row of its branch.
     pub(super) failures: u32,

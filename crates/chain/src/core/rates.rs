@@ -96,7 +96,7 @@ impl<R: Reads<Table>> Core<R> {
         parent.map_or(0, |parent| parent.decimals)
     }
 
-    /// Returns the lowest fee for which a usable bundler carries a transaction of a chain. `None` if no such bundler is known.
+    /// Returns the lowest fee that a usable bundler accepts for a transaction of a chain. `None` if no such bundler is known.
     pub(super) fn fee_floor(&mut self, child: ChainId) -> Result<Option<u64>, StoreFailure> {
         if let Some(known) = self.rates.floors.get(&child) {
             return Ok(*known);

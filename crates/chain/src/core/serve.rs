@@ -127,7 +127,7 @@ impl<R: Reads<Table>> Core<R> {
             let Some(body) = found else {
                 break;
             };
-            // A block from beside the chain may have been read without being used.
+            // A side block may have been read without being used.
             work.add(body.len());
             if is_full(body.len()) {
                 break;
@@ -179,7 +179,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(found.into_iter().map(|(_, found)| found).collect())
     }
 
-    /// Returns a block of the chain or from beside it.
+    /// Returns a block of the chain or a side block.
     fn block_of(&self, hash: &Hash, work: &mut Work) -> Result<Option<CarriedBlock>, StoreFailure> {
         work.look();
         let block = match self.height_of(hash)? {

@@ -1,4 +1,4 @@
-//! Blocks beside the chain, on disk: those that a reorg rolled back or is about to apply.
+//! Side blocks, on disk. They are off the main chain: a reorg rolled them back or is about to apply them.
 
 use std::collections::VecDeque;
 

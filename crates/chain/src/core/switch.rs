@@ -38,7 +38,7 @@ pub(super) enum Cause {
     Better(Option<PeerId>),
     /// An operator's order. Blocks are rolled back and none join.
     Ordered(Order),
-    /// A crash left blocks beside the chain that follow its tip. They join again, and none are rolled back.
+    /// A crash left side blocks that follow the tip. They join again, and none are rolled back.
     Resumed,
 }
 

@@ -1,9 +1,9 @@
 //! The pool: transactions that wait for a block.
 //!
 //! ```text
-//!  insert ─────────┐                       ┌─► waiting(chain): best fee rate first, then who came first
+//!  insert ─────────┐                       ┌─► waiting(chain): best fee rate first, then the earliest arrival
 //!  block_popped ───┼──► lanes, purses, ────┼─► child_blocks(chain)
-//!  block_added ────┤    ends, carriers     └─► take_left(): who left without a block, and why
+//!  block_added ────┤    ends, carriers     └─► take_left(): transactions that left without a block, with the reasons
 //!  expire, settle ─┘
 //! ```
 //! # Invariants

@@ -35,7 +35,7 @@ pub struct Branch {
     tip: Point,
     /// Times of its blocks above the common one.
     times: Vec<u32>,
-    /// The tip of the main branch for which `former` was made.
+    /// The tip of the main branch when `former` was made.
     main_tip: Hash,
     /// Leases as they were at the common block.
     former: Former,

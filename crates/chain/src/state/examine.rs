@@ -1,9 +1,9 @@
 //! Examines a store's newest blocks for damage and prepares a repair. Runs at every start and on operators' request.
 //!
 //! ```text
-//!   tip ─► walk down: header, links, body, indexes, undo ─► cut off what is lost ─► apply blocks again, in memory ─► compare
-//!                          │ indexes are written anew            │ by the undo rows            │ rows that differ are written anew
-//!                          └────────────────── a patch of rows, which is looked at again and judged as a whole by `verify_store`
+//!   tip ─► walk down: header, links, body, indexes, undo ─► cut off lost blocks  ─► apply blocks again, in memory ─► compare
+//!                          │ indexes are rewritten               │ by the undo rows            │ rows that differ are rewritten
+//!                          └────────────────── a patch of rows, which is examined again and judged as a whole by `verify_store`
 //! ```
 //! This module writes no rows to the store. A repair is one batch, and exists only if the whole store is sound with it.
 
@@ -103,7 +103,7 @@ pub struct Mending {
 
 /// Examines the newest blocks of a store that no other process writes to: headers with their links, bodies, indexes and undo
 /// rows. Undoes the newest of them and applies them again in memory, and compares every row. Examines the rows of the pool and of
-/// blocks beside the chain.
+/// side blocks.
 ///
 /// An empty store, or one of another network, is not damage. Opening the store reports it.
 ///
@@ -372,7 +372,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         })
     }
 
-    /// Drops invalid rows of accepted transactions and of blocks beside the chain.
+    /// Drops invalid rows of accepted transactions and of side blocks.
     fn look_at_waiting(&mut self) -> Result<(), StoreFailure> {
         let genesis = self.genesis;
         self.sift(Table::Pool, |key, value| {

@@ -22,7 +22,7 @@ pub struct StateHash {
 }
 
 /// Computes the hash of the state. It reads every balance, so it is meant for tests, checks and audits. Returns `None` if the tip
-/// moved in the meantime, which can happen to a reader beside the writer. Ask again then.
+/// moved during a concurrent write. Ask again then.
 pub fn state_hash(
     reads: &impl Reads<Table>,
     genesis: &Genesis,

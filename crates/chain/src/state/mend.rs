@@ -23,8 +23,8 @@ impl<R: Reads<Table>> Examination<'_, R> {
         self.did.push(text);
     }
 
-    /// Undoes blocks by their undo rows alone, because their bodies may be lost. Readable blocks are kept beside the chain and in
-    /// the pool's table, and join again when the node starts.
+    /// Undoes blocks by their undo rows alone, because their bodies may be lost. Readable blocks become side blocks, their
+    /// transactions go to the pool's table, and both join again when the node starts.
     pub(super) fn cut_off(&mut self, top: u32, to: u32) -> Result<(), StoreFailure> {
         let (mut blocks, mut bytes, mut unread) = (0, 0, false);
         for height in (to.saturating_add(1)..=top).rev() {

@@ -89,8 +89,8 @@ pub fn prune<R: Reads<Table>>(
     Ok(pruned)
 }
 
-/// Returns the height up to which bodies may be deleted if `bodies_kept` of the newest blocks are kept. No block that can still
-/// be undone is included, and none whose transactions' deadlines may not be over.
+/// Returns the maximum height of bodies that may be deleted if `bodies_kept` of the newest blocks are kept. No block that can
+/// still be undone is included, and none whose transactions' deadlines may not be over.
 pub fn prunable<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
@@ -174,8 +174,8 @@ fn prune_bodies<R: Reads<Table>>(
     Ok(())
 }
 
-/// Continues the sweep through the held balances. Of each account, all rows older than the newest one at or below the horizon are
-/// deleted. That row is deleted too if its balance is zero and it is the account's last, so that no older row takes its place.
+/// Continues the sweep through the held balances. For each account, deletes all rows older than the newest one at or below the
+/// horizon. Deletes that row too if its balance is zero and it is the account's last, so that no older row takes its place.
 fn prune_held<R: Reads<Table>>(
     overlay: &mut Overlay<R>,
     pruned: &mut Pruned,

@@ -18,7 +18,7 @@ const BALANCES_MAX: usize = 1 << 16;
 pub(super) struct RecentIds {
     by_time: BTreeMap<u32, HashMap<[u8; 8], u32>>,
     count: usize,
-    /// The first second from which all ids are complete.
+    /// All ids of this second and later are held.
     complete_from: u32,
 }
 

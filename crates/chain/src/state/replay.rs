@@ -1,8 +1,8 @@
 //! Applies the newest blocks again in memory and compares the result with the stored rows.
 //!
 //! ```text
-//!  all blocks are here, and few ──► from genesis on: blocks decide every row
-//!  otherwise ──► taken back by undo rows and applied again: a contradiction is decided by supply, held balances and links of leases,
+//!  all blocks stored, and few ──► applied from genesis on: the blocks determine every row
+//!  otherwise ──► undone by undo rows and applied again: supply, held balances and lease links decide a contradiction,
 //!                or else the store is beyond repair
 //! ```
 

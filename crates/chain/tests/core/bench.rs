@@ -13,7 +13,7 @@ use primitives::{Hash, KeyPair, PublicKey};
 
 use crate::kit::{ACCOUNTS, genesis, key, peer, public};
 
-/// Makes blocks, one after the other: a chain as some part of a network would have it.
+/// Makes blocks one after the other, as a part of a network would.
 pub struct Maker {
     genesis: Arc<Genesis>,
     overlay: Overlay<MemoryStore>,
@@ -227,7 +227,7 @@ impl Bench {
         .unwrap();
     }
 
-    /// Stores blocks beside the chain as a crash would leave them, and restarts the process without a round.
+    /// Stores side blocks as a crash would leave them, and restarts the process without a round.
     pub fn reopen_with(&mut self, beside: &[CarriedBlock]) {
         let mut batch = WriteBatch::default();
         for block in beside {

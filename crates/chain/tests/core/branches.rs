@@ -1,4 +1,4 @@
-//! Tests of which branch wins, the conditions for following it, and the core's invariants.
+//! Tests of the choice between branches, and of the core's invariants.
 
 use chain::block::CarriedBlock;
 use chain::core::{Event, Notice, Settings, Verdict, limits, why_left};
@@ -49,7 +49,7 @@ pub fn core_with(maker: &Maker, settings: Settings) -> Bench {
 
 #[test]
 fn of_blocks_at_one_height_the_one_with_more_work_wins_in_any_order() {
-    // The order in which the blocks of these turns arrive, and the turn whose block is the tip after each.
+    // The places in the order of turns, in the order of arrival, and the place of the tip after each arrival.
     let cases: &[(&[usize], &[usize])] = &[
         (&[0, 1, 2], &[0, 0, 0]),
         (&[2, 1, 0], &[2, 1, 0]),

@@ -132,8 +132,8 @@ fn coins_that_have_just_come_lease_nothing() {
     assert!(leases_of(&net.overlay, &account(1)).unwrap().is_some());
 }
 
-/// A regression test found by random chains: a branch was refused in which a later lease is replaced, so that its lessor forges
-/// after all.
+/// A regression test found by random chains. A branch was refused because it replaced a lease that was to follow, and the lessor
+/// then forged itself.
 #[test]
 fn a_branch_may_replace_the_lease_that_follows_and_its_lessor_forges_again() {
     let mut net = Net::new();

@@ -3,7 +3,7 @@
 //! not durable, and clocks are wrong within the drift. Some clients send invalid transactions, and some peers lie.
 //!
 //! ```text
-//!  seed ─► Plan (who forges, what breaks when, who pays whom) ─► World (one queue of things to come) ─► audit ─► ChainReport
+//!  seed ─► Plan (forgers, faults, payments) ─► World (one queue of events) ─► audit ─► ChainReport
 //! ```
 //! The same seed gives the same run. A failure report includes the command that replays it.
 

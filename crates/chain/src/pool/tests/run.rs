@@ -288,8 +288,7 @@ impl Run {
         for left in self.pool.take_left() {
             let reason = self.model.left.remove(&left.carried.id);
             let child_block = matches!(left.carried.transaction.body, Body::ChildBlock { .. });
-            // If a child block's patience ends in the second in which one of its transactions expires, there are two valid
-            // reasons.
+            // A child block has two valid reasons if its patience ends in the same second as one of its transactions expires.
             assert!(
                 reason == Some(left.reason)
                     || (child_block && reason == Some("chain_pool.expired"))
