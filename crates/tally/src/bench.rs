@@ -1,4 +1,4 @@
-//! `tally bench NAME`: a benchmark; one line of JSON, last on standard output, everything for people on standard error.
+//! `tally bench NAME` runs a benchmark. The last line on standard output is one line of JSON, and standard error shows progress.
 
 mod attachments;
 mod chain;
@@ -14,58 +14,58 @@ use crate::demo::signals;
 /// Arguments of `tally bench`.
 #[derive(Debug, clap::Args)]
 pub struct BenchArgs {
-    /// Which benchmark.
+    /// The benchmark to run.
     name: Benchmark,
-    /// Seconds of each measured window.
+    /// Length of each measured window in seconds.
     #[arg(long, default_value_t = 3, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=60))]
     window_seconds: u32,
-    /// Windows measured for each rate, after a warm-up; the median counts.
+    /// Windows measured for each rate after a warm-up. The median is reported.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=25))]
     windows: u32,
-    /// Flows outstanding at any moment.
+    /// Flows outstanding at the same time.
     #[arg(long, default_value_t = 800, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4000))]
     outstanding: u32,
     /// Keep-alive connections that start flows (`load`).
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
-    /// Followers of the vault's changes beside them (`load`).
+    /// Concurrent followers of the vault's changes (`load`).
     #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     followers: u32,
-    /// Flows offered, as a multiple of what the node does (`load`).
+    /// Flows offered, as a multiple of the node's capacity (`load`).
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     overload: u32,
-    /// Seconds of that (`load`).
+    /// Length of the overload in seconds (`load`).
     #[arg(long, default_value_t = 120, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=3600))]
     overload_seconds: u32,
-    /// Seconds of measured load on one node, and on four (`chain`).
+    /// Seconds of measured load, on one node and on four (`chain`).
     #[arg(long, default_value_t = 60, value_name = "S", value_parser = clap::value_parser!(u32).range(5..=3600))]
     chain_seconds: u32,
     /// Transactions of the chain that a new node joins (`chain`).
     #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u64).range(1_000..=1_000_000_000))]
     chain_transactions: u64,
-    /// States in the vault that is asked (`node`).
+    /// States in the queried vault (`node`).
     #[arg(long, default_value_t = 1_000_000, value_name = "N", value_parser = clap::value_parser!(u32).range(100..=100_000_000))]
     states: u32,
-    /// How often each query is asked (`node`).
+    /// Repetitions of each query (`node`).
     #[arg(long, default_value_t = 101, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repeats: u32,
-    /// Files of 50 MB sent all at once (`attachments`); they take twice their size on the disk under TMPDIR.
+    /// Files of 50 MB that are sent at once (`attachments`). They take twice their size on the disk under TMPDIR.
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     large_files: u32,
 }
 
-/// The benchmarks there are.
+/// The available benchmarks.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Benchmark {
     /// Issue and pay cash between two nodes at full speed.
     Ledger,
-    /// A node under many connections and followers, and under more work than it can do.
+    /// A node with many connections and followers, and under more load than it can handle.
     Load,
-    /// Queries of a vault with a million states, and what a start over the API costs.
+    /// Queries of a vault with a million states, and the cost of a start over the API.
     Node,
-    /// Transactions that refer to files, by size and by where the bytes are, and many large files at once.
+    /// Transactions that refer to files, by size and by location of the bytes, and many large files at once.
     Attachments,
-    /// Payments in blocks of a chain, on one node and on four, and how fast a new node catches up.
+    /// Payments in blocks of a chain, on one node and on four, and the catch-up speed of a new node.
     Chain,
 }
 

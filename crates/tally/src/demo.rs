@@ -1,4 +1,5 @@
-//! `tally demo`: the first minute. A notary and two nodes as real processes, load, audit, a table, nothing left behind.
+//! `tally demo` starts a notary and two nodes as real processes, runs a load and an audit, prints a table, and removes
+//! everything.
 
 mod outcome;
 pub mod progress;
@@ -16,18 +17,18 @@ use perf::topology::{Network, NetworkOptions};
 use outcome::{DemoOutcome, Row};
 use progress::{LoadBar, Step};
 
-/// Coins that Repeated Pay starts from, at most; fewer when fewer flows are outstanding.
+/// Maximum number of coins at the start of Repeated Pay. It is lower if fewer flows are outstanding.
 const COINS_MAX: u64 = 800;
 /// Minor units in each coin: enough for any run.
 const COIN: u64 = 1_000_000_000;
 
-/// Minor units of each issue and payment; a payment splits into as many states at most.
+/// Minor units of each issue and payment. A payment splits into at most this many states.
 const PAYMENT: u64 = 1_000;
 
 /// Arguments of `tally demo`.
 #[derive(Debug, clap::Args)]
 pub struct DemoArgs {
-    /// Flows outstanding at any moment.
+    /// Flows outstanding at the same time.
     #[arg(long, default_value_t = 800, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4000))]
     outstanding: u32,
     /// Seconds of load for each kind of work.
@@ -44,7 +45,7 @@ pub struct DemoArgs {
     json: bool,
 }
 
-/// Runs the demo to its end, or until Ctrl-C. Nothing is left behind unless asked for.
+/// Runs the demo to its end, or until Ctrl-C. All files and processes are removed unless `keep` is set.
 pub fn run(arguments: DemoArgs) -> Result<()> {
     signals::run(drive(arguments))
 }
@@ -57,7 +58,7 @@ async fn drive(arguments: DemoArgs) -> Result<()> {
     );
     let binary = std::env::current_exe().context("where this program is")?;
     let step = Step::begin("Network");
-    // Away from the runtime's thread, so that Ctrl-C is heard meanwhile.
+    // Not on the runtime's thread, so that Ctrl-C is handled in the meantime.
     let network =
         tokio::task::spawn_blocking(move || Network::bring_up(&NetworkOptions::two_banks(binary)))
             .await??;

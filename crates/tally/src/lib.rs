@@ -1,6 +1,6 @@
-//! `tally` as a library: the whole command line, with contracts and flows of one's own beside those that come with it.
+//! `tally` as a library: the whole command line with additional contracts and flows.
 //!
-//! A crate of one's own needs no more than this to be a node:
+//! An application's crate needs only this to be a node:
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -16,7 +16,7 @@
 //! ```
 //!
 //! `examples/iou` is a complete application, and `docs/guides/first-application.md` walks through it.
-//! Each command is a file under `commands`; the laboratory's are `demo` and `bench`.
+//! Each command is a file under `commands`. The laboratory's commands are `demo` and `bench`.
 
 mod allocator;
 mod bench;
@@ -40,27 +40,27 @@ use flow::FlowRegistry;
 use ledger::{ContractRegistry, RegistryError};
 use perf::workload::Workloads;
 
-/// What registers an application's contracts and flows when a node starts.
+/// Registers an application's contracts and flows when a node starts.
 pub(crate) type Register =
     Box<dyn FnOnce(&mut ContractRegistry, &mut FlowRegistry) -> Result<(), RegistryError>>;
 
 /// The workloads that scenarios of this process can name.
 static WORKLOADS: OnceLock<Workloads> = OnceLock::new();
 
-/// What the laboratory's scenarios can name as `kind`: what is shipped, and the application's own.
+/// Returns the workloads that the laboratory's scenarios can name as `kind`: the shipped ones and the application's own.
 pub(crate) fn workloads() -> Workloads {
     WORKLOADS.get().cloned().unwrap_or_else(Workloads::shipped)
 }
 
-/// Everything that `tally` is, with contracts, flows and workloads of one's own beside what comes with it.
+/// The whole of `tally`, with additional contracts, flows and workloads.
 pub struct Application {
     register: Register,
     workloads: Workloads,
 }
 
 impl Application {
-    /// With contracts and flows: `register` is called once, when the command runs a node, with what is built in already
-    /// registered.
+    /// Creates an application with contracts and flows. `register` is called once, when the command runs a node, after the
+    /// built-in ones are registered.
     pub fn new(
         register: impl FnOnce(&mut ContractRegistry, &mut FlowRegistry) -> Result<(), RegistryError>
         + 'static,
@@ -71,16 +71,16 @@ impl Application {
         }
     }
 
-    /// With workloads for the laboratory, beside the shipped ones.
+    /// Adds workloads for the laboratory to the shipped ones.
     #[must_use]
     pub fn with_workloads(mut self, register: impl FnOnce(&mut Workloads)) -> Self {
         register(&mut self.workloads);
         self
     }
 
-    /// Runs the command line of this process to its end. Once in a process.
+    /// Runs the command line of this process to its end. May be called once per process.
     pub fn main(self) -> ExitCode {
-        // Only a second application of one process would find it set.
+        // Only a second application in the same process would find it set.
         let _ = WORKLOADS.set(self.workloads);
         let cli = cli::Cli::parse();
         let json = cli.command.wants_json();
@@ -91,7 +91,7 @@ impl Application {
     }
 }
 
-/// Runs the command line of this process to its end, as an [`Application`] with contracts and flows does.
+/// Runs the command line of this process to its end, like an [`Application`] with contracts and flows.
 pub fn main_with(
     register: impl FnOnce(&mut ContractRegistry, &mut FlowRegistry) -> Result<(), RegistryError>
     + 'static,

@@ -1,4 +1,4 @@
-//! `tally`: the command line, with what is built in.
+//! `tally`: the command line with the built-in contracts and flows.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! What people and programs read: tables, or JSON.
+//! Output of commands: tables or JSON.
 
 use std::io::{IsTerminal, Write};
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 
-/// Colours, if somebody looks and has not asked for none (no-color.org).
+/// Colours, used on a terminal unless disabled (no-color.org).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ink {
     on: bool,
@@ -26,12 +26,12 @@ impl Ink {
         }
     }
 
-    /// Whether colours are used.
+    /// Returns whether colours are used.
     pub fn is_on(self) -> bool {
         self.on
     }
 
-    /// The text in a colour, or as it is.
+    /// Returns the text in a colour, or unchanged.
     pub fn paint(self, colour: &str, text: &str) -> String {
         if self.on {
             format!("\x1b[{colour}m{text}\x1b[0m")
@@ -41,17 +41,17 @@ impl Ink {
     }
 }
 
-/// For standard output.
+/// Returns the colours for standard output.
 pub fn stdout_ink() -> Ink {
     Ink::new(std::io::stdout().is_terminal())
 }
 
-/// For standard error.
+/// Returns the colours for standard error.
 pub fn stderr_ink() -> Ink {
     Ink::new(std::io::stderr().is_terminal())
 }
 
-/// How a command's result is shown.
+/// The output format of a command's result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct Output {
     /// Print JSON instead of a table
@@ -60,7 +60,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Shows `value` as JSON, or what `people` makes of it.
+    /// Shows `value` as JSON, or as the text that `people` returns.
     pub fn show<T: Serialize>(
         self,
         value: &T,
@@ -77,7 +77,7 @@ impl Output {
     }
 }
 
-/// Prints a text and the end of its line. Whoever reads may have had enough: that is no failure.
+/// Prints a text and a line end. A reader that closes the pipe early is not a failure.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let text = text.trim_end();
@@ -97,7 +97,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Columns that line up. Columns whose header begins with `>` are numbers and stand at the right.
+/// A table with aligned columns. Columns whose header begins with `>` are numbers and are right-aligned.
 pub struct Table {
     headers: Vec<String>,
     right: Vec<bool>,
@@ -223,7 +223,7 @@ fn shown_width(text: &str) -> usize {
     shown.count()
 }
 
-/// Names and values, one a line.
+/// Returns names and values, one per line.
 pub fn pairs(pairs: &[(&str, String)]) -> String {
     let width = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let ink = stdout_ink();
@@ -239,7 +239,7 @@ pub fn pairs(pairs: &[(&str, String)]) -> String {
     text
 }
 
-/// A number in groups of three digits.
+/// Returns a number with its digits in groups of three.
 pub fn grouped(number: impl std::fmt::Display) -> String {
     let digits = number.to_string();
     let first = digits.len() % 3;

@@ -1,4 +1,4 @@
-//! `docs/reference/commands.md`: every command with its arguments, read off the command line itself.
+//! `docs/reference/commands.md`: every command with its arguments, generated from the command line's definition.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use clap::{Arg, ArgAction, Command, CommandFactory};
 
 use crate::cli::Cli;
 
-/// Long options that say which node is meant; they are explained once.
+/// Long options that select the node. They are explained once.
 const TARGET: [&str; 5] = ["node", "url", "root", "token-file", "server-name"];
 
-/// The page; `generated` stands below its title.
+/// Returns the page. `generated` comes below its title.
 pub fn commands_page(generated: &str) -> String {
     let mut root = Cli::command().term_width(0);
     root.build();
@@ -43,7 +43,7 @@ fn commands(of: &Command) -> Vec<&Command> {
         .collect()
 }
 
-/// The commands that do something, in order.
+/// Returns the commands without subcommands, in order.
 fn leaves(of: &Command) -> Vec<&Command> {
     let below = commands(of);
     if below.is_empty() {
@@ -52,7 +52,7 @@ fn leaves(of: &Command) -> Vec<&Command> {
     below.into_iter().flat_map(leaves).collect()
 }
 
-/// As it is typed, such as `tally flow list`.
+/// Returns the command as it is typed, such as `tally flow list`.
 fn path(command: &Command) -> String {
     let path = command.get_bin_name().unwrap_or(command.get_name());
     path.to_owned()
@@ -63,7 +63,7 @@ fn about(command: &Command) -> String {
     one_line(&text.map(ToString::to_string).unwrap_or_default())
 }
 
-/// Text that fits in a cell of a table.
+/// Returns text that fits in a cell of a table.
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ").replace('|', "\\|").replace('<', "&lt;");
@@ -90,7 +90,7 @@ fn entry(page: &mut String, leaf: &Command, group: &Command) {
     if !shown.is_empty() {
         page.push_str("\n| argument | meaning | default |\n|---|---|---|\n");
         for arg in shown {
-            // A bar would end the cell, also within backquotes.
+            // A bar would end the cell, even within backquotes.
             let name = name(arg).replace('|', "\\|");
             let _ = writeln!(page, "| `{name}` | {} | {} |", meaning(arg), default(arg));
         }
@@ -105,7 +105,7 @@ fn entry(page: &mut String, leaf: &Command, group: &Command) {
 }
 
 fn is_target(arg: &Arg) -> bool {
-    // A command may have a `--node` of another meaning; the environment's is the target's.
+    // A command may have a `--node` with another meaning. The one with the environment variable is the target's.
     arg.get_env().is_some_and(|name| name == "TALLY_NODE")
 }
 

@@ -1,4 +1,4 @@
-//! Which node a command speaks to.
+//! The node that a command connects to.
 
 use std::path::{Path, PathBuf};
 
@@ -6,18 +6,18 @@ use client::{ChainClient, Client, Endpoint};
 
 use crate::failure::{Failure, about_file};
 
-/// In a node's folder: its configuration.
+/// The configuration in a node's folder.
 const CONFIG_FILE: &str = "node.toml";
-/// In a chain node's folder: its configuration.
+/// The configuration in a chain node's folder.
 const CHAIN_CONFIG_FILE: &str = "chain.toml";
-/// In a node's folder: the network's root certificate.
+/// The network's root certificate in a node's folder.
 const ROOT_FILE: &str = "root.pem";
-/// In a node's folder: a token of its API.
+/// An API token in a node's folder.
 const TOKEN_FILE: &str = "api-token";
-/// The name that every node's certificate bears beside its party's.
+/// The name in every node's certificate besides its party's.
 const SERVER_NAME: &str = "localhost";
 
-/// Which node, and how to be let in.
+/// The options that select a node and give access to it.
 #[derive(Debug, clap::Args)]
 pub struct Target {
     /// The node's folder, as bootstrap made it
@@ -28,7 +28,7 @@ pub struct Target {
         required_unless_present = "url"
     )]
     node: Option<PathBuf>,
-    /// Where its API is, such as https://host:10443; counts before a folder
+    /// The address of its API, such as https://host:10443; takes precedence over a folder
     #[arg(long, value_name = "URL", requires = "root", requires = "token_file")]
     url: Option<String>,
     /// The network's root certificate (PEM)
@@ -43,7 +43,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The node of a folder.
+    /// Returns the target of a folder's node.
     pub fn of(folder: &Path) -> Self {
         Self {
             node: Some(folder.to_owned()),
@@ -54,7 +54,7 @@ impl Target {
         }
     }
 
-    /// The folder, when no URL is given: what is in its files can be changed without its node.
+    /// Returns the folder if no URL is given. Its files can be changed without the node.
     pub fn folder(&self) -> Option<&Path> {
         self.node.as_deref().filter(|_| self.url.is_none())
     }
@@ -102,7 +102,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::local("tally.runtime", error.to_string(), "Report this."))
 }
 
-/// The API of the node of a folder, of either kind.
+/// Returns the API endpoint of a folder's node, of either kind.
 fn of_folder(folder: &Path) -> Result<Endpoint, Failure> {
     let chain = folder.join(CHAIN_CONFIG_FILE);
     let path = match chain.exists() {
@@ -125,7 +125,7 @@ fn of_folder(folder: &Path) -> Result<Endpoint, Failure> {
     })
 }
 
-/// What listens everywhere is reached here.
+/// Replaces an address that listens on all interfaces by the local one.
 fn reachable(listen: &str) -> String {
     let listen = listen
         .strip_prefix("0.0.0.0:")
@@ -137,7 +137,7 @@ fn reachable(listen: &str) -> String {
         .unwrap_or(listen)
 }
 
-/// `host:port` of a URL.
+/// Returns `host:port` of a URL.
 fn address(url: &str) -> Result<String, Failure> {
     let rest = url
         .strip_prefix("https://")

@@ -1,4 +1,5 @@
-//! `bench attachments`: transactions a second that refer to files, by size and by where the bytes are; and many large files at once.
+//! `bench attachments`: rates of transactions that refer to files, by size and by location of the bytes, and many large files at
+//! once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,14 +19,14 @@ use super::BenchArgs;
 use super::report::line;
 use crate::demo::progress::Step;
 
-/// Bytes of a large file: what the published run did not survive.
+/// Size of a large file in bytes. The published run failed at this size.
 const LARGE_BYTES: u64 = 50_000_000;
-/// Payments a second beside large files.
+/// Payments per second during the transfer of large files.
 const PAYMENTS_PER_S: u32 = 20;
-/// Units outstanding, as published.
+/// Outstanding units, as in the published run.
 const OUTSTANDING: u32 = 100;
 
-/// What is measured: its name in the line, bytes of each file, where they are, and units of each stretch.
+/// The measured points: name in the line, bytes of each file, location of the bytes, and units of each stretch.
 const POINTS: [(&str, u64, &str, u32); 5] = [
     ("present_1mb", 1_000_000, "present", 4_000),
     ("present_10mb", 10_000_000, "present", 4_000),
@@ -33,27 +34,28 @@ const POINTS: [(&str, u64, &str, u32); 5] = [
     ("warm_10mb", 10_000_000, "warm", 200),
     ("cold_1mb", 1_000_000, "cold", 300),
 ];
-/// Whose bytes a second stand beside the machine's.
+/// The point whose bytes per second are compared with the machine's limits.
 const BESIDE_LIMIT: &str = "warm_10mb";
 
-/// Every field of the line.
+/// The fields of the line.
 #[derive(Debug, Serialize)]
 struct AttachmentReport {
-    /// Transactions a second delivered to a receiver who has the file then, 100 outstanding: present, warm or cold, by size.
+    /// Transactions per second delivered to a receiver who then has the file, with 100 outstanding: present, warm or cold, by
+    /// size.
     attachment_tx_per_s: BTreeMap<&'static str, f64>,
-    /// Bytes a second of warm files of 10 MB, as a share of the least of disk, TLS and hash, each alone.
+    /// Bytes per second of warm files of 10 MB, as a share of the lowest rate among disk, TLS and hash, each alone.
     attachment_limit_ratio_warm_10mb: f64,
-    /// The same as a share of what a bare pipeline of all three does.
+    /// The same, as a share of the rate of a bare pipeline of all three.
     attachment_pipeline_ratio_warm_10mb: f64,
-    /// The largest resident memory of any process while large files were sent all at once, megabytes (10^6).
+    /// Peak resident memory of any process while large files were sent at once, in megabytes (10^6).
     attachment_50mb_rss_mb_max: f64,
-    /// How many, and how long that took.
+    /// The number of large files, and the duration of their transfer.
     attachment_50mb: Large,
-    /// What this machine does with files, megabytes a second: the mean of before and after the rates.
+    /// The machine's file limits in megabytes per second: the mean of measurements before and after the rates.
     limits: FileLimits,
 }
 
-/// Large files, all at once, with small payments beside them.
+/// Large files sent at once, with concurrent small payments.
 #[derive(Debug, Serialize)]
 struct Large {
     files: u32,
@@ -65,7 +67,7 @@ struct Large {
     payment_p99_ms: f64,
 }
 
-/// Runs it and prints the line.
+/// Runs the benchmark and prints the line.
 pub async fn run(arguments: &BenchArgs) -> Result<()> {
     let binary = std::env::current_exe().context("where this program is")?;
     let before = file_limits().await?;
@@ -124,7 +126,7 @@ pub async fn run(arguments: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// What the machine does with files just now.
+/// Measures the machine's file limits.
 async fn file_limits() -> Result<FileLimits> {
     let step = Step::begin("Machine");
     let measuring = tokio::task::spawn_blocking(|| machine::file_limits(&std::env::temp_dir()));
@@ -139,10 +141,10 @@ async fn file_limits() -> Result<FileLimits> {
     Ok(limits)
 }
 
-/// One point as a scenario of its own, so that the disk holds one point's files at a time.
+/// Returns one point as its own scenario, so that the disk holds the files of one point at a time.
 fn scenario(point: &(&str, u64, &str, u32), arguments: &BenchArgs) -> Result<Plan> {
     let (name, bytes, temperature, units) = point;
-    // What is prepared for one stretch is copied for the next; what all share is not.
+    // Files prepared for one stretch are copied for the next. Files that all units share are not copied.
     let fresh = *temperature != "present";
     let text = format!(
         "name = '{}'\n[work]\nkind = 'transfer-attachment'\nsize = {bytes}\ntemperature = '{temperature}'\n\
@@ -156,7 +158,7 @@ fn scenario(point: &(&str, u64, &str, u32), arguments: &BenchArgs) -> Result<Pla
     plan::parse(name, name, text.as_bytes(), &options, &plan::NoChecks).map_err(anyhow::Error::new)
 }
 
-/// Transactions a second of one point; a failure of anything in it is a failure.
+/// Returns the transactions per second of one point. Any failure in the point is a failure.
 fn rate(report: &Report, name: &str) -> Result<f64> {
     let wanted = name.replace('_', "-");
     let scenario = report.scenarios.iter().find(|one| one.name == wanted);
@@ -191,7 +193,7 @@ async fn large(binary: std::path::PathBuf, files: u32) -> Result<LargeFilesSent>
     Ok(sent)
 }
 
-/// What happens, line by line.
+/// Prints events line by line.
 fn told() -> Events {
     Arc::new(|event| match event {
         Event::Ended { well, words } if !words.is_empty() => {

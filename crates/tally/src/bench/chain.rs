@@ -1,4 +1,5 @@
-//! `bench chain`: payments a second in blocks of one node and of four, what a transaction takes on disk, how fast a new node catches up.
+//! `bench chain`: payments per second in blocks of one node and of four, disk space per transaction, and the catch-up speed of a
+//! new node.
 
 use std::sync::Arc;
 
@@ -18,32 +19,32 @@ use crate::demo::progress::Step;
 /// The shipped scenario whose two points are measured.
 const SCENARIO: &str = "chain-rate";
 
-/// Every field of the line.
+/// The fields of the line.
 #[derive(Debug, Serialize)]
 struct ChainReport {
-    /// Payments a second in blocks of the main chain, four nodes on this machine: the least over the nodes.
+    /// Payments per second in blocks of the main chain with four nodes on this machine: the lowest of the nodes.
     chain_4node_tps: f64,
     /// The same with one node.
     chain_1node_tps: f64,
-    /// Bytes of files of a node for each transaction, after the chain that the new node joins was built.
+    /// Bytes of a node's files per transaction, after the chain that the new node joins was built.
     chain_bytes_per_tx: f64,
-    /// Transactions a second that a new node took over, from its start until it had the tip.
+    /// Transactions per second that a new node accepted, from its start until it had the tip.
     chain_sync_tx_per_s: f64,
     /// Transactions of that chain.
     chain_sync_tx: u64,
-    /// Payments a second that were signed and written while its history was made.
+    /// Payments per second that were signed and written while its history was made.
     chain_history_tps: f64,
-    /// The largest resident memory of any node, megabytes (10^6).
+    /// Peak resident memory of any node, in megabytes (10^6).
     chain_rss_mb_max: f64,
-    /// Seconds from when a payment was due until its block was shown, four nodes: the median.
+    /// Median time in seconds from a payment's due time until its block was shown, with four nodes.
     chain_to_block_p50_s: f64,
-    /// Blocks taken back at most, four nodes.
+    /// Maximum number of blocks rolled back, with four nodes.
     chain_fork_depth_max: f64,
     /// The machine's own limits in the same run.
     machine: Machine,
 }
 
-/// Runs it and prints the line.
+/// Runs the benchmark and prints the line.
 pub async fn run(arguments: &BenchArgs) -> Result<()> {
     let binary = std::env::current_exe().context("where this program is")?;
     let step = Step::begin("Machine");
@@ -118,7 +119,7 @@ pub async fn run(arguments: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// The shipped scenario, measured for so long at each point.
+/// Opens the shipped scenario with this duration for each point.
 fn opened(seconds: u32) -> Result<Plan> {
     let options = plan::Options {
         full: false,
@@ -130,7 +131,7 @@ fn opened(seconds: u32) -> Result<Plan> {
     plan::open(SCENARIO, &options, &plan::NoChecks).map_err(anyhow::Error::new)
 }
 
-/// A metric of the point with so many nodes.
+/// Returns a metric of the point with this number of nodes.
 fn figure(scenario: &Scenario, nodes: &str, metric: &str) -> f64 {
     let is = |point: &&perf::results::Point| point.at.iter().any(|case| case.name == nodes);
     let point = scenario.points.iter().find(is);
@@ -139,7 +140,7 @@ fn figure(scenario: &Scenario, nodes: &str, metric: &str) -> f64 {
         .map_or(0.0, |estimate| estimate.value)
 }
 
-/// What happens, line by line.
+/// Prints events line by line.
 fn told() -> Events {
     Arc::new(|event| match event {
         Event::Ended { well, words } if !words.is_empty() => {

@@ -1,4 +1,4 @@
-//! `bench ledger`: issue and pay between two nodes and a notary, the load on the same machine.
+//! `bench ledger`: issue and pay between two nodes and a notary, with the load on the same machine.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use super::BenchArgs;
 use super::report::{Latency, LedgerReport, line};
 use crate::demo::progress::{LoadBar, Step};
 
-/// Coins that Repeated Pay starts from.
+/// Number of coins at the start of Repeated Pay.
 const COINS: u64 = 1_000;
 /// Minor units in each coin.
 const COIN: u64 = 1_000_000_000;
-/// Minor units of a payment; a payment in 160 states has that many to split.
+/// Minor units of a payment. A payment in 160 states can split this many units.
 const PAYMENT: u64 = 1_600;
-/// States per transaction that are measured.
+/// The measured numbers of states per transaction.
 const STATES: [u32; 5] = [1, 5, 20, 40, 160];
-/// Flows one after another for the latency of each kind.
+/// Consecutive flows for the latency of each kind.
 const LATENCY_FLOWS: u64 = 500;
-/// Seconds for the latency of each kind at most.
+/// Maximum time for the latency of each kind.
 const LATENCY_MAX: Duration = Duration::from_secs(15);
-/// How long each signature operation is measured with many signers.
+/// Duration of each signature operation measured with many signers.
 const SIGNERS_SLICE: Duration = Duration::from_millis(500);
 
-/// Runs it and prints the line.
+/// Runs the benchmark and prints the line.
 pub async fn run(arguments: &BenchArgs) -> Result<()> {
     let binary = std::env::current_exe().context("where this program is")?;
     let step = Step::begin("Network");
@@ -124,7 +124,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// A warm-up, then windows; the median counts.
+    /// Measures windows after a warm-up, and returns the median.
     async fn rate(
         &mut self,
         name: &str,
@@ -177,7 +177,7 @@ impl Bench<'_> {
         Ok(rate)
     }
 
-    /// One flow at a time.
+    /// Measures latencies with one flow at a time.
     async fn latency(&mut self) -> Result<Latency> {
         let load = |most| Load {
             outstanding: 1,
@@ -196,7 +196,7 @@ impl Bench<'_> {
             }
             Ok(window.latencies)
         };
-        // The first few pay for caches and connections; they are run but not counted.
+        // The first flows pay for caches and connections. They are run but not counted.
         one(CashWork::Issue, "NOK", 50).await?;
         let issue = one(CashWork::Issue, "NOK", LATENCY_FLOWS).await?;
         let pay_work = CashWork::Pay { states: 1 };
@@ -218,7 +218,7 @@ impl Bench<'_> {
         Ok(latency)
     }
 
-    /// Restarts everybody with the run's data; the slowest counts.
+    /// Restarts all processes with the run's data, and returns the slowest start.
     async fn startup_ms(&mut self) -> Result<f64> {
         let step = Step::begin("Restart");
         let mut slowest = Duration::ZERO;

@@ -1,4 +1,4 @@
-//! `bench load`: a node under many connections and followers at once, and under ten times the work that it can do.
+//! `bench load`: a node with many connections and followers at once, and under ten times its capacity.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,29 +16,30 @@ use super::BenchArgs;
 use super::report::line;
 use crate::demo::progress::{LoadBar, Step};
 
-/// The node that is asked.
+/// The node under load.
 const ASKED: Who = Who::Bank(0);
-/// Units of an overload outstanding at the generator; far above what a node holds, so that it refuses first.
+/// Maximum number of outstanding units of an overload at the generator. It is far above a node's limits, so that the node refuses
+/// first.
 const OFFERED_OUTSTANDING_MAX: usize = 50_000;
-/// How often memory is looked at.
+/// Interval of the memory readings.
 const MEMORY_EVERY: Duration = Duration::from_millis(500);
 
-/// Every field of the line. Memory is resident, in megabytes (10^6), of the node that is asked.
+/// The fields of the line. Memory is the resident memory of the node under load, in megabytes (10^6).
 #[derive(Debug, Serialize)]
 struct LoadReport {
-    /// Keep-alive connections, each starting one flow after another by requests of its own.
+    /// Keep-alive connections, each starting one flow after another by single requests.
     connections: u32,
     /// Followers of the vault's changes in half of the windows.
     followers: u32,
-    /// Issues a second without followers: the median window.
+    /// Issues per second without followers: the median window.
     alone_per_s: f64,
-    /// Issues a second with followers.
+    /// Issues per second with followers.
     followed_per_s: f64,
-    /// The second by the first: the windows alternate, so that the machine's moods hit both.
+    /// The second rate divided by the first. The windows alternate, so that variations of the machine affect both.
     followed_share: f64,
-    /// Events that the followers read a second, all together.
+    /// Events per second that all followers together read.
     follower_events_per_s: f64,
-    /// Followers that were cut off because they did not keep up.
+    /// Followers that were disconnected because they did not keep up.
     followers_cut: u64,
     /// Memory with all connections and followers open.
     connections_rss_mb: f64,
@@ -55,35 +56,35 @@ struct LoadReport {
 struct Overload {
     /// Flows a second in a closed loop before it.
     capacity_per_s: f64,
-    /// Flows a second that were due.
+    /// Offered flows per second.
     offered_per_s: f64,
-    /// Seconds of it.
+    /// Length of the overload in seconds.
     seconds: f64,
-    /// Flows due, started or not.
+    /// Due flows, started or not.
     due: u64,
-    /// Never started by the generator, because too many were outstanding.
+    /// Flows that the generator never started, because too many were outstanding.
     dropped: u64,
-    /// How late the generator started a flow at worst, in milliseconds.
+    /// Maximum delay of the generator's starts, in milliseconds.
     generator_behind_ms_max: f64,
     /// Flows accepted and delivered.
     accepted: u64,
-    /// The same, a second.
+    /// Accepted and delivered flows per second.
     accepted_per_s: f64,
     /// Refusals by code.
     refused: BTreeMap<String, u64>,
-    /// From when an accepted flow was due to its delivery: median, milliseconds.
+    /// Median time from the due time of an accepted flow to its delivery, in milliseconds.
     accepted_p50_ms: f64,
-    /// The 99th percentile.
+    /// The 99th percentile of this time.
     accepted_p99_ms: f64,
-    /// Memory before, and at its peak in each quarter of the time.
+    /// Memory before the overload, and its peak in each quarter of the overload.
     rss_mb: Vec<f64>,
 }
 
-/// Runs it and prints the line.
+/// Runs the benchmark and prints the line.
 pub async fn run(arguments: &BenchArgs) -> Result<()> {
     let binary = std::env::current_exe().context("where this program is")?;
     let mut options = NetworkOptions::two_banks(binary);
-    // Every follower and every request's connection, and the laboratory's own.
+    // All followers, all connections of requests, and the laboratory's own connections.
     let connections = arguments.connections + arguments.followers + 64;
     let setting = |name: &str, value: u32| format!("api.{name} = {value}");
     options.settings = vec![setting("connections_max", connections)];
@@ -148,7 +149,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Windows without and with followers, by turns, after a warm-up.
+    /// Measures alternating windows without and with followers, after a warm-up.
     async fn followed(&mut self) -> Result<Windows> {
         let load = self.load(self.arguments.connections);
         let live = Arc::new(Live::default());
@@ -205,7 +206,7 @@ impl Bench<'_> {
         Ok(window.per_s())
     }
 
-    /// More than the node can do, for minutes.
+    /// Offers more load than the node can handle, for minutes.
     async fn overload(&mut self) -> Result<Overload> {
         let load = self.load(self.arguments.outstanding);
         let mut capacity = Vec::new();
@@ -277,7 +278,7 @@ impl Overload {
     }
 }
 
-/// The largest resident memory in each of four stretches of time, in megabytes.
+/// Returns the peak resident memory in each of four stretches of time, in megabytes.
 async fn watch_memory(pid: u32, stretch: Duration) -> Vec<f64> {
     let mut peaks = Vec::new();
     for _ in 0..4 {

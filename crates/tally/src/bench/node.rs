@@ -1,4 +1,4 @@
-//! `bench node`: queries of a vault with a million states over a node's API, and what a start over the API costs.
+//! `bench node`: queries of a vault with a million states over a node's API, and the cost of a start over the API.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,35 +20,35 @@ use super::BenchArgs;
 use super::report::line;
 use crate::demo::progress::{LoadBar, Step, colour};
 
-/// Starts outstanding, and connections of the single requests.
+/// Outstanding starts, and connections of the single requests.
 const OUTSTANDING: usize = 64;
-/// What a flow ends with that does nothing: it is started, polled once, and ended.
+/// The error of a flow that does nothing: it is started, polled once, and ended.
 const NOTHING: &str = "cash.zero_amount";
 
-/// Every field of the line.
+/// The fields of the line.
 #[derive(Debug, Serialize)]
 struct NodeReport {
-    /// What the vault held.
+    /// States in the vault.
     vault_states: u64,
-    /// Of them consumed.
+    /// Consumed states among them.
     vault_consumed: u64,
-    /// States recorded a second while the vault was filled by flows, notary and three issuing banks on the same machine.
+    /// States recorded per second while flows filled the vault, with the notary and three issuing banks on the same machine.
     vault_fill_states_per_s: f64,
-    /// Five typical queries over HTTP and TLS, a page of 100: median milliseconds.
+    /// Median milliseconds of five typical queries over HTTP and TLS, with a page of 100.
     vault_query_ms: BTreeMap<&'static str, f64>,
-    /// The same queries: 99th percentile.
+    /// The 99th percentile of the same queries.
     vault_query_p99_ms: BTreeMap<&'static str, f64>,
-    /// Queries that no index answers by itself: median milliseconds.
+    /// Median milliseconds of queries that no single index answers.
     vault_query_more_ms: BTreeMap<&'static str, f64>,
-    /// Processor time for a start by a request of its own, of a flow that does nothing.
+    /// Processor time of the start of a flow that does nothing, by a single request.
     api_start_overhead_us: Cpu,
     /// The same over the stream form.
     api_start_overhead_stream_us: Cpu,
-    /// Processor time for a whole issue by a request of its own: the same, and a signed and recorded transaction.
+    /// Processor time of a whole issue by a single request. It includes a signed and recorded transaction.
     issue_cpu_us: Cpu,
     /// The same over the stream form.
     issue_cpu_stream_us: Cpu,
-    /// Peak resident memory of the node that was asked, in megabytes (10^6).
+    /// Peak resident memory of the queried node, in megabytes (10^6).
     rss_mb_max: f64,
     /// The machine's own limits in the same run.
     machine: Machine,
@@ -63,11 +63,11 @@ struct Cpu {
     server: f64,
     /// Both.
     total: f64,
-    /// Flows a second meanwhile.
+    /// Flows per second during the measurement.
     per_s: f64,
 }
 
-/// Runs it and prints the line.
+/// Runs the benchmark and prints the line.
 pub async fn run(arguments: &BenchArgs) -> Result<()> {
     let binary = std::env::current_exe().context("where this program is")?;
     let step = Step::begin("Network");
@@ -209,7 +209,8 @@ async fn starts(
     Ok(())
 }
 
-/// A warm-up, then all windows as one: what both processes used, by the flows that ended as they should.
+/// Measures all windows as one after a warm-up: the processor time of both processes, divided by the flows that ended as
+/// expected.
 async fn cpu(
     ways: Ways,
     start: StartFlow,

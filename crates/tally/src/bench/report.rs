@@ -5,38 +5,38 @@ use std::collections::BTreeMap;
 use perf::machine::{Machine, SignatureRates};
 use serde::Serialize;
 
-/// Every field of the line. Rates are medians over windows of flows *delivered*.
+/// The fields of the line. Rates are medians over windows of *delivered* flows.
 #[derive(Debug, Serialize)]
 pub struct LedgerReport {
-    /// Issues a second.
+    /// Issues per second.
     pub issue_per_s: f64,
-    /// Issues and payments of what was issued, flows a second.
+    /// Issues with payments of the issued cash, in flows per second.
     pub issue_pay_per_s: f64,
-    /// Payments a second from many coins.
+    /// Payments per second from many coins.
     pub repeated_pay_per_s: f64,
-    /// How many coins that starts from.
+    /// Number of coins at the start of Repeated Pay.
     pub repeated_pay_coins: u64,
-    /// Payments a second when all start from one single coin.
+    /// Payments per second when all start from one single coin.
     pub repeated_pay_one_coin_per_s: f64,
-    /// The payee's output states a second, by states per transaction.
+    /// The payee's output states per second, by states per transaction.
     pub repeated_pay_states_per_s: BTreeMap<u32, f64>,
-    /// With one flow outstanding.
+    /// Latencies with one flow outstanding.
     pub latency_ms: Latency,
-    /// Bytes on disk of all nodes for each issue.
+    /// Bytes on disk of all nodes per issue.
     pub storage_bytes_per_issue: f64,
-    /// Bytes on disk of all nodes for each payment.
+    /// Bytes on disk of all nodes per payment.
     pub storage_bytes_per_pay: f64,
     /// Peak resident memory of the largest process, in megabytes (10^6).
     pub rss_mb_max: f64,
-    /// From start to ready with the run's data, the slowest process.
+    /// Time from start to ready with the run's data, for the slowest process.
     pub startup_ms: f64,
-    /// Signature operations a second with 10,000 distinct signers.
+    /// Signature operations per second with 10,000 distinct signers.
     pub distinct_signers_10000: SignatureRates,
     /// The machine's own limits in the same run.
     pub machine: Machine,
 }
 
-/// Milliseconds.
+/// Latencies in milliseconds.
 #[derive(Debug, Serialize)]
 pub struct Latency {
     /// Median of an issue.
@@ -49,14 +49,14 @@ pub struct Latency {
     pub pay_p99: f64,
 }
 
-/// A report as its line; rounds what no one could tell apart.
+/// Returns a report as its line, rounded to significant digits.
 pub fn line(report: &impl Serialize) -> serde_json::Result<String> {
     let mut value = serde_json::to_value(report)?;
     round(&mut value);
     serde_json::to_string(&value)
 }
 
-/// Three decimals below 100, none above 10,000.
+/// Rounds to three decimals below 100, and to none above 10,000.
 fn round(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::Number(number) => {

@@ -1,4 +1,4 @@
-//! `tally completions` and `tally man`: what shells and `man` know of the command line, from the command line itself.
+//! `tally completions` and `tally man` generate shell completions and man pages from the command line's definition.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::output::print;
 /// Arguments of `tally completions`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// For which shell, such as bash: tally completions bash > ~/.local/share/bash-completion/completions/tally
+    /// The shell, such as bash: tally completions bash > ~/.local/share/bash-completion/completions/tally
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -28,7 +28,7 @@ impl Args {
 /// Arguments of `tally man`.
 #[derive(Debug, clap::Args)]
 pub struct ManArgs {
-    /// The folder they are written to, such as ~/.local/share/man/man1
+    /// The output folder, such as ~/.local/share/man/man1
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
@@ -36,7 +36,7 @@ pub struct ManArgs {
 impl ManArgs {
     pub fn run(self) -> Result<(), Failure> {
         std::fs::create_dir_all(&self.out).map_err(|error| about_file(&self.out, &error))?;
-        // Commands are named as they are typed; the name lives as long as the process, which ends here.
+        // Commands are named as they are typed. The leaked name lives until the process ends here.
         let command = Cli::command().name(&*program().leak());
         clap_mangen::generate_to(command, &self.out).map_err(|error| about_file(&self.out, &error))
     }

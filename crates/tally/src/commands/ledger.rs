@@ -10,7 +10,7 @@ use crate::target::Target;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Ids of recorded transactions
+    /// List the ids of recorded transactions
     List(Args),
 }
 
@@ -22,7 +22,7 @@ pub struct Args {
     /// After this position
     #[arg(long, value_name = "POSITION")]
     after: Option<u64>,
-    /// So many at most
+    /// Maximum number of transactions
     #[arg(long, default_value_t = 100, value_name = "N")]
     limit: u32,
     #[command(flatten)]

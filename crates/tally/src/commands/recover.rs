@@ -1,4 +1,4 @@
-//! `tally recover`: brings a node back that runs on an older copy of its data.
+//! `tally recover` restores a node that runs on an older copy of its data.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::{Output, pairs};
 use crate::target::Target;
 
-/// Time between two looks at a recovery.
+/// Interval of the status requests during a recovery.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// Arguments of `tally recover`.
@@ -17,13 +17,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// Show how the node's data stands, and change nothing
+    /// Show the state of the node's data, and change nothing
     #[arg(long, conflicts_with = "accept_missing")]
     status: bool,
-    /// Go on after the time even if some peers have not given everything
+    /// Continue after the timeout even if some peers have not sent everything
     #[arg(long)]
     accept_missing: bool,
-    /// Wait at most so many seconds for the peers
+    /// Maximum wait for the peers, in seconds
     #[arg(long, default_value_t = 600, value_name = "SECONDS")]
     timeout: u64,
     #[command(flatten)]

@@ -1,4 +1,5 @@
-//! `init-store` and `accept-store`, of a node and of a chain node: what an operator says about a store that nothing else vouches for.
+//! `init-store` and `accept-store` of a node and of a chain node: an operator's confirmation of a store that nothing else
+//! confirms.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ pub struct Args {
     /// The folder of the node, which must be stopped
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
-    /// The node's name: the command changes nothing under another one
+    /// The node's name; the command changes nothing if it does not match
     #[arg(long, value_name = "NAME")]
     pub confirm: String,
     #[command(flatten)]
@@ -28,7 +29,7 @@ struct Done {
 }
 
 impl Args {
-    /// Refuses a command that was not confirmed by the node's name.
+    /// Refuses a command that was not confirmed with the node's name.
     pub fn refuse_unconfirmed(&self, name: &str) -> Result<(), Failure> {
         if self.confirm == name {
             return Ok(());
@@ -38,7 +39,7 @@ impl Args {
         Err(Failure::local("tally.unconfirmed", message, hint))
     }
 
-    /// Shows what was done.
+    /// Shows the result.
     pub fn show(&self, store: &Path, done: &'static str) -> Result<(), Failure> {
         let store = store.display().to_string();
         let done = Done { store, done };
@@ -47,7 +48,7 @@ impl Args {
     }
 }
 
-/// What is said after `init-store`.
+/// The message after `init-store`.
 pub const EMPTY: &str = "the next start makes an empty store";
-/// What is said after `accept-store`.
+/// The message after `accept-store`.
 pub const ACCEPTED: &str = "every byte was checked; the next start makes a new inventory";

@@ -1,4 +1,4 @@
-//! What the demo shows at its end.
+//! The demo's final output.
 
 use std::fmt;
 use std::io::IsTerminal;
@@ -21,7 +21,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// From a window of load.
+    /// Makes a row from a window of load.
     pub fn new<D>(published: Published, window: &Window<D>) -> Self {
         Self {
             published,
@@ -39,7 +39,7 @@ impl Row {
         }
     }
 
-    /// One line while the demo runs.
+    /// Returns one line for the running demo.
     pub fn line(&self) -> String {
         let mut line = format!(
             "{:<22} {:>8} /s  {} delivered  p50 {} ms  p99 {} ms",
@@ -56,7 +56,7 @@ impl Row {
     }
 }
 
-/// Everything.
+/// The demo's results.
 pub struct DemoOutcome {
     /// A row for each kind of work.
     pub rows: Vec<Row>,
@@ -69,7 +69,7 @@ pub struct DemoOutcome {
 }
 
 impl DemoOutcome {
-    /// One line for programs.
+    /// Returns one line of JSON for programs.
     pub fn json(&self) -> serde_json::Value {
         let rows: Vec<serde_json::Value> = self
             .rows
@@ -141,7 +141,7 @@ impl fmt::Display for DemoOutcome {
     }
 }
 
-/// What to try on a network that stays up.
+/// Returns suggestions for a network that stays up.
 pub fn what_next(network: &Network) -> String {
     let mut text = format!("\nThe network stays up in {}\n", network.root().display());
     let bank = Who::Bank(0);

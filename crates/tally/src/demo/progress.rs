@@ -1,4 +1,4 @@
-//! Progress bars on standard error: a stretch of load with its live rate and latencies, or a step with a spinner.
+//! Progress bars on standard error: a load with its live rate and latencies, or a step with a spinner.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use perf::load::Live;
 use perf::report::number;
 
-/// How often a bar is drawn.
+/// Refresh interval of a bar.
 const EVERY: Duration = Duration::from_millis(200);
-/// Characters for the name of a bar.
+/// Width of a bar's name in characters.
 const NAME_WIDTH: usize = 22;
 
-/// Whether terminal escapes are welcome on standard error (<https://no-color.org>).
+/// Returns whether terminal escapes may be used on standard error (<https://no-color.org>).
 pub fn colour() -> bool {
     std::io::stderr().is_terminal()
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// A step without a measure: a spinner, then one line that says how it went.
+/// A step of unknown length: a spinner, then one line with the result.
 pub struct Step {
     bar: ProgressBar,
     name: String,
@@ -42,22 +42,22 @@ impl Step {
         }
     }
 
-    /// Shows how far the step is, beside its name.
+    /// Shows the progress of the step next to its name.
     pub fn say(&self, words: &str) {
         self.bar.set_message(format!("{}  {words}", self.name));
     }
 
-    /// Shows the step as done, with what came of it.
+    /// Shows the step as done, with its result.
     pub fn done(self, result: &str) {
         self.end(tick(), result);
     }
 
-    /// Takes the step away, as if it had not been.
+    /// Removes the step from the screen.
     pub fn clear(self) {
         self.bar.finish_and_clear();
     }
 
-    /// Shows the step as gone wrong.
+    /// Shows the step as failed.
     pub fn failed(self, result: &str) {
         self.end(cross(), result);
     }
@@ -73,7 +73,7 @@ impl Step {
     }
 }
 
-/// The mark of something done.
+/// Returns the mark of a success.
 pub fn tick() -> &'static str {
     if colour() {
         "\u{1b}[32m✓\u{1b}[0m"
@@ -82,7 +82,7 @@ pub fn tick() -> &'static str {
     }
 }
 
-/// The mark of something gone wrong.
+/// Returns the mark of a failure.
 pub fn cross() -> &'static str {
     if colour() {
         "\u{1b}[31m✗\u{1b}[0m"
@@ -98,17 +98,17 @@ pub struct LoadBar {
 }
 
 impl LoadBar {
-    /// A bar for `duration` of load that `live` counts.
+    /// Begins a bar for `duration` of load, with the counts of `live`.
     pub fn begin(name: &str, duration: Duration, live: Arc<Live>) -> Self {
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let drawing = tokio::spawn(draw(name.to_owned(), duration, live, stopped));
         Self { stop, drawing }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub async fn end(self) {
         drop(self.stop);
-        // Drawing has no result, and a panic in it is no reason to stop.
+        // Drawing has no result, and its panic must not end the run.
         let _ = self.drawing.await;
     }
 }

@@ -1,21 +1,21 @@
-//! Ctrl-C, SIGTERM, SIGHUP: the run is dropped where it stands, and what it owns is cleaned up by being dropped.
+//! Handling of Ctrl-C, SIGTERM and SIGHUP. The run is dropped, and its resources are cleaned up by their destructors.
 
 use std::future::Future;
 
 use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// What a shell expects of a program that was interrupted.
+/// The exit code of an interrupted program, as in a shell.
 const EXIT_INTERRUPTED: i32 = 130;
 
-/// Runs `work` on a runtime of its own, to its end or until a signal asks to stop; then the process ends.
+/// Runs `work` on its own runtime, to its end or until a signal. Then the process ends.
 pub fn run(work: impl Future<Output = Result<()>>) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("the asynchronous runtime does not start")?;
     let ended = runtime.block_on(until_interrupted(work))?;
-    // Waits for what runs beside the runtime's thread, so that what it made is cleaned up too.
+    // Waits for blocking tasks, so that their files and processes are cleaned up too.
     drop(runtime);
     match ended {
         Some(result) => result,

@@ -1,4 +1,4 @@
-//! `tally lab agent`: generates load for a run that another machine conducts.
+//! `tally lab agent` generates load for a run that another machine coordinates.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::output::Output;
 /// Arguments of `tally lab agent`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where to listen for the coordinator; port 0 takes any that is free
+    /// The address to listen on for the coordinator; port 0 takes any free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7700")]
     listen: String,
     /// A file with the token that coordinator and agents share, at least 16 characters
@@ -23,7 +23,7 @@ pub struct Args {
     pub output: Output,
 }
 
-/// What is printed once it listens.
+/// The output once the agent listens.
 #[derive(Serialize)]
 struct Listening {
     address: String,
@@ -57,7 +57,7 @@ impl Args {
                     listening.address, listening.fingerprint
                 )
             })?;
-            // A coordinator sees an end as a death: what was done until then counts there.
+            // A coordinator treats this end as a failure. The work done so far counts there.
             tokio::select! {
                 () = agent.serve() => {}
                 _ = tokio::signal::ctrl_c() => {}
@@ -68,13 +68,13 @@ impl Args {
     }
 }
 
-/// The token of a file.
+/// Reads the token of a file.
 pub fn read_token(file: &Path) -> Result<Token, Failure> {
     let text = std::fs::read_to_string(file).map_err(|error| about_file(file, &error))?;
     Token::new(SecretText::new(text).expose()).map_err(|error| Failure::coded(&error))
 }
 
-/// For people who watch the agent.
+/// Prints the agent's events.
 fn say(said: Said) {
     match said {
         Said::Came(from) => eprintln!("coordinator {from}"),

@@ -1,4 +1,4 @@
-//! What scenarios say to nodes and workloads, checked by those who know: a node's own configuration, the registered workloads.
+//! Checks the settings and workloads of scenarios against a node's configuration and the registered workloads.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use perf::plan::{Checks, KnobError, Network, Work, nearest};
 use perf::workload::{Workloads, is_used_up};
 use toml::{Table, Value};
 
-/// What every configuration has; the rest has defaults.
+/// The required settings of every configuration. All others have defaults.
 const SMALLEST: &str = "node = { name = 'O=X, L=X, C=XX' }\np2p = { listen = '[::1]:1' }\napi = { listen = '[::1]:2' }\n";
-/// The same of a chain's node.
+/// The required settings of a chain node.
 const SMALLEST_CHAIN: &str =
     "node = { name = 'x' }\np2p = { listen = '[::1]:1' }\napi = { listen = '[::1]:2' }\n";
-/// What the laboratory sets itself in every node of a chain.
+/// The settings that the laboratory makes in every node of a chain.
 const CHAIN_FIXED: [&str; 7] = [
     "node.name",
     "node.genesis",
@@ -26,13 +26,13 @@ const CHAIN_FIXED: [&str; 7] = [
 /// The section that makes a node a notary.
 const NOTARY: &str = "notary";
 
-/// See the module.
+/// The checks of this program.
 pub struct Known {
     workloads: Workloads,
 }
 
 impl Known {
-    /// Everything that this program has.
+    /// Returns the checks for all workloads of this program.
     pub fn new() -> Self {
         Self {
             workloads: crate::workloads(),

@@ -1,4 +1,4 @@
-//! `tally lab compare`: what changed beyond noise between two or more sides, and what did not.
+//! `tally lab compare` reports changes beyond noise between two or more sides.
 
 mod sides;
 mod words;
@@ -17,37 +17,37 @@ use super::scenario::Opening;
 use crate::failure::{Failure, about_file};
 use crate::output::Output;
 
-/// Pairs unless somebody says otherwise: 5 % are then found nearly always where stretches differ by 2 %.
+/// Default number of pairs. It finds a change of 5 % nearly always if stretches differ by 2 %.
 const PAIRS: u32 = 12;
 
 /// Arguments of `tally lab compare`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Reports (folders, or their report.json), compared as they are; or scenarios (files, or names of shipped ones), run side by side.
-    /// The first is what the others are compared with
+    /// Reports (folders, or their report.json) to compare as they are, or scenarios (files, or names of shipped ones) to run side
+    /// by side. The first one is the reference for the others
     #[arg(value_name = "REPORT|FILE|NAME", required = true)]
     sides: Vec<String>,
-    /// Compare the cases of this axis of the only report or scenario
+    /// Compare the cases of this axis of a single report or scenario
     #[arg(long, value_name = "LABEL", conflicts_with_all = ["set_a", "set_b", "binary_a", "binary_b"])]
     axis: Option<String>,
     #[command(flatten)]
     opening: Opening,
-    /// A setting of the first side alone; again for more
+    /// A setting of the first side only; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set_a: Vec<String>,
-    /// A setting of the second side alone; again for more
+    /// A setting of the second side only; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set_b: Vec<String>,
-    /// The `tally` that the first side's nodes run, instead of this one
+    /// The `tally` binary for the first side's nodes, instead of this one
     #[arg(long, value_name = "FILE")]
     binary_a: Option<PathBuf>,
-    /// The `tally` that the second side's nodes run, instead of this one
+    /// The `tally` binary for the second side's nodes, instead of this one
     #[arg(long, value_name = "FILE")]
     binary_b: Option<PathBuf>,
-    /// Pairs of stretches, one of each side in an order by chance
+    /// Pairs of stretches, one of each side in random order
     #[arg(long, default_value_t = PAIRS, value_name = "N", value_parser = clap::value_parser!(u32).range(PAIRS_MIN as i64..=1000))]
     pairs: u32,
-    /// Where to write the comparison, and the report of what was run; when something is run, lab- and the time of day if left out
+    /// The folder for the comparison and the report of the run; for a run it defaults to lab- and the time
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Fail if anything changed
@@ -79,7 +79,7 @@ impl Args {
         Ok(())
     }
 
-    /// Finished reports.
+    /// Compares finished reports.
     fn of_reports(&self) -> Result<Comparison, Failure> {
         let alone = self.set_a.len() + self.set_b.len() > 0
             || self.binary_a.is_some()
@@ -118,11 +118,11 @@ impl Args {
         Ok(comparison)
     }
 
-    /// Scenarios, run side by side.
+    /// Runs scenarios side by side and compares them.
     fn of_scenarios(&self) -> Result<Comparison, Failure> {
         let given = self.given()?;
         let out = self.out.clone().unwrap_or_else(stamp::folder);
-        // Now, and not after an hour of load.
+        // Create the folder now and not after an hour of load.
         std::fs::create_dir_all(&out).map_err(|error| about_file(&out, &error))?;
         let options = options(given.plan.title.clone(), self.opening.is_full())?;
         let run = async |events: &Events| match &given.sides {
@@ -139,7 +139,7 @@ impl Args {
         for file in files {
             eprintln!("  {}", file.display());
         }
-        // Why there is nothing to compare is what failed in the run, if something did.
+        // If the run failed, its failure explains why there is nothing to compare.
         let compared = compare_axis(&report, &given.axis);
         let mut comparison = match compared {
             Ok(comparison) => comparison,
@@ -155,7 +155,7 @@ impl Args {
         Ok(comparison)
     }
 
-    /// What to run.
+    /// Returns the scenarios to run.
     fn given(&self) -> Result<sides::Given, Failure> {
         let open = |name: &String, set: &[String]| self.opening.with(set).open(name);
         if let Some(axis) = &self.axis {
@@ -180,7 +180,7 @@ impl Args {
                 _ => (&[][..], None),
             };
             if let Some(binary) = &binary {
-                // Asked now: a network that does not come up says less.
+                // Check the binary now, because a network that does not start gives a less precise error.
                 let found =
                     std::fs::metadata(binary).map_err(|error| about_file(binary, &error))?;
                 if !found.is_file() {
@@ -196,7 +196,7 @@ impl Args {
         sides::Given::of_plans(opened, self.pairs).map_err(|error| Failure::coded(&error))
     }
 
-    /// The comparison's own files.
+    /// Writes the comparison's own files.
     fn write(&self, comparison: &Comparison, out: &Path) -> Result<(), Failure> {
         let json = serde_json::to_string(comparison)
             .map_err(|error| Failure::local("tally.output", error.to_string(), "Report this."))?;
@@ -215,7 +215,7 @@ fn write(path: &Path, text: String) -> Result<(), Failure> {
     report::write_file(path, text).map_err(|error| failed(path, error))
 }
 
-/// Agents are for runs: said to those who ask for them, rather than generating the load here without a word.
+/// Refuses agents with an explanation. They are for runs, and a comparison would otherwise generate its load here without notice.
 fn no_agents(_: &str) -> Result<String, String> {
     Err(
         "a comparison generates its load on this machine; agents are for 'tally lab run'"
@@ -223,7 +223,7 @@ fn no_agents(_: &str) -> Result<String, String> {
     )
 }
 
-/// A report is a folder or a file of JSON; anything else is a scenario.
+/// Returns whether the argument is a report: a folder or a JSON file. Anything else is a scenario.
 fn is_report(given: &str) -> bool {
     let path = Path::new(given);
     path.is_dir() || path.extension().is_some_and(|ending| ending == "json")

@@ -1,4 +1,4 @@
-//! `tally lab check`, and a dry run: whether scenarios are in order, without running anything.
+//! `tally lab check`, and a dry run: checks of scenarios without running them.
 
 use super::scenario::{Opening, Shown, about};
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ impl Args {
     }
 }
 
-/// Checks every scenario and says what would run; what is wrong with the first bad one is the failure.
+/// Checks every scenario and shows what would run. The fault of the first invalid one is the failure.
 pub fn check(scenarios: &[String], opening: &Opening, output: Output) -> Result<(), Failure> {
     let mut all = Vec::new();
     for scenario in scenarios {

@@ -14,7 +14,7 @@ pub struct Args {
     pub output: Output,
 }
 
-/// One of them.
+/// A shipped scenario.
 #[derive(Debug, Serialize)]
 struct Entry {
     name: String,

@@ -1,4 +1,4 @@
-//! `tally lab`: the laboratory. Each command is a file; what they do is in the crate `perf`.
+//! `tally lab`: the laboratory's commands, each in its own file. The crate `perf` does their work.
 
 mod agent;
 mod checks;
@@ -19,23 +19,23 @@ use crate::failure::Failure;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// The scenarios that are shipped, and about how long each takes
+    /// List the shipped scenarios, and about how long each takes
     List(list::Args),
-    /// A scenario as it will run, with its points; as TOML that can be kept and changed
+    /// Show a scenario as it will run, with its points, as TOML that can be kept and changed
     Show(show::Args),
-    /// Run scenarios on networks of their own, audit them, write a report
+    /// Run scenarios on networks of their own, audit them, and write a report
     Run(run::Args),
-    /// Page and tables of an earlier run, drawn again from its report.json
+    /// Draw the page and tables of an earlier run again from its report.json
     Report(report::Args),
-    /// What changed beyond noise between scenarios, reports or the cases of an axis, and what did not
+    /// Compare scenarios, reports or the cases of an axis, and show the changes beyond noise
     Compare(compare::Args),
-    /// The comparison tried on itself: whether it finds what is not there, and a change that is
+    /// Test the comparison on itself: false findings, and a known change
     Selftest(selftest::Args),
     /// Generate load for a run on another machine
     Agent(agent::Args),
-    /// What a rate takes on machines like this one: cores, memory, disk, network, with the evidence
+    /// Estimate what a rate needs on machines like this one: cores, memory, disk, network, with the evidence
     Size(size::Args),
-    /// Whether scenarios are in order, without running anything
+    /// Check scenarios without running them
     Check(dry::Args),
 }
 

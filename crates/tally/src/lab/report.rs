@@ -1,4 +1,4 @@
-//! `tally lab report`: page and tables of an earlier run, drawn again from its report.json, as the run itself draws them.
+//! `tally lab report` draws the page and tables of an earlier run again from its report.json, as the run itself does.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +11,16 @@ use crate::output::{Output, stdout_ink};
 /// Arguments of `tally lab report`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The report.json of an earlier run, or the folder that it is in
+    /// The report.json of an earlier run, or its folder
     #[arg(value_name = "REPORT")]
     report: PathBuf,
-    /// Draw the page, report.html; with neither this nor --csv both
+    /// Draw the page, report.html; without this and --csv both are written
     #[arg(long)]
     html: bool,
     /// Write the tables, report.csv, series.csv and processes.csv
     #[arg(long)]
     csv: bool,
-    /// Where to write; beside the report if left out
+    /// The output folder; the report's folder by default
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -47,7 +47,7 @@ impl Args {
     }
 }
 
-/// The folder of a report.
+/// Returns the folder of a report.
 fn beside(report: &Path) -> PathBuf {
     if report.is_dir() {
         return report.to_owned();
@@ -58,7 +58,7 @@ fn beside(report: &Path) -> PathBuf {
     }
 }
 
-/// What is wrong with a report's files, with the file.
+/// Returns the failure for a report's file.
 pub(super) fn failed(path: &Path, error: ReportError) -> Failure {
     let info = report::ERRORS.iter().find(|info| info.code == error.code());
     let message = match &error {

@@ -1,4 +1,4 @@
-//! `tally lab run`: scenarios on real networks, measured, audited, reported.
+//! `tally lab run` runs scenarios on real networks, measures and audits them, and writes a report.
 
 pub(super) mod outcome;
 pub(super) mod stamp;
@@ -22,35 +22,35 @@ use crate::failure::{Failure, about_file};
 use crate::output::Output;
 use watch::Watch;
 
-/// What a shell expects of a program that was interrupted.
+/// The exit code of an interrupted program, as in a shell.
 const EXIT_INTERRUPTED: i32 = 130;
 
 /// Arguments of `tally lab run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Scenario files, or names of shipped ones; all of them into one report
+    /// Scenario files, or names of shipped ones; all go into one report
     #[arg(value_name = "FILE|NAME", required = true)]
     scenarios: Vec<String>,
     #[command(flatten)]
     opening: Opening,
-    /// Say what would run, and run nothing
+    /// Show what would run, without running it
     #[arg(long)]
     dry_run: bool,
-    /// Where to write the report; lab- and the time of day if left out
+    /// The folder of the report; lab- and the time by default
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Leave the last network running
     #[arg(long)]
     keep: bool,
-    /// Generate the load from this agent (`tally lab agent`) instead of here; several share it. `,weight=N` gives one a
-    /// larger share, `,fingerprint=HEX` names its certificate
+    /// Generate the load from this agent (`tally lab agent`) instead of here; several agents share it. `,weight=N` gives an agent
+    /// a larger share, `,fingerprint=HEX` names its certificate
     #[arg(
         long = "agent",
         value_name = "HOST:PORT",
         requires = "agent_token_file"
     )]
     agents: Vec<AgentAddress>,
-    /// The file with the token that the agents have too
+    /// The file with the token that the agents share
     #[arg(long, value_name = "FILE", requires = "agents")]
     agent_token_file: Option<PathBuf>,
     #[command(flatten)]
@@ -69,7 +69,7 @@ impl Args {
             .collect();
         let plans = plans?;
         let out = self.out.clone().unwrap_or_else(stamp::folder);
-        // Now, and not after an hour of load.
+        // Create the folder now and not after an hour of load.
         std::fs::create_dir_all(&out).map_err(|error| about_file(&out, &error))?;
         let report = self.measured(&plans, &out)?;
         let files = report::write(&report, &out).map_err(|error| {
@@ -92,7 +92,7 @@ impl Args {
         verdict(&report)
     }
 
-    /// The agents, connected; `None` if there are to be none.
+    /// Connects to the agents. Returns `None` if there are none.
     async fn team(&self) -> Result<Option<Agents>, Failure> {
         let Some(file) = &self.agent_token_file else {
             return Ok(None);
@@ -106,14 +106,14 @@ impl Args {
         Ok(Some(Agents::new(team)))
     }
 
-    /// Runs everything to its end, or until somebody asks to stop. Whatever was brought up is gone when this returns.
+    /// Runs all plans to their end, or until a stop request. All processes and temporary files are gone when this returns.
     fn measured(&self, plans: &[Plan], out: &Path) -> Result<Report, Failure> {
         let mut options = options(title(plans), self.opening.is_full())?;
         options.keep = self.keep;
         options.samples = Some(out.to_owned());
         let stop = options.stop.clone();
         let mut refused = None;
-        // Agents are connected to on the runtime that the run is on.
+        // Agents are connected on the runtime of the run.
         let run = async |events: &Events| {
             match self.team().await {
                 Ok(agents) => options.agents = agents,
@@ -126,7 +126,7 @@ impl Args {
         };
         let ended = to_the_end(&stop, run)?;
         if let Some(failure) = refused {
-            // Of no use to anybody while it is empty.
+            // The folder is useless while it is empty.
             let _ = std::fs::remove_dir(out);
             return Err(failure);
         }
@@ -134,7 +134,7 @@ impl Args {
     }
 }
 
-/// How everything is run: with this program, and all kinds of work.
+/// Returns the options of all runs: this program's binary, and all workloads.
 pub(super) fn options(title: String, full: bool) -> Result<Options, Failure> {
     let binary = std::env::current_exe().map_err(|error| {
         let hint = "Run it by its path.";
@@ -157,15 +157,15 @@ pub(super) fn options(title: String, full: bool) -> Result<Options, Failure> {
     })
 }
 
-/// Says that nothing came of it, and ends. An empty folder of ours is of no use to anybody; one with something in it stays.
+/// Reports the interruption and exits. Removes the output folder if it is empty.
 pub(super) fn interrupted(out: &Path) -> ! {
     let _ = std::fs::remove_dir(out);
     eprintln!("\ninterrupted: processes and temporary files are gone; nothing was audited");
     std::process::exit(EXIT_INTERRUPTED)
 }
 
-/// Drives and draws a run to its end, or until somebody asks to stop; `None` if somebody asked twice. Whatever was brought up is gone
-/// when this returns.
+/// Drives and draws a run to its end, or until a stop request. Returns `None` on a second request. All processes and temporary
+/// files are gone when this returns.
 pub(super) fn to_the_end(
     stop: &Stop,
     run: impl AsyncFnOnce(&Events) -> Report,
@@ -180,12 +180,12 @@ pub(super) fn to_the_end(
         let signals = Signals::new().map_err(unavailable)?;
         Ok::<_, Failure>(drive(stop, run, signals).await)
     })?;
-    // Waits for what runs beside the runtime's thread, so that what it made is cleaned up too.
+    // Waits for blocking tasks, so that their files and processes are cleaned up too.
     drop(runtime);
     Ok(ended)
 }
 
-/// Runs everything and draws it; `None` if somebody asked twice to stop.
+/// Runs the plans and draws the progress. Returns `None` on a second stop request.
 async fn drive(
     stop: &Stop,
     run: impl AsyncFnOnce(&Events) -> Report,
@@ -216,7 +216,7 @@ async fn drive(
     Some(report)
 }
 
-/// What is wrong with a report, as the end of the command.
+/// Returns the faults of a report as the result of the command.
 pub(super) fn verdict(report: &Report) -> Result<(), Failure> {
     let bad = |wrong: fn(&perf::results::Scenario) -> bool| {
         let names = report.scenarios.iter().filter(|scenario| wrong(scenario));
@@ -248,7 +248,7 @@ pub(super) fn verdict(report: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Over the whole report.
+/// Returns the title of the whole report.
 fn title(plans: &[Plan]) -> String {
     match plans {
         [plan] => plan.title.clone(),
@@ -256,7 +256,7 @@ fn title(plans: &[Plan]) -> String {
     }
 }
 
-/// Whatever asks to stop.
+/// The signals that request a stop.
 struct Signals {
     interrupt: Signal,
     terminate: Signal,

@@ -1,4 +1,4 @@
-//! How scenarios are given on the command line, and how they are shown.
+//! The options that open a scenario, and its display.
 
 use perf::plan::{Options, Plan, PointPlan, open};
 use serde::Serialize;
@@ -6,37 +6,37 @@ use serde::Serialize;
 use super::checks::Known;
 use crate::failure::Failure;
 
-/// How a scenario is opened.
+/// The options that open a scenario.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Opening {
-    /// At the published size: with the settings under [full]
+    /// Use the published size: the settings under [full]
     #[arg(long)]
     full: bool,
-    /// A setting laid over the scenario, such as run.seconds=20; again for more
+    /// A setting that overrides the scenario's, such as run.seconds=20; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
 
 impl Opening {
-    /// At the published size, or not.
+    /// Returns options for the published size, or for the default size.
     pub fn sized(full: bool) -> Self {
         let set = Vec::new();
         Self { full, set }
     }
 
-    /// Whether it is the published size.
+    /// Returns whether the published size is used.
     pub fn is_full(&self) -> bool {
         self.full
     }
 
-    /// The same with more settings laid over it.
+    /// Returns the same options with additional settings.
     pub fn with(&self, more: &[String]) -> Self {
         let mut with = self.clone();
         with.set.extend_from_slice(more);
         with
     }
 
-    /// Opens a file or a shipped scenario; everything about it is checked, each point, knob and node setting too.
+    /// Opens a file or a shipped scenario. Checks everything in it, including each point, knob and node setting.
     pub fn open(&self, file_or_name: &str) -> Result<Plan, Failure> {
         let options = Options {
             full: self.full,
@@ -52,22 +52,22 @@ pub struct Shown {
     pub name: String,
     pub title: String,
     pub about: String,
-    /// Whether at the published size.
+    /// Whether the published size is used.
     pub full: bool,
-    /// What stands for it in one figure.
+    /// The metric that represents the scenario.
     pub main_metric: String,
-    /// What is varied, in order.
+    /// The varied axes, in order.
     pub axes: Vec<String>,
-    /// Its points in the order in which they run: the case on each axis.
+    /// The points in the order of their runs, with the case on each axis.
     pub points: Vec<Vec<String>>,
-    /// Seconds that it takes at most, roughly.
+    /// Approximate maximum duration in seconds.
     pub seconds_expected: f64,
     /// The exact scenario as TOML.
     pub scenario: String,
 }
 
 impl Shown {
-    /// What there is to show of a plan.
+    /// Returns the displayed data of a plan.
     pub fn of(plan: &Plan, full: bool) -> Result<Self, Failure> {
         let points = plan.points().map_err(|error| Failure::coded(&error))?;
         let cases = |point: &PointPlan| point.at.iter().map(|at| at.name.clone()).collect();
@@ -84,7 +84,7 @@ impl Shown {
         })
     }
 
-    /// A point in words: `parties = 4, variant = parallel`.
+    /// Returns a point as text: `parties = 4, variant = parallel`.
     pub fn point_words(&self, point: &[String]) -> String {
         let pairs = self.axes.iter().zip(point);
         let words: Vec<String> = pairs
@@ -94,7 +94,7 @@ impl Shown {
     }
 }
 
-/// A time as people say it: `40 s`, `12 min`, `3 h`.
+/// Returns an approximate duration: `40 s`, `12 min`, `3 h`.
 pub fn about(seconds: f64) -> String {
     let minutes = seconds / 60.0;
     let hours = minutes / 60.0;

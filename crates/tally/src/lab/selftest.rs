@@ -1,4 +1,4 @@
-//! `tally lab selftest`: the comparison tried on itself.
+//! `tally lab selftest` tests the comparison on itself.
 
 use perf::plan::{Options, parse};
 use perf::run::Events;
@@ -11,34 +11,34 @@ use super::run::{interrupted, options, stamp, to_the_end, verdict};
 use crate::failure::Failure;
 use crate::output::{Output, pairs};
 
-/// The change that has to be found.
+/// The change that must be found.
 const PLANTED: f64 = 1.05;
-/// So many comparisons of twenty find something where there is nothing once in a thousand times: more than that is no chance.
+/// Maximum number of false findings in twenty comparisons. By chance, a larger number occurs once in a thousand times.
 const FALSE_FINDINGS_MAX: u32 = 2;
 
 /// Arguments of `tally lab selftest`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only on the fake target, in moments; without a network
+    /// Test only the fake target, which takes moments and needs no network
     #[arg(long)]
     fake: bool,
-    /// All that is random comes from it
+    /// The seed of all random decisions
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
     #[command(flatten)]
     pub output: Output,
 }
 
-/// What it found.
+/// The findings.
 #[derive(Debug, Serialize)]
 struct Found {
-    /// The same against itself on the fake target.
+    /// The fake target against itself.
     fake: Tried,
     /// A change of 5 % on the fake target.
     planted: Planted,
-    /// The same against itself on a network; `None` if that was not asked for.
+    /// The network against itself. `None` if it was not requested.
     network: Option<Tried>,
-    /// Of twenty: on the network, or else on the fake target.
+    /// False findings in twenty comparisons on the network, or else on the fake target.
     aa_false_findings: u32,
 }
 
@@ -84,7 +84,7 @@ impl Args {
             perf::run::run_sides(&plan, sides(&plan), &options, events).await
         };
         let Some(report) = to_the_end(&options.stop, run)? else {
-            // There is no folder of results; the name is one that nobody has.
+            // There is no folder of results, so the name is one that does not exist.
             interrupted(&stamp::folder())
         };
         verdict(&report)?;

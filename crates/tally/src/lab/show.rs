@@ -1,10 +1,10 @@
-//! `tally lab show`: one scenario as it will run.
+//! `tally lab show` shows one scenario as it will run.
 
 use super::scenario::{Opening, Shown, about};
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// Points that are listed for people; JSON has all.
+/// Maximum number of listed points. JSON lists all.
 const POINTS_SHOWN: usize = 60;
 
 /// Arguments of `tally lab show`.
@@ -27,7 +27,7 @@ impl Args {
     }
 }
 
-/// TOML that runs again; what is no part of the scenario stands in comments.
+/// Returns TOML that can be run again. Data outside the scenario are comments.
 fn people(shown: &Shown) -> String {
     let mut text = String::new();
     let size = if shown.full { ", published size" } else { "" };

@@ -1,4 +1,4 @@
-//! `tally lab size`: what a rate takes on machines like this one, from a few measured points.
+//! `tally lab size` estimates what a rate needs on machines like this one, from a few measured points.
 
 use std::path::PathBuf;
 
@@ -12,33 +12,33 @@ use super::scenario::Opening;
 use crate::failure::{Failure, about_file};
 use crate::output::{Output, Table, stdout_ink};
 
-/// The highest target, units a second.
+/// The highest target, in units per second.
 const TARGET_MAX: f64 = 10_000_000.0;
-/// Beyond this factor a straight line is a guess and is called one.
+/// Factor beyond which a linear extrapolation is marked as a guess.
 const FACTOR_FAR: f64 = 3.0;
 
-/// What to do about a report that can't be written.
+/// The hint for a report that cannot be written.
 const WRITE_HINT: &str =
     "Check the folder's permissions and the room on its disk; name another with --out.";
 
 /// Arguments of `tally lab size`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The rate to size for, units a second
+    /// The rate to size for, in units per second
     #[arg(long, value_name = "RATE", value_parser = target)]
     target: f64,
-    /// What a unit is: a scenario file, or the name of a shipped one; its sweep is left out
+    /// The unit of the rate: a scenario file, or the name of a shipped one; its sweep is left out
     #[arg(long, value_name = "FILE|NAME")]
     scenario: String,
     #[command(flatten)]
     opening: Opening,
-    /// Seconds of each measured stretch
+    /// Length of each measured stretch in seconds
     #[arg(long, default_value_t = 3, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
     /// Stretches of each level of load
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=100))]
     repeats: u32,
-    /// Where to write the report of what was measured; lab- and the time of day if left out
+    /// The folder of the report; lab- and the time by default
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -56,7 +56,7 @@ impl Args {
         let scenario = self.opening.open(&self.scenario)?;
         let plan = size::plan(&scenario, f64::from(self.seconds), self.repeats);
         let out = self.out.clone().unwrap_or_else(stamp::folder);
-        // Now, and not after minutes of load.
+        // Create the folder now and not after minutes of load.
         std::fs::create_dir_all(&out).map_err(|error| about_file(&out, &error))?;
         let title = format!("Sizing: {}", plan.title);
         let options = options(title, self.opening.is_full())?;
@@ -70,7 +70,7 @@ impl Args {
         for file in &files {
             eprintln!("  {}", file.display());
         }
-        // Figures of a run that failed, or whose audit did, are no ground to build on.
+        // Figures of a failed run or a failed audit must not be used.
         verdict(&report)?;
         let measured = report.scenarios.first().cloned().unwrap_or_default();
         let sizing = size::answer(&report, &measured, self.target);
@@ -134,7 +134,7 @@ fn people(sizing: &Sizing) -> String {
     text
 }
 
-/// What this machine showed, and how far the target is from it.
+/// Returns the machine's measured maximum and its distance from the target.
 fn verdict_words(sizing: &Sizing) -> String {
     let machine = &sizing.machine;
     let shown = format!(
@@ -160,7 +160,7 @@ fn verdict_words(sizing: &Sizing) -> String {
     format!("{shown}\n{far}")
 }
 
-/// `12 (10 to 14)`.
+/// Returns `12 (10 to 14)`.
 fn interval(estimate: &Estimate) -> String {
     let value = number(estimate.value);
     match (estimate.low, estimate.high) {

@@ -15,11 +15,11 @@ use crate::failure::{Failure, about_file};
 use crate::output::{Output, grouped};
 use crate::target::Target;
 
-/// Tries in a row that bring no byte further.
+/// Consecutive tries without progress.
 const TRIES_MAX: u32 = 8;
-/// Between two tries.
+/// Pause between two tries.
 const PAUSE: Duration = Duration::from_secs(2);
-/// The end of the name of a file that is not whole.
+/// Suffix of the name of an incomplete file.
 const PART: &str = ".part";
 
 /// Arguments of `tally attachment download`.
@@ -29,17 +29,17 @@ pub struct Args {
     target: Target,
     /// The file's SHA-256
     hash: String,
-    /// Where to; '-' is the standard output. Without it a file in this folder, of the name that it has at the node
+    /// The output file; '-' is the standard output. By default the file gets its name at the node, in the current folder
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
     #[command(flatten)]
     pub output: Output,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Serialize)]
 struct Downloaded {
     hash: String,
@@ -75,13 +75,13 @@ impl Args {
     }
 }
 
-/// A plain name in this folder, whatever the node says: it may be what a peer made up.
+/// Returns a plain name in the current folder, regardless of the name at the node, which a peer may have chosen.
 fn name_for(name: &str, hash: &str) -> PathBuf {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let last: String = last.chars().filter(|c| !c.is_control()).collect();
     match last.trim_matches(['.', ' ', '-']) {
         "" => PathBuf::from(hash),
-        // Neither hidden nor an option of some command.
+        // The name is neither hidden nor an option of a command.
         name => PathBuf::from(name),
     }
 }
@@ -99,7 +99,7 @@ async fn to_stdout(client: &Client, hash: &str) -> Result<(), Failure> {
     out.flush().map_err(failed)
 }
 
-/// Downloads into a file beside, which gets its name when it is whole and right.
+/// Downloads into a temporary file, which is renamed when it is complete and correct.
 async fn to_file(client: &Client, hash: &str, out: &Path) -> Result<u64, Failure> {
     let mut part = out.as_os_str().to_owned();
     part.push(PART);
@@ -128,7 +128,7 @@ async fn to_file(client: &Client, hash: &str, out: &Path) -> Result<u64, Failure
                 tokio::time::sleep(PAUSE).await;
             }
             Err(Stopped::Client(error)) if error.code() == api::codes::BAD_RANGE.code => {
-                // What lies there is longer than the file: it is of something else.
+                // The existing part is longer than the file, so it belongs to another file.
                 file.set_len(0).map_err(failed)?;
                 at = file.seek(SeekFrom::Start(0)).map_err(failed)?;
                 tries += 1;
@@ -138,7 +138,7 @@ async fn to_file(client: &Client, hash: &str, out: &Path) -> Result<u64, Failure
             }
             Err(Stopped::Client(error)) => {
                 if at == 0 {
-                    // An empty file that nobody asked for; should it stay, it does no harm.
+                    // An empty file without a purpose. It does no harm if it stays.
                     let _ = std::fs::remove_file(&part);
                 }
                 return Err(error.into());
@@ -162,7 +162,7 @@ async fn to_file(client: &Client, hash: &str, out: &Path) -> Result<u64, Failure
     Ok(size)
 }
 
-/// Why a try stopped.
+/// The reason why a try stopped.
 enum Stopped {
     Client(ClientError),
     Here(Failure),
@@ -188,7 +188,7 @@ async fn fetch(
     }
     let mut download = client.download(hash, from).await?;
     bar.set_length(download.size());
-    // A node that knows no ranges begins anew.
+    // A node without range support starts again from the beginning.
     file.seek(SeekFrom::Start(download.offset()))
         .map_err(failed)?;
     while let Some(piece) = download.next().await? {

@@ -12,25 +12,25 @@ use crate::target::Target;
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// Whose name contains this, in whatever case
+    /// Only files whose name contains this text, ignoring case
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
-    /// Whose media type starts with this
+    /// Only files whose media type starts with this text
     #[arg(long, value_name = "TYPE")]
     media_type: Option<String>,
-    /// Trusted ones only
+    /// Only trusted files
     #[arg(long, conflicts_with = "untrusted")]
     trusted: bool,
-    /// Others only
+    /// Only untrusted files
     #[arg(long)]
     untrusted: bool,
-    /// Those only that no recorded transaction refers to
+    /// Only files that no recorded transaction refers to
     #[arg(long)]
     unreferenced: bool,
     /// After this hash
     #[arg(long, value_name = "HASH")]
     after: Option<String>,
-    /// So many at most
+    /// Maximum number of files
     #[arg(long, default_value_t = 100, value_name = "N")]
     limit: u32,
     #[command(flatten)]

@@ -17,15 +17,15 @@ use crate::target::Target;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Upload a file; goes on by itself after a lost connection
+    /// Upload a file; resumes by itself after a lost connection
     Upload(upload::Args),
-    /// Download a file; goes on where an earlier try stopped
+    /// Download a file; resumes where an earlier try stopped
     Download(download::Args),
-    /// The files that a node has
+    /// List the files of a node
     List(list::Args),
-    /// What is known of a file
+    /// Show the details of a file
     Show(Show),
-    /// Vouch for a file that came from a peer
+    /// Mark a file from a peer as trusted
     Trust(Trust),
     /// Remove a file that no recorded transaction refers to
     Remove(Remove),
@@ -49,7 +49,7 @@ pub struct Trust {
     target: Target,
     /// The file's SHA-256
     hash: String,
-    /// Trust it no longer
+    /// Withdraw the trust
     #[arg(long)]
     withdraw: bool,
     #[command(flatten)]
@@ -100,7 +100,7 @@ impl Command {
     }
 }
 
-/// A hint of whoever sent the file: it moves no cursor and rings no bell.
+/// Escapes a hint from the sender of a file, so that it cannot move the cursor or ring the bell.
 fn hint(text: &str) -> String {
     match text {
         "" => "-".to_owned(),
@@ -108,7 +108,7 @@ fn hint(text: &str) -> String {
     }
 }
 
-/// Where a file came from.
+/// Returns the origin of a file.
 fn origin(view: &AttachmentView) -> String {
     match (&view.uploaded_by, &view.received_from) {
         (Some(user), _) => format!("uploaded by {user}"),
@@ -117,7 +117,7 @@ fn origin(view: &AttachmentView) -> String {
     }
 }
 
-/// Whether somebody vouches for a file, and who.
+/// Returns whether a file is trusted, and by which user.
 fn trust(view: &AttachmentView) -> String {
     match (view.trusted, &view.trust_by) {
         (true, Some(user)) => format!("yes, by {user}"),

@@ -1,4 +1,4 @@
-//! How far a file is, for whoever looks at standard error.
+//! Progress of a file transfer on standard error.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::output::stderr_ink;
 
-/// How often a bar looks at what it shows.
+/// Refresh interval of a bar.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// A bar of bytes; nothing where nobody looks, or where terminals' escapes are not liked.
+/// Returns a bar of bytes. It is hidden if standard error is not a terminal or terminal escapes are disabled.
 pub(super) fn bar(what: &str, size: Option<u64>) -> ProgressBar {
     let target = match stderr_ink().is_on() {
         true => ProgressDrawTarget::stderr(),
@@ -28,7 +28,7 @@ pub(super) fn bar(what: &str, size: Option<u64>) -> ProgressBar {
     bar
 }
 
-/// Shows on a bar what goes out beside `work`, from an offset on.
+/// Shows the progress of `work` on a bar, from an offset on.
 pub(super) async fn watched<T>(
     bar: &ProgressBar,
     from: u64,

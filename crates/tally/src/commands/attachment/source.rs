@@ -1,4 +1,4 @@
-//! What is known of a local file before it is sent.
+//! The properties of a local file before it is sent.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,7 +12,7 @@ use crate::failure::{Failure, about_file};
 /// Bytes read at once.
 const READ_BYTES: usize = 256 << 10;
 
-/// Media types that are told by a name's end.
+/// Media types by file name extension.
 const MEDIA_TYPES: &[(&str, &str)] = &[
     ("csv", "text/csv"),
     ("gif", "image/gif"),
@@ -32,14 +32,14 @@ const MEDIA_TYPES: &[(&str, &str)] = &[
     ("zip", "application/zip"),
 ];
 
-/// The media type that a name suggests.
+/// Returns the media type for a file name.
 pub(super) fn media_type(path: &Path) -> Option<&'static str> {
     let end = path.extension()?.to_str()?.to_ascii_lowercase();
     let found = MEDIA_TYPES.iter().find(|(known, _)| *known == end);
     found.map(|(_, media_type)| *media_type)
 }
 
-/// A file's hash and length, read piece by piece.
+/// Returns a file's hash and length, read piece by piece.
 pub(super) fn hash_of(path: &Path) -> Result<(Hash, u64), Failure> {
     let failed = |error: std::io::Error| about_file(path, &error);
     let mut file = File::open(path).map_err(failed)?;

@@ -17,11 +17,11 @@ use crate::failure::{Failure, about_file};
 use crate::output::{Output, grouped};
 use crate::target::Target;
 
-/// Tries in a row that bring no byte further.
+/// Consecutive tries without progress.
 const TRIES_MAX: u32 = 8;
-/// Before the second try; doubled for each that follows.
+/// Pause before the second try. It doubles for each further try.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// Before any try.
+/// Maximum pause before a try.
 const PAUSE_MAX: Duration = Duration::from_secs(15);
 
 /// Arguments of `tally attachment upload`.
@@ -29,27 +29,27 @@ const PAUSE_MAX: Duration = Duration::from_secs(15);
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// The file; '-' takes the standard input, in one piece
+    /// The file; '-' reads the standard input, in one piece
     file: PathBuf,
-    /// What it is called, instead of the file's own name
+    /// The name at the node, instead of the file's own name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// What it is, such as application/pdf, instead of what its name suggests
+    /// The media type, such as application/pdf, instead of the one for the file's name
     #[arg(long, value_name = "TYPE")]
     media_type: Option<String>,
-    /// Go on with an upload that was begun before
+    /// Resume an upload that was begun before
     #[arg(long, value_name = "UPLOAD")]
     resume: Option<String>,
     #[command(flatten)]
     pub output: Output,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Serialize)]
 struct Uploaded {
     #[serde(flatten)]
     attachment: AttachmentView,
-    /// Whether the node did not have it before.
+    /// Whether the node did not have the file before.
     new: bool,
 }
 
@@ -109,7 +109,7 @@ async fn from_file(
 ) -> Result<Uploaded, Failure> {
     let (hash, size) = hash_of(path)?;
     let hash = hash.to_string();
-    // Who may not read must send it.
+    // A user who may not read files must send the file.
     if let Ok(attachment) = client.attachment(&hash).await {
         let new = false;
         return Ok(Uploaded { attachment, new });
@@ -153,7 +153,7 @@ fn interrupted(id: &str) -> Failure {
     )
 }
 
-/// Whether the node keeps what it has of an upload, and nobody has said so yet.
+/// Returns whether the node keeps the received part of an upload and the user was not told yet.
 fn may_go_on(failure: &Failure) -> bool {
     let gone = [
         api::codes::UNKNOWN_UPLOAD.code,
@@ -162,7 +162,7 @@ fn may_go_on(failure: &Failure) -> bool {
     !failure.is_interrupted() && !gone.contains(&failure.code())
 }
 
-/// Waits for Ctrl-C or SIGTERM. Where neither can be waited for they end the process, as ever.
+/// Waits for Ctrl-C or SIGTERM. If no handler can be installed, the signals end the process as usual.
 async fn asked_to_stop() {
     let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
     let (Ok(mut interrupt), Ok(mut terminate)) = (signal(interrupt), signal(terminate)) else {
@@ -174,7 +174,7 @@ async fn asked_to_stop() {
     }
 }
 
-/// Sends what the node does not have, again after each lost connection.
+/// Sends the part that the node lacks, again after each lost connection.
 async fn send(
     client: &Client,
     path: &Path,
@@ -214,7 +214,7 @@ async fn send(
     Ok(())
 }
 
-/// Whether the next try may go better.
+/// Returns whether another try may succeed.
 fn may_pass(error: &ClientError) -> bool {
     match error {
         ClientError::NotConnected { .. }

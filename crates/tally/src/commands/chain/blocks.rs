@@ -11,16 +11,16 @@ use crate::target::Target;
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// One block, by its height or hash; the newest ones if left out
+    /// One block, by its height or hash; the newest ones by default
     #[arg(value_name = "BLOCK")]
     block: Option<String>,
     /// Blocks below this height
     #[arg(long, value_name = "HEIGHT", conflicts_with = "block")]
     before: Option<u32>,
-    /// How many
+    /// Maximum number of blocks
     #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "block")]
     limit: u32,
-    /// How much of the bodies comes along (JSON)
+    /// Detail of the bodies (JSON)
     #[arg(long, value_name = "DETAIL", default_value = "none", value_parser = ["none", "ids", "full"])]
     transactions: String,
     #[command(flatten)]

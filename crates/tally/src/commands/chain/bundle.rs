@@ -15,13 +15,13 @@ pub struct Args {
     /// Let the account of a secret bundle a child chain on the node
     #[arg(long, value_name = "CHAIN", requires = "rate")]
     start: Option<u8>,
-    /// The least child fee, in minor units, for each whole parent token that a transaction costs
+    /// The minimum child fee, in minor units, for each whole parent token that a transaction costs
     #[arg(long, value_name = "MINOR", requires = "start")]
     rate: Option<u64>,
-    /// Parent fees are raised by so many per cent above the least
+    /// Percentage added to the minimum parent fee
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
     overpay: u32,
-    /// Stop after so much in parent fees, in minor units
+    /// Stop when the parent fees reach this total, in minor units
     #[arg(long, value_name = "MINOR")]
     total: Option<u64>,
     /// Carry only transactions of this account; may be given again
@@ -35,7 +35,7 @@ pub struct Args {
     purpose: String,
     #[command(flatten)]
     secret: Secret,
-    /// Let an account bundle no longer: ACCOUNT/CHAIN
+    /// Stop bundling for an account: ACCOUNT/CHAIN
     #[arg(long, value_name = "ACCOUNT/CHAIN", conflicts_with = "start")]
     stop: Option<String>,
     #[command(flatten)]

@@ -11,10 +11,10 @@ use crate::target::Target;
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// The `next` of the page before
+    /// The `next` value of the previous page
     #[arg(long, value_name = "PLACE")]
     after: Option<String>,
-    /// Rows of evidence
+    /// Maximum number of rows
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u32,
     #[command(flatten)]

@@ -17,7 +17,7 @@ pub struct Args {
     start: bool,
     #[command(flatten)]
     secret: Secret,
-    /// Let an account forge no longer
+    /// Stop forging with an account
     #[arg(long, value_name = "ACCOUNT", conflicts_with = "start")]
     stop: Option<String>,
     #[command(flatten)]

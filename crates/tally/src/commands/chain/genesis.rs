@@ -15,19 +15,19 @@ use crate::output::{Output, Table, stdout_ink};
 /// Arguments of `tally chain genesis`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where to make the network
+    /// The folder of the new network
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// How many servers
+    /// Number of servers
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     servers: u16,
-    /// The limits and times: of the published load test, or of a public network
+    /// The profile of limits and times: the published load test, or a public network
     #[arg(long, value_name = "PROFILE", default_value = "loadtest", value_parser = ["loadtest", "production"])]
     profile: String,
-    /// Seconds between blocks; the profile's if left out
+    /// Seconds between blocks; the profile's value by default
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=3600))]
     block_seconds: Option<u32>,
-    /// So long ago the network's time began: room for the blocks of a history ('tally chain history')
+    /// Age of the network in seconds, which leaves time for the blocks of a history ('tally chain history')
     #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     begun_before: u32,
     /// The network's name
@@ -36,14 +36,14 @@ pub struct Args {
     /// The address that the servers listen on
     #[arg(long, value_name = "IP", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     ip: IpAddr,
-    /// The first of their ports, two for each server; free ones if left out
+    /// The first of their ports, two for each server; free ports by default
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..=65_000))]
     port: Option<u16>,
     #[command(flatten)]
     pub output: Output,
 }
 
-/// What was made, for programs.
+/// The result, for programs.
 #[derive(Debug, Serialize)]
 struct Made {
     servers: Vec<Server>,

@@ -11,26 +11,26 @@ use crate::demo::progress::colour;
 use crate::failure::Failure;
 use crate::output::{Output, grouped, pairs};
 
-/// How often the bar is drawn at most.
+/// Maximum refresh rate of the bar.
 const EVERY_HZ: u8 = 5;
 
 /// Arguments of `tally chain history`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The folder of a node that does not run, of a test network
+    /// The folder of a stopped node of a test network
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Payments to make, on all chains
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
     transactions: u64,
-    /// Payments in a block at most; as many as the network allows if left out
+    /// Maximum number of payments in a block; the network's limit by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     per_block: Option<u32>,
     #[command(flatten)]
     pub output: Output,
 }
 
-/// What was made, for programs.
+/// The result, for programs.
 #[derive(Debug, Serialize)]
 struct Made {
     transactions: u64,

@@ -27,43 +27,43 @@ use crate::failure::Failure;
 pub enum Command {
     /// Make a test network: a genesis, and a folder for each server
     Genesis(genesis::Args),
-    /// Make a long history in the store of a test network's node that does not run
+    /// Make a long history in the store of a stopped node of a test network
     History(history::Args),
     /// Run the chain node of a folder until SIGTERM or Ctrl-C
     Run(run::Args),
-    /// Where a node stands
+    /// Show the state of a node
     Status(status::Args),
-    /// Pay somebody: made and signed here, submitted to the node
+    /// Pay tokens: the payment is made and signed here and submitted to the node
     Send(send::Args),
-    /// What accounts have on all chains
+    /// Show the balances of accounts on all chains
     Balance(balance::Args),
-    /// The newest blocks, or one
+    /// Show the newest blocks, or one block
     Blocks(blocks::Args),
-    /// Who forges on a node; start, stop
+    /// Show the forging accounts of a node; start or stop forging
     Forge(forge::Args),
-    /// Who bundles on a node; start, stop
+    /// Show the bundlers of a node; start or stop bundling
     Bundle(bundle::Args),
-    /// Evidence against forgers that signed two blocks on one parent
+    /// Show evidence against forgers that signed two blocks on one parent
     Equivocations(equivocations::Args),
-    /// The peers of a node
+    /// Show the peers of a node
     Peers(peers::Args),
-    /// Take blocks back, to the last that is to stay
+    /// Roll blocks back to a height
     PopOff(orders::PopOffArgs),
-    /// Say which branch is right, by one of its blocks, after a fork beyond the rollback limit
+    /// Choose a branch by one of its blocks, after a fork beyond the rollback limit
     Trust(orders::TrustArgs),
     /// Empty a node's pool
     ClearPool(orders::ClearPoolArgs),
-    /// Let the bodies of old blocks go while the node runs
+    /// Delete the bodies of old blocks while the node runs
     Prune(orders::PruneArgs),
-    /// Whether the store of a node that does not run is whole
+    /// Check the store of a stopped node
     Check(upkeep::CheckArgs),
     /// Make a copy of a running node's store, in its data folder
     Snapshot(upkeep::SnapshotArgs),
-    /// Put a snapshot in the place of a stopped node's store
+    /// Replace a stopped node's store by a snapshot
     Restore(upkeep::RestoreArgs),
     /// Let the next start of a stopped node make an empty store, which synchronises with the peers
     InitStore(store_care::Args),
-    /// Accept a stopped node's store as it is: put back from a copy, or without its inventory
+    /// Accept a stopped node's store as it is: restored from a copy, or without its inventory
     AcceptStore(store_care::Args),
 }
 
@@ -120,10 +120,10 @@ impl Command {
     }
 }
 
-/// Before a passphrase, where an account is asked for.
+/// Prefix of a passphrase where an account is expected.
 const PASSPHRASE: &str = "passphrase:";
 
-/// An account as the API writes it: given as text, or as the passphrase of a test account.
+/// Returns an account in the API's format. It is given as text, or as the passphrase of a test account.
 fn account(text: &str) -> Result<String, Failure> {
     if let Some(passphrase) = text.strip_prefix(PASSPHRASE) {
         let key = chain::key_of_passphrase(passphrase);
@@ -138,7 +138,7 @@ fn account(text: &str) -> Result<String, Failure> {
         .map_err(|error| bad_value(format!("'{text}': {error}")))
 }
 
-/// Something on the command line, or what a node said, makes no sense.
+/// Returns the failure for an invalid value from the command line or from a node.
 fn bad_value(message: impl Into<String>) -> Failure {
     Failure::local(
         "tally.bad_value",

@@ -1,4 +1,4 @@
-//! `tally chain pop-off`, `trust`, `clear-pool` and `prune`: what operators order.
+//! `tally chain pop-off`, `trust`, `clear-pool` and `prune`: operators' orders.
 
 use api::chain::Done;
 
@@ -11,10 +11,10 @@ use crate::target::Target;
 pub struct PopOffArgs {
     #[command(flatten)]
     target: Target,
-    /// Take so many blocks back
+    /// Number of blocks to roll back
     #[arg(value_name = "BLOCKS", required_unless_present = "to", value_parser = clap::value_parser!(u32).range(1..))]
     blocks: Option<u32>,
-    /// Or all above this height
+    /// The height to roll back to, instead of a number of blocks
     #[arg(long, value_name = "HEIGHT", conflicts_with = "blocks")]
     to: Option<u32>,
     #[command(flatten)]
@@ -43,7 +43,7 @@ impl PopOffArgs {
 pub struct TrustArgs {
     #[command(flatten)]
     target: Target,
-    /// The height of a block of the branch that the node is to be on
+    /// The height of a block of the branch that the node must follow
     #[arg(value_name = "HEIGHT")]
     height: u32,
     /// The block's hash
@@ -83,7 +83,7 @@ impl ClearPoolArgs {
 pub struct PruneArgs {
     #[command(flatten)]
     target: Target,
-    /// The newest blocks whose bodies stay; never fewer than consensus needs
+    /// Number of newest blocks whose bodies stay; never fewer than consensus needs
     #[arg(long, value_name = "BLOCKS")]
     keep: u32,
     #[command(flatten)]

@@ -1,8 +1,8 @@
 //! `tally chain run`: the process of a chain node.
 //!
-//! Standard output carries one line of JSON, when the node takes work; the log goes to standard error.
-//! The first SIGTERM or SIGINT stops the node in order; the second ends the process at once. When the store has failed the process
-//! answers for a while, then exits with a code of its own, for a supervisor to start it again.
+//! Standard output carries one line of JSON when the node is ready. The log goes to standard error. The first SIGTERM or SIGINT
+//! stops the node in order, and the second ends the process at once. When the store has failed, the process answers for a while
+//! and then exits with a code of its own, so that a supervisor can restart it.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::commands::node::run::{LogArgs, Signals, failed_for, io_runtime, syste
 use crate::failure::Failure;
 use crate::output::print;
 
-/// As a shell shows an end by a signal.
+/// Base of the exit code after a signal, as in a shell.
 const ENDED_BY_SIGNAL: i32 = 128;
 
 /// Arguments of `tally chain run`.
@@ -24,7 +24,7 @@ pub struct Args {
     folder: PathBuf,
     #[command(flatten)]
     log: LogArgs,
-    /// Threads for connections; half of the cores if left out
+    /// Threads for connections; half of the cores by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
 }
@@ -46,13 +46,13 @@ impl Args {
             announce(&name, &node, begin)?;
             serve(node, signals, grace).await
         });
-        // Reads that still wait for the disk hold nothing up.
+        // Reads that still wait for the disk do not delay the exit.
         runtime.shutdown_background();
         served
     }
 }
 
-/// Serves until the first signal, or until the store has failed and the time for that is over.
+/// Serves until the first signal, or until the store has failed and the grace period is over.
 async fn serve(
     node: ChainNode,
     mut signals: Signals,
@@ -82,7 +82,7 @@ async fn serve(
     }
 }
 
-/// The line that tells whoever started the node that it takes work.
+/// Prints the line that reports that the node is ready.
 fn announce(name: &str, node: &ChainNode, begin: Instant) -> Result<(), Failure> {
     let startup_ms = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (api, p2p, height) = (node.api_address(), node.p2p_address(), node.height());

@@ -7,14 +7,14 @@ use primitives::{Hash, KeyPair, Scheme, SecretText, hex};
 
 use crate::failure::{Failure, about_file};
 
-/// Whose key it is.
+/// The secret of an account.
 #[derive(Debug, Default, clap::Args)]
 #[group(multiple = false)]
 pub struct Secret {
     /// A file with the seed of the account's key, 64 hexadecimal digits
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// The account's passphrase; test networks only: other users of this machine can see it
+    /// The account's passphrase, which other users of this machine can see. For test networks only
     #[arg(long, value_name = "TEXT")]
     passphrase: Option<SecretText>,
     /// Read the passphrase from standard input
@@ -23,7 +23,7 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> Result<KeyPair, Failure> {
         if let Some(path) = &self.key_file {
             let text = std::fs::read_to_string(path).map_err(|error| about_file(path, &error))?;

@@ -1,4 +1,4 @@
-//! `tally chain send`: makes a payment here, signs it here, submits it.
+//! `tally chain send` makes, signs and submits a payment.
 
 use std::time::{Duration, Instant};
 
@@ -17,9 +17,9 @@ use crate::failure::Failure;
 use crate::output::{Output, pairs};
 use crate::target::Target;
 
-/// A payment refers to a block so much deeper than it must: blocks may be taken back meanwhile.
+/// Additional depth of a payment's anchor, because blocks may be rolled back before the payment is included.
 const ANCHOR_SLACK: u32 = 10;
-/// How often the transaction is asked after.
+/// Interval of the status requests for the transaction.
 const ASK_EVERY: Duration = Duration::from_millis(250);
 
 /// Arguments of `tally chain send`.
@@ -29,35 +29,35 @@ pub struct Args {
     target: Target,
     #[command(flatten)]
     secret: Secret,
-    /// To whom, such as TLY-XXXXX-..; on a test network also 'passphrase:1'
+    /// The recipient, such as TLY-XXXXX-..; on a test network also 'passphrase:1'
     #[arg(long, value_name = "ACCOUNT")]
     to: String,
-    /// How much, in tokens, such as 1.5
+    /// The amount in tokens, such as 1.5
     #[arg(long, value_name = "TOKENS")]
     amount: String,
-    /// The chain, by its token's symbol or its number; the parent chain if left out
+    /// The chain, by its token's symbol or its number; the parent chain by default
     #[arg(long, value_name = "CHAIN")]
     chain: Option<String>,
-    /// A message that everybody can read
+    /// A public message
     #[arg(long, value_name = "TEXT", default_value = "")]
     message: String,
-    /// The fee, in tokens; the usual one if left out
+    /// The fee in tokens; the usual fee by default
     #[arg(long, value_name = "TOKENS")]
     fee: Option<String>,
-    /// Until when it may stand in a block, in minutes from now
+    /// The deadline for a block to include it, in minutes from now
     #[arg(long, value_name = "MINUTES", default_value_t = 60)]
     deadline: u16,
-    /// Wait until so many blocks have been added after the one that has it; 0 for the block itself
+    /// Wait for this number of blocks after the one that includes it; 0 waits for that block only
     #[arg(long, value_name = "BLOCKS")]
     wait: Option<u32>,
-    /// How long to wait for that
+    /// Maximum wait in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     timeout: u64,
     #[command(flatten)]
     pub output: Output,
 }
 
-/// What was sent.
+/// The sent payment.
 #[derive(Debug, Serialize)]
 struct Sent {
     id: String,
@@ -187,7 +187,7 @@ impl Args {
         Ok(transaction)
     }
 
-    /// Asks until the transaction has so many confirmations, has left, or the time is over.
+    /// Polls until the transaction has this number of confirmations or has left the pool, or the time is over.
     async fn confirmed(
         &self,
         client: &ChainClient,

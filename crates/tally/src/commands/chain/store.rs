@@ -12,7 +12,7 @@ pub fn init(arguments: &Args) -> Result<(), Failure> {
     arguments.show(&store, EMPTY)
 }
 
-/// Accepts the store that is there.
+/// Accepts the existing store.
 pub fn accept(arguments: &Args) -> Result<(), Failure> {
     let files = confirmed(arguments)?;
     let store = accept_chain_store(&files).map_err(|error| Failure::coded(&error))?;

@@ -1,8 +1,8 @@
-//! Amounts as people write them: whole tokens with decimals.
+//! Amounts as whole tokens with decimals.
 
 use crate::output::grouped;
 
-/// Minor units as tokens.
+/// Formats minor units as tokens.
 pub fn shown(minor: u64, decimals: u8) -> String {
     let unit = 10u64.saturating_pow(u32::from(decimals));
     let (whole, rest) = (minor / unit, minor % unit);
@@ -14,7 +14,7 @@ pub fn shown(minor: u64, decimals: u8) -> String {
     format!("{whole}.{}", rest.trim_end_matches('0'))
 }
 
-/// Tokens as minor units; nothing if the text is no amount, or has more decimals than the token.
+/// Parses tokens into minor units. Returns `None` if the text is not an amount or has more decimals than the token.
 pub fn parsed(text: &str, decimals: u8) -> Option<u64> {
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

@@ -12,17 +12,17 @@ use crate::target::Target;
 /// Arguments of `tally chain check`.
 #[derive(Debug, clap::Args)]
 pub struct CheckArgs {
-    /// The folder of a node that does not run
+    /// The folder of a stopped node
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Mend what can be mended; a snapshot is the way for the rest
+    /// Repair the damage if possible; otherwise use a snapshot
     #[arg(long)]
     repair: bool,
     #[command(flatten)]
     pub output: Output,
 }
 
-/// What was found, for programs.
+/// The findings, for programs.
 #[derive(Debug, Serialize)]
 struct Found {
     store: String,
@@ -150,7 +150,7 @@ impl SnapshotArgs {
 /// Arguments of `tally chain restore`.
 #[derive(Debug, clap::Args)]
 pub struct RestoreArgs {
-    /// The folder of a node that does not run
+    /// The folder of a stopped node
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// The folder of a snapshot
@@ -160,7 +160,7 @@ pub struct RestoreArgs {
     pub output: Output,
 }
 
-/// What was done, for programs.
+/// The result, for programs.
 #[derive(Debug, Serialize)]
 struct Restored {
     restored: String,

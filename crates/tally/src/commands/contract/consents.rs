@@ -21,9 +21,9 @@ pub struct Show {
 /// Arguments of `tally contract authorise` and `tally contract withdraw`.
 #[derive(Debug, clap::Args)]
 pub struct Upgrade {
-    /// The code that states are under: the hash of its descriptor, or NAME@VERSION of a registered contract
+    /// The code of the current states: the hash of its descriptor, or NAME@VERSION of a registered contract
     from: String,
-    /// The code that they come under, likewise
+    /// The new code, in the same form
     to: String,
     #[command(flatten)]
     target: Target,
@@ -34,7 +34,7 @@ pub struct Upgrade {
 /// Arguments of `tally contract notary-changes`.
 #[derive(Debug, clap::Args)]
 pub struct NotaryChanges {
-    /// What to do when others propose one
+    /// The reaction when others propose a change
     #[arg(value_enum)]
     what: What,
     #[command(flatten)]
@@ -47,9 +47,9 @@ pub struct NotaryChanges {
 enum What {
     /// Sign it
     Accept,
-    /// Sign none
+    /// Refuse it
     Refuse,
-    /// What node.toml says
+    /// Follow node.toml
     Configured,
 }
 
@@ -88,7 +88,7 @@ impl NotaryChanges {
     }
 }
 
-/// The hash that somebody means.
+/// Returns the descriptor hash that the text refers to.
 async fn descriptor(client: &Client, text: &str) -> Result<String, Failure> {
     let Some((name, version)) = text.rsplit_once('@') else {
         return Ok(text.to_ascii_lowercase());

@@ -1,4 +1,4 @@
-//! `tally contract`: the contracts of a node's binary, and which transitions of others the node signs.
+//! `tally contract`: the contracts of a node's binary, and the proposed transitions that the node signs.
 
 mod consents;
 mod list;
@@ -10,15 +10,15 @@ use crate::failure::Failure;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Contracts that are registered in the node's binary, with the hashes of their descriptors
+    /// List the contracts registered in the node's binary, with the hashes of their descriptors
     List(list::Args),
-    /// What the node signs when others propose it: upgrades, changes of notary
+    /// Show the proposals of others that the node signs: upgrades and changes of notary
     Consents(consents::Show),
     /// Let the node sign upgrades from one code to another
     Authorise(consents::Upgrade),
-    /// Let it sign them no more
+    /// Stop signing these upgrades
     Withdraw(consents::Upgrade),
-    /// Whether the node signs changes of notary
+    /// Set whether the node signs changes of notary
     NotaryChanges(consents::NotaryChanges),
 }
 

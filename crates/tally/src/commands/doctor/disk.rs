@@ -1,4 +1,4 @@
-//! The disk of the node's data: how fast it makes writes durable, and how much is free.
+//! The disk of the node's data: the rate of durable writes, and the free space.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 use super::finding::Finding;
 use crate::output::grouped;
 
-/// How long the disk is tried, and with how many writes at most.
+/// Maximum duration of the disk trial, and its maximum number of writes.
 const TRIAL_MAX: Duration = Duration::from_millis(500);
 const COMMITS_MAX: u32 = 1_000;
-/// One commit of a node that has little to do.
+/// Size of one commit of a node with little load.
 const COMMIT_BYTES: usize = 4_096;
-/// A payment takes four commits in a row: below this it takes 80 ms and more.
+/// Minimum commit rate. A payment takes four commits in a row, so below this rate it takes at least 80 ms.
 const COMMITS_PER_SECOND_MIN: u32 = 50;
 
 const GIB: u64 = 1 << 30;
-/// Below this the node may stop any day.
+/// Below this the node may stop at any time.
 const FREE_BYTES_MIN: u64 = GIB;
-/// Below this it is time to plan.
+/// Below this more space should be planned.
 const FREE_BYTES_LOW: u64 = 10 * GIB;
 
-/// Durable commits a second, on a scratch file that is gone afterwards.
+/// Measures durable commits per second on a temporary file.
 pub fn speed(data: &Path) -> Finding {
     const CHECK: &str = "disk speed";
     let trial = || -> std::io::Result<(u32, Duration)> {
@@ -58,7 +58,7 @@ fn judge_speed(commits: u32, took: Duration) -> Finding {
     }
 }
 
-/// What the node's user may still write.
+/// Checks the free space for the node's user.
 pub fn space(data: &Path) -> Finding {
     match rustix::fs::statvfs(data) {
         Err(error) => Finding::problem(

@@ -1,31 +1,31 @@
-//! What a check came to.
+//! The result of a check.
 
 use serde::Serialize;
 
 use crate::output::{Ink, stdout_ink};
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// The node runs, but not well, or not for long.
+    /// The node runs, but not well, or may stop soon.
     Warning,
-    /// The node does not run, or loses something.
+    /// The node does not run, or loses data.
     Problem,
 }
 
-/// What one check found, and what to do about it.
+/// The result of one check, and the recommended action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// The checked subject.
     pub check: &'static str,
-    /// How bad it is.
+    /// The severity.
     pub verdict: Verdict,
-    /// What is so.
+    /// The finding.
     pub found: String,
-    /// What to do; empty where all is well.
+    /// The recommended action, empty if there is no problem.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub action: String,
 }
@@ -64,7 +64,7 @@ impl Finding {
     }
 }
 
-/// One line a finding, and one for what to do.
+/// Returns one line per finding, and one per action.
 pub fn people(findings: &[Finding]) -> String {
     let ink = stdout_ink();
     let width = findings.iter().map(|finding| finding.check.len()).max();

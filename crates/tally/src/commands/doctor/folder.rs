@@ -1,4 +1,4 @@
-//! The node's folder: who may read its secrets, and how long its certificates last.
+//! The node's folder: the access to its secrets, and the validity of its certificates.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -13,11 +13,12 @@ use super::validity::not_after;
 
 /// Files that only the node's user may read.
 const SECRETS: &[&str] = &["identity.key", "tls.key.pem", "api-token", "users.toml"];
-/// When to ask for a new certificate.
+/// Remaining days at which a new certificate should be requested.
 const DAYS_LEFT_LOW: i64 = 30;
 const DAY_S: i64 = 86_400;
 
-/// One finding for each secret that is open to others, or one that says none is. What is missing is not judged here.
+/// Returns one finding for each secret that other users can read, or one finding that there is none. Missing files are not
+/// checked here.
 pub fn permissions(folder: &Path) -> Vec<Finding> {
     const CHECK: &str = "secrets";
     let exposed = |name: &&str| {
@@ -37,7 +38,7 @@ pub fn permissions(folder: &Path) -> Vec<Finding> {
     }
 }
 
-/// Whether the list of users is there and good.
+/// Checks that the list of users exists and is valid.
 pub fn users(folder: &Path) -> Finding {
     const CHECK: &str = "users";
     match UsersFile::read(folder) {
@@ -46,7 +47,7 @@ pub fn users(folder: &Path) -> Finding {
     }
 }
 
-/// How long the node's own certificate, those it was issued under, and the network's root last.
+/// Checks the validity of the node's own certificate, its issuers' certificates, and the network's root.
 pub fn certificates(files: &NodeFiles) -> Vec<Finding> {
     let now_s = SystemTime::now()
         .duration_since(UNIX_EPOCH)

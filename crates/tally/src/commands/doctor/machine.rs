@@ -10,12 +10,12 @@ use rustix::process::{Resource, getrlimit};
 use super::finding::Finding;
 use crate::output::grouped;
 
-/// How long the two clocks are watched side by side.
+/// Duration of the comparison of the two clocks.
 const WATCHED: Duration = Duration::from_millis(100);
-/// What they may drift apart meanwhile.
+/// Maximum drift between the clocks in this time.
 const DRIFT_MAX: Duration = Duration::from_millis(20);
 
-/// Whether the clock goes evenly, and not before what the network has signed.
+/// Checks that the clock runs evenly and is not before the time of the network's signed parameters.
 pub fn clock(files: &NodeFiles) -> Finding {
     let (wall, even) = (SystemTime::now(), Instant::now());
     std::thread::sleep(WATCHED);
@@ -42,7 +42,7 @@ fn judge_clock(now: Duration, issued: Duration, drift: Duration) -> Finding {
     )
 }
 
-/// Whether the process may open what the configuration allows clients and peers.
+/// Checks that the process may open as many files as the configuration allows clients and peers.
 pub fn open_files(config: &NodeConfig, peers: usize) -> Finding {
     // A node raises its soft limit to the hard one.
     let limit = getrlimit(Resource::Nofile).maximum;

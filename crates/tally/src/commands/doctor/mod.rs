@@ -1,4 +1,4 @@
-//! `tally doctor`: looks at a node's folder and machine, and says what to do about what it finds.
+//! `tally doctor` checks a node's folder and machine, and recommends actions.
 
 mod disk;
 mod finding;
@@ -20,7 +20,7 @@ pub use self::folder::certificates;
 use crate::failure::Failure;
 use crate::output::Output;
 
-/// The node's configuration, in its folder.
+/// The node's configuration file in its folder.
 const CONFIG: &str = "node.toml";
 
 /// Arguments of `tally doctor`.

@@ -1,29 +1,29 @@
-//! What a running node says of its peers and of itself: connections, versions, clocks, the vault's view.
+//! A running node's report on its peers and itself: connections, versions, clocks, and the vault's view.
 
 use api::{Health, NetworkView, NodeState, PeerView, PeersView};
 
 use super::finding::Finding;
 use crate::output::grouped;
 
-/// Between clocks that are kept, the network's delays included.
+/// Offset between maintained clocks, including the network's delay.
 const OFFSET_LOW_MS: u64 = 1_000;
-/// Time windows are missed, and certificates of today may seem to be of tomorrow.
+/// At this offset time windows are missed, and new certificates may seem to be from the future.
 const OFFSET_MAX_MS: u64 = 30_000;
-/// Transactions that the vault's view may be behind a busy node.
+/// Transactions by which the vault's view may lag on a busy node.
 const VIEW_LAG_LOW: u64 = 10_000;
-/// Peers named one by one.
+/// Maximum number of peers that are named.
 const NAMED_MAX: usize = 5;
 
 const NTP: &str = "Let the machine keep its clock with NTP (chrony or systemd-timesyncd).";
 
-/// What the node answered.
+/// The node's answers.
 pub struct Answers {
     pub health: Health,
     pub network: NetworkView,
     pub peers: PeersView,
 }
 
-/// See the module.
+/// Checks the answers of a node.
 pub fn check(answers: &Answers) -> Vec<Finding> {
     let Answers {
         health,
@@ -118,7 +118,7 @@ fn connections(peers: &PeersView, network: &NetworkView) -> Finding {
     Finding::warning(CHECK, found, action)
 }
 
-/// Peers that sent too much that makes no sense.
+/// Checks for peers that sent too many invalid messages.
 fn garbage(peers: &PeersView) -> Finding {
     const CHECK: &str = "peers' messages";
     let is_bad =
@@ -153,7 +153,7 @@ fn versions(peers: &PeersView) -> Finding {
     )
 }
 
-/// Against the middle one of the peers' clocks: a single wrong one among several is not taken for the truth.
+/// Checks the clock against the median of the peers' clocks, so that a single wrong one among several does not count.
 fn clocks(peers: &PeersView) -> Finding {
     const CHECK: &str = "clock and peers";
     let offsets = peers.peers.iter().filter_map(|peer| peer.clock_offset_ms);

@@ -1,4 +1,4 @@
-//! Whether the node runs, or its ports are free for it, and whether it runs this version.
+//! Checks whether the node runs or its ports are free, and whether it runs this version.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -12,10 +12,10 @@ use super::peers::Answers;
 use crate::failure::Failure;
 use crate::target::Target;
 
-/// How long the node may take to say that it runs.
+/// Maximum time for the node's answer.
 const ANSWER_MAX: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// Ports and versions.
+/// Checks ports and versions.
 pub fn check(folder: &Path, config: &NodeConfig, files: Option<&NodeFiles>) -> Vec<Finding> {
     let running = running(folder);
     let is_this = |view: &&NodeView| {
@@ -40,7 +40,7 @@ pub fn check(folder: &Path, config: &NodeConfig, files: Option<&NodeFiles>) -> V
     findings
 }
 
-/// What the node answers, if it runs.
+/// Returns the node's answer, if it runs.
 fn running(folder: &Path) -> Option<NodeView> {
     let target = Target::of(folder);
     let asked = target.with_client(async |client| {
@@ -51,7 +51,7 @@ fn running(folder: &Path) -> Option<NodeView> {
     asked.ok()
 }
 
-/// What it says of itself and its peers.
+/// Returns the node's answers about itself and its peers.
 fn answers(folder: &Path) -> Option<Answers> {
     let target = Target::of(folder);
     let asked = target.with_client(async |client| {

@@ -1,11 +1,11 @@
-//! The last moment of an X.509 certificate: the one field of it that is read here (RFC 5280 4.1.2.5).
+//! Reads the end of the validity of an X.509 certificate (RFC 5280 4.1.2.5).
 
 const SEQUENCE: u8 = 0x30;
 const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// Seconds since 1970, or nothing if this is no certificate.
+/// Returns seconds since 1970, or `None` if this is not a certificate.
 pub fn not_after(der: &[u8]) -> Option<i64> {
     let (_, certificate, _) = item(der).filter(|(tag, ..)| *tag == SEQUENCE)?;
     let (_, mut signed, _) = item(certificate).filter(|(tag, ..)| *tag == SEQUENCE)?;
@@ -22,7 +22,7 @@ pub fn not_after(der: &[u8]) -> Option<i64> {
     seconds(tag, std::str::from_utf8(text).ok()?)
 }
 
-/// Tag, content, and what follows, of the first DER item.
+/// Returns the tag, the content, and the remaining bytes of the first DER item.
 fn item(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = der.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -42,7 +42,7 @@ fn item(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, rest))
 }
 
-/// `YYMMDDhhmmssZ` (from 1950 to 2049) or `YYYYMMDDhhmmssZ`.
+/// Parses `YYMMDDhhmmssZ` (from 1950 to 2049) or `YYYYMMDDhhmmssZ`.
 fn seconds(tag: u8, text: &str) -> Option<i64> {
     let digits = text.strip_suffix('Z')?;
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -64,7 +64,7 @@ fn seconds(tag: u8, text: &str) -> Option<i64> {
     Some(day * 86_400 + part(4)? * 3_600 + part(6)? * 60 + part(8)?)
 }
 
-/// Days since 1970-01-01 of a date of the Gregorian calendar, counted from March so that leap days come last.
+/// Returns days since 1970-01-01 of a Gregorian date. The year is counted from March, so that leap days come last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;

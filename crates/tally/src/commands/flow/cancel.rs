@@ -17,7 +17,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// A cancelled flow has failed, which is what was asked for: no failure of the command.
+    /// Cancels a flow. The cancelled flow has failed as requested, so the command succeeds.
     pub fn run(self) -> Result<(), Failure> {
         self.target.with_client(async |client| {
             let outcome = client.cancel(&self.flow_id).await?;

@@ -1,4 +1,4 @@
-//! `tally flow describe`: the flows that a node can start, from its own description.
+//! `tally flow describe` shows the flows that a node can start, from the node's own description.
 
 use api::FlowFailure;
 use serde::Serialize;
@@ -8,13 +8,13 @@ use crate::failure::Failure;
 use crate::output::{Output, Table, pairs, stdout_ink};
 use crate::target::Target;
 
-/// Schemas that are looked into on the way to a type's name, at most.
+/// Maximum number of schemas that are followed to find a type's name.
 const DEPTH_MAX: usize = 8;
 
 /// Arguments of `tally flow describe`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A flow, such as cash.issue; all of them if left out
+    /// A flow, such as cash.issue; all flows by default
     flow: Option<String>,
     #[command(flatten)]
     target: Target,
@@ -56,7 +56,7 @@ impl Args {
     }
 }
 
-/// Every operation that starts one flow.
+/// Returns every operation that starts one flow.
 fn described(document: &Value) -> Vec<Described> {
     let paths = document["paths"].as_object().into_iter().flatten();
     let flows = paths.filter_map(|(path, methods)| {
@@ -105,7 +105,7 @@ fn one(document: &Value, flow: &Described) -> String {
     format!("{head}\n\n{arguments}\n\n{result}")
 }
 
-/// The fields of an object; what is no object is one nameless field.
+/// Returns the fields of an object. Any other schema is one nameless field.
 fn fields(document: &Value, what: &str, schema: &Value) -> String {
     let mut table = Table::new(&[what, "type", "required", "meaning"]);
     let required = |name: &str| {
@@ -134,7 +134,7 @@ fn fields(document: &Value, what: &str, schema: &Value) -> String {
     table.render(stdout_ink())
 }
 
-/// The first sentence of what is said of a field, on one line.
+/// Returns the first sentence of a field's description, on one line.
 fn meaning(document: &Value, field: &Value) -> String {
     let said = match field["description"].as_str() {
         Some(said) => said.to_owned(),
@@ -145,7 +145,7 @@ fn meaning(document: &Value, field: &Value) -> String {
         .map_or(line.clone(), |(first, _)| format!("{first}."))
 }
 
-/// What a schema is, in a word or two.
+/// Returns a short name for a schema's type.
 fn kind(schema: &Value, depth: usize) -> String {
     if let Some(place) = schema["$ref"].as_str() {
         let name = place.rsplit('/').next().unwrap_or_default();

@@ -19,7 +19,7 @@ pub struct Args {
     /// What to wait for
     #[arg(long, value_enum, default_value = "none")]
     wait: WaitFor,
-    /// Wait at most so long; for ever if left out
+    /// Maximum wait; unlimited by default
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::{Output, Table, stdout_ink};
 use crate::target::Target;
 
-/// Rows asked for at once.
+/// Rows requested at once.
 const PAGE: u32 = 500;
 
 /// Arguments of `tally flow journal`.
@@ -14,7 +14,7 @@ const PAGE: u32 = 500;
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// The flow, which has not ended
+    /// The flow, which must not have ended
     flow_id: String,
     #[command(flatten)]
     pub output: Output,

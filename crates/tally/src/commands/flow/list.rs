@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::{Ink, Output, Table, stdout_ink};
 use crate::target::Target;
 
-/// How long a flow waits before it counts as stuck, in seconds.
+/// Default waiting time after which a flow counts as stuck, in seconds.
 const STUCK_S: u64 = 60;
 
 /// Arguments of `tally flow list`.
@@ -19,17 +19,17 @@ pub struct Args {
     /// After this flow
     #[arg(long, value_name = "FLOW_ID")]
     after: Option<String>,
-    /// So many at most
+    /// Maximum number of flows
     #[arg(long, default_value_t = 100, value_name = "N")]
     limit: u32,
     #[command(flatten)]
     pub output: Output,
 }
 
-/// Which flows.
+/// Criteria for flows.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Query {
-    /// Where they stand: running, retrying, parked or paused
+    /// Their status: running, retrying, parked or paused
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
     /// The registered name
@@ -38,16 +38,16 @@ pub struct Query {
     /// The code of one of their failures
     #[arg(long, value_name = "CODE")]
     code: Option<String>,
-    /// Who started them
+    /// The user who started them
     #[arg(long, value_name = "USER")]
     user: Option<String>,
-    /// The legal name of a party that they deal with
+    /// The legal name of a counterparty
     #[arg(long, value_name = "NAME")]
     peer: Option<String>,
-    /// Started at least so long ago
+    /// Started at least this long ago
     #[arg(long, value_name = "SECONDS")]
     older_than: Option<u64>,
-    /// Waiting without a step for at least so long
+    /// Waiting without a step for at least this long
     #[arg(long, value_name = "SECONDS")]
     stuck: Option<u64>,
 }
@@ -101,10 +101,10 @@ impl Args {
 pub struct StuckArgs {
     #[command(flatten)]
     target: Target,
-    /// Waiting without a step for at least so long
+    /// Waiting without a step for at least this long
     #[arg(long = "for", default_value_t = STUCK_S, value_name = "SECONDS")]
     seconds: u64,
-    /// So many at most
+    /// Maximum number of flows
     #[arg(long, default_value_t = 100, value_name = "N")]
     limit: u32,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `tally flow`: start flows and look after them.
+//! `tally flow`: commands that start and maintain flows.
 
 mod cancel;
 mod describe;
@@ -23,27 +23,27 @@ use crate::output::{Ink, Output, pairs, stdout_ink};
 pub enum Command {
     /// Start a flow and wait for it
     Start(start::Args),
-    /// The flows that can be started: arguments, result, permission, steps
+    /// Show the flows that can be started: arguments, result, permission, steps
     Describe(describe::Args),
-    /// What became of a flow
+    /// Show the outcome of a flow
     Get(get::Args),
-    /// Flows that have not ended
+    /// List flows that have not ended
     List(list::Args),
-    /// Flows that states have scheduled
+    /// List flows that states have scheduled
     Scheduled(scheduled::Args),
     /// Cancel a flow
     Cancel(cancel::Args),
-    /// Flows that have waited long without a step, and what for
+    /// List flows that have waited long without a step, and the reasons
     Stuck(list::StuckArgs),
-    /// Try parked flows again, and those that wait for their next try
+    /// Retry parked flows, and those that wait for their next try
     Retry(order::Args),
-    /// Let flows take no step until they are resumed
+    /// Pause flows until they are resumed
     Pause(order::Args),
-    /// Let paused flows go on
+    /// Resume paused flows
     Resume(order::Args),
     /// End flows; one that has asked the notary waits for its answer first
     Kill(order::Args),
-    /// A live flow's journal, for support
+    /// Show a live flow's journal, for support
     Journal(journal::Args),
 }
 
@@ -83,14 +83,14 @@ impl Command {
     }
 }
 
-/// What to wait for.
+/// The condition to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum WaitFor {
-    /// Nothing: the flow is accepted
+    /// None: the flow is accepted
     None,
-    /// The flow has ended, and what it recorded is durable
+    /// The flow has ended, and its records are durable
     Finalised,
-    /// Every participant has recorded it too
+    /// Every participant has recorded them too
     Delivered,
 }
 
@@ -104,13 +104,13 @@ impl From<WaitFor> for Wait {
     }
 }
 
-/// One request waits so long at most; then the next one goes on.
+/// Maximum wait of one request. The next request then continues.
 const TURN_MS: u64 = 30_000;
 
-/// A node that knows no more answers at once, also when it may take longer; it is asked so often.
+/// Pause between requests to a node with nothing new. Such a node answers at once even if the request may wait.
 const PAUSE_MS: u64 = 1_000;
 
-/// Waits until a flow is where `wait` wants it, or the time is over, or it will not get there.
+/// Waits until a flow satisfies `wait`, the time is over, or the flow cannot get there.
 async fn wait_on(
     client: &Client,
     mut outcome: Outcome,
@@ -133,7 +133,7 @@ async fn wait_on(
     Ok(outcome)
 }
 
-/// How long the next request may wait.
+/// Returns the maximum wait of the next request.
 fn turn_ms(deadline: Option<Instant>) -> u64 {
     deadline.map_or(TURN_MS, |deadline| {
         let left = deadline
@@ -143,7 +143,7 @@ fn turn_ms(deadline: Option<Instant>) -> u64 {
     })
 }
 
-/// Shows an outcome. A flow that failed, or is not yet where `wait` wants it, is a failure of the command.
+/// Shows an outcome. The command fails if the flow failed or does not satisfy `wait` yet.
 fn show(output: Output, outcome: Outcome, wait: Wait) -> Result<(), Failure> {
     output.show(&outcome, people)?;
     if !is_there(outcome.status, wait) {
@@ -159,7 +159,7 @@ fn show(output: Output, outcome: Outcome, wait: Wait) -> Result<(), Failure> {
     }
 }
 
-/// Whether there is nothing more to wait for.
+/// Returns whether there is nothing more to wait for.
 fn is_there(status: FlowStatus, wait: Wait) -> bool {
     match wait {
         Wait::None => true,
@@ -210,7 +210,7 @@ fn people(outcome: &Outcome) -> String {
     pairs(&lines)
 }
 
-/// JSON with line ends and indents.
+/// Formats JSON with line breaks and indents.
 fn readable(json: &str) -> String {
     let parsed: Result<serde_json::Value, _> = serde_json::from_str(json);
     parsed

@@ -1,4 +1,4 @@
-//! `tally flow retry`, `pause`, `resume`, `kill`: one flow, or all that meet a query.
+//! `tally flow retry`, `pause`, `resume`, `kill`: orders for one flow, or for all flows that match a query.
 
 use api::{FlowOrder, FlowOrdered, FlowQuery};
 use client::FlowAction;
@@ -13,15 +13,15 @@ use crate::target::Target;
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// The flow; or say with the options which flows
+    /// The flow; or select flows by the options
     #[arg(conflicts_with_all = ["all", "status", "flow", "code", "user", "peer", "older_than", "stuck"])]
     flow_id: Option<String>,
-    /// Every flow that the order is for
+    /// All flows that the order applies to
     #[arg(long)]
     all: bool,
     #[command(flatten)]
     query: super::list::Query,
-    /// Do it to all that meet the options; without this they are only counted
+    /// Apply the order to all matching flows; without this they are only counted
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]

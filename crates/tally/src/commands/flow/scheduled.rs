@@ -12,10 +12,10 @@ use crate::target::Target;
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// After this place, as the page before says
+    /// After this place, from the previous page
     #[arg(long, value_name = "PLACE")]
     after: Option<String>,
-    /// So many at most
+    /// Maximum number of flows
     #[arg(long, default_value_t = 100, value_name = "N")]
     limit: u32,
     #[command(flatten)]
@@ -49,7 +49,7 @@ fn people(page: &SchedulePage) -> String {
         }
         table.row([
             Timestamp::from_ms(entry.at_ms).to_string(),
-            // A counterparty may have written it.
+            // A counterparty may have written the name.
             entry.flow.escape_debug().to_string(),
             entry.state_ref.clone(),
             status,

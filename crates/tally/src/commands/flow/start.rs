@@ -18,19 +18,19 @@ pub struct Args {
     /// The flow's name, such as cash.issue; 'tally flow describe' lists them
     #[arg(long, value_name = "NAME")]
     flow: String,
-    /// Its version; the newest if left out
+    /// Its version; the newest by default
     #[arg(long, value_name = "N")]
     version: Option<u32>,
     /// Its arguments as JSON; @FILE reads a file, @- standard input
     #[arg(long, value_name = "JSON", default_value = "null")]
     args: String,
-    /// What to wait for
+    /// The condition to wait for
     #[arg(long, value_enum, default_value = "finalised")]
     wait: WaitFor,
-    /// A name of your choice that makes the start exactly once
+    /// An id of your choice, so that the flow is started exactly once
     #[arg(long, value_name = "ID")]
     client_id: Option<String>,
-    /// Wait at most so long; for ever if left out
+    /// Maximum wait; unlimited by default
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
     #[command(flatten)]
@@ -61,7 +61,7 @@ impl Args {
     }
 }
 
-/// JSON from the command line, a file or standard input.
+/// Reads JSON from the command line, a file or standard input.
 fn json_argument(argument: &str) -> Result<api::RawJson, Failure> {
     let text = match argument.strip_prefix('@') {
         None => argument.to_owned(),

@@ -15,14 +15,14 @@ pub struct Args {
     /// The description of the network
     #[arg(value_name = "NETWORK.toml")]
     description: PathBuf,
-    /// Where to make the folders
+    /// The folder for the new folders
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]
     pub output: Output,
 }
 
-/// What was made, for programs.
+/// The result, for programs.
 #[derive(Debug, Serialize)]
 struct Made {
     nodes: Vec<MadeNode>,

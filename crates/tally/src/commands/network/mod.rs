@@ -13,13 +13,13 @@ use crate::failure::Failure;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make keys, certificates and a folder for each node; what exists is kept
+    /// Make keys, certificates and a folder for each node; existing ones are kept
     Bootstrap(bootstrap::Args),
-    /// The network's parameters, as a node knows them
+    /// Show the network's parameters, as a node knows them
     Show(show::Args),
-    /// Whether the folders of a network fit together, and whether its nodes run and meet each other
+    /// Check that the folders of a network are consistent, and that its nodes run and are connected
     Check(check::Args),
-    /// Every node of the network and where it is
+    /// Show every node of the network and its addresses
     Map(show::Args),
 }
 

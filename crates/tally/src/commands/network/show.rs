@@ -16,13 +16,13 @@ pub struct Args {
 }
 
 impl Args {
-    /// The parameters.
+    /// Shows the parameters.
     pub fn show(self) -> Result<(), Failure> {
         self.target
             .with_client(async |client| self.output.show(&client.network().await?, parameters))
     }
 
-    /// The parties.
+    /// Shows the parties.
     pub fn map(self) -> Result<(), Failure> {
         self.target
             .with_client(async |client| self.output.show(&client.network().await?, parties))

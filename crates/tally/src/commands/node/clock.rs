@@ -10,7 +10,7 @@ use crate::target::Target;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Vouch for the node's clock as it is, after it was set
+    /// Confirm the node's clock after it was set
     Confirm(Args),
 }
 

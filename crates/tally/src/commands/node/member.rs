@@ -17,7 +17,7 @@ pub struct Args {
 }
 
 impl Args {
-    /// Removes the member's file, and that the node remembers it.
+    /// Removes the member's file and the node's record of the member.
     pub fn run(&self) -> Result<(), Failure> {
         let files = confirmed(&self.care)?;
         let path = forget_member(&files, &self.member).map_err(|error| Failure::coded(&error))?;

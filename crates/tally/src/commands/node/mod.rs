@@ -1,4 +1,4 @@
-//! `tally node`: run a node, look at one, drain it.
+//! `tally node`: commands that run, inspect and drain a node.
 
 mod clock;
 mod drain;
@@ -19,20 +19,20 @@ use crate::failure::Failure;
 pub enum Command {
     /// Run the node of a folder until SIGTERM or Ctrl-C
     Run(run::Args),
-    /// Who a node is and how it is
+    /// Show a node's identity and state
     Info(info::Args),
-    /// The other nodes: connections, software, clocks
+    /// Show the other nodes: connections, software, clocks
     Peers(peers::Args),
-    /// The node's clock
+    /// Manage the node's clock
     #[command(subcommand)]
     Clock(clock::Command),
     /// Let a node finish what it has and accept nothing new
     Drain(drain::Args),
-    /// Let the next start make an empty store under an identity that exists
+    /// Let the next start make an empty store for an existing identity
     InitStore(store_care::Args),
-    /// Accept a stopped node's store as it is: put back from a copy, or without its inventory
+    /// Accept a stopped node's store as it is: restored from a copy, or without its inventory
     AcceptStore(store_care::Args),
-    /// Have a stopped node forget a member that has left the network for good
+    /// Let a stopped node forget a member that has left the network for good
     ForgetMember(member::Args),
 }
 

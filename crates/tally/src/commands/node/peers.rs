@@ -60,7 +60,7 @@ fn people(view: &PeersView) -> String {
     text
 }
 
-/// Where a peer stands, and the colour of that.
+/// Returns a peer's connection state, and its colour.
 fn state(peer: &PeerView) -> (String, &'static str) {
     let slowed = peer.load.is_some_and(|load| load.slowed);
     match (peer.cut_off_ms, peer.connected) {

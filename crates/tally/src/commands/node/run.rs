@@ -1,8 +1,8 @@
 //! `tally node run`: the process of a node.
 //!
-//! Standard output carries one line of JSON, when the node takes work; the log goes to standard error.
-//! The first SIGTERM or SIGINT lets running flows end for a while, then stops; the second ends the process at once. When the store has
-//! failed the process answers for a while, then exits with a code of its own, for a supervisor to start it again.
+//! Standard output carries one line of JSON when the node is ready. The log goes to standard error. The first SIGTERM or SIGINT
+//! lets running flows end for a while and then stops the node. The second ends the process at once. When the store has failed,
+//! the process answers for a while and then exits with a code of its own, so that a supervisor can restart it.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -21,10 +21,10 @@ use crate::output::{print, stderr_ink};
 
 /// Threads for queries that wait for the disk.
 const BLOCKING_THREADS_MAX: usize = 64;
-/// As a shell shows an end by a signal.
+/// Base of the exit code after a signal, as in a shell.
 const ENDED_BY_SIGNAL: i32 = 128;
 
-/// What a stranger can make a library say is not worth a line, unless the filter asks for it.
+/// Log filter for libraries whose messages any stranger can trigger. The operator's filter may override it.
 const QUIET: &str = "libp2p=error,yamux=error,multistream_select=error";
 
 /// Arguments of `tally node run`.
@@ -35,34 +35,34 @@ pub struct Args {
     folder: PathBuf,
     #[command(flatten)]
     log: LogArgs,
-    /// How long flows may take to end after the first signal; those that have not go on after the next start
+    /// Time for flows to end after the first signal; the others continue after the next start
     #[arg(long, value_name = "SECONDS", default_value_t = 20)]
     drain_seconds: u64,
-    /// Threads for connections of clients; the configuration's if left out
+    /// Threads for connections of clients; the configuration's value by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: Option<u16>,
-    /// Let flows that the store holds wait until they are resumed (tally flow resume), so that they can be killed before they run
+    /// Let the stored flows wait until they are resumed (tally flow resume), so that they can be killed before they run
     #[arg(long)]
     hold_flows: bool,
 }
 
-/// What is logged, and how.
+/// Options of the log.
 #[derive(Debug, clap::Args)]
 pub struct LogArgs {
-    /// What to log: a level, or a filter such as info,node::http=debug; the configuration's if left out
+    /// What to log: a level, or a filter such as info,node::http=debug; the configuration's value by default
     #[arg(long, value_name = "FILTER", env = "TALLY_LOG")]
     log: Option<String>,
-    /// How to log; the configuration's if left out
+    /// The log format; the configuration's value by default
     #[arg(long, value_enum, value_name = "FORMAT")]
     log_format: Option<Format>,
 }
 
-/// How lines of the log look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For people
+    /// Plain text
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -86,12 +86,12 @@ impl Args {
             announce(&name, &node, begin)?;
             self.serve(node, signals).await
         });
-        // Queries that still wait for the disk hold nothing up.
+        // Queries that still wait for the disk do not delay the exit.
         runtime.shutdown_background();
         served
     }
 
-    /// Serves until the first signal, then drains and stops; or until the store has failed and the time for that is over.
+    /// Serves until the first signal, then drains and stops. Also ends if the store has failed and the grace period is over.
     async fn serve(&self, mut node: Node, mut signals: Signals) -> Result<(), Failure> {
         let grace = node.exit_after_failure();
         let ended = tokio::select! {
@@ -129,7 +129,7 @@ impl Args {
     }
 }
 
-/// Returns why a store failed, a grace period later; without one never.
+/// Returns the failure of a store after a grace period. Never returns without one.
 pub async fn failed_for<T>(failed: impl Future<Output = T>, grace: Option<Duration>) -> T {
     let failure = failed.await;
     match grace {
@@ -143,7 +143,7 @@ fn store_failed(rejection: Rejection) -> Failure {
     Failure::store_failed(&rejection.code, rejection.message, rejection.hint)
 }
 
-/// The runtime of a node's connections; half of the cores where `threads` does not say.
+/// Returns the runtime for a node's connections. The default is half of the cores.
 pub fn io_runtime(threads: Option<u16>) -> Result<tokio::runtime::Runtime, Failure> {
     let threads = threads.map(usize::from).unwrap_or_else(|| {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -159,7 +159,7 @@ pub fn io_runtime(threads: Option<u16>) -> Result<tokio::runtime::Runtime, Failu
 }
 
 impl LogArgs {
-    /// Starts the log; what is not said here the section says.
+    /// Starts the log. Options that are not given come from the configuration.
     pub fn start(&self, section: &LogSection) -> Result<(), Failure> {
         let filter = self.log.as_deref().unwrap_or(&section.level);
         let filter = EnvFilter::try_new(format!("{QUIET},{filter}")).map_err(|error| {
@@ -173,7 +173,7 @@ impl LogArgs {
         let log = tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_writer(std::io::stderr)
-            // A log that can't be written, as on a full disk, must not end the thread that wrote: the library would panic.
+            // A failed write of the log, as on a full disk, must not end the writing thread. The library would panic otherwise.
             .log_internal_errors(false)
             .with_ansi(stderr_ink().is_on());
         let started = if json {
@@ -185,7 +185,7 @@ impl LogArgs {
     }
 }
 
-/// The line that tells whoever started the node that it takes work.
+/// Prints the line that reports that the node is ready.
 fn announce(name: &str, node: &Node, begin: Instant) -> Result<(), Failure> {
     let startup_ms = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (api, p2p) = (node.api_address(), node.p2p_address());
@@ -200,7 +200,7 @@ fn announce(name: &str, node: &Node, begin: Instant) -> Result<(), Failure> {
     print(&line.to_string())
 }
 
-/// SIGTERM and SIGINT. SIGXFSZ is taken so that a write beyond the limit of file sizes fails instead of ending the process.
+/// SIGTERM and SIGINT. SIGXFSZ is handled so that a write beyond the file size limit fails instead of ending the process.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -216,7 +216,7 @@ impl Signals {
         })
     }
 
-    /// The number of the next one.
+    /// Returns the number of the next signal.
     pub async fn next(&mut self) -> i32 {
         tokio::select! {
             _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
@@ -225,7 +225,7 @@ impl Signals {
     }
 }
 
-/// The system refuses something that a node needs.
+/// Returns the failure for a system resource that a node needs.
 pub fn system(error: &std::io::Error) -> Failure {
     Failure::local(
         "node.system",

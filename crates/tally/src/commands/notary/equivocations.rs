@@ -16,7 +16,7 @@ use crate::target::Target;
 pub struct Equivocations {
     #[command(flatten)]
     target: Target,
-    /// The refused transaction whose proof is exported; without one a page of all
+    /// The refused transaction whose proof is exported; without one a page of all proofs
     #[arg(requires = "export", conflicts_with = "after")]
     refused: Option<String>,
     /// Write the proof to this file, in hexadecimal

@@ -1,4 +1,4 @@
-//! `tally notary`: what a notary is, what it has seen consumed, and who asked it.
+//! `tally notary`: the state of a notary, its consumed states, and the requests to it.
 
 mod equivocations;
 mod requests;
@@ -11,19 +11,19 @@ use crate::failure::Failure;
 use crate::output::{Output, Table, grouped, pairs, stdout_ink};
 use crate::target::Target;
 
-/// An index larger than any that a transaction has: the end of a transaction's states in the notary's order.
+/// An index above any output index of a transaction. It marks the end of a transaction's states in the notary's order.
 const LAST_INDEX: u32 = 999_999_999;
 
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// How a notary is: kind, requests, states
+    /// Show a notary's kind, requests and states
     Info(Info),
-    /// Consumed states and the transactions that consumed them; with a state only that one
+    /// Show consumed states with their consuming transactions, or only one state
     Consumed(Consumed),
-    /// Transactions that the notary has signed, who asked for that, and when
+    /// Show transactions that the notary has signed, with requesters and times
     Requests(requests::Requests),
-    /// Proofs that a notary signed two consumers of a state, as a node found them; export one to a file
+    /// Show proofs that a notary signed two consumers of a state, as a node found them; export one to a file
     Equivocations(equivocations::Equivocations),
     /// Check an exported proof; needs no node
     CheckProof(equivocations::CheckProof),
@@ -49,7 +49,7 @@ pub struct Consumed {
     /// After this state
     #[arg(long, value_name = "STATE")]
     after: Option<String>,
-    /// So many at most
+    /// Maximum number of states
     #[arg(long, default_value_t = 100, value_name = "N")]
     limit: u32,
     #[command(flatten)]
@@ -89,7 +89,7 @@ impl Info {
     }
 }
 
-/// What its metrics say of it as a notary.
+/// Returns a notary's figures from its metrics.
 fn view(node: &NodeView, metrics: &str) -> serde_json::Value {
     let count = |verdict: &str| {
         metric(
@@ -133,7 +133,7 @@ fn people(node: &NodeView, view: &serde_json::Value) -> String {
     ]) + "\nCounted since the node's start."
 }
 
-/// The value of a line of Prometheus text.
+/// Returns the value of a line of Prometheus text.
 fn metric(text: &str, name: &str) -> u64 {
     let value = text.lines().find_map(|line| {
         let value = line.strip_prefix(name)?.strip_prefix(' ')?;
@@ -165,7 +165,7 @@ impl Consumed {
     }
 }
 
-/// The state just before this one in the notary's order.
+/// Returns the state just before this one in the notary's order.
 fn before(state: &str) -> Option<String> {
     let (id, index) = state.strip_suffix(')')?.split_once('(')?;
     let index: u32 = index.parse().ok()?;
@@ -173,12 +173,12 @@ fn before(state: &str) -> Option<String> {
     if let Some(index) = index.checked_sub(1) {
         return Some(format!("{id}({index})"));
     }
-    // The last state of the id below; of the least id there is none, and nobody has such a transaction.
+    // The last state of the id below. The lowest id has none, but no transaction has that id.
     let bytes = below(bytes)?;
     Some(format!("{}({LAST_INDEX})", primitives::hex::encode(&bytes)))
 }
 
-/// The number just below one, of as many bytes.
+/// Returns the next lower number with the same length.
 fn below(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
     let at = bytes.iter().rposition(|byte| *byte != 0)?;
     bytes[at] -= 1;

@@ -13,13 +13,13 @@ use crate::target::Target;
 pub struct Requests {
     #[command(flatten)]
     target: Target,
-    /// The transaction; without one a page of all that the notary has signed, in order of their ids
+    /// The transaction; without one a page of all that the notary has signed, in the order of their ids
     #[arg(conflicts_with = "after")]
     transaction: Option<String>,
     /// After this transaction
     #[arg(long, value_name = "ID")]
     after: Option<String>,
-    /// So many at most
+    /// Maximum number of transactions
     #[arg(long, default_value_t = 100, value_name = "N")]
     limit: u32,
     #[command(flatten)]

@@ -14,7 +14,7 @@ pub struct Args {
     target: Target,
     /// The transaction
     id: String,
-    /// Write them to this file instead of the standard output, where a terminal gets them in hexadecimal
+    /// The output file; by default the standard output, in hexadecimal on a terminal
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

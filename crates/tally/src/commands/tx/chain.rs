@@ -16,7 +16,7 @@ pub struct Args {
     /// Before this position
     #[arg(long, value_name = "POSITION")]
     after: Option<u64>,
-    /// So many at most
+    /// Maximum number of transactions
     #[arg(long, default_value_t = 100, value_name = "N")]
     limit: u32,
     #[command(flatten)]

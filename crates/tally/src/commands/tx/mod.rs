@@ -12,13 +12,13 @@ use crate::failure::Failure;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// A transaction, readable
+    /// Show a transaction
     Show(show::Args),
-    /// A transaction's bytes, as nodes send them to each other
+    /// Show a transaction's bytes, as nodes send them to each other
     Bytes(bytes::Args),
-    /// What a transaction comes from
+    /// Show the transactions that a transaction depends on
     Chain(chain::Args),
-    /// Notes of transactions, which stay on the node
+    /// Manage notes of transactions, which stay on the node
     #[command(subcommand)]
     Note(note::Command),
 }

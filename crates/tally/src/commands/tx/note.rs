@@ -11,11 +11,11 @@ use crate::target::Target;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make a note of a transaction
+    /// Add a note to a transaction
     Add(Add),
-    /// The notes of a transaction
+    /// List the notes of a transaction
     List(List),
-    /// Take a note away
+    /// Remove a note
     Remove(Remove),
 }
 
@@ -26,7 +26,7 @@ pub struct Add {
     target: Target,
     /// The transaction
     id: String,
-    /// What the note says
+    /// The text of the note
     text: String,
     #[command(flatten)]
     output: Output,
@@ -97,7 +97,7 @@ fn people(list: &NoteList) -> String {
             id.clone(),
             Timestamp::from_ms(*at_ms).to_string(),
             user.clone(),
-            // Whoever wrote it: a note moves no cursor and rings no bell.
+            // Escaped, so that a note of any author cannot move the cursor or ring the bell.
             text.escape_debug().to_string(),
         ]);
     }

@@ -1,4 +1,4 @@
-//! Where users are kept: in a node's folder, running or not, or behind its API.
+//! The place where users are kept: in a node's folder, running or not, or behind its API.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use crate::failure::Failure;
 use crate::target::Target;
 
 const DAY_S: u64 = 24 * 3_600;
-/// Users asked for at once.
+/// Users requested at once.
 const PAGE: u32 = 1_000;
 
-/// See the module.
+/// The place of a node's users.
 pub enum Book<'a> {
     Folder(&'a Path),
     Api(&'a Target),
@@ -214,7 +214,7 @@ impl<'a> Book<'a> {
         Ok(LoggedIn { token, expires_ms })
     }
 
-    /// Logins are in the memory of the node: only the API ends them without a new password.
+    /// Revokes a user's tokens. Logins are in the memory of the node, so only the API can end them without a new password.
     pub fn revoke_tokens(&self, name: &str) -> Result<UserView, Failure> {
         match self {
             Self::Folder(folder) => change_record(folder, "user.revoke_tokens", name, |user| {
@@ -243,7 +243,7 @@ fn change_record(
     })
 }
 
-/// Makes a change and notes it in the folder's audit log, whether it was made or refused. Without a log nothing is changed.
+/// Makes a change and records it in the folder's audit log, even if it was refused. Without a log nothing is changed.
 fn noted<T>(
     folder: &Path,
     action: &str,
@@ -263,7 +263,7 @@ fn noted<T>(
     changed
 }
 
-/// Names a change of a user for the audit log.
+/// Returns the audit log's name for a change of a user.
 fn action_of(change: &UserChange) -> &'static str {
     match change {
         UserChange {
@@ -281,7 +281,7 @@ fn action_of(change: &UserChange) -> &'static str {
     }
 }
 
-/// The operating system's user who runs the command. No user of a node has a colon in its name.
+/// Returns the operating system user of the command. No user of a node has a colon in its name.
 fn operator() -> String {
     let uid = rustix::process::getuid().as_raw();
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `tally user`: the users of a node, in its folder or over its API. A running node takes changes of the folder up within a
+//! `tally user`: the users of a node, in its folder or over its API. A running node picks up changes of the folder within a
 //! second.
 
 mod book;
@@ -16,35 +16,35 @@ use crate::target::Target;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Write an empty list of users into a node's folder that has none, such as after users.toml was deleted
+    /// Write an empty list of users into a node's folder without one, for example after users.toml was deleted
     Init(Common),
-    /// Add a user, who may do nothing but what is granted
+    /// Add a user without permissions, except for those granted
     Add(Add),
-    /// All users
+    /// List all users
     List(Common),
-    /// One user
+    /// Show one user
     Show(Named),
-    /// Remove a user; tokens and logins end
+    /// Remove a user; its tokens and logins end
     Remove(Named),
     /// Set a user's password; logins end
     Passwd(Passwd),
-    /// Allow a user more
+    /// Grant permissions to a user
     Grant(Grant),
-    /// Take permissions away
+    /// Revoke permissions of a user
     Revoke(Grant),
-    /// Bound how many flows a user may start in a second, and how large a start may be
+    /// Limit the flows that a user may start per second, and the size of a start
     Limit(Limit),
-    /// Shut a user out, keeping what there is of the user
+    /// Disable a user without deleting it
     Disable(Named),
-    /// Let a disabled user in again
+    /// Enable a disabled user
     Enable(Named),
-    /// Make a long-lived token for a user; it is shown this once
+    /// Make a long-lived token for a user; it is shown only once
     Token(Token),
-    /// End all long-lived tokens of a user; over the API logins as well
+    /// Revoke all long-lived tokens of a user; over the API also the logins
     RevokeTokens(Named),
 }
 
-/// Where, and how the result is shown.
+/// The node, and the output format.
 #[derive(Debug, clap::Args)]
 pub struct Common {
     #[command(flatten)]
@@ -67,13 +67,13 @@ pub struct Named {
 pub struct Add {
     #[command(flatten)]
     named: Named,
-    /// What to allow, such as flow.start:cash.* or vault.query; may be repeated
+    /// A permission to grant, such as flow.start:cash.* or vault.query; may be repeated
     #[arg(long = "grant", value_name = "PERMISSION")]
     permissions: Vec<Permission>,
-    /// Flows that the user may start in a second; 0 is no bound, and without it the node's settings say
+    /// Flows that the user may start per second; 0 means unlimited, and the default is the node's setting
     #[arg(long, value_name = "N")]
     starts_per_s: Option<u32>,
-    /// Bytes of the largest start; 0 is no bound, and without it the node's settings say
+    /// Maximum size of a start in bytes; 0 means unlimited, and the default is the node's setting
     #[arg(long, value_name = "BYTES")]
     start_bytes_max: Option<u32>,
     /// No password: the user has tokens only
@@ -90,13 +90,13 @@ pub struct Add {
 pub struct Limit {
     #[command(flatten)]
     named: Named,
-    /// What the node's settings say again, but for what is said beside it
+    /// Reset to the node's settings, except for the options given
     #[arg(long)]
     default: bool,
-    /// Flows in a second; 0 is no bound
+    /// Flows per second; 0 means unlimited
     #[arg(long, value_name = "N")]
     starts_per_s: Option<u32>,
-    /// Bytes of the largest start; 0 is no bound
+    /// Maximum size of a start in bytes; 0 means unlimited
     #[arg(long, value_name = "BYTES")]
     start_bytes_max: Option<u32>,
 }
@@ -116,7 +116,7 @@ pub struct Passwd {
 pub struct Grant {
     #[command(flatten)]
     named: Named,
-    /// Such as flow.start:cash.*, vault.query or ALL
+    /// A permission, such as flow.start:cash.*, vault.query or ALL
     #[arg(required = true, value_name = "PERMISSION")]
     permissions: Vec<Permission>,
 }
@@ -126,7 +126,7 @@ pub struct Grant {
 pub struct Token {
     #[command(flatten)]
     named: Named,
-    /// How long it is good
+    /// Validity in days
     #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=i64::from(TOKEN_DAYS_MAX)))]
     days: u32,
 }
@@ -136,7 +136,7 @@ impl Named {
         Book::of(&self.common.target)
     }
 
-    /// Changes the user and shows what came of it.
+    /// Changes the user and shows the result.
     fn change(self, change: UserChange) -> Result<(), Failure> {
         let user = self.book().change(&self.name, change)?;
         show(self.common.output, &user)

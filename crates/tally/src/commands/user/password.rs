@@ -1,4 +1,4 @@
-//! A password from the terminal, without echo, or from standard input; never from the command line.
+//! Reads a password from the terminal without echo, or from standard input, but never from the command line.
 
 use std::io::{BufRead, Read};
 
@@ -7,7 +7,7 @@ use node::users::{PASSWORD_BYTES_MAX, PasswordHash};
 
 use crate::failure::Failure;
 
-/// Fewest bytes of a password.
+/// Minimum length of a password, in bytes.
 const BYTES_MIN: usize = 8;
 
 /// Reads a password.
@@ -60,7 +60,7 @@ fn unread(error: &std::io::Error) -> Failure {
     )
 }
 
-/// The system gives no random bytes.
+/// Returns the failure for missing random bytes from the system.
 pub fn no_randomness(error: &dyn std::fmt::Display) -> Failure {
     Failure::local(
         "node.system",

@@ -1,4 +1,4 @@
-//! `tally vault`: what a node owns.
+//! `tally vault`: the states of a node.
 
 mod balances;
 mod query;
@@ -13,14 +13,14 @@ use crate::failure::Failure;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Sums of what can be spent
+    /// Show the sums of spendable states
     Balances(balances::Args),
-    /// States by criteria, consumed ones as well; counts and sums
+    /// Query states by criteria, including consumed ones; counts and sums
     // Many flags: a box keeps the others small.
     Query(Box<query::Args>),
-    /// Make a stopped node's view of its states anew from its ledger
+    /// Rebuild a stopped node's view of its states from its ledger
     Rebuild(rebuild::Args),
-    /// Unconsumed states
+    /// List unconsumed states
     States(states::Args),
 }
 

@@ -21,7 +21,7 @@ pub struct Args {
     /// States in quarantine: exclude, include or only
     #[arg(long, default_value = "exclude", value_name = "WHICH")]
     quarantined: Quarantined,
-    /// Of this contract
+    /// States of this contract
     #[arg(long, value_name = "NAME")]
     contract: Option<String>,
     /// Owned by this party or key
@@ -36,31 +36,31 @@ pub struct Args {
     /// Amounts of tokens of this issuer
     #[arg(long, value_name = "PARTY")]
     issuer: Option<String>,
-    /// Versions of this thing
+    /// Versions of this linear state
     #[arg(long, value_name = "HEX")]
     linear_id: Option<String>,
-    /// Of at least this quantity, in minor units
+    /// Minimum quantity, in minor units
     #[arg(long, value_name = "N")]
     min: Option<u64>,
-    /// Of at most this quantity, in minor units
+    /// Maximum quantity, in minor units
     #[arg(long, value_name = "N")]
     max: Option<u64>,
-    /// Whose contract's column is so: =, <, > or ^= (begins with), as in 'tally.paper.face>1000'
+    /// A condition on a contract's column: =, <, > or ^= (begins with), as in 'tally.paper.face>1000'
     #[arg(long, value_name = "COLUMN=VALUE")]
     column: Vec<String>,
-    /// Held locked by a running flow
+    /// Locked by a running flow
     #[arg(long, conflicts_with = "unlocked")]
     locked: bool,
-    /// Held by no flow
+    /// Not locked by a flow
     #[arg(long)]
     unlocked: bool,
-    /// Held by this flow; may be repeated
+    /// Locked by this flow; may be repeated
     #[arg(long, value_name = "FLOW_ID")]
     locked_by: Vec<String>,
-    /// Show which flow holds each state locked
+    /// Show the flow that locks each state
     #[arg(long)]
     locks: bool,
-    /// Sort by these fields; a minus before one turns it round
+    /// Sort by these fields; a minus before a field reverses its order
     #[arg(
         long,
         value_name = "FIELD",
@@ -71,13 +71,13 @@ pub struct Args {
     /// Count and sum by these fields
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     group_by: Vec<String>,
-    /// Count all that meet it
+    /// Count all matching states
     #[arg(long)]
     count: bool,
-    /// So many at most
+    /// Maximum number of states
     #[arg(long, value_name = "N")]
     limit: Option<u32>,
-    /// The mark at the end of the page before
+    /// The mark at the end of the previous page
     #[arg(long, value_name = "MARK")]
     after: Option<String>,
     #[command(flatten)]
@@ -177,7 +177,7 @@ impl Args {
     }
 }
 
-/// A test such as `tally.paper.face>1000`. Text that reads like a number is quoted: `"12"`.
+/// Parses a test such as `tally.paper.face>1000`. Text that reads like a number is quoted: `"12"`.
 fn column(text: &str) -> Result<Criterion, Failure> {
     let at = text.find(['=', '<', '>', '^']);
     let (field, test) = at.map_or((text, ""), |at| text.split_at(at));

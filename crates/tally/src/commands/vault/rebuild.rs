@@ -22,12 +22,12 @@ pub struct Args {
     pub output: Output,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Serialize)]
 struct Report {
-    /// Transactions of the ledger.
+    /// Number of transactions in the ledger.
     transactions: u64,
-    /// States in the view, consumed ones as well.
+    /// Number of states in the view, including consumed ones.
     states: u64,
     seconds: f64,
 }
@@ -62,7 +62,7 @@ impl Args {
     }
 }
 
-/// For whoever looks at standard error, and likes terminals' escapes.
+/// Returns a bar on standard error. It is hidden if terminal escapes are disabled.
 fn bar() -> ProgressBar {
     let target = if stderr_ink().is_on() {
         ProgressDrawTarget::stderr()

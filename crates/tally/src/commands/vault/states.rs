@@ -17,7 +17,7 @@ pub struct Args {
     /// States in quarantine: exclude, include or only
     #[arg(long, default_value = "exclude", value_name = "WHICH")]
     quarantined: Quarantined,
-    /// So many at most
+    /// Maximum number of states
     #[arg(long, default_value_t = 100, value_name = "N")]
     limit: u32,
     #[command(flatten)]

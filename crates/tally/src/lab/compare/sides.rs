@@ -1,4 +1,4 @@
-//! Scenarios as sides: what is run, and what each side is called.
+//! Scenarios as sides of a comparison: their plans and names.
 
 use std::path::{Path, PathBuf};
 
@@ -7,30 +7,30 @@ use perf::results::CaseResult;
 use perf::run;
 use perf::stats::{CompareError, Comparison, SIDES_MAX};
 
-/// The axis that tells sides apart.
+/// The axis that distinguishes the sides.
 const SIDE: &str = "side";
 
-/// Said where a side has a network of its own.
+/// The remark if a side has its own network.
 const OWN_NETWORKS: &str = "The sides ran on networks of their own, as other programs, other banks or another notary need them: what differs between the networks themselves counts as a change. Memory, above all: how much of a program's file is mapped depends on the file. A comparison of a program with a copy of itself shows how much that is.";
 
-/// Said where a scenario asks for fresh networks that its cases cannot have.
+/// The remark if a scenario asks for fresh networks that its cases cannot have.
 const NOT_FRESH: &str = "The cases took turns on one network, although the scenario says `run.fresh`: each turn found what earlier ones had left, of all cases alike.";
 
 /// One side's scenario.
 pub struct Opened {
     pub plan: Plan,
-    /// What it is, for people.
+    /// A description for display.
     pub about: String,
     pub binary: Option<PathBuf>,
 }
 
-/// What is run for a comparison.
+/// The plan of a comparison.
 pub struct Given {
-    /// The whole, with its pairs as repeats.
+    /// The whole plan, with its pairs as repeats.
     pub plan: Plan,
-    /// Points of different scenarios; `None` if the plan's own axis tells the sides apart.
+    /// Points of different scenarios. `None` if the plan's own axis distinguishes the sides.
     pub sides: Option<Vec<run::Side>>,
-    /// The axis that is compared.
+    /// The compared axis.
     pub axis: String,
     /// The exact scenarios by their files' names.
     pub sources: Vec<(String, String)>,
@@ -40,7 +40,7 @@ pub struct Given {
 }
 
 impl Given {
-    /// The cases of one axis of a scenario.
+    /// Compares the cases of one axis of a scenario.
     pub fn of_axis(mut plan: Plan, axis: &str, pairs: u32) -> Self {
         let not_fresh = plan.run.fresh;
         in_pairs(&mut plan, pairs);
@@ -55,7 +55,7 @@ impl Given {
         }
     }
 
-    /// Scenarios side by side.
+    /// Compares scenarios side by side.
     pub fn of_plans(opened: Vec<Opened>, pairs: u32) -> Result<Self, CompareError> {
         if !(2..=SIDES_MAX).contains(&opened.len()) {
             return Err(CompareError::Sides(opened.len()));
@@ -91,7 +91,7 @@ impl Given {
             .any(|side| network(side) != network(&opened[0]));
         Ok(Self {
             own_networks,
-            // Points of sides are scenarios of their own, and keep what they say.
+            // Points of sides are scenarios of their own, so their settings stay.
             not_fresh: false,
             sources: opened.iter().enumerate().map(source).collect(),
             about: opened.into_iter().map(|side| side.about).collect(),
@@ -101,7 +101,7 @@ impl Given {
         })
     }
 
-    /// Says in a comparison what the sides were.
+    /// Describes the sides in a comparison.
     pub fn describe(&self, comparison: &mut Comparison) {
         comparison.title.clone_from(&self.plan.title);
         for (side, about) in comparison.sides.iter_mut().zip(&self.about) {
@@ -119,11 +119,11 @@ impl Given {
 fn in_pairs(plan: &mut Plan, pairs: u32) {
     plan.run.repeats = pairs;
     plan.run.interleave = true;
-    // Cases take turns on one network: a fresh one for each turn is what a scenario may not ask for beside that.
+    // Cases take turns on one network, so the scenario's request for a fresh network per turn cannot be granted.
     plan.run.fresh = false;
 }
 
-/// The point with the side that it is of.
+/// Returns the point with its side.
 fn placed(mut point: PointPlan, side: String) -> PointPlan {
     point.at.insert(
         0,
@@ -136,7 +136,7 @@ fn placed(mut point: PointPlan, side: String) -> PointPlan {
     point
 }
 
-/// `A`, `B` and so on.
+/// Returns `A`, `B` and so on.
 pub fn letter(at: usize) -> String {
     let letter = u8::try_from(at)
         .ok()
@@ -145,7 +145,7 @@ pub fn letter(at: usize) -> String {
     letter.map_or_else(|| at.to_string(), |letter| char::from(letter).to_string())
 }
 
-/// What a side is, for people: `swap with work.sessions=sequential, by ./older/tally`.
+/// Returns a side's description: `swap with work.sessions=sequential, by ./older/tally`.
 pub fn about(name: &str, set: &[String], binary: Option<&Path>) -> String {
     let mut text = name.to_owned();
     if !set.is_empty() {

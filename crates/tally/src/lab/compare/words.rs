@@ -1,14 +1,14 @@
-//! A comparison for people.
+//! A comparison as text.
 
 use perf::report::{Better, Metric};
 use perf::stats::{Compared, Comparison, Method, Scale, Verdict};
 
 use crate::output::{Ink, Table, stdout_ink};
 
-/// What was left out is listed so far; JSON has all.
+/// Maximum number of listed omissions. JSON lists all.
 const LEFT_OUT_MAX: usize = 8;
 
-/// Tables, the test, and what to know.
+/// Returns the tables, the test, and the remarks.
 pub fn people(comparison: &Comparison) -> String {
     let ink = stdout_ink();
     let mut text = format!("{}\n", comparison.title);
@@ -88,7 +88,7 @@ fn table(comparison: &Comparison, side: usize, ink: Ink) -> Table {
     table
 }
 
-/// The change and its interval.
+/// Returns the change and its interval.
 fn change(compared: &Compared, metric: &Metric) -> (String, String) {
     let words = |value: f64| size(compared.scale, value, metric);
     let interval = compared.change.low.zip(compared.change.high);
@@ -96,7 +96,7 @@ fn change(compared: &Compared, metric: &Metric) -> (String, String) {
     (words(compared.change.value), interval.unwrap_or_default())
 }
 
-/// `+5.2 %` of a ratio, `+0.4 %` (points) or another unit of a difference.
+/// Returns `+5.2 %` for a ratio, and `+0.4 %` (points) or another unit for a difference.
 fn size(scale: Scale, value: f64, metric: &Metric) -> String {
     match scale {
         Scale::Ratio => percent((value - 1.0) * 100.0),

@@ -1,4 +1,4 @@
-//! What a run shows at its end: a table for each scenario, or a line of JSON.
+//! The final output of a run: a table for each scenario, or a line of JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -7,12 +7,12 @@ use perf::report::{Table, number};
 use perf::results::{Distance, Estimate, Point, Report, Scenario};
 use serde::Serialize;
 
-/// Lines of one text at most.
+/// Maximum number of lines of one text.
 const LINES_MAX: usize = 4;
-/// Findings told of one scenario at most; the report has all.
+/// Maximum number of findings shown for one scenario. The report has all.
 const FINDINGS_MAX: usize = 8;
 
-/// For people, scenario by scenario; `bold` sets headings off with terminal escapes.
+/// Returns the results as text, scenario by scenario. `bold` highlights headings with terminal escapes.
 pub fn tables(report: &Report, bold: bool) -> String {
     let mut text = String::new();
     for scenario in &report.scenarios {
@@ -35,19 +35,19 @@ pub fn tables(report: &Report, bold: bool) -> String {
     text
 }
 
-/// Columns that every table has: a metric's name and its heading.
+/// Columns of every table: a metric's name and its heading.
 const COLUMNS: [(&str, &str); 4] = [
     ("rate_per_s", "/s"),
     ("p50_ms", "p50 ms"),
     ("p95_ms", "p95 ms"),
     ("p99_ms", "p99 ms"),
 ];
-/// Marks of published lines, whose names stand below the table.
+/// Marks of published lines, whose sources are listed below the table.
 const MARKS: [&str; 9] = ["¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
 
-/// The table, and below it whose the published figures are.
+/// Returns the table, and below it the sources of the published figures.
 fn table(scenario: &Scenario, bold: bool) -> String {
-    // What stands for the scenario, and what is compared with published figures, has a column too.
+    // The main metric and the metrics with published figures have columns too.
     let mut metrics = COLUMNS
         .map(|(name, heading)| (name, heading.to_owned()))
         .to_vec();
@@ -92,7 +92,7 @@ fn table(scenario: &Scenario, bold: bool) -> String {
     text
 }
 
-/// How near the busiest point came to what the machine can do at most; nothing where that was not measured.
+/// Returns how close the busiest point came to the machine's limits. Empty if the limits were not measured.
 fn distance(scenario: &Scenario) -> Option<String> {
     let point = perf::machine::busiest(&scenario.points)?;
     let of = |one: &Distance| {
@@ -111,7 +111,7 @@ fn distance(scenario: &Scenario) -> Option<String> {
     (!of.is_empty()).then(|| format!("Of this machine's limits{at}: {}", of.join("; ")))
 }
 
-/// Half the width of an interval.
+/// Returns half the width of an interval.
 fn margin(estimate: &Estimate) -> Option<String> {
     let (low, high) = (estimate.low?, estimate.high?);
     Some(number((high - low) / 2.0))
@@ -125,7 +125,7 @@ fn place(point: &Point) -> String {
     cases.join(", ")
 }
 
-/// The first few lines; the report has all.
+/// Returns the first few lines. The report has all.
 pub fn short(words: &str) -> String {
     let mut lines = words.lines();
     let first: Vec<&str> = lines.by_ref().take(LINES_MAX).collect();
@@ -154,14 +154,14 @@ fn audit(scenario: &Scenario) -> String {
     }
 }
 
-/// For programs, in one line.
+/// The result for programs, in one line.
 #[derive(Debug, Serialize)]
 pub struct Outcome<'a> {
     /// The folder of the report.
     out: String,
     seconds: f64,
     interrupted: bool,
-    /// Whether everything ran to its end and nothing is wrong with what it left.
+    /// Whether all scenarios ran to their end without faults.
     good: bool,
     scenarios: Vec<ScenarioOutcome<'a>>,
 }
@@ -184,11 +184,11 @@ struct PointOutcome<'a> {
     /// Case by axis.
     at: BTreeMap<&'a str, &'a str>,
     metrics: &'a BTreeMap<String, Estimate>,
-    /// How near it came to what the machine can do at most.
+    /// How close it came to the machine's limits.
     distances: &'a [Distance],
 }
 
-/// See [`Outcome`].
+/// Returns the [`Outcome`] of a report.
 pub fn json<'a>(report: &'a Report, out: &Path) -> Outcome<'a> {
     let scenarios = report.scenarios.iter().map(|scenario| {
         let audits = || scenario.points.iter().flat_map(|point| &point.audits);

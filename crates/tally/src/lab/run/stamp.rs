@@ -1,17 +1,17 @@
-//! The name of a report's folder: `lab-` and when it began, in UTC.
+//! The name of a report's folder: `lab-` and the start time in UTC.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use primitives::Timestamp;
 
-/// In the current folder.
+/// Returns a folder name in the current folder.
 pub fn folder() -> PathBuf {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     PathBuf::from(format!("lab-{}", stamp(now.map_or(0, |now| now.as_secs()))))
 }
 
-/// `20260131-235959` of seconds since 1970.
+/// Formats seconds since 1970 as `20260131-235959`.
 fn stamp(seconds: u64) -> String {
     let text = Timestamp::from_ms(seconds.saturating_mul(1_000)).to_string();
     let (to_the_second, _) = text.split_once('.').unwrap_or((&text, ""));

@@ -1,4 +1,5 @@
-//! Draws what a run tells: a spinner for a step, a bar for a load, a line for what is over; without a terminal only the lines.
+//! Draws the events of a run: a spinner for a step, a bar for a load, and a line for a finished step. Without a terminal only
+//! lines are written.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,37 +14,37 @@ use tokio::task::JoinHandle;
 use super::outcome::short;
 use crate::demo::progress::{LoadBar, Step, cross, tick};
 
-/// How often a preparation's progress is looked at.
+/// Refresh interval of a preparation's progress.
 const EVERY: Duration = Duration::from_millis(200);
-/// Characters for the name of what is over.
+/// Width of the name of a finished step in characters.
 const NAME_WIDTH: usize = 22;
 
-/// Somebody who draws.
+/// The task that draws events.
 pub struct Watch {
     drawing: JoinHandle<()>,
 }
 
 impl Watch {
-    /// Begins, and gives where events go.
+    /// Begins to draw, and returns the receiver of events.
     pub fn begin() -> (Self, Events) {
-        // As many events as steps, which take far longer than drawing them.
+        // Unbounded, because there are only as many events as steps, which take far longer than drawing.
         let (tell, told) = unbounded_channel();
         let drawing = tokio::spawn(draw(told));
         let events: Events = Arc::new(move |event| {
-            // Nobody draws any more if drawing panicked; that is no reason to stop.
+            // Drawing has ended if it panicked, which must not end the run.
             let _ = tell.send(event);
         });
         (Self { drawing }, events)
     }
 
-    /// Draws what is left. All who tell must be gone.
+    /// Draws the remaining events. All senders must be dropped before.
     pub async fn end(self) {
-        // Drawing has no result, and a panic in it is no reason to stop.
+        // Drawing has no result, and its panic must not end the run.
         let _ = self.drawing.await;
     }
 }
 
-/// What is on the screen.
+/// The contents of the screen.
 #[derive(Default)]
 struct Screen {
     step: Option<Step>,
@@ -106,13 +107,13 @@ impl Screen {
                 }
                 eprintln!("{}", loaded(&name(&label), &stretch));
             }
-            // The step that it ended has said it; a finding stands with the tables at the end.
+            // The end of the step has shown it, and a finding is listed with the tables at the end.
             Event::Audited(_) | Event::Found(_) | Event::Over(_) => {}
             Event::Kept { folder, pids } => eprintln!("{}", kept(&folder, &pids)),
         }
     }
 
-    /// Shows how far a preparation is.
+    /// Shows the progress of a preparation.
     fn look(&self) {
         let (Some(step), Some(site)) = (&self.step, &self.preparing) else {
             return;

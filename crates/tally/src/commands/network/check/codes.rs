@@ -1,4 +1,4 @@
-//! What `tally network check` may find, and what to do about it.
+//! The codes of `tally network check` with their causes and actions.
 
 use primitives::ErrorInfo;
 

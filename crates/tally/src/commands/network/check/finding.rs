@@ -1,4 +1,4 @@
-//! What a check came to, with a code where something is to be done.
+//! The result of a check, with a code if an action is needed.
 
 use primitives::ErrorInfo;
 use serde::Serialize;
@@ -6,20 +6,20 @@ use serde::Serialize;
 use crate::commands::doctor::Verdict;
 use crate::output::{Ink, stdout_ink};
 
-/// What was found about a node, or about the whole network.
+/// A finding about a node or the whole network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Why it is not as it should be; empty where it is.
+    /// The error code, empty if there is no problem.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub code: String,
-    /// The node's folder, or the node's name; empty where it is about all.
+    /// The node's folder or name, empty if the finding is about the network.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub node: String,
-    /// How bad it is.
+    /// The severity.
     pub verdict: Verdict,
-    /// What is so.
+    /// The finding.
     pub found: String,
-    /// What to do; empty where all is well.
+    /// The recommended action, empty if there is no problem.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub action: String,
 }
@@ -52,7 +52,7 @@ impl Finding {
     }
 }
 
-/// One line a finding, and one for what to do.
+/// Returns one line per finding, and one per action.
 pub fn people(findings: &[Finding]) -> String {
     let ink = stdout_ink();
     let width = findings.iter().map(|finding| finding.node.chars().count());

@@ -1,4 +1,4 @@
-//! The folders: each whole and signed, all of one network and of one mind.
+//! Checks the folders: each is complete and signed, and all belong to the same network with the same parameters.
 
 use std::path::{Path, PathBuf};
 
@@ -9,13 +9,13 @@ use super::codes;
 use super::finding::Finding;
 use crate::commands::doctor::{Verdict, certificates};
 
-/// A folder that was read, and what people call it.
+/// A folder that was read, with its display name.
 pub struct Folder {
     pub name: String,
     pub files: NodeFiles,
 }
 
-/// Looks at each folder, and at all together; gives those that can be read.
+/// Checks each folder, and all folders together. Returns the findings and the readable folders.
 pub fn check(folders: &[PathBuf]) -> (Vec<Finding>, Vec<Folder>) {
     let (mut findings, mut read) = (Vec::new(), Vec::new());
     for path in folders {
@@ -39,7 +39,7 @@ pub fn check(folders: &[PathBuf]) -> (Vec<Finding>, Vec<Folder>) {
             }),
         }
     }
-    // The latest parameters are what the others are measured by.
+    // The latest parameters are the reference for the other folders.
     let latest = read
         .iter()
         .max_by_key(|folder| folder.files.network.parameters().version);
@@ -62,7 +62,7 @@ fn short(path: &Path) -> String {
     name.map_or_else(|| path.display().to_string(), str::to_owned)
 }
 
-/// Certificates that do not last.
+/// Returns findings about certificates that expire soon.
 fn expiry(name: &str, files: &NodeFiles) -> Vec<Finding> {
     let lasting = certificates(files).into_iter();
     let short = lasting.filter(|finding| finding.verdict != Verdict::Ok);
@@ -117,7 +117,7 @@ fn platforms(files: &NodeFiles) -> Vec<Finding> {
     findings.collect()
 }
 
-/// What another folder has that the one with the latest parameters has not.
+/// Returns a finding if a folder differs from the one with the latest parameters.
 fn differs(latest: &Folder, other: &Folder) -> Option<Finding> {
     let (mine, theirs) = (&latest.files, &other.files);
     if mine.root != theirs.root {

@@ -1,4 +1,4 @@
-//! `tally network check`: whether the folders of a network fit together, and whether its nodes run and meet each other.
+//! `tally network check` checks that the folders of a network are consistent, and that its nodes run and are connected.
 
 mod codes;
 mod finding;
@@ -14,9 +14,9 @@ use crate::commands::doctor::Verdict;
 use crate::failure::{Failure, about_file};
 use crate::output::Output;
 
-/// The node's configuration, in its folder.
+/// The node's configuration file in its folder.
 const CONFIG: &str = "node.toml";
-/// Folders looked at in one run.
+/// Maximum number of folders in one run.
 const FOLDERS_MAX: usize = 1_000;
 
 /// Arguments of `tally network check`.
@@ -34,7 +34,7 @@ impl Args {
         let folders = node_folders(&self.dir)?;
         let (mut findings, read) = folders::check(&folders);
         findings.extend(running::check(&read));
-        // What needs somebody comes last, where it is seen.
+        // The most severe findings come last, where they are visible.
         findings.sort_by_key(|finding| finding.verdict);
         self.output.show(&findings, |findings| people(findings))?;
         let is_problem = |finding: &&Finding| finding.verdict == Verdict::Problem;
@@ -50,7 +50,7 @@ impl Args {
     }
 }
 
-/// A node's own folder, or those of all nodes in a folder of a network.
+/// Returns a node's own folder, or those of all nodes in a network's folder.
 fn node_folders(dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     if dir.join(CONFIG).exists() {
         return Ok(vec![dir.to_owned()]);

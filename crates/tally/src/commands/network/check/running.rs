@@ -1,4 +1,4 @@
-//! The nodes as they run: who answers, whom each has met, with which version and clock.
+//! Checks of running nodes: their answers, their connected peers, versions and clocks.
 
 use std::collections::BTreeSet;
 use std::net::{TcpStream, ToSocketAddrs};
@@ -13,23 +13,23 @@ use super::folders::Folder;
 use crate::failure::Failure;
 use crate::target::Target;
 
-/// How long a node may take to answer.
+/// Maximum time for a node's answer.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// How long a connection may take to stand.
+/// Maximum time for a connection.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// Between clocks that are kept, the network's delays included.
+/// Offset between maintained clocks, including the network's delay.
 const OFFSET_LOW_MS: u64 = 1_000;
-/// Time windows are missed.
+/// At this offset time windows are missed.
 const OFFSET_MAX_MS: u64 = 30_000;
 
-/// What a node answered.
+/// The answers of a node.
 struct Answers {
     node: NodeView,
     network: NetworkView,
     peers: PeersView,
 }
 
-/// Asks each node, and looks for those that are in no folder.
+/// Asks each node, and looks for nodes without a folder.
 pub fn check(folders: &[Folder]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut met = BTreeSet::new();
@@ -55,11 +55,11 @@ pub fn check(folders: &[Folder]) -> Vec<Finding> {
     findings
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 enum Silence {
-    /// Nobody listens.
+    /// No process listens.
     Away,
-    /// Somebody else does.
+    /// Another process listens.
     Other(String),
 }
 
@@ -101,7 +101,7 @@ fn away(folder: &Folder) -> Finding {
     }
 }
 
-/// What a running node's answers say.
+/// Returns the findings from a running node's answers.
 fn answered(folder: &Folder, answers: &Answers) -> Vec<Finding> {
     let (
         name,
@@ -143,7 +143,7 @@ fn answered(folder: &Folder, answers: &Answers) -> Vec<Finding> {
     findings
 }
 
-/// Against the middle one of the peers' clocks.
+/// Checks the clock against the median of the peers' clocks.
 fn clock(name: &str, peers: &PeersView) -> Option<Finding> {
     let offsets = peers.peers.iter().filter_map(|peer| peer.clock_offset_ms);
     let mut offsets: Vec<i64> = offsets.collect();
@@ -157,7 +157,8 @@ fn clock(name: &str, peers: &PeersView) -> Option<Finding> {
     }
 }
 
-/// No node runs that could say whom it has met: whether somebody listens where those nodes are that have no folder here.
+/// Checks whether a process listens at the addresses of nodes without a folder here. Used if no node runs that could name its
+/// peers.
 fn reached(from: &Folder, folders: &[Folder]) -> Vec<Finding> {
     let network = &from.files.network;
     let mut findings = Vec::new();
