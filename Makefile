@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain bench-attachments lab lab-json check fmt-check clippy doc layering secrets deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
+.PHONY: help setup demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain bench-attachments bench-siege lab lab-json check fmt-check clippy doc layering secrets deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,12 +24,13 @@ demo-chain: setup ## four chain nodes, ten accounts, five chains, 5 s a block, a
 test: setup ## all tests, one optimised profile, with the time of each suite
 	@$(CARGO) xtask test
 
-slow: setup ## what `make test` leaves out: sieges of simulated days, thousands of simulated chains (CHAIN_SIM_RUNS=..) and ledgers (SIM_RUNS=..), what the pool costs
+slow: setup ## what `make test` leaves out: sieges of simulated days, thousands of simulated chains (CHAIN_SIM_RUNS=..) and ledgers (SIM_RUNS=..), what the pool costs, a swap whose coordinator goes silent
 	$(CARGO) test --release --locked --package sim --test chain -- --ignored --nocapture
 	$(CARGO) test --release --locked --package sim --test seeds --test rollback -- --ignored --nocapture
 	$(CARGO) test --release --locked --package chain --lib pool_cost -- --ignored --nocapture
+	$(CARGO) test --release --locked --package tally --test silent_counterparty -- --ignored --nocapture
 
-bench: setup ## the benchmarks that BENCHES names ("ledger load node chain attachments" are all; ledger without); one line of JSON, last on stdout
+bench: setup ## the benchmarks that BENCHES names ("ledger load node chain attachments siege" are all; ledger without); one line of JSON, last on stdout
 	@$(CARGO) xtask bench $(BENCHES)
 
 bench-ledger: setup ## issue and pay at full speed; one line of JSON, last on stdout
@@ -46,6 +47,9 @@ bench-chain: setup ## payments in blocks of one chain node and of four, and a ne
 
 bench-attachments: setup ## transactions that refer to files, 1 to 50 MB, present, warm and cold; 12 GB of disk for a while; one line of JSON
 	@$(CARGO) xtask bench attachments
+
+bench-siege: setup ## honest members beside one that does its worst against a bank and a notary; one line of JSON
+	@$(CARGO) xtask bench siege
 
 lab: setup ## the ledger's shipped scenarios of the laboratory, small, into one report in target/lab; SCENARIOS="a b", FULL=1
 	@$(CARGO) xtask lab $(if $(FULL),--full) $(SCENARIOS)

@@ -1,4 +1,5 @@
-//! Runs benchmarks of the `tally` binary one after another and merges their result lines into one.
+//! Runs benchmarks one after another and merges their result lines into one. They are those of the `tally` binary, and those that
+//! need the crates of a node for their hostile members.
 
 use std::process::Stdio;
 
@@ -8,7 +9,25 @@ use serde_json::{Map, Value};
 use crate::cargo::cargo;
 use crate::metadata;
 
-/// Runs the chore for `names`, benchmarks known to `tally bench`.
+/// Benchmarks that are a target of the crate `node`; all others are commands of `tally bench`.
+const OF_NODE: [&str; 1] = ["siege"];
+
+/// Returns the words by which cargo runs a benchmark.
+fn words(name: &str) -> Vec<&str> {
+    let (chore, package) = match OF_NODE.contains(&name) {
+        true => ("bench", "node"),
+        false => ("run", "tally"),
+    };
+    let mut words = vec![chore, "--profile", "release", "--locked", "--quiet"];
+    words.extend(["--package", package]);
+    match chore {
+        "bench" => words.extend(["--bench", name]),
+        _ => words.extend(["--", "bench", name]),
+    }
+    words
+}
+
+/// Runs the chore for `names`, benchmarks known to `tally bench` or listed in [`OF_NODE`].
 pub fn run(names: &[String]) -> Result<()> {
     if names.is_empty() {
         bail!("name at least one benchmark");
@@ -16,26 +35,18 @@ pub fn run(names: &[String]) -> Result<()> {
     let mut merged = Map::new();
     for name in names {
         let output = cargo()
-            .args([
-                "run",
-                "--release",
-                "--locked",
-                "--quiet",
-                "--package",
-                "tally",
-                "--",
-            ])
-            .args(["bench", name])
+            .args(words(name))
             .current_dir(metadata::root())
             .stderr(Stdio::inherit())
             .output()
             .context("cargo run does not start")?;
         if !output.status.success() {
-            bail!("tally bench {name} failed ({})", output.status);
+            bail!("the benchmark {name} failed ({})", output.status);
         }
         let text = String::from_utf8(output.stdout).context("output that is not text")?;
         let line = text.lines().last().unwrap_or_default();
-        merge(&mut merged, line).with_context(|| format!("the last line of tally bench {name}"))?;
+        merge(&mut merged, line)
+            .with_context(|| format!("the last line of the benchmark {name}"))?;
     }
     println!("{}", Value::Object(merged));
     Ok(())
@@ -55,6 +66,12 @@ fn merge(into: &mut Map<String, Value>, line: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_siege_is_a_target_of_the_node() {
+        assert!(words("siege").ends_with(&["node", "--bench", "siege"]));
+        assert!(words("load").ends_with(&["tally", "--", "bench", "load"]));
+    }
 
     #[test]
     fn merging() {

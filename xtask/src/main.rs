@@ -7,7 +7,7 @@
 //! | `deps` | licences and sources of every dependency |
 //! | `docs [--check]` | writes (or compares) pages generated from the code, checks links and listings; then writes the book |
 //! | `test` | `cargo test` over the workspace, then the time of each suite |
-//! | `bench NAMES..` | runs `tally bench NAME` for each and merges their JSON lines into one |
+//! | `bench NAMES..` | runs each benchmark and merges their JSON lines into one |
 //! | `lab [--json] [--full] [NAMES..]` | runs the shipped scenarios of the laboratory into target/lab; with `--json` prints their main figures as one line |
 //! | `properties [SECONDS] [CRATES..]` | runs the tests of the pure crates again and again |
 //! | `fuzz [SECONDS] [TARGETS..]` | runs the fuzz targets one after another |

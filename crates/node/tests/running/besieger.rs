@@ -1,29 +1,52 @@
-//! A member that speaks the protocol of nodes by hand: a good certificate and key, and no node behind them.
+//! A member that speaks the protocol of nodes by hand: a good certificate and key, and no node behind them. The benchmark of
+//! a siege uses it too.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use finance::{IssuedToken, Portion, Reference, cash_builder};
 use kernel::message::{PeerMessage, Standing};
-use ledger::{NetworkMap, Party, PartyId, SignedTransaction, TransactionSignature, TxId};
-use net::{Inbound, NetLimits, Options, PeerAddress, Sink, TlsMaterial, Transport};
+use ledger::{
+    NetworkMap, Party, PartyId, SignedTransaction, TransactionBuilder, TransactionSignature, TxId,
+};
+use net::{Inbound, NetLimits, Options, PeerAddress, Sent, Sink, TlsMaterial, Transport};
 use node::bootstrap::load_node_dir;
-use primitives::{Encode, Hash, KeyPair, Scheme};
+use primitives::{Decode, Encode, Hash, KeyPair, Scheme};
 
-/// The connected peers. Their messages are dropped.
+/// A peer as the besieger sees it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Link {
+    /// Whether a connection stands.
+    pub connected: bool,
+    /// The number of connections so far.
+    pub connections: u64,
+    /// The last session message that the peer has acknowledged.
+    pub acked: u64,
+}
+
+/// The links to the peers. All other messages of the peers are dropped.
 #[derive(Default)]
 struct Ears {
-    up: Mutex<Vec<PartyId>>,
+    links: Mutex<BTreeMap<PartyId, Link>>,
 }
 
 impl Sink for Ears {
     fn deliver(&self, batch: &mut Vec<Inbound>) {
         for inbound in batch.drain(..) {
-            let mut up = self.up.lock().expect("no panic before");
+            let mut links = self.links.lock().expect("no panic before");
             match inbound {
-                Inbound::PeerUp { peer, .. } => up.push(peer),
-                Inbound::PeerDown { peer } => up.retain(|other| *other != peer),
-                Inbound::Message { .. } => {}
+                Inbound::PeerUp { peer, .. } => {
+                    let link = links.entry(peer).or_default();
+                    link.connected = true;
+                    link.connections += 1;
+                }
+                Inbound::PeerDown { peer } => links.entry(peer).or_default().connected = false,
+                Inbound::Message { peer, bytes, .. } => {
+                    if let Ok(PeerMessage::SessionAck { upto }) = PeerMessage::from_bytes(&bytes) {
+                        links.entry(peer).or_default().acked = upto;
+                    }
+                }
             }
         }
     }
@@ -34,16 +57,19 @@ impl Sink for Ears {
 }
 
 /// A hostile member: its place in the network, and its connections.
+#[allow(dead_code)] // the tests and the benchmark each use a part
 pub struct Besieger {
     transport: Transport,
     ears: Arc<Ears>,
     network: NetworkMap,
     me: Party,
+    key: KeyPair,
     next: u64,
 }
 
+#[allow(dead_code)] // the tests and the benchmark each use a part
 impl Besieger {
-    /// Takes the place of the node of a folder.
+    /// Takes the place of the node of a folder in the network.
     pub fn start(folder: &Path) -> Self {
         let files = load_node_dir(folder).expect("bootstrapped");
         let me = files.info.party.clone();
@@ -74,11 +100,22 @@ impl Besieger {
             ears,
             network: files.network,
             me,
+            key: files.identity,
             next: 0,
         }
     }
 
-    /// The party of a name in the network.
+    /// Returns the besieger's own party.
+    pub fn me(&self) -> &Party {
+        &self.me
+    }
+
+    /// Returns the besieger's identity key.
+    pub fn key(&self) -> &KeyPair {
+        &self.key
+    }
+
+    /// Returns the party of a name in the network.
     pub fn party(&self, name: &str) -> Party {
         let name = format!("O={name}, L=London, C=GB");
         let mut nodes = self.network.nodes();
@@ -86,10 +123,15 @@ impl Besieger {
         found.expect("a member").1.party.clone()
     }
 
-    /// Whether a connection to a party stands.
+    /// Tells whether a connection to a party stands.
     pub fn reaches(&self, party: &Party) -> bool {
-        let up = self.ears.up.lock().expect("no panic before");
-        up.contains(&party.id())
+        self.link(party).connected
+    }
+
+    /// Returns the link to a party.
+    pub fn link(&self, party: &Party) -> Link {
+        let links = self.ears.links.lock().expect("no panic before");
+        links.get(&party.id()).copied().unwrap_or_default()
     }
 
     /// Says that all is well between the two nodes.
@@ -97,23 +139,22 @@ impl Besieger {
         self.say(to, &PeerMessage::Standing(Standing::default()));
     }
 
-    /// Sends a message. One that finds no room or no connection is lost.
-    fn say(&self, to: &Party, message: &PeerMessage) {
-        let _ = self
-            .transport
-            .handle()
-            .send(&to.id(), 0, message.to_bytes());
+    /// Sends a message and returns its length, or nothing if it finds no room or no connection.
+    pub fn say(&self, to: &Party, message: &PeerMessage) -> Option<usize> {
+        let bytes = message.to_bytes();
+        let length = bytes.len();
+        let sent = self.transport.handle().send(&to.id(), 0, bytes);
+        (sent == Sent::Queued).then_some(length)
     }
 
-    /// Bytes that never come again.
-    fn salt(&mut self) -> [u8; 32] {
+    /// Returns bytes that never come again.
+    pub fn salt(&mut self) -> [u8; 32] {
         self.next += 1;
         *Hash::plain(&self.next.to_be_bytes()).as_bytes()
     }
 
-    /// An issue by a party of this P-256 key, whose signature is on something else.
-    fn falsely_signed(&mut self, to: &Party) -> SignedTransaction {
-        let key = KeyPair::from_seed(Scheme::EcdsaP256, self.salt());
+    /// Makes an issue of cash to a party, by an issuer of this key.
+    pub fn issue(&self, to: &Party, key: &KeyPair) -> TransactionBuilder {
         let token = IssuedToken {
             issuer: Party {
                 name: self.me.name.clone(),
@@ -129,19 +170,25 @@ impl Besieger {
         };
         let notary = self.party("Notary");
         let builder = cash_builder::issue(notary, &token, &[portion]).expect("an issue");
-        let builder = builder.parameters(self.network.parameters_hash());
+        builder.parameters(self.network.parameters_hash())
+    }
+
+    /// Makes an issue by a party with a P-256 key, whose signature is on something else.
+    fn falsely_signed(&mut self, to: &Party) -> SignedTransaction {
+        let key = KeyPair::from_seed(Scheme::EcdsaP256, self.salt());
+        let builder = self.issue(to, &key);
         let wire = builder.build(self.salt()).expect("a transaction");
         let other = TxId::from_array(self.salt());
         SignedTransaction::new(wire, [TransactionSignature::sign(&other, &key)])
     }
 
-    /// Delivers so many transactions with false P-256 signatures.
-    pub fn flood(&mut self, to: &Party, count: usize) {
+    /// Delivers so many transactions with false P-256 signatures. Returns the length of the message, or nothing if it is lost.
+    pub fn flood(&mut self, to: &Party, count: usize) -> Option<usize> {
         let transactions = (0..count).map(|_| self.falsely_signed(to).to_bytes());
         let message = PeerMessage::Deliver {
             transactions: transactions.collect(),
             dependencies: Vec::new(),
         };
-        self.say(to, &message);
+        self.say(to, &message)
     }
 }

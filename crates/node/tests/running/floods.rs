@@ -33,7 +33,7 @@ async fn a_flood_of_p256_signatures_is_cut_off_visibly() {
     let mut floods = 0;
     until("the bank cuts the flood off", async || {
         if besieger.reaches(&victim) {
-            besieger.flood(&victim, FLOOD);
+            let _ = besieger.flood(&victim, FLOOD);
             floods += 1;
         }
         let load = load(&bank_client).await;

@@ -1,0 +1,240 @@
+//! The attacks of the hostile member, paced to the link of one member.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use finance::flows::ReissueCash;
+use flow::messaging::RequestId;
+use flow::{Flow, FlowId, SessionBody, SessionId, SessionMessage};
+use kernel::message::{PeerMessage, ServiceId};
+use ledger::{NotaryRequest, Party, PartyId, StateAndRef, StateRef, TxId};
+use primitives::Encode;
+use serde::{Deserialize, Serialize};
+
+use crate::besieger::Besieger;
+
+/// Bytes that the member sends a second: a link of 20 Mbit/s.
+pub const BYTES_PER_S: usize = 2_500_000;
+/// Time between two portions.
+const TICK: Duration = Duration::from_millis(10);
+/// Longest time that an attack waits for its connections. A victim may have cut them off.
+const CONNECTIONS_WITHIN: Duration = Duration::from_secs(45);
+/// Transactions of one delivery, each with a false P-256 signature.
+const FLOOD: usize = 20;
+/// Length of a message that does not decode.
+const NOISE_BYTES: usize = 1_000;
+
+/// A kind of attack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Attack {
+    /// Sessions that are opened at the bank and never used.
+    Sessions,
+    /// Requests to the notary that consume invented states.
+    Invented,
+    /// Deliveries of false P-256 signatures and of garbage, to the bank and the notary.
+    Floods,
+    /// All of these in turns.
+    Everything,
+}
+
+/// All attacks, in the order of the benchmark. The victims answer the last two with a pause of the connection.
+pub const ATTACKS: [Attack; 4] = [
+    Attack::Sessions,
+    Attack::Invented,
+    Attack::Floods,
+    Attack::Everything,
+];
+
+/// The traffic of one attack.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Sent {
+    /// Messages.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Runs the hostile process: reads an attack, or `"calm"`, from each line of standard input, and answers each line. The answer to an attack
+/// comes when it begins, the answer to `"calm"` has what was sent.
+pub fn run(folder: &Path) {
+    let mut siege = Siege::new(folder);
+    let (lines, received) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            // The receiver lives as long as the process.
+            let _ = lines.send(line);
+        }
+    });
+    let mut attack: Option<Attack> = None;
+    loop {
+        match received.recv_timeout(TICK) {
+            Ok(line) => {
+                attack = serde_json::from_str(&line).ok();
+                if let Some(attack) = attack {
+                    siege.connect(attack);
+                }
+                println!("{}", serde_json::to_string(&siege.sent).expect("JSON"));
+                siege.sent = Sent::default();
+            }
+            Err(RecvTimeoutError::Timeout) => attack.into_iter().for_each(|it| siege.tick(it)),
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+/// The hostile member and its place in each victim's stream of sessions.
+struct Siege {
+    besieger: Besieger,
+    bank: Party,
+    notary: Party,
+    /// The connection that was greeted last and the last number sent in it, for each victim.
+    streams: BTreeMap<PartyId, (u64, u64)>,
+    turn: usize,
+    sent: Sent,
+}
+
+impl Siege {
+    fn new(folder: &Path) -> Self {
+        let besieger = Besieger::start(folder);
+        let (bank, notary) = (besieger.party("Bank"), besieger.party("Notary"));
+        Self {
+            besieger,
+            bank,
+            notary,
+            streams: BTreeMap::new(),
+            turn: 0,
+            sent: Sent::default(),
+        }
+    }
+
+    /// Waits for the connections to the victims of an attack.
+    fn connect(&mut self, attack: Attack) {
+        let end = Instant::now() + CONNECTIONS_WITHIN;
+        let victims = match attack {
+            Attack::Sessions => vec![self.bank.clone()],
+            Attack::Invented => vec![self.notary.clone()],
+            Attack::Floods | Attack::Everything => vec![self.bank.clone(), self.notary.clone()],
+        };
+        let reached = |siege: &Self| victims.iter().all(|it| siege.besieger.reaches(it));
+        while !reached(self) && Instant::now() < end {
+            std::thread::sleep(TICK);
+        }
+    }
+
+    /// Sends one portion.
+    fn tick(&mut self, attack: Attack) {
+        let portion = BYTES_PER_S * TICK.as_millis() as usize / 1_000;
+        let mut left = portion;
+        // A lost message costs its turn, so that a portion ends without any connection too.
+        let mut lost = 0;
+        while left > 0 && lost < 8 {
+            self.turn += 1;
+            match self.send(attack) {
+                Some(length) => {
+                    left = left.saturating_sub(length);
+                    self.sent.messages += 1;
+                    self.sent.bytes += length as u64;
+                }
+                None => lost += 1,
+            }
+        }
+    }
+
+    fn send(&mut self, attack: Attack) -> Option<usize> {
+        let victim = match (attack, self.turn % 2) {
+            (Attack::Sessions, _) => self.bank.clone(),
+            (Attack::Invented, _) => self.notary.clone(),
+            (_, 0) => self.bank.clone(),
+            (_, _) => self.notary.clone(),
+        };
+        if !self.greeted(&victim) {
+            return None;
+        }
+        match (attack, self.turn % 8) {
+            (Attack::Sessions, _) | (Attack::Everything, 0 | 4) => self.open_session(&victim),
+            (Attack::Invented, _) | (Attack::Everything, 1 | 5) => self.invent(&victim),
+            (_, 2 | 3) => self.noise(&victim),
+            _ => self.besieger.flood(&victim, FLOOD),
+        }
+    }
+
+    /// Greets a victim once in each connection. Tells whether there is a connection.
+    fn greeted(&mut self, victim: &Party) -> bool {
+        let link = self.besieger.link(victim);
+        let stream = self.streams.entry(victim.id()).or_default();
+        if link.connected && stream.0 != link.connections {
+            *stream = (link.connections, link.acked);
+            self.besieger.greet(victim);
+        }
+        link.connected
+    }
+
+    /// Opens a session that is never used.
+    fn open_session(&mut self, victim: &Party) -> Option<usize> {
+        let session = SessionMessage {
+            session: SessionId {
+                initiator: self.flow(),
+                number: 1,
+            },
+            to_initiator: false,
+            body: SessionBody::Init {
+                flow: ReissueCash::NAME.to_owned(),
+                versions: vec![ReissueCash::VERSION],
+                first: None,
+            },
+        };
+        let stream = self.streams.entry(victim.id()).or_default();
+        let seq = stream.1 + 1;
+        let body = session.to_bytes();
+        let length = self
+            .besieger
+            .say(victim, &PeerMessage::Session { seq, body })?;
+        stream.1 = seq;
+        Some(length)
+    }
+
+    /// Asks for a signature on a transaction that consumes a state that never was.
+    fn invent(&mut self, notary: &Party) -> Option<usize> {
+        let me = self.besieger.me().clone();
+        let origin = TxId::from_array(self.besieger.salt());
+        let salt = self.besieger.salt();
+        let issue = || self.besieger.issue(&me, self.besieger.key());
+        let state = issue().build(salt).ok()?.outputs().first()?.clone();
+        let coin = StateAndRef {
+            state,
+            reference: StateRef::new(origin, 0),
+        };
+        let wire = issue().input(coin).build(salt).ok()?;
+        let request = NotaryRequest::sign(&wire, &notary.id(), me.id(), self.besieger.key());
+        let message = PeerMessage::Request {
+            id: RequestId {
+                flow: self.flow(),
+                effect: 1,
+            },
+            service: ServiceId::Notarise as u8,
+            body: request.to_bytes(),
+        };
+        self.besieger.say(notary, &message)
+    }
+
+    /// Sends a delivery that does not decode.
+    fn noise(&mut self, victim: &Party) -> Option<usize> {
+        let message = PeerMessage::Deliver {
+            transactions: vec![self.besieger.salt().repeat(NOISE_BYTES / 32)],
+            dependencies: Vec::new(),
+        };
+        self.besieger.say(victim, &message)
+    }
+
+    /// Returns the id of a flow that does not exist.
+    fn flow(&mut self) -> FlowId {
+        let [flow, _] = *self.besieger.salt().as_chunks::<16>().0 else {
+            unreachable!("a salt has 32 bytes")
+        };
+        FlowId(flow)
+    }
+}

@@ -1,0 +1,268 @@
+//! The rate of honest members beside a member that does its worst, with real processes, TLS and durable commits. Prints one line of
+//! JSON, the last on standard output. See `docs/reference/benchmarks.md`.
+//!
+//! `siege [PAIRS [SECONDS]]`: pairs of windows for each kind of attack, and the seconds of a window.
+
+mod attack;
+#[path = "../../tests/running/besieger.rs"]
+mod besieger;
+mod load;
+mod process;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use api::{FlowOrder, FlowQuery};
+use attack::{ATTACKS, Attack, BYTES_PER_S, Sent};
+use client::{Client, FlowAction};
+use load::Load;
+use node::bootstrap::{NetworkSpec, bootstrap};
+use process::{Process, run_node, start_node};
+use serde::Serialize;
+use serde_json::json;
+
+/// The hostile member's place is taken by this program.
+const MEMBERS: [&str; 4] = ["Bank", "Other", "Hostile", "Notary"];
+/// Time before a window in which the rate settles.
+const SETTLE: Duration = Duration::from_secs(1);
+/// Starts that are timed before the attacks, and after them.
+const STARTS: usize = 3;
+/// Most pairs of each kind of attack, and most seconds of a window.
+const PAIRS_MAX: u64 = 20;
+const SECONDS_MAX: u64 = 60;
+
+/// Payments of one window.
+#[derive(Clone, Copy)]
+struct Window {
+    per_s: f64,
+    honest_cpu_s: f64,
+    attacker_cpu_s: f64,
+}
+
+/// A window without attack and one with it.
+#[derive(Debug, Serialize)]
+struct Pair {
+    attack: Attack,
+    calm_per_s: f64,
+    siege_per_s: f64,
+    /// The second rate by the first.
+    ratio: f64,
+    /// Processor time of bank, other bank and notary for a payment, in milliseconds: calm, then under attack.
+    honest_cpu_ms_per_payment: [f64; 2],
+    /// Processor time of the attacker, by the length of the window.
+    attacker_cores: f64,
+    sent: Sent,
+}
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words = arguments.iter().map(String::as_str);
+    // Cargo adds this word.
+    let words: Vec<&str> = words.filter(|word| *word != "--bench").collect();
+    let number = |at: usize, default: u64, max: u64| -> Result<u64> {
+        let Some(word) = words.get(at) else {
+            return Ok(default);
+        };
+        let number = word.parse().with_context(|| format!("{word:?}"))?;
+        if !(1..=max).contains(&number) {
+            bail!("{number} is not between 1 and {max}");
+        }
+        Ok(number)
+    };
+    let runtime = tokio::runtime::Runtime::new()?;
+    match words.as_slice() {
+        ["node", folder] => runtime.block_on(run_node(Path::new(folder))),
+        ["hostile", folder] => {
+            attack::run(Path::new(folder));
+            Ok(())
+        }
+        _ => {
+            let pairs = number(0, 2, PAIRS_MAX)?;
+            let seconds = Duration::from_secs(number(1, 5, SECONDS_MAX)?);
+            runtime.block_on(measure(pairs, seconds))
+        }
+    }
+}
+
+/// The running network.
+struct Network {
+    out: PathBuf,
+    bank: (Process, Client),
+    notary: (Process, Client),
+    other: (Process, Client),
+    hostile: Process,
+}
+
+impl Network {
+    async fn start(folder: &Path) -> Result<Self> {
+        let description = folder.join("NETWORK.toml");
+        let members = MEMBERS.map(|name| {
+            let notary = if name == "Notary" {
+                "notary = true\n"
+            } else {
+                ""
+            };
+            format!("[[node]]\nname = \"O={name}, L=London, C=GB\"\n{notary}")
+        });
+        std::fs::write(&description, members.concat())?;
+        let out = folder.join("out");
+        bootstrap(&NetworkSpec::read(&description)?, &out)?;
+        let (notary, notary_client, _) = start_node(&out.join("notary")).await?;
+        let (bank, bank_client, _) = start_node(&out.join("bank")).await?;
+        let (other, other_client, _) = start_node(&out.join("other")).await?;
+        let hostile = Process::start("hostile", &out.join("hostile"))?;
+        Ok(Self {
+            out,
+            bank: (bank, bank_client),
+            notary: (notary, notary_client),
+            other: (other, other_client),
+            hostile,
+        })
+    }
+
+    fn load(&self) -> Result<Load> {
+        Load::start([
+            (self.bank.1.clone(), "Other"),
+            (self.other.1.clone(), "Bank"),
+        ])
+    }
+
+    fn honest_cpu_s(&self) -> f64 {
+        let nodes = [&self.bank, &self.other, &self.notary];
+        nodes.iter().map(|(process, _)| process.cpu_s()).sum()
+    }
+
+    /// Measures one window.
+    async fn window(&self, load: &Load, length: Duration) -> Window {
+        tokio::time::sleep(SETTLE).await;
+        let before = (load.delivered(), self.honest_cpu_s(), self.hostile.cpu_s());
+        let began = Instant::now();
+        tokio::time::sleep(length).await;
+        let took = began.elapsed().as_secs_f64();
+        Window {
+            per_s: (load.delivered() - before.0) as f64 / took,
+            honest_cpu_s: (self.honest_cpu_s() - before.1) / took,
+            attacker_cpu_s: (self.hostile.cpu_s() - before.2) / took,
+        }
+    }
+
+    /// Measures a window without attack and one with it.
+    async fn pair(&mut self, load: &Load, attack: Attack, length: Duration) -> Result<Pair> {
+        let calm = self.window(load, length).await;
+        self.hostile.ask(&serde_json::to_string(&attack)?)?;
+        let siege = self.window(load, length).await;
+        let sent = serde_json::from_str(&self.hostile.ask("\"calm\"")?)?;
+        let ms = |window: Window| window.honest_cpu_s * 1_000.0 / window.per_s.max(0.001);
+        Ok(Pair {
+            attack,
+            calm_per_s: calm.per_s,
+            siege_per_s: siege.per_s,
+            ratio: siege.per_s / calm.per_s.max(0.001),
+            honest_cpu_ms_per_payment: [ms(calm), ms(siege)],
+            attacker_cores: siege.attacker_cpu_s,
+            sent,
+        })
+    }
+
+    /// Starts the bank and the notary again. Returns the median times until their APIs answer, in milliseconds.
+    async fn restarts(&mut self) -> Result<[f64; 2]> {
+        let mut times = [Vec::new(), Vec::new()];
+        for _ in 0..STARTS {
+            let nodes = [(&mut self.bank, "bank"), (&mut self.notary, "notary")];
+            for ((node, name), times) in nodes.into_iter().zip(&mut times) {
+                node.0.stop()?;
+                let (process, client, took) = start_node(&self.out.join(name)).await?;
+                *node = (process, client);
+                times.push(took.as_secs_f64() * 1_000.0);
+            }
+        }
+        Ok(times.map(|it| median(&it)))
+    }
+
+    /// Ends what the bank holds for the hostile member, so that its next start has the same ledger and nothing of the attack.
+    async fn kill_held(&self) -> Result<()> {
+        let order = FlowOrder {
+            query: FlowQuery {
+                flow: Some("cash.reissue".to_owned()),
+                ..FlowQuery::default()
+            },
+            dry_run: false,
+            after: None,
+        };
+        let client = &self.bank.1;
+        while client.order_flows(FlowAction::Kill, &order).await?.matched > 0 {}
+        Ok(())
+    }
+
+    fn rss_peak_mb(&self) -> serde_json::Value {
+        let [bank, notary] = [&self.bank, &self.notary].map(|it| it.0.rss_peak_mb().round());
+        json!({ "bank": bank, "notary": notary })
+    }
+}
+
+/// Runs the benchmark and prints the line.
+async fn measure(pairs: u64, length: Duration) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut network = Network::start(folder.path()).await?;
+    let load = network.load()?;
+    network.window(&load, length).await;
+    let mut failed = load.stop().await;
+    let before = network.restarts().await?;
+
+    let load = network.load()?;
+    network.window(&load, length).await;
+    let calm_rss = network.rss_peak_mb();
+    let mut measured = Vec::new();
+    for attack in ATTACKS {
+        for _ in 0..pairs {
+            let pair = network.pair(&load, attack, length).await?;
+            eprintln!("{}", serde_json::to_string(&pair)?);
+            measured.push(pair);
+        }
+    }
+    failed += load.stop().await;
+    let peers = network.bank.1.peers().await?.peers;
+    let hostile = peers.into_iter().find(|peer| peer.name.contains("Hostile"));
+    let rss = network.rss_peak_mb();
+    let after = network.restarts().await?;
+    network.kill_held().await?;
+    let freed = network.restarts().await?;
+    let ratios: Vec<f64> = measured.iter().map(|pair| pair.ratio).collect();
+    let report = json!({ "siege": {
+        "ratio_median": median(&ratios),
+        "pairs": measured,
+        "failed": failed,
+        "attacker_bytes_per_s": BYTES_PER_S,
+        "rss_peak_mb": { "calm": calm_rss, "siege": rss },
+        "start_ms": { "before": named(before), "after": named(after), "freed": named(freed) },
+        "held_for_hostile": hostile.and_then(|peer| peer.load),
+        "load_average": load_average(),
+    }});
+    println!("{report}");
+    Ok(())
+}
+
+fn named([bank, notary]: [f64; 2]) -> serde_json::Value {
+    json!({ "bank": bank, "notary": notary })
+}
+
+fn load_average() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let first = text
+        .split_whitespace()
+        .next()
+        .and_then(|it| it.parse().ok());
+    first.unwrap_or_default()
+}
+
+/// Returns the middle value, or the mean of the middle two.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}
