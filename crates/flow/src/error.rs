@@ -123,6 +123,11 @@ impl<E: Coded> From<E> for FlowError {
     }
 }
 
+/// The code of a wait for a counterparty that has ended.
+pub const COUNTERPARTY_SILENT_CODE: &str = COUNTERPARTY_SILENT.code;
+/// The code of a refusal because a peer is over its share.
+pub const SHARE_EXCEEDED_CODE: &str = SHARE_EXCEEDED.code;
+
 macro_rules! errors {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $cause:literal, $action:literal;)*) => {
         $($(#[$doc])* pub(crate) const $name: ErrorInfo = ErrorInfo { code: $code, cause: $cause, action: $action };)*

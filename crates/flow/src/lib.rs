@@ -41,7 +41,7 @@ pub use engine::{
     EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVersion, Pause, PeerUsage,
     RESPONDER_BYTES, Stage, Waiting, WaitsFor,
 };
-pub use error::{ERRORS, FlowError};
+pub use error::{COUNTERPARTY_SILENT_CODE, ERRORS, FlowError, SHARE_EXCEEDED_CODE};
 pub use flow::{Flow, Responder};
 pub use hospital::{
     CAUSES_MAX, CHART_STEP, Cause, Chart, Condition, KEPT_CODES, RETRY_KINDS, RetryKind,

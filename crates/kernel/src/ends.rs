@@ -1,7 +1,7 @@
 //! Ends of flows: outcomes, waits, cancellation.
 
-use flow::{FlowError, FlowId, Kill, StartRecord};
-use ledger::TxId;
+use flow::{COUNTERPARTY_SILENT_CODE, FlowError, FlowId, Kill, StartRecord};
+use ledger::{PartyId, TxId};
 use primitives::Encode;
 
 use crate::clients::{Caller, client_of};
@@ -30,8 +30,9 @@ impl Kernel {
             self.starts.admission.learn(&start.flow, place);
             self.starts.free_place(place, self.now.monotonic);
         }
-        if start.origin.is_some() {
-            // A responder: nobody asks what it came to.
+        if let Some(origin) = &start.origin {
+            // No client asks for the outcome of a responder.
+            self.tell_given_up(origin.peer, flow, start, result.as_ref().err());
             return;
         }
         let outcome = Outcome {
@@ -56,6 +57,20 @@ impl Kernel {
         }
         for (token, wait) in live.waits {
             self.answer_ended(outcome.clone(), wait, token);
+        }
+    }
+
+    /// Tells the operator of a responder that has ended because its counterparty was silent: what it had locked is free again.
+    fn tell_given_up(
+        &mut self,
+        peer: PartyId,
+        flow: FlowId,
+        start: &StartRecord,
+        error: Option<&FlowError>,
+    ) {
+        if let Some(error) = error.filter(|error| error.code == COUNTERPARTY_SILENT_CODE) {
+            let text = format!("flow {flow} ({}) has ended: {}", start.flow, error.message);
+            self.complain(COUNTERPARTY_SILENT_CODE, peer, &text);
         }
     }
 
