@@ -143,6 +143,10 @@ impl Background {
     fn next_job(&self) -> Option<FlushJob> {
         let mut state = self.lock();
         loop {
+            // A merge that failed may have written a new list of its table. A flush would write another list with the same number.
+            if state.failed.is_some() {
+                return None;
+            }
             if let Some(job) = state.job.take() {
                 return Some(job);
             }
