@@ -1,11 +1,13 @@
 //! The other end of a connection, done by hand, so that a test can send any bytes.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use ledger::PartyId;
 use net::frame::{HEADER_BYTES, Header, Hello, Kind};
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
@@ -16,9 +18,19 @@ pub struct Intruder {
     stream: StreamOwned<ClientConnection, TcpStream>,
 }
 
-/// A plain socket to a node.
+/// A plain socket to a node. Each one connects from a loopback address of its own, because the log of all tests is searched for it,
+/// and the system gives a port of one address away again.
 pub fn plain(node: &Node) -> TcpStream {
-    let socket = TcpStream::connect(node.address()).expect("it listens");
+    static CONNECTIONS: AtomicU16 = AtomicU16::new(0);
+    let [high, low] = CONNECTIONS.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+    let from = SocketAddrV4::new(Ipv4Addr::new(127, 9, high, low), 0);
+    let SocketAddr::V4(to) = node.address() else {
+        unreachable!("nodes of tests listen on IPv4");
+    };
+    let socket = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+    bind(&socket, &from).expect("a loopback address");
+    connect(&socket, &to).expect("it listens");
+    let socket = TcpStream::from(socket);
     socket.set_read_timeout(Some(PATIENCE)).expect("a bound");
     socket.set_write_timeout(Some(PATIENCE)).expect("a bound");
     socket
