@@ -48,7 +48,7 @@ use crate::starts::Starts;
 use crate::waits::Waits;
 use crate::waking::Waking;
 
-/// What a node is, beside its data: fixed while it runs.
+/// The node's identity. It does not change while the node runs.
 pub struct Identity {
     /// This node's party.
     pub me: Party,
@@ -411,10 +411,10 @@ impl Kernel {
             || self.can_revive()
             || self.consumed.is_filling()
             || self.can_wake()
-            || self.budgets.has_backlog()
             || (self.judges_from().is_none() && self.desk.as_ref().is_some_and(Desk::can_decide));
         [
             at_once.then_some(self.now.monotonic),
+            self.budgets.next_time(self.now.monotonic),
             self.starts.look_again(self.now.monotonic),
             self.waits.next_time(),
             self.links.next_wakeup(),

@@ -8,7 +8,7 @@ use flow::messaging::{
     Deliveries, DeliveryAction, Inbox, InboxAction, Outbox, OutboxAction, RequestAction, RequestId,
     Requests,
 };
-use flow::{FlowId, Service, SessionBody, SessionMessage};
+use flow::{FlowId, SHARE_EXCEEDED_CODE, Service, SessionBody, SessionMessage};
 use ledger::{PartyId, Rejection, TxId};
 use primitives::{Decode, Decoder, Encode, Hash, Monotonic};
 
@@ -283,8 +283,14 @@ impl Kernel {
             self.take_engine_actions();
             return;
         }
-        let refuses = matches!(message.body, SessionBody::End { error: Some(_), .. });
-        if refuses && self.links.outbox.pending(&peer) >= UNACKED_REFUSALS_MAX {
+        let error = match &message.body {
+            SessionBody::End { error, .. } => error.as_ref(),
+            _ => None,
+        };
+        if error.is_some_and(|error| error.code == SHARE_EXCEEDED_CODE) {
+            self.budgets.excess(peer, self.now.monotonic);
+        }
+        if error.is_some() && self.links.outbox.pending(&peer) >= UNACKED_REFUSALS_MAX {
             return;
         }
         let now = self.now.monotonic;

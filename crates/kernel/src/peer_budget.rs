@@ -1,4 +1,4 @@
-//! The work that each peer may cause in a round, and what its garbage costs it.
+//! The work that each peer may cause in a round, and the price of its garbage.
 //!
 //! ```text
 //!  message ──► cut off? ──yes──► dropped
@@ -8,11 +8,11 @@
 //! ```
 //!
 //! # Invariants
-//! - In one round a peer may cause no more work than is left for the others (a dynamic threshold). So a peer that is alone has half
-//!   of a round, over and over, and a peer that sends much holds the others up by no more than a part of a round.
-//! - Messages of one peer are handled in the order in which they came.
-//! - What a peer is charged for was received and found in its messages, whether or not it was announced.
-//! - One account for each peer that ever sent anything in this run: members of the network, so bounded by the network map.
+//! - In one round a peer causes at most as much work as is left for the others (a dynamic threshold). A single peer gets half of each
+//!   round. A peer that sends much delays the others by at most part of a round.
+//! - Messages of one peer are handled in the order of their arrival.
+//! - A peer is charged for the contents of its messages, never for an announced length.
+//! - There is one account for each peer that has sent a message in this run. The network map bounds their number.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
@@ -29,31 +29,41 @@ const BYTES_PER_WORK: usize = 16 << 10;
 
 /// Bytes of messages that wait for a later round, of all peers; shared out like the work.
 pub const BACKLOG_BYTES_MAX: usize = 64 << 20;
-/// What a message weighs in the backlog beside its bytes.
+/// Overhead of a message in the backlog, in bytes.
 const MESSAGE_BYTES: usize = 64;
 
 /// Points of a message that does not decode.
 pub const GARBAGE_MESSAGE: u64 = 1;
-/// Points of a signature that is not valid: it cost a check.
+/// Points of an invalid signature. It costs more because it had to be checked.
 pub const GARBAGE_SIGNATURE: u64 = 5;
 /// Points that are forgiven in a second.
 const FORGIVEN_PER_S: u64 = 10;
-/// From so many points on a peer is slowed down.
+/// Points at which a peer is slowed down.
 pub const SLOW_POINTS: u64 = 100;
-/// Messages in a round of a peer that is slowed down.
+/// Messages accepted from a slowed peer in each [`SLOW_MS`].
 const SLOW_MESSAGES: u64 = 16;
-/// From so many points on a peer is cut off.
+/// Interval in which a slowed peer may send [`SLOW_MESSAGES`], in milliseconds. A limit per round would not slow it down, because an
+/// idle node starts the next round at once.
+const SLOW_MS: u64 = 20;
+/// Maximum backlog of a slowed peer, in bytes. A longer backlog would delay the detection of its later garbage.
+const SLOW_BACKLOG_BYTES: usize = 1 << 20;
+/// Price of a session beyond the peer's share, in thousandths of a point. 200 such sessions a second cost as much as is forgiven
+/// in that time, so an honest member under heavy load is not slowed down.
+const EXCESS_MILLI: u64 = 50;
+/// Maximum number of points from such sessions. It is enough to slow a peer down and too few to cut it off.
+const EXCESS_POINTS_MAX: u64 = 2 * SLOW_POINTS;
+/// Points at which a peer is cut off.
 pub const CUT_POINTS: u64 = 1_000;
-/// How long a peer is cut off for the first time, in milliseconds; twice as long each time.
+/// Duration of the first cut-off, in milliseconds. Each further one lasts twice as long.
 pub const CUT_MS_MIN: u64 = 10_000;
-/// How long it is cut off at most, in milliseconds.
+/// Maximum duration of a cut-off, in milliseconds.
 pub const CUT_MS_MAX: u64 = 600_000;
-/// After so long without being cut off a peer begins with the shortest time again, in milliseconds.
+/// Time without a cut-off after which the next one is short again, in milliseconds.
 const CUT_FORGOTTEN_MS: u64 = 3_600_000;
 
 const MS_PER_S: u64 = 1_000;
 
-/// What is counted of one peer since the start, and where it stands.
+/// The figures of one peer since the start, and its present state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerWork {
     /// Work that it caused, in units of about ten microseconds.
@@ -74,7 +84,7 @@ pub struct PeerWork {
     pub backlog_bytes: usize,
 }
 
-/// What became of a message at the door.
+/// The decision on a message that has arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Door {
     /// To be handled now.
@@ -83,13 +93,15 @@ pub enum Door {
     Kept,
 }
 
-/// A peer's account.
+/// The account of one peer.
 #[derive(Debug, Default)]
 struct Account {
     /// Work of this round.
     spent: u64,
-    /// Messages of this round.
+    /// Messages since `slow_from`.
     handled: u64,
+    /// Start of the current interval of [`SLOW_MS`].
+    slow_from: Monotonic,
     /// Work of earlier rounds beyond its share.
     owed: u64,
     /// Garbage points in thousandths, at `scored_at`.
@@ -100,7 +112,7 @@ struct Account {
     figures: PeerWork,
 }
 
-/// See the module.
+/// The accounts of all peers and the work of the present round.
 #[derive(Debug, Default)]
 pub struct PeerBudgets {
     accounts: BTreeMap<PartyId, Account>,
@@ -108,7 +120,7 @@ pub struct PeerBudgets {
     waiting: BTreeSet<PartyId>,
     /// Peers with work in this round or owed from earlier ones.
     active: BTreeSet<PartyId>,
-    /// Whose message was taken from the backlog last.
+    /// The peer whose message was taken from the backlog last.
     turn: Option<PartyId>,
     /// Work of this round, of all peers.
     spent: u64,
@@ -143,13 +155,21 @@ impl Account {
     fn may_work(&self, spent_by_all: u64, now: Monotonic) -> bool {
         // Clipped at 0: one message may cause more work than is left.
         let left = ROUND_WORK_MAX.saturating_sub(spent_by_all);
-        self.owed.saturating_add(self.spent) < left
-            && !(self.handled >= SLOW_MESSAGES && self.is_slow(now))
+        self.owed.saturating_add(self.spent) < left && self.slow_until(now) <= now
+    }
+
+    /// Returns the time at which the peer's next message may be handled: `now` unless it is slowed down.
+    fn slow_until(&self, now: Monotonic) -> Monotonic {
+        let end = self.slow_from.plus_ms(SLOW_MS);
+        match end {
+            Some(end) if end > now && self.handled >= SLOW_MESSAGES && self.is_slow(now) => end,
+            _ => now,
+        }
     }
 }
 
 impl PeerBudgets {
-    /// A message has come.
+    /// Decides whether a message that has arrived is handled now.
     pub fn arrived(&mut self, peer: PartyId, bytes: Vec<u8>, now: Monotonic) -> Door {
         let (spent, left) = (self.spent, BACKLOG_BYTES_MAX - self.backlog_bytes);
         let account = self.accounts.entry(peer).or_default();
@@ -158,11 +178,13 @@ impl PeerBudgets {
             return Door::Kept;
         }
         if account.backlog.is_empty() && account.may_work(spent, now) {
-            self.handled(peer, bytes.len());
+            self.handled(peer, bytes.len(), now);
             return Door::Handle(bytes);
         }
         let weight = bytes.len() + MESSAGE_BYTES;
-        if account.figures.backlog_bytes + weight > left {
+        let slow = account.is_slow(now) && !account.backlog.is_empty();
+        let kept = account.figures.backlog_bytes + weight;
+        if kept > left || (slow && kept > SLOW_BACKLOG_BYTES) {
             account.figures.dropped += 1;
             return Door::Kept;
         }
@@ -174,7 +196,7 @@ impl PeerBudgets {
         Door::Kept
     }
 
-    /// The next message that waited and may be handled in this round; peers take turns.
+    /// Takes the next message of the backlog that may be handled in this round. Peers take turns.
     pub fn next(&mut self, now: Monotonic) -> Option<(PartyId, Vec<u8>)> {
         let after = self.turn.map_or(Bound::Unbounded, Bound::Excluded);
         let later = self.waiting.range((after, Bound::Unbounded));
@@ -193,38 +215,43 @@ impl PeerBudgets {
         }
         self.backlog_bytes -= weight;
         self.turn = Some(peer);
-        self.handled(peer, bytes.len());
+        self.handled(peer, bytes.len(), now);
         Some((peer, bytes))
     }
 
-    /// Whether messages wait for a later round.
-    pub fn has_backlog(&self) -> bool {
-        !self.waiting.is_empty()
+    /// Returns the earliest time at which a message of the backlog may be handled.
+    pub fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
+        let accounts = self.waiting.iter().filter_map(|it| self.accounts.get(it));
+        accounts.map(|account| account.slow_until(now)).min()
     }
 
-    fn handled(&mut self, peer: PartyId, bytes: usize) {
+    fn handled(&mut self, peer: PartyId, bytes: usize, now: Monotonic) {
         let account = self.accounts.entry(peer).or_default();
+        let passed_ms = now.since_ms(account.slow_from).unwrap_or(0);
+        if passed_ms >= SLOW_MS {
+            (account.slow_from, account.handled) = (now, 0);
+        }
         account.handled += 1;
         self.charge(peer, 1 + (bytes / BYTES_PER_WORK) as u64);
     }
 
-    /// A peer has caused work.
+    /// Charges work to a peer.
     pub fn charge(&mut self, peer: PartyId, work: u64) {
         let account = self.accounts.entry(peer).or_default();
-        // Work is far below what a counter holds; clipped, a peer would only stay in debt.
+        // The counters are far larger than any real work. A clipped value would only keep the peer in debt.
         account.spent = account.spent.saturating_add(work);
         account.figures.work = account.figures.work.saturating_add(work);
         self.spent = self.spent.saturating_add(work);
         self.active.insert(peer);
     }
 
-    /// Whether a peer has work left in this round.
+    /// Returns whether a peer may cause more work in this round.
     pub fn may_work(&self, peer: &PartyId, now: Monotonic) -> bool {
         let account = self.accounts.get(peer);
         account.is_none_or(|account| account.may_work(self.spent, now))
     }
 
-    /// A round ends: each peer has paid for half a round's work.
+    /// Ends a round: half a round's work of each peer is forgiven.
     pub fn end_round(&mut self) {
         self.spent = 0;
         for peer in std::mem::take(&mut self.active) {
@@ -234,15 +261,14 @@ impl PeerBudgets {
             let owed = account.owed.saturating_add(account.spent);
             // Clipped at 0: work that was not done is not saved up.
             account.owed = owed.saturating_sub(ROUND_WORK_MAX / 2);
-            (account.spent, account.handled) = (0, 0);
+            account.spent = 0;
             if account.owed > 0 {
                 self.active.insert(peer);
             }
         }
     }
 
-    /// A peer has sent something that makes no sense. If it has sent too much of that, returns for how long it is to be cut
-    /// off, in milliseconds.
+    /// Charges a peer for garbage. Returns the duration of its cut-off in milliseconds if it has sent too much.
     pub fn garbage(&mut self, peer: PartyId, points: u64, now: Monotonic) -> Option<u64> {
         let account = self.accounts.entry(peer).or_default();
         account.figures.garbage += 1;
@@ -272,7 +298,16 @@ impl PeerBudgets {
         Some(ms)
     }
 
-    /// The connection of a peer is gone or new: what waited of it was lost on the way, as far as the peer can tell.
+    /// Charges a peer for a session beyond its share. Such sessions slow a peer down, but never cut it off.
+    pub fn excess(&mut self, peer: PartyId, now: Monotonic) {
+        let account = self.accounts.entry(peer).or_default();
+        let points = account.points(now);
+        let most = points.max(EXCESS_POINTS_MAX * MS_PER_S);
+        account.points_milli = points.saturating_add(EXCESS_MILLI).min(most);
+        account.scored_at = now;
+    }
+
+    /// Drops the backlog of a peer whose connection has ended. To the peer, these messages were lost in transit.
     pub fn forget_backlog(&mut self, peer: &PartyId) {
         if let Some(account) = self.accounts.get_mut(peer) {
             account.figures.dropped += account.backlog.len() as u64;
@@ -282,7 +317,7 @@ impl PeerBudgets {
         }
     }
 
-    /// What was counted of each peer, in order of their ids.
+    /// Returns the figures of each peer, in order of their ids.
     pub fn figures(&self, now: Monotonic) -> impl Iterator<Item = (PartyId, PeerWork)> + '_ {
         self.accounts.iter().map(move |(peer, account)| {
             let cut_until = account.figures.cut_until.filter(|until| now < *until);
@@ -334,7 +369,7 @@ mod tests {
                 count
             });
             assert_eq!(counts, handled, "{work}");
-            assert!(budgets.has_backlog());
+            assert!(budgets.next_time(at(0)).is_some());
         }
     }
 
@@ -351,7 +386,7 @@ mod tests {
         }
         assert_eq!(budgets.next(at(0)), None, "the round is over for both");
         let mut taken = Vec::new();
-        // Debts are paid in rounds in which nothing is done.
+        // A round without work pays debts too.
         for _ in 0..8 {
             budgets.end_round();
             while let Some((_, bytes)) = budgets.next(at(0)) {
@@ -367,7 +402,7 @@ mod tests {
             assert_eq!(own, [0, 1, 2]);
         }
         assert_ne!(taken[0][0], taken[1][0], "in turn");
-        assert!(!budgets.has_backlog() && budgets.backlog_bytes == 0);
+        assert!(budgets.next_time(at(0)).is_none() && budgets.backlog_bytes == 0);
     }
 
     #[test]
@@ -404,7 +439,7 @@ mod tests {
         assert_eq!(kept, [(32, 68), (16, 84)]);
         budgets.forget_backlog(&peer(1));
         budgets.forget_backlog(&peer(2));
-        assert_eq!((budgets.backlog_bytes, budgets.has_backlog()), (0, false));
+        assert_eq!((budgets.backlog_bytes, budgets.next_time(at(0))), (0, None));
     }
 
     #[test]
@@ -447,13 +482,38 @@ mod tests {
     }
 
     #[test]
-    fn a_slowed_peer_is_heard_a_little_in_each_round() {
+    fn a_slowed_peer_is_heard_a_little_in_each_time() {
         let mut budgets = PeerBudgets::default();
-        assert_eq!(budgets.garbage(peer(1), SLOW_POINTS, at(0)), None);
+        assert_eq!(budgets.garbage(peer(1), SLOW_POINTS * 2, at(0)), None);
         let heard = (0..100).filter(|_| is_handled(&mut budgets, 1)).count();
         assert_eq!(heard as u64, SLOW_MESSAGES);
+        // Further rounds of the same moment bring nothing, and the node may sleep until the next time.
+        for _ in 0..10 {
+            budgets.end_round();
+            assert_eq!(budgets.next(at(0)), None);
+            assert_eq!(budgets.next_time(at(0)), Some(at(SLOW_MS)));
+        }
+        let later = std::iter::from_fn(|| budgets.next(at(SLOW_MS))).count();
+        assert_eq!(later as u64, SLOW_MESSAGES);
+        assert_eq!(budgets.next_time(at(SLOW_MS)), Some(at(2 * SLOW_MS)));
         let figures = budgets.figures(at(0)).next().map(|(_, figures)| figures);
         assert!(figures.is_some_and(|figures| figures.slowed && figures.deferred == 84));
         assert!((0..100).all(|_| is_handled(&mut budgets, 2)));
+    }
+
+    #[test]
+    fn sessions_beyond_the_share_slow_a_peer_and_never_cut_it() {
+        let mut budgets = PeerBudgets::default();
+        (0..100_000).for_each(|_| budgets.excess(peer(1), at(0)));
+        let figures = |budgets: &PeerBudgets, now| {
+            let found = budgets.figures(now).next().map(|(_, figures)| figures);
+            found.expect("an account")
+        };
+        assert!(figures(&budgets, at(0)).slowed);
+        assert_eq!(figures(&budgets, at(0)).cuts, 0);
+        let quiet_ms = (EXCESS_POINTS_MAX - SLOW_POINTS) * MS_PER_S / FORGIVEN_PER_S + 1;
+        assert!(!figures(&budgets, at(quiet_ms)).slowed);
+        // Garbage still counts on top.
+        assert!(budgets.garbage(peer(1), CUT_POINTS, at(0)).is_some());
     }
 }

@@ -33,6 +33,14 @@ fn figures(town: &Town, node: usize) -> PeerFigures {
         .unwrap_or_default()
 }
 
+/// Lets so much time pass that a slowed attacker is heard.
+fn hear_slowly(town: &mut Town) {
+    for _ in 0..100 {
+        town.now += 20;
+        town.settle();
+    }
+}
+
 /// A payment from node 1 to node 2, and back the half of it.
 fn honest_work(town: &mut Town) {
     let issued = town.start(1, "cash.issue", &issue(10), None);
@@ -99,16 +107,18 @@ fn sessions_without_end_take_a_share_and_the_rest_is_refused() {
         },
         ..KernelOptions::default()
     });
-    for seq in 1..=1_000 {
+    for seq in 1..=3_500 {
         town.say(ATTACKER, 1, &on_session(seq, seq, opens("test.double")));
         if seq % 100 == 0 {
             town.settle();
         }
     }
+    assert!(figures(&town, 1).work.slowed);
+    hear_slowly(&mut town);
     let refused = refusals(&mut town);
     assert!(refused.iter().all(|code| code == "flow.share_exceeded"));
     let usage = figures(&town, 1).flows;
-    assert_eq!((usage.responders, usage.refused), (100, 900));
+    assert_eq!((usage.responders, usage.refused), (100, 3_400));
     // Another peer opens sessions with the same node, and flows that need none go on too.
     let tokens: Vec<u64> = (0..40)
         .map(|_| town.start(2, "test.double", "1", None))
@@ -139,7 +149,7 @@ fn journals_of_a_peer_stay_bounded_and_so_does_the_next_start() {
         };
         town.say(ATTACKER, 1, &on_session(2 * number + 2, number, body));
     }
-    town.settle();
+    hear_slowly(&mut town);
     let before = figures(&town, 1).flows;
     let journal = town.nodes[1].disk.bytes(Table::Journal);
     assert!((400_000..=1 << 20).contains(&journal), "{journal} bytes");
@@ -163,7 +173,7 @@ fn garbage_slows_a_peer_down_and_then_cuts_it_off_visibly() {
     for _ in 0..CUT_POINTS {
         town.say_bytes(ATTACKER, 1, vec![0xff]);
     }
-    town.settle();
+    hear_slowly(&mut town);
     let attacker = town.nodes[ATTACKER].id;
     assert_eq!(town.cut_off, [(1, attacker, CUT_MS_MIN)]);
     let line = town.logs.iter().find(|line| line.contains("cut off"));
@@ -192,6 +202,8 @@ fn bad_signatures_count_more_than_bad_messages() {
         let bad = badly_signed(&issued, ATTACKER);
         town.deliver(ATTACKER, 1, &[&bad]);
         if town.cut_off.is_empty() {
+            // Slow enough for a peer that is slowed down.
+            town.now += 2;
             town.settle();
         }
     }
