@@ -163,7 +163,7 @@ fn a_fast_clock_forges_at_most_two_percent_above_its_stake() {
 
 /// Five simulated days with the constants of a public network, and fast clocks over tens of thousands of blocks.
 #[test]
-#[ignore = "minutes; for the slow profile"]
+#[ignore = "takes minutes: make slow"]
 fn an_honest_majority_goes_on_for_days() {
     besiege(2, 5 * 1_440, true);
     for (stake_tenths, drift_percent) in [(1, 100), (3, 100), (4, 100), (3, 300)] {
@@ -195,7 +195,7 @@ fn the_same_seed_gives_the_same_run() {
 
 /// Takes some minutes. `CHAIN_SIM_RUNS` sets the number of seeds: `cargo test --release -p sim --test chain -- --ignored`.
 #[test]
-#[ignore = "minutes; for the slow profile"]
+#[ignore = "takes minutes: make slow"]
 fn thousands_of_small_networks_converge_and_lose_nothing() {
     let asked = std::env::var("CHAIN_SIM_RUNS").ok();
     let runs = asked.and_then(|text| text.parse().ok()).unwrap_or(3_000);

@@ -1,4 +1,7 @@
-//! The simulated world: one queue of scheduled events, and the delivery of everything that leaves a node.
+//! The simulated world: one queue of scheduled events.
+
+mod delivery;
+mod foe;
 
 use std::cmp::Reverse;
 use std::collections::hash_map::DefaultHasher;
@@ -7,20 +10,18 @@ use std::fmt::Write as _;
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use chain::core::{Action, Event, RequestFailure, Ticket, Verdict};
+use chain::core::{Event, Ticket};
 use chain::{Transaction, TxId};
 use primitives::PublicKey;
 
-use super::adversary::Adversary;
-use super::equivocator::Equivocator;
-use super::network::{Network, number, peer};
+use super::network::{Network, peer};
 use super::node::Node;
 use super::plan::{Plan, key};
 use super::report::{ChainReport, ChainTally};
-use super::siege::Siege;
 use super::traffic::Traffic;
-use super::{ChainBug, ChainOptions, Scenario, audit};
+use super::{ChainBug, ChainOptions, audit};
 use crate::chance::Chance;
+use foe::Foe;
 
 /// A scheduled event.
 pub(super) enum Coming {
@@ -61,45 +62,6 @@ type Brought = (usize, Arc<Vec<u8>>);
 
 /// Time between two probes, in blocks.
 const PROBE_BLOCKS: u64 = 25;
-/// Time after which a dismissed peer is connected again, in milliseconds.
-const REDIAL_MS: u64 = 10_000;
-
-/// An adversarial peer.
-enum Foe {
-    Liar(Adversary),
-    Besieger(Box<Siege>),
-    Equivocator(Equivocator),
-}
-
-impl Foe {
-    fn new(plan: &Plan, n: usize, chance: &mut Chance) -> Self {
-        let number = plan.nodes + n;
-        match plan.scenario {
-            Scenario::Siege { .. } => Self::Besieger(Box::new(Siege::new(number, chance))),
-            Scenario::Equivocation { .. } => Self::Equivocator(Equivocator::new(number, chance)),
-            _ => Self::Liar(Adversary::new(number, chance)),
-        }
-    }
-
-    fn hear(&mut self, world: &mut World, event: Event) {
-        match self {
-            Self::Liar(liar) => liar.hear(world, event),
-            Self::Besieger(besieger) => besieger.hear(world, event),
-            Self::Equivocator(forger) => forger.hear(world, event),
-        }
-    }
-
-    fn attack(&mut self, world: &mut World, at: usize) {
-        match self {
-            Self::Liar(liar) => liar.attack(world, at),
-            Self::Besieger(besieger) => besieger.attack(world, at),
-            Self::Equivocator(forger) => forger.attack(world, at),
-        }
-    }
-}
-
-/// Penalty points at which the transport bans a peer.
-const BAN_POINTS: u32 = 100;
 
 /// The state of the simulated world.
 pub(super) struct World {
@@ -389,239 +351,6 @@ impl World {
         }
     }
 
-    fn perform(&mut self, n: usize, action: Action) {
-        match action {
-            Action::Gossip(bytes) => {
-                let bytes = Arc::new(bytes);
-                if self.nodes[n].seen.insert(name(&bytes)) {
-                    self.spread(n, n, &bytes);
-                }
-            }
-            Action::Verdict { message, verdict } => {
-                if let Some((from, bytes)) = self.unjudged.remove(&(n, message))
-                    && verdict == Verdict::Accept
-                {
-                    self.spread(n, from, &bytes);
-                }
-            }
-            Action::Ask {
-                peer,
-                ticket,
-                bytes,
-                patience_ms,
-            } => self.ask(n, number(peer), ticket, bytes, patience_ms),
-            Action::Answer { ticket, bytes } => self.answer(n, ticket, bytes),
-            Action::Penalise {
-                peer,
-                points,
-                reason,
-            } => self.penalise(n, number(peer), points, reason),
-            Action::Disconnect { peer, .. } => self.dismiss(n, number(peer)),
-            Action::Submitted { outcomes, .. } => {
-                for outcome in outcomes {
-                    match outcome {
-                        Ok(id) => {
-                            self.tally.accepted += 1;
-                            self.nodes[n].accepted.push(id);
-                        }
-                        Err(_) => self.tally.refused += 1,
-                    }
-                }
-            }
-            Action::Done { .. } => {}
-            Action::Notice(notice) => self.notice(n, *notice),
-        }
-    }
-
-    fn notice(&mut self, n: usize, notice: chain::core::Notice) {
-        use chain::core::Notice;
-        match notice {
-            Notice::Added { header, hash, own } => self.note(n, || {
-                let forged = if own { ", forged here" } else { "" };
-                let count = header.parent_count + header.child_count;
-                format!(
-                    "block {} {hash:.8}, {count} transactions{forged}",
-                    header.height
-                )
-            }),
-            Notice::Popped { header, .. } => {
-                self.note(n, || format!("block {} taken back", header.height));
-            }
-            Notice::Forked { depth, .. } => {
-                self.note(n, || format!("another branch, {depth} deep"))
-            }
-            Notice::Left { id, reason } => {
-                self.note(n, || format!("{} left: {reason}", id.short()))
-            }
-            Notice::TooDeep { peer, common, .. } => {
-                self.note(n, || format!("{peer} claims a branch from {common} on"));
-            }
-            Notice::Stuck { common, .. } => {
-                self.violated(format!("node {n} is stuck at {common}"));
-            }
-        }
-    }
-
-    /// Gossips a message to all neighbours except its sender.
-    fn spread(&mut self, n: usize, from: usize, bytes: &Arc<Vec<u8>>) {
-        for other in self.network.neighbours(n) {
-            if other == from || other == n {
-                continue;
-            }
-            if other < self.nodes.len() {
-                self.gossip_to(n, other, bytes.clone());
-            }
-        }
-    }
-
-    /// Gossips a message to one peer. The receiver's transport drops messages that it has seen.
-    pub(super) fn gossip_to(&mut self, from: usize, to: usize, bytes: Arc<Vec<u8>>) {
-        if self.nodes[to].core.is_none() || !self.network.reaches(from, to) {
-            return;
-        }
-        if self.chance.per_mille(self.plan.lost_per_mille) {
-            self.tally.messages_lost += 1;
-            return;
-        }
-        let twice = self.chance.per_mille(self.plan.twice_per_mille);
-        if !self.nodes[to].seen.insert(name(&bytes)) && !twice {
-            return;
-        }
-        self.tickets += 1;
-        let (message, after_ms) = (self.tickets, self.way_ms());
-        self.unjudged.insert((to, message), (from, bytes.clone()));
-        self.tell(
-            to,
-            after_ms,
-            Event::Gossip {
-                peer: peer(from),
-                message,
-                bytes: bytes.to_vec(),
-            },
-        );
-    }
-
-    pub(super) fn ask(
-        &mut self,
-        from: usize,
-        to: usize,
-        ticket: Ticket,
-        bytes: Vec<u8>,
-        patience_ms: u64,
-    ) {
-        let there = to >= self.nodes.len() || self.nodes[to].core.is_some();
-        if !there || !self.network.reaches(from, to) {
-            let silent = self.network.linked(from, to) && there;
-            let (after_ms, failure) = if silent {
-                (patience_ms, RequestFailure::Late)
-            } else {
-                (1, RequestFailure::Gone)
-            };
-            let result = Err(failure);
-            let peer = peer(to);
-            self.tell(
-                from,
-                after_ms,
-                Event::Answered {
-                    peer,
-                    ticket,
-                    result,
-                },
-            );
-            return;
-        }
-        if self.chance.per_mille(self.plan.lost_per_mille) {
-            // No answer ever comes, so the asker's own timeout must end the wait.
-            self.tally.messages_lost += 1;
-            return;
-        }
-        self.tickets += 1;
-        let number = self.tickets;
-        let life = self.nodes.get(from).map_or(0, |node| node.life);
-        self.asked.insert(
-            number,
-            Asked {
-                from,
-                life,
-                ticket,
-                to,
-            },
-        );
-        let after_ms = self.way_ms();
-        self.tell(
-            to,
-            after_ms,
-            Event::Asked {
-                peer: peer(from),
-                ticket: number,
-                bytes,
-            },
-        );
-    }
-
-    pub(super) fn answer(&mut self, n: usize, ticket: Ticket, bytes: Vec<u8>) {
-        let Some(asked) = self.asked.remove(&ticket) else {
-            return;
-        };
-        if asked.to != n || !self.network.reaches(n, asked.from) {
-            return;
-        }
-        let after_ms = self.way_ms();
-        let event = Event::Answered {
-            peer: peer(n),
-            ticket: asked.ticket,
-            result: Ok(bytes),
-        };
-        let at_ms = self.now_ms + after_ms;
-        self.later(at_ms, Coming::Event(asked.from, asked.life, event));
-    }
-
-    /// Records penalty points. Honest nodes may penalise each other only for effects of lost messages and wrong clocks.
-    fn penalise(&mut self, n: usize, other: usize, points: u32, reason: &'static str) {
-        if other < self.nodes.len() {
-            let harmless = [
-                "chain_peer.silent",
-                "chain_peer.empty_claim",
-                "chain_block.from_future",
-            ];
-            if !harmless.contains(&reason) {
-                self.violated(format!("node {n} holds {reason} against node {other}"));
-            }
-            return;
-        }
-        if self.text.is_some() {
-            self.note(n, || format!("holds {reason} against {other}"));
-        }
-        let held = self.points.entry((n, other)).or_default();
-        *held += points;
-        if *held >= BAN_POINTS && self.network.linked(n, other) {
-            self.tally.bans += 1;
-            self.network.ban(n, other);
-            self.tell(n, 1, Event::PeerDown(peer(other)));
-        }
-    }
-
-    /// Closes the connection with a silent peer. One side dials again after a while.
-    fn dismiss(&mut self, n: usize, other: usize) {
-        if !self.network.linked(n, other) {
-            return;
-        }
-        self.tally.dismissed += 1;
-        self.network.dismiss(n, other);
-        for (one, of) in [(n, other), (other, n)] {
-            self.tell(one, 1, Event::PeerDown(peer(of)));
-        }
-        self.later(self.now_ms + REDIAL_MS, Coming::Redial(n, other));
-    }
-
-    fn redial(&mut self, a: usize, b: usize) {
-        self.network.redial(a, b);
-        let runs = |n: usize| self.nodes.get(n).is_none_or(|node| node.core.is_some());
-        if runs(a) && runs(b) {
-            self.connect(a, b);
-        }
-    }
-
     fn crash(&mut self, n: usize, down_ms: u64) {
         if self.nodes[n].core.is_none() {
             return;
@@ -693,11 +422,4 @@ impl World {
         let why = chain::core::why_left(&self.nodes[n].store, id);
         why.ok().flatten().map(|(_, code)| code)
     }
-}
-
-/// Returns the id by which the transport recognises a message.
-fn name(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
 }
