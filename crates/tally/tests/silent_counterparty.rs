@@ -156,7 +156,7 @@ async fn a_buyer_whose_seller_goes_silent_spends_its_cash_elsewhere() {
 }
 
 #[tokio::test]
-#[ignore = "takes the three minutes that a swap's window and the notary's time last"]
+#[ignore = "takes three minutes, a swap's window and the notary's delay: make slow"]
 async fn a_party_that_signed_a_swap_ends_after_its_window() {
     let mut network = stage::network(&["A", "B", "C"]);
     let [a, b, c] = [A, B, C].map(|who| stage::client(&network, who));

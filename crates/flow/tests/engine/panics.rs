@@ -43,7 +43,7 @@ fn a_panic_keeps_one_flow() {
 fn a_panic_in_a_codec_of_a_flow_is_its_error() {
     let (registry, name) = (registry(), "test.brittle");
     let bytes = |text: &str| text.to_owned().to_bytes();
-    // What is done to which text, with the error's message.
+    // The operation, and its result with the error's message.
     let table: [(&str, Result<(), FlowError>); 4] = [
         (
             "decoding",

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use api::{FlowOrder, FlowQuery};
 use attack::{ATTACKS, Attack, BYTES_PER_S, Sent};
 use client::{Client, FlowAction};
 use load::Load;
@@ -182,14 +181,7 @@ impl Network {
 
     /// Ends what the bank holds for the hostile member, so that its next start has the same ledger and nothing of the attack.
     async fn kill_held(&self) -> Result<()> {
-        let order = FlowOrder {
-            query: FlowQuery {
-                flow: Some("cash.reissue".to_owned()),
-                ..FlowQuery::default()
-            },
-            dry_run: false,
-            after: None,
-        };
+        let order = besieger::order_about_its_responders();
         let client = &self.bank.1;
         while client.order_flows(FlowAction::Kill, &order).await?.matched > 0 {}
         Ok(())

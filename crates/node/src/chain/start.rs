@@ -28,9 +28,9 @@ use crate::open_files;
 pub const STORE: &str = "chain";
 /// Snapshots, within the data folder.
 pub(super) const SNAPSHOTS: &str = "snapshots";
-/// How long the node waits for its last writes when it stops.
+/// Time that a stopping node gives its last writes.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
-/// What peers are told of this node's software.
+/// The software and version that the node announces to peers.
 pub(super) const SOFTWARE: &str = concat!("tally/", env!("CARGO_PKG_VERSION"));
 
 /// A running chain node. Dropping it stops it without ceremony, as a crash would.

@@ -107,7 +107,7 @@ pub enum Output {
     },
 }
 
-/// What a transaction changed, and what whoever may see some contracts only is told by.
+/// The changes of a transaction, and the filter for followers that may see only some contracts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenChange {
     /// All of it.

@@ -221,9 +221,9 @@ impl Users {
         lock(&self.fault).clone()
     }
 
-    /// Reads the file again if it has changed. A file that is no good changes nothing, and is said to be so once.
+    /// Reads the file again if it has changed. An invalid file changes nothing and is logged once.
     fn look(&self, now: Instant) {
-        // Whoever finds it locked goes on with what is known.
+        // While another thread reads the file, the known users stay valid.
         let Ok(mut looked) = self.looked.try_lock() else {
             return;
         };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use api::{FlowOrder, FlowQuery};
 use finance::{IssuedToken, Portion, Reference, cash_builder};
 use kernel::message::{PeerMessage, Standing};
 use ledger::{
@@ -57,7 +58,6 @@ impl Sink for Ears {
 }
 
 /// A hostile member: its place in the network, and its connections.
-#[allow(dead_code)] // the tests and the benchmark each use a part
 pub struct Besieger {
     transport: Transport,
     ears: Arc<Ears>,
@@ -65,6 +65,19 @@ pub struct Besieger {
     me: Party,
     key: KeyPair,
     next: u64,
+}
+
+#[allow(dead_code)] // the tests and the benchmark each use a part
+/// Returns an order about the responders that a besieger holds at a node.
+pub fn order_about_its_responders() -> FlowOrder {
+    FlowOrder {
+        query: FlowQuery {
+            flow: Some("cash.reissue".to_owned()),
+            ..FlowQuery::default()
+        },
+        dry_run: false,
+        after: None,
+    }
 }
 
 #[allow(dead_code)] // the tests and the benchmark each use a part

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use api::{FlowOrder, FlowQuery, PeerLoad, StartFlow, Wait};
+use api::{PeerLoad, StartFlow, Wait};
 use client::{Client, FlowAction};
 use flow::{Flow, FlowContext, FlowError};
 use ledger::LegalName;
@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::besieger::order_about_its_responders;
 use crate::{client_of, run, start_with, until, value};
 
 pub(crate) const FOUR: &str = r#"
@@ -151,14 +152,7 @@ async fn a_member_at_its_worst_takes_its_share_and_no_more() {
     .await;
     let metrics = bank_client.metrics().await.expect("readable");
     assert_eq!(value(&metrics, "tally_flows_shelved"), share as f64);
-    let order = FlowOrder {
-        query: FlowQuery {
-            flow: Some("cash.reissue".to_owned()),
-            ..FlowQuery::default()
-        },
-        dry_run: false,
-        after: None,
-    };
+    let order = order_about_its_responders();
     let ordered = bank_client.order_flows(FlowAction::Kill, &order).await;
     let ordered = ordered.expect("the operator may");
     assert_eq!((ordered.matched, ordered.done), (share, share));

@@ -90,9 +90,9 @@ pub struct Town {
     /// Nodes whose program has no contract but those that all have.
     pub plain: std::collections::BTreeSet<usize>,
     pub network: Arc<NetworkMap>,
-    /// What nodes asked each other for: who, of whom, the file.
+    /// Requests for files: the asking node, the asked node, the file.
     pub fetched: Vec<(usize, usize, Hash)>,
-    /// What they said to it: who, to whom, the file, what it may have.
+    /// Answers to them: the answering node, the asking node, the file, the offer if there is one.
     pub permits: Vec<(usize, usize, Hash, Option<FileOffer>)>,
     mail: VecDeque<(usize, Event)>,
     next: u64,

@@ -47,7 +47,7 @@ impl Args {
         Err(Failure::local(
             "tally.unwell",
             format!("{problems} of {} checks found a problem", findings.len()),
-            "Do what stands beside each, then ask again.",
+            "Follow the hint of each problem, then repeat the command.",
         ))
     }
 

@@ -45,7 +45,7 @@ impl Args {
         Err(Failure::local(
             "tally.unwell",
             format!("{problems} of {} findings are problems", findings.len()),
-            "Do what stands beside each, then ask again.",
+            "Follow the hint of each problem, then repeat the command.",
         ))
     }
 }
