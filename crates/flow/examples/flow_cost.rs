@@ -1,7 +1,7 @@
 //! Measures the engine's cost per flow: the six effects of a payment, answered at once, in two rounds with one journal
 //! row.
 //!
-//! `cargo run --release -p flow --example cost [flows]`
+//! `cargo run --release -p flow --example flow_cost [flows]`
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! Measures the cost of a message: two nodes in this process, over TLS on the loopback interface.
 //!
-//! `cargo run --release -p net --example cost`
+//! `cargo run --release -p net --example message_cost`
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU64, Ordering};
