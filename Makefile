@@ -45,7 +45,7 @@ bench-node: setup ## queries of a vault with a million states, and the cost of a
 bench-chain: setup ## payments in blocks of one chain node and of four, and a new node that catches up; one line of JSON
 	@$(CARGO) xtask bench chain
 
-bench-attachments: setup ## transactions that refer to files, 1 to 50 MB, present, warm and cold; 12 GB of disk for a while; one line of JSON
+bench-attachments: setup ## transactions that refer to files, 1 to 50 MB, present, warm and cold; 15 GB of disk for a while; one line of JSON
 	@$(CARGO) xtask bench attachments
 
 bench-siege: setup ## honest members beside one that does its worst against a bank and a notary; one line of JSON

@@ -191,7 +191,7 @@ impl<R: Reads<Table>> Core<R> {
             .copied()
             .chain(others)
             .find(|peer| !assembly.failed.contains(peer) && self.may_ask(peer));
-        let tried = assembly.attempts >= ASSEMBLY_ATTEMPTS_MAX * 2;
+        let tried = assembly.attempts >= ASSEMBLY_ATTEMPTS_MAX;
         match candidate {
             Some(peer) if !tried => {
                 let assembly = &mut self.assemblies[at];
