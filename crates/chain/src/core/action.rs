@@ -2,7 +2,7 @@
 
 use primitives::Hash;
 
-use super::{PeerId, Ticket};
+use super::{Equivocation, PeerId, Ticket};
 use crate::{Header, Rejection, TxId};
 
 /// The decision about a gossiped message.
@@ -130,4 +130,6 @@ pub enum Notice {
         /// The tip of the other branch.
         other: Hash,
     },
+    /// A forger signed two blocks on one parent, and the evidence is kept.
+    Equivocated(Box<Equivocation>),
 }

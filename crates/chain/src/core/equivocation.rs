@@ -11,7 +11,7 @@ use super::contest::Candidate;
 use super::evidence::Equivocation;
 use super::held::Waiting;
 use super::limits::{FIRSTS_MAX, points};
-use super::{Core, PeerId, Ticket, Verdict};
+use super::{Action, Core, Notice, PeerId, Ticket, Verdict};
 use crate::Header;
 use crate::message::Announcement;
 use crate::port::{Reads, StoreFailure, Table};
@@ -141,7 +141,10 @@ impl<R: Reads<Table>> Core<R> {
         };
         if self.evidence.keep(&mut self.rows, &found) {
             self.counters.equivocations += 1;
-            self.counters.last_equivocation = Some(found.first.forger);
+            self.actions
+                .push(Action::Notice(Box::new(Notice::Equivocated(Box::new(
+                    found,
+                )))));
         }
     }
 

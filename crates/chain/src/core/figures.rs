@@ -26,7 +26,6 @@ pub(super) struct Counters {
     pub(super) bad_blocks: u64,
     pub(super) last_bad: Option<&'static str>,
     pub(super) equivocations: u64,
-    pub(super) last_equivocation: Option<[u8; 32]>,
     pub(super) forged_again: u64,
     pub(super) turns_refused: u64,
 }
@@ -98,8 +97,6 @@ pub struct Figures {
     pub last_bad: Option<&'static str>,
     /// Noticed second blocks of a forger on one parent.
     pub equivocations: u64,
-    /// The forger of the last such block.
-    pub last_equivocation: Option<[u8; 32]>,
     /// Number of pieces of evidence that are kept.
     pub evidence: usize,
     /// Own blocks that joined again after they were rolled back.
@@ -139,7 +136,6 @@ impl<R: Reads<Table>> Core<R> {
             bad_blocks: counters.bad_blocks,
             last_bad: counters.last_bad,
             equivocations: counters.equivocations,
-            last_equivocation: counters.last_equivocation,
             evidence: self.evidence.count(),
             forged_again: counters.forged_again,
             turns_refused: counters.turns_refused,

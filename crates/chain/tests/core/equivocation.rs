@@ -2,7 +2,7 @@
 
 use chain::Header;
 use chain::block::CarriedBlock;
-use chain::core::{Equivocation, Event, Settings, Verdict, equivocations, limits};
+use chain::core::{Equivocation, Event, Notice, Settings, Verdict, equivocations, limits};
 use chain::port::{Table, WriteBatch};
 use chain::state::turn;
 
@@ -51,6 +51,8 @@ fn the_first_of_two_blocks_by_one_forger_stays() {
         assert_eq!(kept.len(), 1);
         assert_eq!(kept[0].first, first.header);
         assert_eq!(kept[0].second, second.header);
+        let told = |notice: &Notice| matches!(notice, Notice::Equivocated(it) if **it == kept[0]);
+        assert!(bench.notices.iter().any(told), "the operator is told");
         bench.restart();
         assert_eq!(evidence(&bench), kept, "after a restart");
         bench.connect(1, &both, Manner::Honest);

@@ -107,6 +107,12 @@ fn note(shared: &Shared, notice: Notice) {
             "a better branch forks deeper than may be rolled back: this node goes on with its own; compare the branches, then order \
              trust if the other one is right (docs/guides/chain-forks.md)"
         ),
+        Notice::Equivocated(found) => tracing::warn!(
+            forger = %found.first.forger_account(),
+            height = found.first.height,
+            parent = %found.first.previous,
+            "a forger signed two blocks on one parent: the first stays, and both headers are kept as evidence (tally chain equivocations)"
+        ),
     }
     // Nobody may be following.
     let _ = shared.notices.send(Arc::new(notice));

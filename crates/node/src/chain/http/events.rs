@@ -97,6 +97,6 @@ fn told(notice: &Notice) -> Option<Bytes> {
             };
             event(STUCK, None, &stuck)
         }
-        Notice::TooDeep { .. } => return None,
+        Notice::TooDeep { .. } | Notice::Equivocated(_) => return None,
     })
 }

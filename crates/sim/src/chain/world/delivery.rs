@@ -82,6 +82,11 @@ impl World {
             Notice::TooDeep { peer, common, .. } => {
                 self.note(n, || format!("{peer} claims a branch from {common} on"));
             }
+            Notice::Equivocated(found) => {
+                self.note(n, || {
+                    format!("two blocks of one forger at {}", found.first.height)
+                });
+            }
             Notice::Stuck { common, .. } => {
                 self.violated(format!("node {n} is stuck at {common}"));
             }
