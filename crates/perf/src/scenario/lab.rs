@@ -1,6 +1,5 @@
 //! A network under cash load: payments, issues, their acknowledgements, and the audit at the end.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use crate::load::{
 use crate::topology::{Network, NetworkError, Who};
 
 use super::cash;
+use super::issued::{Faults, IssuedCash, unknown};
 
 /// Positions of payer and payee among the network's banks.
 const PAYER: usize = 0;
@@ -29,8 +29,6 @@ const SPENDS_READ_MAX: usize = 20_000;
 
 /// Clients, each with its own stream, that are used in turn for arrivals.
 const ARRIVING_CLIENTS: usize = 16;
-/// The code of a refusal after which nothing was begun.
-const BUSY: &str = "node.busy";
 
 /// The kinds of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +79,7 @@ pub struct CashLab {
     notary: Client,
     stream: Stream,
     acknowledged: Vec<Acknowledged>,
-    issued: BTreeMap<String, u128>,
+    issued: IssuedCash,
     unknown: u64,
     units: u64,
 }
@@ -101,7 +99,7 @@ impl CashLab {
             notary,
             stream,
             acknowledged: Vec::new(),
-            issued: BTreeMap::new(),
+            issued: IssuedCash::default(),
             unknown: 0,
             units: 0,
         })
@@ -122,7 +120,7 @@ impl CashLab {
         };
         let work = Arc::new(FlowWork::new(self.stream.clone(), start));
         let window = self.stretch(work, load, Arc::default(), &[PAYER]).await?;
-        self.note_issued(currency, quantity, window.done.len());
+        self.note_issued(currency, quantity, window.done.len(), &window.faults);
         match window.faults.values().next() {
             None if window.done.len() as u64 == coins => Ok(()),
             first => Err(LabError::Funding {
@@ -157,16 +155,15 @@ impl CashLab {
         let starts = Arc::new(FlowWork::new(self.stream.clone(), start));
         let window = self.stretch(starts, load, live, participants).await?;
         if work == CashWork::Issue || work == CashWork::IssueAndPay {
-            self.note_issued(currency, quantity, window.done.len());
+            self.note_issued(currency, quantity, window.done.len(), &window.faults);
         }
         Ok(window)
     }
 
-    fn note_issued(&mut self, currency: &str, quantity: u64, flows: usize) {
+    fn note_issued(&mut self, currency: &str, quantity: u64, done: usize, faults: &Faults) {
         let issuer = self.network.name(Who::Bank(PAYER));
         let token = audit::token_label(currency, issuer);
-        let sum = self.issued.entry(token).or_default();
-        *sum += u128::from(quantity) * flows as u128;
+        self.issued.add(&token, quantity, done, faults);
     }
 
     async fn stretch<W: Work<Done = Vec<Hash>>>(
@@ -201,7 +198,7 @@ impl CashLab {
         let endpoint = self.network.endpoint(Who::Bank(PAYER))?;
         let work = Arc::new(SingleStarts::connect(&endpoint, connections, start).await?);
         let window = self.stretch(work, load, live, &[PAYER]).await?;
-        self.note_issued(currency, quantity, window.done.len());
+        self.note_issued(currency, quantity, window.done.len(), &window.faults);
         Ok(window)
     }
 
@@ -232,7 +229,7 @@ impl CashLab {
         for transactions in &done {
             self.acknowledge(transactions, &[PAYER, PAYEE]);
         }
-        self.note_issued(currency, quantity, done.len());
+        self.note_issued(currency, quantity, done.len(), &arrived.faults);
         self.note_faults(&arrived.faults);
         Ok(arrived)
     }
@@ -264,16 +261,16 @@ impl CashLab {
         }
     }
 
-    fn note_faults(&mut self, faults: &BTreeMap<String, (u64, String)>) {
-        let unknown = faults.iter().filter(|(code, _)| code.as_str() != BUSY);
-        self.unknown += unknown.map(|(_, (count, _))| count).sum::<u64>();
+    fn note_faults(&mut self, faults: &Faults) {
+        self.unknown += unknown(faults);
     }
 
     /// Reads all books and judges them. The load must have come to rest.
     pub async fn audit(&self) -> Result<Verdict, LabError> {
         let mut books = Books {
             acknowledged: self.acknowledged.clone(),
-            in_circulation: self.issued.clone(),
+            in_circulation: self.issued.in_circulation().clone(),
+            in_doubt: self.issued.in_doubt().clone(),
             whole: true,
             nothing_else_ran: self.unknown == 0,
             ..Books::default()

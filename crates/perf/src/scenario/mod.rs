@@ -2,6 +2,7 @@
 
 mod attachments;
 pub mod cash;
+mod issued;
 mod lab;
 mod questions;
 mod stock;
