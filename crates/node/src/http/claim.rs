@@ -20,6 +20,7 @@ use super::options::HttpOptions;
 use super::refusal::Refusal;
 use super::share::{Held, LargePlace, Resource, Share, ShareLimits};
 use super::unread::discard;
+use super::windows::WINDOWS_BYTES_MAX;
 
 /// A body of more bytes needs a place for a large one.
 pub(super) const SMALL_BODY_BYTES: usize = 64 << 10;
@@ -54,6 +55,7 @@ pub(super) fn whole_share(options: &HttpOptions) -> ShareLimits {
         .with(Resource::Followers, options.followers_max)
         .with(Resource::Queries, options.queries_max)
         .with(Resource::Connections, options.connections_max)
+        .with(Resource::WindowBytes, WINDOWS_BYTES_MAX)
         // Where the budget is below one body, that one body is all there is room for.
         .with(
             Resource::BodyBytes,

@@ -11,7 +11,7 @@ use axum::Router;
 use axum::body::Body;
 use hyper::Request;
 use hyper::body::Incoming;
-use hyper::server::conn::{http1, http2};
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
@@ -20,18 +20,16 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::io::{InspectReader, InspectWriter};
 
 use super::connections::{ConnectionPlace, Visitor};
-use super::cut::{Cut, Streams};
+use super::cut::Cut;
 use super::front::Front;
+use super::http2::{Http2, StreamLimits};
 use super::patient::Patient;
 use super::router::respond;
+use super::windows::Window;
 use crate::metrics::Counter;
 
-const FRAME_BYTES: u32 = 64 << 10;
 /// The head of a request, in bytes.
 const HEAD_BYTES_MAX: u32 = 16 << 10;
-const PING_EVERY: Duration = Duration::from_secs(20);
-/// For a pinged client to answer; then its connection is closed.
-const PING_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Where a request comes from.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,7 +59,7 @@ async fn talk(
 ) {
     let address = ClientAddress(Some(peer.ip()));
     let timeout = front.options.head_timeout;
-    // Answers are written whole; waiting for more only delays them. A socket that refuses is served all the same.
+    // Answers are written whole, so a delay gains nothing. A socket that refuses the option is served without it.
     let _ = tcp.set_nodelay(true);
     let (received, sent) = (front.counters.received.clone(), front.counters.sent.clone());
     let active = |moved: Counter| {
@@ -81,44 +79,53 @@ async fn talk(
     };
     let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
     let tls = Patient::new(tls, front.options.write_patience);
-    let cut = Cut::default();
-    let service = {
-        let (front, visitor, cut) = (Arc::clone(front), Arc::clone(visitor), cut.clone());
-        service_fn(move |request: Request<Incoming>| {
+    let serve = {
+        let (front, visitor) = (Arc::clone(front), Arc::clone(visitor));
+        move |mut request: Request<Body>, cut: Cut| {
             let (front, router) = (Arc::clone(&front), router.clone());
-            let (visitor, cut) = (Arc::clone(&visitor), cut.clone());
+            let visitor = Arc::clone(&visitor);
             async move {
-                let mut request = request.map(Body::new);
-                let cut = Cut::of_stream().unwrap_or(cut);
                 request.extensions_mut().insert(cut);
                 let _in_flight = visitor.begin();
                 request.extensions_mut().insert(visitor);
                 request.extensions_mut().insert(address);
-                Ok::<_, Infallible>(respond(&front, router, request).await)
+                respond(&front, router, request).await
             }
-        })
+        }
     };
     let stopping = front.stopping.clone();
     if is_http2 {
-        let connection = http2::Builder::new(Streams)
-            .timer(TokioTimer::new())
-            .initial_stream_window_size(front.windows.of_stream())
-            .initial_connection_window_size(front.windows.of_connection())
-            .max_frame_size(FRAME_BYTES)
-            .max_header_list_size(HEAD_BYTES_MAX)
-            .max_concurrent_streams(front.options.requests_per_connection_max)
-            .keep_alive_interval(PING_EVERY)
-            .keep_alive_timeout(PING_PATIENCE)
-            .serve_connection(TokioIo::new(tls), service);
+        let limits = StreamLimits {
+            head_bytes_max: HEAD_BYTES_MAX,
+            requests_max: front.options.requests_per_connection_max,
+        };
+        let handshake = Http2::handshake(tls, limits, serve);
+        let connection = match tokio::time::timeout(timeout, handshake).await {
+            Ok(Ok(connection)) => connection,
+            Ok(Err(error)) => {
+                tracing::debug!(%peer, %error, "a client did not agree on HTTP/2");
+                return;
+            }
+            Err(_) => {
+                tracing::debug!(%peer, "a client did not agree on HTTP/2 in time");
+                return;
+            }
+        };
         drive(
             connection,
-            |c| c.graceful_shutdown(),
+            (|mut c| c.end_gracefully(), |mut c, window| c.widen(window)),
             stopping,
             visitor,
             timeout,
         )
         .await;
     } else {
+        let cut = Cut::default();
+        let of_connection = cut.clone();
+        let service = service_fn(move |request: Request<Incoming>| {
+            let response = serve(request.map(Body::new), of_connection.clone());
+            async move { Ok::<_, Infallible>(response.await) }
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(timeout)
@@ -126,7 +133,8 @@ async fn talk(
             .serve_connection(TokioIo::new(tls), service);
         cut.or_done(drive(
             connection,
-            |c| c.graceful_shutdown(),
+            // HTTP/1 leaves unread bytes to the system, so it has no windows.
+            (|c| c.graceful_shutdown(), |_, _| {}),
             stopping,
             visitor,
             timeout,
@@ -138,7 +146,7 @@ async fn talk(
 /// Runs a connection; asks it to end when the server stops, or when no good token came in time.
 async fn drive<C, E>(
     connection: C,
-    ask_to_end: impl Fn(Pin<&mut C>),
+    (ask_to_end, widen): (impl Fn(Pin<&mut C>), impl Fn(Pin<&mut C>, Window)),
     mut stopping: watch::Receiver<bool>,
     visitor: &Visitor,
     timeout: Duration,
@@ -148,7 +156,7 @@ async fn drive<C, E>(
 {
     let mut connection = pin!(connection);
     let mut probation = pin!(tokio::time::sleep(timeout));
-    let (mut on_probation, mut ending) = (true, false);
+    let (mut on_probation, mut ending, mut is_wide) = (true, false, false);
     loop {
         tokio::select! {
             result = connection.as_mut() => {
@@ -162,6 +170,10 @@ async fn drive<C, E>(
                 if !visitor.is_used() {
                     ask_to_end(connection.as_mut());
                 }
+            }
+            window = visitor.widened(), if !is_wide => {
+                is_wide = true;
+                widen(connection.as_mut(), window);
             }
             _ = stopping.wait_for(|stopping| *stopping), if !ending => {
                 ending = true;

@@ -15,6 +15,7 @@ use super::claim::{Claim, connection_share, whole_share};
 use super::options::HttpOptions;
 use super::share::{Held, Resource, Share, ShareLimits};
 use super::user_shares::UserShares;
+use super::windows::{LargerWindow, Window};
 
 /// Bounds of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +78,9 @@ pub(crate) struct Visitor {
     /// Milliseconds since the server began.
     active_ms: AtomicU64,
     evicted: Notify,
+    /// The larger window of a user's connection, if there was one left.
+    larger: OnceLock<LargerWindow>,
+    widened: Notify,
 }
 
 /// A connection's place, given back when dropped.
@@ -157,6 +161,8 @@ impl Connections {
             in_flight: AtomicUsize::new(0),
             active_ms: AtomicU64::new(self.now_ms()),
             evicted: Notify::new(),
+            larger: OnceLock::new(),
+            widened: Notify::new(),
         });
         table.anonymous += 1;
         table.open.insert(number, Arc::clone(&visitor));
@@ -197,10 +203,12 @@ impl Connections {
         if visitor.user.get().is_some() {
             return true;
         }
-        let Some(held) = self.users.of(user).take(Resource::Connections, 1) else {
+        let share = self.users.of(user);
+        let Some(held) = share.take(Resource::Connections, 1) else {
             return false;
         };
         visitor.earn();
+        visitor.widen(&share);
         // Set under the table's lock, so that the connection's removal changes the count that it is in.
         let mut table = self.table();
         // A second request at the same moment may have been faster; then this place goes back.
@@ -279,6 +287,25 @@ impl Visitor {
     /// Notes that bytes moved.
     pub(super) fn active(&self, now_ms: u64) {
         self.active_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    /// Gives the connection a larger window if the user's share has one left.
+    fn widen(&self, share: &Arc<Share>) {
+        if let Some(larger) = LargerWindow::take(share)
+            && self.larger.set(larger).is_ok()
+        {
+            self.widened.notify_one();
+        }
+    }
+
+    /// Waits until the connection gets a larger window.
+    pub(super) async fn widened(&self) -> Window {
+        loop {
+            self.widened.notified().await;
+            if let Some(larger) = self.larger.get() {
+                return larger.window;
+            }
+        }
     }
 
     /// Counts a request in flight until the result is dropped.

@@ -12,7 +12,6 @@ use super::connections::{Connections, Visitor};
 use super::options::HttpOptions;
 use super::refusal::Refusal;
 use super::server::{HttpHandle, ListenError, accept};
-use super::windows::Windows;
 use crate::metrics::{Counter, Gauge, Histogram, NodeMetrics, Registry, Unit};
 
 /// See the module.
@@ -21,8 +20,6 @@ pub(crate) struct Front {
     pub(crate) counters: HttpCounters,
     /// The connections, and the shares of their clients.
     pub(crate) connections: Arc<Connections>,
-    /// The HTTP/2 windows of a connection.
-    pub(super) windows: Windows,
     /// True once the server stops.
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -44,7 +41,6 @@ impl Front {
         let patience = options.stop_patience;
         let front = Arc::new(Front {
             connections: Arc::new(Connections::new(&options)),
-            windows: Windows,
             options,
             counters,
             stopping,

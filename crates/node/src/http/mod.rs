@@ -11,7 +11,7 @@
 //! A start hands a [`Ticket`] to the service, and the service ends it with exactly one [`Answer`], from any thread, without
 //! blocking. A ticket that is dropped answers by itself, so nobody waits for ever.
 //!
-//! Modules in reading order: `service`, `ticket`, `options`, `share`, `claim`, `connections`, `server`, `connection`, `router`, `routes`, `stream`, `events`
+//! Modules in reading order: `service`, `ticket`, `options`, `share`, `claim`, `connections`, `server`, `connection`, `http2`, `router`, `routes`, `stream`, `events`
 //! (server-sent), `followers`, `vault_tail` and `vault_pages` (where they come from).
 
 mod attachment_service;
@@ -24,6 +24,7 @@ pub(crate) mod events;
 mod file_body;
 mod followers;
 pub(crate) mod front;
+mod http2;
 mod input;
 mod line;
 mod line_place;

@@ -23,10 +23,12 @@ pub(crate) enum Resource {
     Connections,
     /// Bytes of bodies that hold no place for a large one.
     BodyBytes,
+    /// Bytes of HTTP/2 windows beyond the smallest ones.
+    WindowBytes,
 }
 
 /// The number of resources.
-const RESOURCES: usize = 6;
+const RESOURCES: usize = 7;
 
 /// The size of a share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
