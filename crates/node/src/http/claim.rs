@@ -2,9 +2,10 @@
 //!
 //! # Invariants
 //! - Memory is reserved for bytes that have come, never for announced ones.
-//! - Bodies of up to [`SMALL_BODY_BYTES`] take as many bytes as they need, as far as there is room. A longer one, and one that finds no room, waits
-//!   for a place for a large body, which covers it whatever its length. A body with such a place waits for nothing but its client, so
-//!   bodies that hold memory never wait for each other.
+//! - Bodies of up to [`SMALL_BODY_BYTES`] take as many bytes as they need, as far as there is room. A longer body, and one that finds no
+//!   room, waits for a place for a large body. The place covers any length.
+//! - A body with such a place waits for its client alone, so bodies that hold memory never wait for each other.
+//! - A body that waits takes up a part of its connection's window, within [`WaitingBytes`].
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use api::codes::{BAD_JSON, BODY_TIMEOUT, BODY_TOO_LARGE, INTERNAL};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
 use bytes::BytesMut;
+use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 
@@ -20,6 +22,7 @@ use super::options::HttpOptions;
 use super::refusal::Refusal;
 use super::share::{Held, LargePlace, Resource, Share, ShareLimits};
 use super::unread::discard;
+use super::waiting::WaitingBytes;
 use super::windows::WINDOWS_BYTES_MAX;
 
 /// A body of more bytes needs a place for a large one.
@@ -32,11 +35,23 @@ pub(crate) struct Claim {
     client: Arc<Share>,
     /// The share of the connection, for bodies alone.
     connection: Arc<Share>,
+    waiting: Arc<WaitingBytes>,
 }
 
 impl Claim {
+    /// Shares of a client and a connection, without a bound of waiting bodies.
     pub(super) fn new(client: Arc<Share>, connection: Arc<Share>) -> Self {
-        Self { client, connection }
+        Self {
+            client,
+            connection,
+            waiting: WaitingBytes::unbounded(),
+        }
+    }
+
+    /// The same with the connection's bound of waiting bodies.
+    pub(super) fn waiting_within(mut self, waiting: &Arc<WaitingBytes>) -> Self {
+        self.waiting = Arc::clone(waiting);
+        self
     }
 
     /// Takes one place of a resource in the client's share.
@@ -161,16 +176,27 @@ impl BodyPlace {
         self.small.is_some()
     }
 
-    /// Covers so many bytes in all; waits if that needs a place for a large body.
-    pub(super) async fn covered(&mut self, bytes: usize) {
+    /// Covers so many bytes in all. Waits if that needs a place for a large body. Returns `false` if it may not wait, because `rest`
+    /// further bytes could come meanwhile.
+    pub(super) async fn covered(&mut self, bytes: usize, rest: usize) -> bool {
         if self.cover(bytes) {
-            return;
+            return true;
         }
-        let connection = self.claim.connection.large_place().await;
-        let client = self.claim.client.large_place().await;
-        self.large = Some((connection, client));
+        let claim = self.claim.clone();
+        let places = async || {
+            let connection = claim.connection.large_place().await;
+            (connection, claim.client.large_place().await)
+        };
+        self.large = places().now_or_never();
+        if self.large.is_none() {
+            let Some(_waiting) = claim.waiting.take(rest) else {
+                return false;
+            };
+            self.large = Some(places().await);
+        }
         // The large place covers everything.
         self.small = None;
+        true
     }
 
     /// Exchanges a large place for the exact length of a body that is complete, if there is room.
@@ -222,7 +248,11 @@ pub(super) async fn whole_within(
         if received > most {
             return Err(too_large());
         }
-        if timeout_at(deadline, place.covered(received)).await.is_err() {
+        let to_come = body.size_hint().upper().map_or(most - received, |left| {
+            usize::try_from(left).unwrap_or(usize::MAX)
+        });
+        let is_covered = timeout_at(deadline, place.covered(received, to_come)).await;
+        if !is_covered.unwrap_or(false) {
             return Err(no_place("bodies"));
         }
         if first.is_empty() {
@@ -283,9 +313,9 @@ mod tests {
         let limits = ShareLimits::unbounded().with(Resource::BodyBytes, 50);
         let (claim, whole) = claim(limits.large_bodies(1));
         let mut place = BodyPlace::new(claim);
-        place.covered(50).await;
+        assert!(place.covered(50, 0).await);
         assert_eq!(whole.used(Resource::BodyBytes), 50);
-        place.covered(51).await;
+        assert!(place.covered(51, 0).await);
         assert_eq!(whole.used(Resource::BodyBytes), 0);
         assert!(place.cover(1 << 20));
         // Complete with more bytes than there is room for, then with fewer.

@@ -99,6 +99,7 @@ async fn talk(
             head_bytes_max: HEAD_BYTES_MAX,
             requests_max: front.options.requests_per_connection_max,
         };
+        visitor.has_window(Window::ANONYMOUS);
         let handshake = Http2::handshake(tls, limits, serve);
         let connection = match tokio::time::timeout(timeout, handshake).await {
             Ok(Ok(connection)) => connection,
@@ -174,6 +175,7 @@ async fn drive<C, E>(
             window = visitor.widened(), if !is_wide => {
                 is_wide = true;
                 widen(connection.as_mut(), window);
+                visitor.has_window(window);
             }
             _ = stopping.wait_for(|stopping| *stopping), if !ending => {
                 ending = true;

@@ -15,6 +15,7 @@ use super::claim::{Claim, connection_share, whole_share};
 use super::options::HttpOptions;
 use super::share::{Held, Resource, Share, ShareLimits};
 use super::user_shares::UserShares;
+use super::waiting::WaitingBytes;
 use super::windows::{LargerWindow, Window};
 
 /// Bounds of connections.
@@ -81,6 +82,7 @@ pub(crate) struct Visitor {
     /// The larger window of a user's connection, if there was one left.
     larger: OnceLock<LargerWindow>,
     widened: Notify,
+    waiting: Arc<WaitingBytes>,
 }
 
 /// A connection's place, given back when dropped.
@@ -163,6 +165,7 @@ impl Connections {
             evicted: Notify::new(),
             larger: OnceLock::new(),
             widened: Notify::new(),
+            waiting: WaitingBytes::unbounded(),
         });
         table.anonymous += 1;
         table.open.insert(number, Arc::clone(&visitor));
@@ -220,7 +223,7 @@ impl Connections {
 
     /// The shares that a user's request draws on.
     pub(super) fn claim_of_user(&self, visitor: &Visitor, user: &Arc<str>) -> Claim {
-        Claim::new(self.users.of(user), Arc::clone(&visitor.share))
+        Claim::new(self.users.of(user), Arc::clone(&visitor.share)).waiting_within(&visitor.waiting)
     }
 
     /// Milliseconds since the server began.
@@ -298,6 +301,11 @@ impl Visitor {
         }
     }
 
+    /// Notes the window of the connection, which waiting bodies may not take up.
+    pub(super) fn has_window(&self, window: Window) {
+        self.waiting.set(window);
+    }
+
     /// Waits until the connection gets a larger window.
     pub(super) async fn widened(&self) -> Window {
         loop {
@@ -317,6 +325,7 @@ impl Visitor {
     /// The shares that an anonymous request draws on.
     pub(crate) fn claim(&self) -> Claim {
         Claim::new(Arc::clone(&self.of_address), Arc::clone(&self.share))
+            .waiting_within(&self.waiting)
     }
 
     /// Waits until the connection has to end for another.

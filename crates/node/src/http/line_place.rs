@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use super::claim::{BodyPlace, Claim, SMALL_BODY_BYTES};
 
 /// A wait for the place of a large body.
-type Wait = Pin<Box<dyn Future<Output = BodyPlace> + Send>>;
+type Wait = Pin<Box<dyn Future<Output = Option<BodyPlace>> + Send>>;
 
 /// The place of a stream's line. Lines up to [`SMALL_BODY_BYTES`] need no place: the number of streams bounds them.
 pub(super) struct LinePlace {
@@ -26,28 +26,29 @@ impl LinePlace {
         }
     }
 
-    /// Whether more may be read while so many bytes wait for their line's end; otherwise wakes the task when it may.
-    pub(super) fn poll_covers(&mut self, waiting: usize, cx: &mut Context<'_>) -> Poll<()> {
+    /// Returns whether more may be read while so many bytes wait for their line's end. Pending until there is a place. `false` if the
+    /// line may not wait for one.
+    pub(super) fn poll_covers(&mut self, waiting: usize, cx: &mut Context<'_>) -> Poll<bool> {
         if waiting <= SMALL_BODY_BYTES {
             (self.wait, self.held) = (None, None);
-            return Poll::Ready(());
+            return Poll::Ready(true);
         }
         if self.held.is_some() {
-            return Poll::Ready(());
+            return Poll::Ready(true);
         }
         let claim = &self.claim;
         let wait = self.wait.get_or_insert_with(|| {
             let mut place = BodyPlace::new(claim.clone());
             Box::pin(async move {
-                place.covered(waiting).await;
-                place
+                // The line has no length, so it may fill the stream's window.
+                place.covered(waiting, usize::MAX).await.then_some(place)
             })
         });
         match wait.as_mut().poll(cx) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(place) => {
-                (self.wait, self.held) = (None, Some(place));
-                Poll::Ready(())
+                (self.wait, self.held) = (None, place);
+                Poll::Ready(self.held.is_some())
             }
         }
     }
@@ -55,10 +56,13 @@ impl LinePlace {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::task::Waker;
 
     use super::*;
     use crate::http::share::{Share, ShareLimits};
+    use crate::http::waiting::WaitingBytes;
+    use crate::http::windows::Window;
 
     #[test]
     fn long_lines_wait_for_a_large_place() {
@@ -83,7 +87,22 @@ mod tests {
         ] {
             let line = if is_first { &mut one } else { &mut two };
             let polled = line.poll_covers(waiting, &mut cx);
-            assert_eq!(polled.is_ready(), more, "{is_first} {waiting}");
+            assert_eq!(polled == Poll::Ready(true), more, "{is_first} {waiting}");
         }
+    }
+
+    #[test]
+    fn a_line_that_may_not_wait_is_refused() {
+        let claim = |waiting: &Arc<WaitingBytes>| {
+            let share = || Share::new(ShareLimits::unbounded().large_bodies(0));
+            Claim::new(share(), share()).waiting_within(waiting)
+        };
+        let waiting = WaitingBytes::unbounded();
+        let mut cx = Context::from_waker(Waker::noop());
+        let mut polled =
+            || LinePlace::new(claim(&waiting)).poll_covers(SMALL_BODY_BYTES + 1, &mut cx);
+        assert_eq!(polled(), Poll::Pending);
+        waiting.set(Window::ANONYMOUS);
+        assert_eq!(polled(), Poll::Ready(false));
     }
 }

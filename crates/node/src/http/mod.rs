@@ -55,6 +55,7 @@ pub(crate) mod unread;
 mod user_shares;
 mod vault_pages;
 mod vault_tail;
+mod waiting;
 mod windows;
 
 pub use attachment_service::AttachmentService;

@@ -7,8 +7,8 @@
 //!   response body ◄──────────── lines ◄──────────────────────── Answers
 //! ```
 //! # Invariants
-//! - A client that does not read its answers is not read from: its own HTTP/2 window holds it up, and nobody else.
-//! - Answers that have arrived go out before further starts are read, so that what was accepted never waits behind what is refused.
+//! - The server does not read from a client that does not read its answers. The HTTP/2 window holds up this client alone.
+//! - Answers that have arrived go out before further starts are read, so that accepted starts never wait behind refused ones.
 //! - Starts for which the node has no room are answered here, from a prepared line, and leave nothing behind.
 //! - At most `stream_outstanding_max` starts are outstanding; what a stream holds in memory follows from that.
 //! - A line longer than 64 KiB takes a place among the large bodies.
@@ -82,7 +82,7 @@ pub(super) async fn open(
     Ok(response)
 }
 
-/// See the module.
+/// The body of a stream's answer. It reads the starts too.
 struct StreamBody {
     state: Arc<ApiState>,
     caller: Caller,
@@ -91,7 +91,7 @@ struct StreamBody {
     input: Input,
     line: LinePlace,
     input_ended: bool,
-    /// The connection broke: what was started is answered to nobody.
+    /// Set when the connection broke. The answers of its starts are dropped.
     client_gone: bool,
     answers: Arc<Answers>,
     arrived: VecDeque<Arrived>,
@@ -192,8 +192,14 @@ impl StreamBody {
                 return;
             }
             // A line that goes on and on is taken in only as far as there is memory for it.
-            if self.line.poll_covers(self.input.waiting(), cx).is_pending() {
-                return;
+            match self.line.poll_covers(self.input.waiting(), cx) {
+                Poll::Pending => return,
+                Poll::Ready(true) => {}
+                Poll::Ready(false) => {
+                    self.refuse(None, no_place("long lines"));
+                    self.input_ended = true;
+                    return;
+                }
             }
             match Pin::new(&mut self.body).poll_frame(cx) {
                 Poll::Pending => return,

@@ -29,7 +29,7 @@ impl Window {
         of_stream: 65_535,
     };
     /// The windows of users' connections, largest first.
-    const OF_USERS: [Window; 2] = [
+    pub(super) const OF_USERS: [Window; 2] = [
         Window {
             bytes: 4 << 20,
             of_stream: 1 << 20,

@@ -240,3 +240,32 @@ async fn streams_that_are_reset_give_their_window_back() {
     let answer = client.send_request(post("/v1/flows", body)).await;
     assert_eq!(answer.expect("an answer").status(), 200);
 }
+
+/// Sends a body until the server has memory for it.
+async fn send_whole(mut client: SendRequest<Full<Bytes>>, body: Bytes) {
+    loop {
+        let request = post("/v1/flows", Full::new(body.clone()));
+        let answer = client.send_request(request).await.expect("an answer");
+        match answer.status().as_u16() {
+            200 => return,
+            503 => {}
+            status => panic!("{status}"),
+        }
+    }
+}
+
+/// Bodies that wait for memory keep their bytes in the connection's window. Bodies that have memory need a part of that window.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_bodies_on_one_connection_do_not_wait_for_each_other() {
+    const BODIES: usize = 32;
+    let fixture = Fixture::new().await;
+    let client = connect(&fixture).await;
+    let body = format!("{{\"flow\":\"echo\",\"args\":\"{}\"}}", "x".repeat(900_000));
+    let body = Bytes::from(body);
+    let sent: Vec<_> = (0..BODIES)
+        .map(|_| tokio::spawn(send_whole(client.clone(), body.clone())))
+        .collect();
+    for sent in sent {
+        sent.await.expect("sent");
+    }
+}
