@@ -37,7 +37,7 @@ pub struct DemoArgs {
     /// States that each payment of Repeated Pay makes for its payee.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     states: u32,
-    /// Leave the network up and print what to try next (also: KEEP=1 in the environment).
+    /// Leave the network up and print commands to try next (also: KEEP=1 in the environment).
     #[arg(long)]
     keep: bool,
     /// Print the result as one line of JSON on standard output instead of a table.

@@ -109,7 +109,7 @@ fn a_file_goes_up_is_looked_after_and_comes_down() {
         !PathBuf::from(path("back3.pdf.part")).exists()
             && !PathBuf::from(path("back3.pdf")).exists()
     );
-    // What operators do.
+    // The operator's commands.
     let list = tally(
         folder,
         "attachment list --node % --name PAPER --trusted --unreferenced",
@@ -171,7 +171,7 @@ async fn an_upload_that_is_interrupted_says_how_to_go_on() {
         let state = client.upload_state(&id).await.expect("it is kept");
         assert_eq!(state.size, Some(400 * MEGABYTE));
         if signal == Signal::INT {
-            // As soon as the node has noticed that nobody sends to it any more.
+            // The node accepts the removal only after it has noticed that the sender is gone.
             let given_up = async || client.remove_upload(&id).await.ok();
             eventually("it is given up", given_up).await;
             continue;
@@ -228,7 +228,7 @@ fn resident_max(network: &Network) -> u64 {
 async fn memory_stays_flat_while_a_hundred_megabytes_pass() {
     let network = stage::network(&["A"]);
     let client = stage::client(&network, A);
-    // What a first small file takes is no growth.
+    // Memory that the first small file takes does not count as growth.
     put(&client, 1, MEGABYTE).await.expect("up");
     let before = resident_max(&network);
     let size = 100 * MEGABYTE;
@@ -330,7 +330,7 @@ async fn thousands_of_uploads_that_never_come_are_refused_and_leave_nothing_behi
         }
     }
     assert_eq!((open.len(), limited), (128, 1_872));
-    // Nobody else suffers: other requests are answered all the while.
+    // Other requests are answered meanwhile.
     client.balances().await.expect("answered");
     put(&client, 1, 1).await.expect("in one piece");
     for upload in open {

@@ -1,4 +1,5 @@
-//! A participant who is away gets what it missed when it returns, and meanwhile takes no flow slot and slows nobody.
+//! An absent participant occupies no flow slot and delays no other node. When it returns, it gets the transactions that it
+//! missed.
 
 mod stage;
 
@@ -10,7 +11,8 @@ use stage::{A, B, C};
 
 const PAYMENTS: u64 = 300;
 const COIN: u64 = 1_000;
-/// A payment that waits for nobody's return takes milliseconds; an absent one's would take forever.
+/// Limit for payments that need no absent party. They take milliseconds; a payment that waited for the absent party would never
+/// end.
 const SOON: Duration = Duration::from_secs(20);
 
 #[tokio::test]

@@ -1,5 +1,5 @@
 //! The calls of a chain node's API that programs use: prepared payments, payments that the node signs, batches as bytes, events,
-//! bundlers with rules; each with what it refuses.
+//! and bundlers with rules. Each test includes the refusals of its call.
 
 mod chain_stage;
 
@@ -51,7 +51,7 @@ async fn what_is_prepared_is_signed_by_the_client_and_paid() {
         let prepared = client.prepare(&wish).await.expect("prepared");
         let hash = prepared.to_sign.parse().expect("a hash");
         let unsigned = hex::decode(&prepared.unsigned).expect("hexadecimal");
-        // What is to be signed is bound to its context already.
+        // The hash to sign already includes its context.
         let signature = raw_signature(from, &unsigned, &prepared.id, hash, &client).await;
         let signed = [unsigned, signature].concat();
         bytes.extend_from_slice(&signed);
@@ -213,7 +213,7 @@ async fn events_tell_of_blocks_and_of_what_leaves_the_pool() {
     }
     let found = client.transaction(&id).await.expect("an answer");
     assert_eq!(found.reason.as_deref(), Some("chain_pool.cleared"));
-    // And taken back: the block that goes is told of.
+    // A block that is popped off is reported as an event.
     client.pop_off(last - 1).await.expect("taken back");
     loop {
         let event = events.next().await.expect("an event").expect("one");
@@ -279,7 +279,7 @@ async fn bundlers_start_and_stop_and_carry_what_their_rules_let() {
     .await;
     assert_eq!((said.rate, said.usable), (1, true));
     client.start_bundler(&start).await.expect("replaced");
-    // Only what is for its purpose is carried.
+    // The bundler carries only transactions that match its rule.
     let other = chain.pay(0, "2", "3", "1", "AMB");
     let ran = chain.tally(
         0,
@@ -296,7 +296,7 @@ async fn bundlers_start_and_stop_and_carry_what_their_rules_let() {
         code(client.stop_bundler(&account("1"), 2).await),
         codes::NOT_RUNNING.code
     );
-    // Without a token nobody starts or stops anything.
+    // A client without a token can neither start nor stop a bundler.
     let stranger = chain.stranger(0);
     assert_eq!(
         code(stranger.start_bundler(&start).await),

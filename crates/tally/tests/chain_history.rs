@@ -1,4 +1,4 @@
-//! `tally chain history` with real processes: what it writes is a whole chain, which nodes run on and take over from each other.
+//! `tally chain history` with real processes: it writes a whole chain, on which nodes run and which they fetch from each other.
 
 mod chain_stage;
 
@@ -62,7 +62,7 @@ fn what_is_no_place_for_a_history_is_refused_with_a_code() {
             ran.err
         );
     }
-    // Nothing was lost: what fits is made.
+    // Nothing was lost: a history of a valid size can still be made.
     let ran = chain.tally(0, "history % --transactions 100 --json");
     assert_eq!(ran.code, 0, "{}", ran.err);
 }

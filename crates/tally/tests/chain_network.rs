@@ -1,4 +1,4 @@
-//! Four nodes converge and pay on all chains; a node that is killed goes on where it was, and what it accepted is not lost.
+//! Four nodes converge and pay on all chains. A killed node continues from its last state and loses nothing that it accepted.
 
 mod chain_stage;
 

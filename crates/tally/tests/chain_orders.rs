@@ -1,4 +1,4 @@
-//! What operators do: take blocks back, pin one, drop old bodies, keep peers away across a restart, mend a damaged store.
+//! Operators' commands: pop blocks off, trust a block, drop old bodies, ban peers across a restart, and repair a damaged store.
 
 mod chain_stage;
 
@@ -25,7 +25,7 @@ async fn blocks_are_taken_back_and_pinned_by_order() {
         let ran = chain.tally(0, line);
         assert_eq!(ran.code == 0, good, "{line}: {}{}", ran.out, ran.err);
     }
-    // What was in a block is in one again.
+    // The transaction of the popped block is confirmed again.
     confirmed(std::slice::from_ref(&client), &id, 0).await;
     reaches(&client, before).await;
     let third = client.block("3", "none").await.expect("a block").hash;
@@ -76,7 +76,7 @@ async fn a_ban_survives_a_restart() {
         (client.status().await.ok()?.peers == 1).then_some(())
     })
     .await;
-    // Who is not known cannot be banned, and a damaged file of bans keeps no node from starting.
+    // An unknown peer cannot be banned. A node starts even if its file of bans is damaged.
     let unknown = client.ban_peer(&"cd".repeat(32), &ban).await;
     assert_eq!(code(unknown), api::chain::codes::UNKNOWN_PEER.code);
     chain.kill(0);
@@ -147,7 +147,7 @@ async fn a_damaged_store_is_mended_at_the_start_and_by_order() {
     confirmed(std::slice::from_ref(&client), &again, 2).await;
     chain.kill(0);
 
-    // What nothing mends is refused with a code that says so.
+    // Damage beyond repair is refused with its own code.
     chain_stage::spoil(&chain.dir(0), chain_stage::Spoil::BodyAndUndo);
     let ran = chain.tally(0, "check % --repair");
     assert!(

@@ -1,4 +1,5 @@
-//! Two halves of a network forge apart; healed, they converge, and what either half accepted is in the winning chain.
+//! Two halves of a network forge apart. After the partition heals they converge, and the winning chain contains the transactions
+//! that either half accepted.
 
 mod chain_stage;
 

@@ -1,4 +1,4 @@
-//! `tally network check` on a network that is well, and on what goes wrong with one.
+//! `tally network check` on a healthy network and on networks with each kind of fault.
 
 mod stage;
 

@@ -1,4 +1,4 @@
-//! The command line as people and scripts meet it: what it prints, where, and its exit codes, against a real network.
+//! The command line against a real network: its output on each stream and its exit codes.
 
 mod stage;
 

@@ -13,8 +13,8 @@ use stage::command::tally;
 use stage::restore::{self, Backup};
 use stage::{A, B};
 
-/// The node that is copied. Of two nodes the one with the lower party id dials the other, and this one has the lowest: only a
-/// copy that dials meets anybody, as the others keep dialling the original's address.
+/// The node that is copied. The node with the lower party id dials the other, and this node has the lowest id. A copy reaches its
+/// peers only by dialling them, because they keep dialling the original's address.
 const ORIGINAL: Who = B;
 /// Its counterparty.
 const OTHER: Who = A;

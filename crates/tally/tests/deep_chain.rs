@@ -13,9 +13,9 @@ use stage::{A, B, C};
 
 /// How often the state changes hands before the newcomer sees it.
 const DEPTH: u32 = 10_000;
-/// What the newcomer may take for it, alone on two cores.
+/// Time limit for the newcomer to resolve the chain, alone on two cores.
 const RESOLVED_WITHIN: Duration = Duration::from_secs(30);
-/// What the newcomer may hold of memory at its peak.
+/// Limit of the newcomer's peak memory, in bytes.
 const MEMORY_MAX: u64 = 150_000_000;
 const COIN: u64 = 1_000;
 

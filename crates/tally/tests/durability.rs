@@ -1,6 +1,7 @@
-//! Durability as such. Kill -9 leaves the page cache alive and proves nothing about syncs, so here a recorder notes what a real
-//! node writes, renames and syncs; the node's disk is rebuilt as a power cut would have left it, with what was not synced
-//! dropped, reordered or torn; the node starts from that, and everything acknowledged, to clients and to peers, is there.
+//! Durability across power cuts. Kill -9 leaves the page cache intact and proves nothing about syncs. Here, a recorder notes the
+//! writes, renames and syncs of a real node. The node's disk is rebuilt as a power cut would have left it: unsynced operations
+//! are dropped, reordered or torn. The node then starts from that disk and has everything that it acknowledged to clients and
+//! peers.
 
 mod stage;
 

@@ -1,4 +1,4 @@
-//! A bank that lost its whole store gets back what its counterparties have.
+//! A bank that lost its whole store gets back the transactions that its counterparties have.
 
 mod stage;
 

@@ -15,7 +15,7 @@ use serde_json::json;
 use stage::{A, B, eventually};
 
 const MIB: usize = 1 << 20;
-/// What a node may serve in a second where a test needs the time to do something in the middle.
+/// A limit on the bytes served in a second, low enough for a test to intervene during a transfer.
 const SLOW: &str = "attachments.up_bytes_per_s = 12000000";
 
 /// Bytes that nothing compresses.
@@ -70,7 +70,7 @@ fn file_of(network: &Network, who: Who, hash: &Hash) -> PathBuf {
     folder.join(&name[..2]).join(name)
 }
 
-/// What a node has of a file that it fetches, in bytes.
+/// Returns the number of bytes that a node already has of a file that it fetches.
 fn part_of(network: &Network, who: Who, hash: &Hash) -> u64 {
     let part = network
         .data(who)

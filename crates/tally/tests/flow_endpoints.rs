@@ -22,7 +22,7 @@ fn operation<'a>(document: &'a Value, flow: &str) -> &'a Value {
     &document["paths"][format!("/v1/flows/{flow}")]["post"]
 }
 
-/// What a reference in the document leads to.
+/// Returns the schema that a `$ref` in the document points to, or the schema itself if it is no reference.
 fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     let Some(place) = schema["$ref"].as_str() else {
         return schema;
@@ -84,7 +84,7 @@ async fn every_flow_has_an_endpoint_that_says_what_it_takes_and_gives() {
         );
     }
 
-    // What comes back has the fields that the description gives it.
+    // The response has the fields that the API description gives it.
     let issue = cash::issue("GBP", 1_000).expect("arguments");
     let started = a.start_at_endpoint(&issue.wait(Wait::Delivered)).await;
     let outcome = started.expect("taken");
@@ -182,7 +182,7 @@ async fn hundreds_of_clients_keep_their_connections_and_what_they_abandon_ends_a
     let connections = metric(&a, "tally_http_connections ").await;
     assert!(connections > CLIENTS as f64, "{connections}");
 
-    // Nobody waits for these payments any more, and while the notary is away they cannot end.
+    // No client waits for these payments any more, and they cannot end while the notary is down.
     network.kill(Who::Notary);
     let mut abandoned = Vec::new();
     for (number, client) in kept.into_iter().enumerate() {

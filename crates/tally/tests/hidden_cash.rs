@@ -1,5 +1,5 @@
-//! Cash of fresh keys among real processes: issued, paid, paid on and exited while nodes are killed; each node names the owners that
-//! it knows, and what travelled names none of them.
+//! Cash owned by fresh keys among real processes: issued, paid, paid on and exited while nodes are killed. Each node names the
+//! owners that it knows. The transactions themselves name none of them.
 
 mod stage;
 
@@ -70,7 +70,7 @@ async fn hidden_cash_survives_kills_and_names_nobody_to_third_parties() {
         .await;
     }
 
-    // Who knows whose the keys are: the owner, and who was told.
+    // Only the owner and the nodes that were told know the owner of a key.
     let id = &paid_on.transactions[0];
     let mut seen = Vec::new();
     for bank in &banks[1..] {
@@ -85,7 +85,7 @@ async fn hidden_cash_survives_kills_and_names_nobody_to_third_parties() {
     }
     assert_eq!(owned_by(&banks[2], &names[1]).await, 0);
 
-    // What node C has got of all that: no name and no key of B.
+    // None of the transactions that node C received contains the name or the key of B.
     let key = banks[1].node().await.expect("readable").key;
     let key = key
         .split_once(':')

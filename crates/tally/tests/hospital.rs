@@ -71,7 +71,7 @@ async fn an_operator_finds_what_waits_and_pauses_it_over_a_restart() {
     let text = serde_json::to_string(&journal).expect("JSON");
     assert!(!text.contains("seed"), "{text}");
 
-    // What the notary was asked cannot be given up; the other can.
+    // A flow that waits for the notary's signature cannot be cancelled; the other flow can be paused.
     let kept = a.cancel(&first).await.expect_err("it waits");
     assert_eq!(kept.code(), "node.kill_pending");
     let paused = a.order_flow(FlowAction::Pause, &second).await;
@@ -102,7 +102,7 @@ async fn an_operator_finds_what_waits_and_pauses_it_over_a_restart() {
     order.dry_run = false;
     let done = a.order_flows(FlowAction::Resume, &order).await;
     assert_eq!(done.expect("done").done, 1);
-    // The first was to be killed: it recorded what the notary signed, and ended as killed or well.
+    // The first flow was ordered to end: it recorded the transaction that the notary signed, and ended as killed or completed.
     stage::eventually("the first ends", async || {
         let outcome = a.flow(&first, Wait::None, None).await.ok()?;
         outcome.status.is_end().then_some(())

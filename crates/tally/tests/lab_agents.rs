@@ -66,7 +66,7 @@ impl Process {
         self.address.parse().expect("an address")
     }
 
-    /// As nobody can prevent.
+    /// Kills the process with SIGKILL, which it cannot handle.
     fn kill(&mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it ends");

@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use stage::command::{Ran, tally};
 
-/// Known latencies and no network: a stretch takes a fifth of a second. What is compared with it differs tenfold: a machine that stands
-/// still for a moment turns no pair around.
+/// A target with known latencies and no network; a stretch takes a fifth of a second. The other side differs tenfold, so that a
+/// short stall of the machine reverses no pair.
 const FAKE: &str = "[network]\nbanks = 0\n[work]\nkind = 'fake'\nlatency_ms = 5\n[load]\noutstanding = 4\n\
     [run]\nwarm_up_s = 0\nseconds = 0.2\n[monitors]\nevery_ms = 0\nmachine = false\n";
 
-/// Runs `tally lab compare` with words, in which `%` is the folder.
+/// Runs `tally lab compare` with the arguments in `line`. `%` stands for the folder.
 fn compare(folder: &Path, line: &str) -> Ran {
     tally(folder, &format!("lab compare {line}"))
 }

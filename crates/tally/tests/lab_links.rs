@@ -1,4 +1,4 @@
-//! Links between the nodes of a laboratory's network: what they send each other passes through, and takes as long as was asked for.
+//! Links between the nodes of a laboratory's network: messages pass through them and take the configured delay.
 
 mod stage;
 

@@ -1,4 +1,4 @@
-//! Care for a network of the laboratory: settings and cores between restarts, wiping, snapshots, somebody else's network.
+//! Operations on a laboratory's network: settings and cores between restarts, wiping, snapshots, and use of an external network.
 
 mod stage;
 
@@ -52,7 +52,7 @@ async fn a_prepared_network_is_copied_put_back_and_wiped() {
     issue(&client, 3).await;
     assert_eq!(gbp().await, 3);
 
-    // Somebody else would find it by its folder.
+    // An external caller finds the node by its folder.
     let external = ExternalNode::of_folder(network.folder(A)).expect("its files");
     assert_eq!(external.name, network.name(A));
     let other = Client::new(external.endpoint).expect("an endpoint");

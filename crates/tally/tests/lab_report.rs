@@ -11,7 +11,7 @@ const FAKE: &str = "title = 'Known latencies'\n[network]\nbanks = 0\n[work]\nkin
     [run]\nwarm_up_s = 0\nseconds = 0.2\nrepeats = 2\n[monitors]\nevery_ms = 0\nmachine = false\n\
     [[sweep]]\nset = 'run.interleave'\nvalues = [true, false]\n";
 
-/// Runs `tally lab report` with words, in which `%` is the folder.
+/// Runs `tally lab report` with the arguments in `line`. `%` stands for the folder.
 fn report(folder: &Path, line: &str) -> Ran {
     tally(folder, &format!("lab report {line}"))
 }
@@ -59,7 +59,7 @@ fn a_report_is_drawn_again_as_its_run_drew_it() {
         ("%/out --csv --html --out %/both", "both", &names[..]),
     ] {
         for name in names {
-            // What was there is not what is there afterwards.
+            // Overwrites the outputs, to check that the next report replaces them.
             let _ = std::fs::write(folder.join(out).join(name), "old");
         }
         let again = report(folder, line);

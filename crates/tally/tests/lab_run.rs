@@ -1,4 +1,4 @@
-//! Scenarios run to their end on real networks: what they measure, what the audit says, what is left behind.
+//! Scenarios run to their end on real networks: the measurements, the audit's result, and the files and processes left behind.
 
 mod stage;
 
@@ -36,7 +36,7 @@ fn options() -> Options {
     }
 }
 
-/// What happened, in order.
+/// The events of a run, in order.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Vec<Event>>>);
 
@@ -105,7 +105,7 @@ async fn a_sweep_is_measured_watched_and_audited_once_for_its_network() {
             assert!(!stretch.metrics.is_empty());
         }
     }
-    // Files grow by whole pieces: a short stretch may find its rows a place in what is there.
+    // Files grow by whole pieces, so the rows of a short stretch may fit into space already allocated.
     let stretches = scenario.points.iter().flat_map(|point| &point.stretches);
     assert!(stretches.map(|stretch| stretch.disk_bytes).sum::<u64>() > 0);
     let audits: Vec<usize> = scenario
@@ -301,7 +301,7 @@ async fn a_run_whose_audit_finds_something_is_no_good_whatever_its_rate() {
     let runtime = tokio::runtime::Handle::current();
     let events: Events = Arc::new(move |event| {
         if matches!(event, Event::Load { .. }) {
-            // Somebody issues the very token that the run accounts for.
+            // Issues the same token outside the run, whose audit accounts for it.
             let client = client.clone();
             runtime.spawn(async move {
                 let start = perf::scenario::cash::issue("GBP", 77).expect("arguments");

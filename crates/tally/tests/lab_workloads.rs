@@ -1,5 +1,5 @@
-//! Every kind of work that the laboratory ships, end to end against real processes: prepared, run, and audited; and what
-//! the audit says when something is not as the work was told.
+//! Every kind of work that the laboratory ships, end to end against real processes: prepared, run and audited. Also the audit's
+//! findings if the books differ from the results that the work was told.
 
 mod stage;
 
@@ -97,7 +97,8 @@ async fn recorded(site: &Site) -> Vec<u64> {
 async fn every_cash_workload_runs_and_its_audit_is_clean() {
     let network = stage::network(&["A", "B"]);
     let site = site(&network);
-    // What each bank records: of the preparation, and of each unit. Who is paid records where the money comes from as well.
+    // The number of transactions that each bank records: for the preparation, and for each unit. A payee also records the
+    // payment's back chain.
     for (kind, knobs, prepared, unit) in [
         ("empty", "", 0, [0, 0]),
         ("issue", "states = 5\nretry = true", 0, [1, 0]),
@@ -143,7 +144,7 @@ async fn every_cash_workload_runs_and_its_audit_is_clean() {
     strangers_are_no_finding_among_others(&network).await;
 }
 
-/// What the work was told and is not so.
+/// Plants differences between the ledgers and the results that the work was told, and checks that the audit finds each one.
 async fn planted_damage_is_found(network: &Network, site: &Site) {
     let good = site.books();
     let token = |issuer: &str| Token {
@@ -172,7 +173,7 @@ async fn planted_damage_is_found(network: &Network, site: &Site) {
         site.restore(good.clone());
     }
     clean(site, "as it was").await;
-    // Somebody else pays, of which the work knows nothing.
+    // A payment that the work did not start.
     let arguments =
         json!({ "currency": "CHF", "payments": [{ "to": network.name(B), "quantity": 1 }] });
     let start = StartFlow::new("cash.pay", &arguments).expect("arguments");
@@ -186,7 +187,7 @@ async fn planted_damage_is_found(network: &Network, site: &Site) {
     );
 }
 
-/// The same network as the target of somebody who did not bring it up.
+/// Checks the same network as an external target, whose other activity is no finding.
 async fn strangers_are_no_finding_among_others(network: &Network) {
     let site = site(network);
     site.begin_among_others().await.expect("readable");
@@ -250,7 +251,7 @@ async fn ledger(client: &Client) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn swaps_among_two_and_four_parties_in_every_variant() {
-    // The coordinator is one of four parties, and the fifth node beside two.
+    // The coordinator is one of four parties, and the fifth node besides two pairs.
     let network = stage::network(&["A", "B", "C", "D"]);
     let site = site(&network);
     const UNITS: u64 = 10;
@@ -267,7 +268,7 @@ async fn swaps_among_two_and_four_parties_in_every_variant() {
         assert_eq!(ended, (UNITS, BTreeMap::new()), "{knobs}");
         clean(&site, knobs).await;
     }
-    // States that take turns are enough for many more units: of what was prepared, eight units' states are left.
+    // Of the prepared states, keep those of eight units. As states are used in turns, these are enough for many more units.
     let store = "swap 2 0 JPY TLY tracked";
     while site.stored(store) > 8 {
         assert!(site.take(store).is_some());

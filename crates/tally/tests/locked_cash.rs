@@ -1,5 +1,5 @@
-//! Cash locked until a time, against real processes: it opens itself, though its owner was down; what is scheduled, the back
-//! chain and notes of what was recorded are shown on the way.
+//! Cash locked until a time, against real processes: the lock opens by itself, although its owner was down. The test also reads
+//! the scheduled flows, the back chain of a transaction, and its notes.
 
 mod stage;
 
@@ -49,7 +49,7 @@ async fn a_lock_opens_itself_after_a_restart_of_its_owner() {
             .is_empty()
     );
 
-    // What the transaction comes from, its bytes, and a note of it.
+    // The transaction's back chain, its bytes, and a note on it.
     let chain = b.chain(&id, None, 1).await.expect("readable");
     assert_eq!(chain.entries[0].id, id);
     let rest = b.chain(&id, chain.next, 10).await.expect("readable");

@@ -1,4 +1,5 @@
-//! Real processes: a node or a notary that lost a file of its store, its data folder or its key does not start, and says what to do.
+//! Real processes: a node or a notary that lost a file of its store, its data folder or its key refuses to start and names the
+//! remedy.
 
 mod stage;
 
@@ -11,7 +12,7 @@ use perf::scenario::cash;
 use perf::topology::{Network, Who};
 use stage::A;
 
-/// Starts a node that must not start, and returns what it said.
+/// Starts a node that must refuse to start, and returns its error.
 fn refused(network: &mut Network, who: Who) -> String {
     let error = network.start(who).expect_err("it must not start");
     error.to_string()

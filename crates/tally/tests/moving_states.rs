@@ -1,4 +1,4 @@
-//! States move between two notaries that are real processes, and cash is issued anew while its issuer is killed (-9).
+//! States move between two notaries that are real processes, and cash is reissued while its issuer is killed (-9).
 
 mod stage;
 
@@ -56,7 +56,7 @@ async fn cash_is_issued_at_one_notary_and_paid_at_the_other() {
     let moved = result(&stage::completes(&a, moved, Wait::Delivered).await);
     assert_eq!(moved["states"][0]["tx"], moved["transaction"]);
 
-    // What the notaries know outlives them.
+    // The notaries' records survive a restart.
     network
         .restart(perf::topology::Who::Notary)
         .expect("it comes back");

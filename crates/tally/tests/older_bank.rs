@@ -1,4 +1,4 @@
-//! A bank that was restored from an older copy starts nothing until it has fetched what it lost.
+//! A bank that was restored from an older copy starts no flow until it has fetched the transactions that it lost.
 
 mod stage;
 

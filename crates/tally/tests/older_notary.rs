@@ -1,4 +1,4 @@
-//! A notary that was restored from an older copy signs nothing until it has entered again what it had signed.
+//! A notary that was restored from an older copy signs nothing until it has entered its earlier signatures again.
 
 mod stage;
 

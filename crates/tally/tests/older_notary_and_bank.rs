@@ -73,7 +73,7 @@ async fn a_witness_stops_both_and_keeps_the_first_spend() {
     assert_eq!(checked.code, 0, "{}", checked.err);
     assert!(checked.out.contains(&proofs[0].recorded), "{}", checked.out);
 
-    // What descends from the second spend never reaches the witness's vault.
+    // No descendant of the second spend reaches the witness's vault.
     let on = cash::pay("GBP", Some(&name_a), 400, &name_b, 1).expect("arguments");
     let on = on.wait(Wait::Delivered).timeout_ms(60_000);
     let outcome = c.start(&on).await.expect("the bank takes the start");

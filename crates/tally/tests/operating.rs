@@ -1,4 +1,4 @@
-//! What an operator asks of a running network: peers, the map, the notary, the doctor, and users over the API.
+//! An operator's requests to a running network: peers, the map, the notary, the doctor, and users over the API.
 
 mod stage;
 

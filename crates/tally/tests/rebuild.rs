@@ -1,4 +1,5 @@
-//! Real processes: the vault's view is made anew from the ledger, killed on the way, damaged and deleted, and answers as before.
+//! Real processes: the vault's view is rebuilt from the ledger, after kills during the rebuild, damage and deletion, and gives
+//! the same answers as before.
 
 mod stage;
 
@@ -15,7 +16,7 @@ use serde_json::{Value, json};
 use stage::command::tally;
 use stage::{A, B};
 
-/// Payments, beside the flows that make one state each: the view is filled in several pieces.
+/// Number of payments, in addition to the flows that make one state each. Enough to fill the view in several pieces.
 const PAYMENTS: u64 = 1_100;
 /// Rebuilds that are killed on the way, each a little later than the one before.
 const KILLS: u32 = 5;
@@ -81,7 +82,7 @@ async fn some_business(network: &Network) {
     assert!(stage::holds(&b, "GBP").await.expect("readable") > 1_000);
 }
 
-/// What a vault answers to questions of every kind, all pages.
+/// Returns a vault's answers to queries of every kind, all pages.
 async fn answers(client: &Client) -> Vec<(Value, VaultAnswer)> {
     let all = try_answers(client).await;
     all.unwrap_or_else(|error| panic!("{error}"))
@@ -192,7 +193,7 @@ async fn a_view_made_anew_answers_as_before_whatever_happened_to_it() {
     }
 
     network.stop(A).expect("stopped");
-    // It leaves one file, without a log beside it that would hide what is done to the file.
+    // The rebuild leaves one file without a log, so the damage below takes effect.
     assert_eq!(tally(&folder, "vault rebuild --node %").code, 0);
     let whole = std::fs::read(&view).expect("readable");
     let cut = &whole[..whole.len() / 2];

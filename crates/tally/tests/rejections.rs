@@ -1,4 +1,4 @@
-//! What a client is told when it is refused: the code, and what to do. Every code has its page.
+//! The code and the hint that a client gets with each refusal. Every code has its page.
 
 mod stage;
 

@@ -18,7 +18,7 @@ use stage::{A, B, C};
 const SILENT: &str = "flow.counterparty_silent";
 /// Time from the bid to its end: long enough for the sale to be proposed on a busy machine.
 const BID_MS: u64 = 20_000;
-/// Time after the end of a window in which the notary may still sign.
+/// Time, after the end of a window, during which the notary may still sign.
 const ALLOWANCE_MS: u64 = 60_000;
 /// Longest wait for the end of the honest side's flow.
 const PATIENCE: Duration = Duration::from_secs(400);

@@ -1,5 +1,5 @@
-//! Real processes: an exchange settles swaps of cash for stock among four banks in one transaction. One bank that dies in the middle
-//! and comes back, one that has given no mandate, and one that has too little change nothing but who waits for whom.
+//! Real processes: an exchange settles swaps of cash for stock among four banks in one transaction. A bank that dies in the
+//! middle and returns delays the swap. A bank without a mandate, or with too little, makes it fail and changes no balance.
 
 mod stage;
 
@@ -30,7 +30,7 @@ async fn refused(client: &Client, flow: &str, arguments: &Value) -> String {
     outcome.error.expect("an error").code
 }
 
-/// A market: its cash and stock, and who is in it.
+/// A market: its network, the names of its banks, and its exchange.
 struct Market {
     network: Network,
     names: Vec<String>,
@@ -83,7 +83,7 @@ impl Market {
         }
     }
 
-    /// A swap in which each buyer pays so much for so many units.
+    /// Returns the arguments of a swap: each buyer pays `price` for `quantity` units.
     fn swap(&self, banks: &[usize], quantity: u64, price: u64) -> Value {
         let pair = |pair: &[usize]| {
             json!({
@@ -133,7 +133,7 @@ async fn four_banks_swap_in_one_transaction_or_not_at_all() {
     let again = refused(&market.exchange, "swap.run", &tracked).await;
     assert_eq!(again, "vault.state_consumed");
 
-    // What one party does not want, or does not have, stops all.
+    // If one party refuses, or lacks the assets, the whole swap fails.
     let dear = refused(&market.exchange, "swap.run", &market.swap(&all, 10, 121)).await;
     assert_eq!(dear, "swap.over_mandate");
     let bank = stage::client(&market.network, Who::Bank(1));
@@ -150,7 +150,7 @@ async fn four_banks_swap_in_one_transaction_or_not_at_all() {
         market.holds(bank, cash, stock).await;
     }
 
-    // A bank dies, a swap waits for it, and settles when it is back: what was locked meanwhile is free for nobody else.
+    // A bank dies; a swap waits for it and settles when the bank is back. Meanwhile no other flow can use the locked states.
     for at_first in [true, false] {
         if at_first {
             market.network.kill(Who::Bank(3));

@@ -1,4 +1,4 @@
-//! Real processes: a paper is issued, sold against cash, matures and is redeemed, and three banks net what they owe in a ring.
+//! Real processes: a paper is issued, sold for cash, matures and is redeemed, and three banks net their obligations in a ring.
 
 mod stage;
 

@@ -1,5 +1,4 @@
-//! Real processes: changes of users are in the audit log with who made them and whom they are about, and a list of users that is gone
-//! is an error.
+//! Real processes: the audit log names the author and the subject of each change of users. A missing list of users is an error.
 
 mod stage;
 
@@ -84,7 +83,7 @@ async fn changes_of_users_are_noted_and_a_missing_list_is_an_error() {
     })
     .await;
 
-    // Gone while the node runs: who is known stays known, and the list can't be changed.
+    // The file is removed while the node runs: known users remain valid, and the list cannot be changed.
     std::fs::remove_file(folder.join("users.toml")).expect("there");
     for (line, code, said) in [
         ("user list --node %".to_owned(), 5, "users.missing"),

@@ -1,6 +1,6 @@
-//! A network whose notary validates, as real processes: everything that is issued and paid passes it with its back chain,
-//! while it and the banks are killed (-9) in between; then every accepted flow has completed exactly once, the notary knows
-//! what is consumed, and its own ledger holds all that it signed.
+//! A network of real processes with a validating notary. All issues and payments pass the notary with their back chains, while
+//! the notary and the banks are killed (-9) in between. At the end, every accepted flow has completed exactly once, the notary
+//! knows every consumed state, and its own ledger holds every transaction that it signed.
 
 mod stage;
 
@@ -84,7 +84,7 @@ async fn a_back_chain_that_the_notary_signed_is_in_its_ledger_also_after_a_kill(
     let notary = stage::client(&network, Who::Notary);
     let page = notary.ledger(None, 100).await.expect("readable");
     assert_eq!(page.entries.len() as u64, 1 + TURNS);
-    // Nothing but the issue had to be fetched, before the kill: what it signs it has.
+    // Since its restart the notary has fetched no back chain: it had recorded every transaction that it signed.
     let metrics = notary.metrics().await.expect("readable");
     let line = "\ntally_back_chains_total 0\n";
     assert!(metrics.contains(line), "{metrics}");

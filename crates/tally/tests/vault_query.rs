@@ -1,4 +1,4 @@
-//! Questions to the vaults of real nodes, from the command line and over HTTP, and what users may ask who may not ask everything.
+//! Queries of the vaults of real nodes, from the command line and over HTTP, and the queries of users with few permissions.
 
 mod stage;
 
@@ -22,8 +22,8 @@ async fn run(client: &Client, flow: &str, arguments: &Value) -> Value {
     serde_json::from_str(result.get()).expect("JSON")
 }
 
-/// At A: coins of 100, 200, 300 and 400 GBP, of which the smallest is spent, and 50 EUR; papers of 1,000 and 2,000 of A that
-/// B holds; what A owes B.
+/// Prepares at A coins of 100 (spent), 200, 300 and 400 GBP, and 50 EUR. B holds papers of A, of 1,000 and 2,000. A has
+/// an obligation to B.
 async fn some_business(network: &Network) {
     let a = stage::client(network, A);
     let name_b = network.name(B).to_owned();
@@ -52,7 +52,7 @@ async fn some_business(network: &Network) {
     run(&a, "obligation.issue", &owed).await;
 }
 
-/// What tells a state of this business from the others.
+/// Returns the quantity or face value, which identifies a state of `some_business`.
 fn worth(state: &FoundState) -> u64 {
     match (&state.fungible, state.columns.get("face")) {
         (Some(fungible), _) => fungible.quantity,
@@ -104,7 +104,7 @@ async fn the_command_line_and_http_find_the_same_states() {
     let is = |field: &str, value: Value| json!({ "is": { "field": field, "value": value } });
     let later = coin(300).recorded_at_ms;
 
-    // Whose vault, the flags (none where only --query says it), the same as JSON, what is found in order of number.
+    // Vault; flags (none if only --query can express it); the same query as JSON; expected numbers, in ascending order.
     #[rustfmt::skip]
     let table: Vec<(Who, Vec<&str>, Value, Vec<u64>)> = vec![
         (A, vec!["--symbol", "GBP"], json!({ "where": is("symbol", json!("GBP")) }), vec![200, 300, 400]),
@@ -169,7 +169,7 @@ async fn the_command_line_and_http_find_the_same_states() {
     }
 }
 
-/// Folder, flags, what is printed in this order, what is not printed.
+/// Folder, flags, texts that are printed in this order, texts that are not printed.
 type Line<'a> = (&'a Path, &'a [&'a str], &'a [&'a str], &'a [&'a str]);
 
 #[tokio::test]
@@ -396,7 +396,7 @@ async fn users_see_what_they_may_query_and_nothing_else() {
         }
     }
 
-    // The changes that each is told of, and the contracts of what was made.
+    // The changes that each user receives, with the contracts of the created states.
     let end = stage::client(&network, A)
         .ledger(None, 1_000)
         .await

@@ -22,7 +22,7 @@ impl Args {
     }
 }
 
-/// Checks every scenario and shows what would run. The fault of the first invalid one is the failure.
+/// Checks every scenario and shows the planned runs. The fault of the first invalid scenario is the failure.
 pub fn check(scenarios: &[String], opening: &Opening, output: Output) -> Result<(), Failure> {
     let mut all = Vec::new();
     for scenario in scenarios {

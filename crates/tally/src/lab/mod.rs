@@ -33,7 +33,7 @@ pub enum Command {
     Selftest(selftest::Args),
     /// Generate load for a run on another machine
     Agent(agent::Args),
-    /// Estimate what a rate needs on machines like this one: cores, memory, disk, network, with the evidence
+    /// Estimate the cores, memory, disk and network that a rate needs on machines like this one, with the evidence
     Size(size::Args),
     /// Check scenarios without running them
     Check(dry::Args),

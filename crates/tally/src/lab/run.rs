@@ -33,7 +33,7 @@ pub struct Args {
     scenarios: Vec<String>,
     #[command(flatten)]
     opening: Opening,
-    /// Show what would run, without running it
+    /// Show the planned runs without running them
     #[arg(long)]
     dry_run: bool,
     /// The folder of the report; lab- and the time by default

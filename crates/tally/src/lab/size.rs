@@ -1,4 +1,4 @@
-//! `tally lab size` estimates what a rate needs on machines like this one, from a few measured points.
+//! `tally lab size` estimates the resources that a rate needs on machines like this one, from a few measured points.
 
 use std::path::PathBuf;
 

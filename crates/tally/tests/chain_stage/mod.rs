@@ -1,4 +1,4 @@
-//! What the tests of chain nodes share: a test network of real processes, made and driven by the command line.
+//! Shared parts of the tests of chain nodes: a test network of real processes, made and driven by the command line.
 #![allow(dead_code)] // each test uses its part
 
 use std::io::{BufRead, BufReader};
@@ -242,13 +242,13 @@ pub fn code<T>(answer: Result<T, client::ClientError>) -> String {
     }
 }
 
-/// What a broken disk or memory might do to the store of a node that does not run.
+/// Damage that a broken disk or memory might do to the store of a stopped node.
 pub enum Spoil {
     /// The row that finds one transaction by its id.
     Index,
     /// The body of the last block but one that has any.
     Body,
-    /// The same, and what undoes it.
+    /// The same, and the row that undoes that block.
     BodyAndUndo,
 }
 

@@ -130,7 +130,7 @@ pub fn code_is_upgraded_with_consent_only() {
     let about = lines.iter().filter(|line| line.contains(&new));
     assert_eq!(about.count(), 2, "what was authorised: {lines:?}");
 
-    // What the configuration says is withdrawn there.
+    // A consent of the configuration is withdrawn in the configuration.
     network.kill(B);
     let file = b.join("node.toml");
     let mut text = std::fs::read_to_string(&file).expect("a configuration");
@@ -172,7 +172,7 @@ pub fn a_notary_is_changed_with_consent_only() {
     let configured = said("configured");
     assert_eq!(configured["accepted"], true);
     assert!(configured.get("by").is_none(), "{configured}");
-    // A deed has no owner: what the configuration leaves on is not enough.
+    // A deed has no owner, so the setting's default is not enough: the operator must accept the change.
     let refused = run(&network, "ledger.change_notary", &change);
     assert_eq!(refused, Err("node.notary_change_refused".to_owned()));
     assert_eq!(said("accept")["accepted"], true);

@@ -19,7 +19,7 @@ const NAME: &str = "trial.deed";
 struct Deed {
     /// The version of the code that wrote it.
     version: u32,
-    /// Whom it concerns.
+    /// The parties that the deed concerns.
     parties: Vec<PublicKey>,
 }
 
@@ -66,7 +66,7 @@ impl Contract for DeedContract {
     }
 }
 
-/// What names the first version's code.
+/// Returns the hash of the first version's code.
 fn first() -> Hash {
     let mut registry = ContractRegistry::new();
     let contract = Arc::new(DeedContract(1));

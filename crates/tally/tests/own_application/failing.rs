@@ -1,4 +1,4 @@
-//! Flows that fail, and what an operator does about them.
+//! Failing flows, and the operator's remedies.
 
 use api::{FlowStatus, StartFlow, Wait};
 use client::Client;
@@ -118,7 +118,7 @@ pub fn flows_are_kept_retried_and_killed() {
         let error = ended.expect("known").error.expect("it was killed");
         assert_eq!(error.code, "flow.killed");
 
-        // A peer that is away: what waits for it is in the report, and goes on when the peer is back.
+        // A flow that waits for an absent peer is in the report, and continues when the peer is back.
         network.kill(B);
         let deed = json!(network.name(B));
         let deed = start(&a, "trial.make_deed", &deed, "deed").await.flow_id;

@@ -1,4 +1,4 @@
-//! A flow that fails until somebody mends what it needs: a file.
+//! A flow that fails until the file that it needs exists.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub struct FrailArgs {
 
 primitives::record!(FrailArgs { needs, panics });
 
-/// See the module.
+/// The flow of this module.
 pub struct Frail;
 
 impl Flow for Frail {

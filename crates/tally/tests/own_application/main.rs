@@ -1,8 +1,8 @@
 //! An application of one's own, run as its nodes are run by people: this program is the test and, called with a command of
 //! `tally`, the nodes as well.
 //!
-//! What is looked at is the operator's part: flows that fail are found, kept over restarts, retried and killed by query; code
-//! is upgraded only with consent.
+//! The tests cover the operator's part: failing flows are found, kept over restarts, and retried and killed by query. Code is
+//! upgraded only with consent.
 
 #[path = "../stage/mod.rs"]
 mod stage;

@@ -1,4 +1,4 @@
-//! Participants that do not take what is delivered: for want of the application, and for good.
+//! Participants that do not accept a delivery: for lack of the application, or permanently.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -1,5 +1,5 @@
-//! Two banks that issue to themselves and pay each other under client ids, whatever happens to the processes, and the
-//! reckoning at the end: every accepted flow exactly once, value conserved, everybody agrees.
+//! Two banks that issue to themselves and pay each other under client ids, across crashes of their processes. The final check
+//! expects every accepted flow exactly once, conserved value, and agreement of all nodes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const PAYMENT_MAX: u64 = 50;
 /// How long a refused start rests.
 const REST: Duration = Duration::from_millis(20);
 
-/// What one accepted flow came to.
+/// The result of one accepted flow.
 #[derive(Clone, Debug)]
 struct Done {
     start: StartFlow,
@@ -87,8 +87,8 @@ impl Banks {
         count
     }
 
-    /// Starts nothing more, waits until everything accepted has completed, and reckons. Returns how many outcomes listed
-    /// other transactions than their flow's own result names.
+    /// Stops starting flows, waits until every accepted flow has completed, and checks the books. Returns the number of outcomes
+    /// that list other transactions than their flow's own result.
     pub async fn close(self, network: &Network) -> u64 {
         for bank in &self.banks {
             bank.stop.store(true, Ordering::Relaxed);
@@ -186,7 +186,7 @@ impl Bank {
                 {
                     return outcome;
                 }
-                // A node that stops may answer with what is so far.
+                // A stopping node may answer with the flow's state so far.
                 Ok(_) => {}
                 Err(error) => {
                     let passing = error.is_outcome_unknown()
@@ -258,7 +258,7 @@ async fn reckon(banks: &[Arc<Bank>; 2], network: &Network) -> u64 {
     counts.sum()
 }
 
-/// What one flow adds to what the books must show.
+/// Adds the effect of one flow to the expected books.
 fn note(books: &mut Books, token: &str, position: usize, flow: &Done) {
     let expected = if flow.kind == Kind::IssueAndPay { 2 } else { 1 };
     assert_eq!(flow.transactions.len(), expected, "{flow:?}");
@@ -279,7 +279,7 @@ fn note(books: &mut Books, token: &str, position: usize, flow: &Done) {
     }
 }
 
-/// Each bank holds of the other's currency exactly what the other's flows paid it.
+/// Checks that each bank holds exactly as much of the other's currency as the other's flows paid it.
 async fn each_holds_what_it_was_paid(banks: &[Arc<Bank>; 2]) {
     for (payer, payee) in [(&banks[0], &banks[1]), (&banks[1], &banks[0])] {
         let done = payer.done.lock().await;

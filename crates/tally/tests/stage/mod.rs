@@ -1,4 +1,4 @@
-//! What the process tests share: a network of real processes, a seeded choice, deadlines instead of sleeps.
+//! Shared parts of the process tests: a network of real processes, seeded choices, and deadlines instead of sleeps.
 #![allow(dead_code)] // each test uses its part
 
 pub mod banks;

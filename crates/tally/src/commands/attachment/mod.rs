@@ -117,7 +117,7 @@ fn origin(view: &AttachmentView) -> String {
     }
 }
 
-/// Returns whether a file is trusted, and by which user.
+/// Describes whether a file is trusted, and by whose decision: a user's or a rule's.
 fn trust(view: &AttachmentView) -> String {
     match (view.trusted, &view.trust_by) {
         (true, Some(user)) => format!("yes, by {user}"),

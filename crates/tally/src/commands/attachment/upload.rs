@@ -109,7 +109,7 @@ async fn from_file(
 ) -> Result<Uploaded, Failure> {
     let (hash, size) = hash_of(path)?;
     let hash = hash.to_string();
-    // A user who may not read files must send the file.
+    // If the user lacks the permission to read files, the request fails and the file is sent.
     if let Ok(attachment) = client.attachment(&hash).await {
         let new = false;
         return Ok(Uploaded { attachment, new });

@@ -41,7 +41,7 @@ impl Secret {
             let text = std::fs::read_to_string(path).map_err(|error| about_file(path, &error))?;
             return Ok(SecretText::new(text).expose().trim().into());
         }
-        // What a passphrase stands for (`chain::key_of_passphrase`).
+        // The seed is the hash of the passphrase, as in `chain::key_of_passphrase`.
         let seed = Hash::plain(self.phrase()?.expose().as_bytes());
         Ok(seed.to_string().into())
     }

@@ -9,7 +9,7 @@ use crate::output::grouped;
 const OFFSET_LOW_MS: u64 = 1_000;
 /// At this offset time windows are missed, and new certificates may seem to be from the future.
 const OFFSET_MAX_MS: u64 = 30_000;
-/// Transactions by which the vault's view may lag on a busy node.
+/// Lag of the vault's view, in transactions, that is normal on a busy node.
 const VIEW_LAG_LOW: u64 = 10_000;
 /// Maximum number of peers that are named.
 const NAMED_MAX: usize = 5;

@@ -16,7 +16,7 @@ pub struct Args {
     target: Target,
     /// The flow
     flow_id: String,
-    /// What to wait for
+    /// The stage to wait for
     #[arg(long, value_enum, default_value = "none")]
     wait: WaitFor,
     /// Maximum wait; unlimited by default

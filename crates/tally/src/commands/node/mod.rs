@@ -26,7 +26,7 @@ pub enum Command {
     /// Manage the node's clock
     #[command(subcommand)]
     Clock(clock::Command),
-    /// Let a node finish what it has and accept nothing new
+    /// Let a node finish its work and accept no new work
     Drain(drain::Args),
     /// Let the next start make an empty store for an existing identity
     InitStore(store_care::Args),

@@ -49,7 +49,7 @@ pub struct Args {
 /// Options of the log.
 #[derive(Debug, clap::Args)]
 pub struct LogArgs {
-    /// What to log: a level, or a filter such as info,node::http=debug; the configuration's value by default
+    /// The log level, or a filter such as info,node::http=debug; the configuration's value by default
     #[arg(long, value_name = "FILTER", env = "TALLY_LOG")]
     log: Option<String>,
     /// The log format; the configuration's value by default
