@@ -14,8 +14,9 @@ use primitives::{Decode, DecodeError, Encode, Timestamp};
 use crate::cache::GenerationCache;
 use crate::figures::CacheFigures;
 use crate::pages::row_page;
-use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{seq_key, seq_of};
+use crate::writes::{Batch, RowRange, Writer};
 
 /// A recorded transaction with its place in this node's ledger.
 #[derive(Clone, Debug)]
@@ -42,6 +43,13 @@ pub const ABSENT_IDS_MAX: usize = 8_192;
 /// Approximate size of the decoded form of a cached transaction, in addition to its bytes.
 const CACHED_OVERHEAD_BYTES: usize = 1_500;
 
+impl Writer for Book {
+    const ROWS: &'static [RowRange] = &[
+        RowRange::table(Table::Ledger),
+        RowRange::table(Table::TxIndex),
+    ];
+}
+
 impl Book {
     /// Opens the book at the end of the stored ledger.
     pub fn open(reads: &dyn Reads, cache_bytes: usize) -> Result<Self, StoreFailure> {
@@ -67,7 +75,7 @@ impl Book {
         &mut self,
         transaction: Arc<SignedTransaction>,
         at: Timestamp,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
     ) -> u64 {
         let seq = self.next_seq;
         self.next_seq += 1;
@@ -78,8 +86,10 @@ impl Book {
         let mut row = Vec::with_capacity(8 + bytes.len());
         row.extend_from_slice(&at.as_ms().to_be_bytes());
         row.extend_from_slice(&bytes);
-        batch.put(Table::Ledger, seq_key(seq), row);
-        batch.put(Table::TxIndex, id.as_bytes().to_vec(), seq_key(seq));
+        batch.of::<Book>().put(Table::Ledger, seq_key(seq), row);
+        batch
+            .of::<Book>()
+            .put(Table::TxIndex, id.as_bytes().to_vec(), seq_key(seq));
         let recorded = Recorded { seq, transaction };
         self.undurable.insert(id, recorded.clone());
         self.cache.insert(id, recorded, weight);

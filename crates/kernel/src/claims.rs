@@ -12,13 +12,18 @@ use flow::{EffectResult, FlowId};
 use primitives::{Encoder, Hash};
 
 use crate::kernel::Kernel;
-use crate::port::{Reads, StoreFailure, Table, WriteBatch};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::writes::{Batch, RowRange, Writer};
 
 /// The claims that the store may not show yet. Bounded by the commits in flight and by what flows claim in a round.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     unsaved: HashMap<Hash, (u64, Vec<u8>)>,
     order: VecDeque<(u64, Hash)>,
+}
+
+impl Writer for Claims {
+    const ROWS: &'static [RowRange] = &[RowRange::table(Table::Claims)];
 }
 
 impl Claims {
@@ -36,13 +41,15 @@ impl Claims {
         key: Hash,
         value: Vec<u8>,
         commit: u64,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
         reads: &dyn Reads,
     ) -> Result<Vec<u8>, StoreFailure> {
         if let Some(first) = self.get(&key, reads)? {
             return Ok(first);
         }
-        batch.put(Table::Claims, key.as_bytes().to_vec(), value.clone());
+        batch
+            .of::<Claims>()
+            .put(Table::Claims, key.as_bytes().to_vec(), value.clone());
         self.unsaved.insert(key, (commit, value.clone()));
         self.order.push_back((commit, key));
         Ok(value)
@@ -96,7 +103,7 @@ mod tests {
     use crate::fake_store::FakeStore;
 
     /// Applies a batch in which every row is a new claim.
-    fn save(store: &mut FakeStore, batch: WriteBatch) {
+    fn save(store: &mut FakeStore, batch: Batch) {
         for write in &batch.writes {
             assert_eq!(write.table, Table::Claims);
             assert!(write.value.is_some(), "claims are not deleted");
@@ -118,14 +125,14 @@ mod tests {
             (0, b"c", 2, b"a"),
         ];
         for (key, value, commit, holds) in table {
-            let mut batch = WriteBatch::default();
+            let mut batch = Batch::default();
             let claimed = claims.claim(keys[*key], value.to_vec(), *commit, &mut batch, &saved);
             assert_eq!(claimed.as_deref(), Ok(*holds));
             save(&mut saved, batch);
         }
         claims.committed(1);
         assert!(claims.unsaved.is_empty() && claims.order.is_empty());
-        let mut batch = WriteBatch::default();
+        let mut batch = Batch::default();
         let late = claims.claim(keys[1], b"z".to_vec(), 3, &mut batch, &saved);
         assert_eq!((late.as_deref(), batch.is_empty()), (Ok(&b"b"[..]), true));
         let unknown = claims.get(&Hash::ZERO, &saved);

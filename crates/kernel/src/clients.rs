@@ -15,7 +15,9 @@ use crate::admission::Weight;
 use crate::cache::GenerationCache;
 use crate::event::{Token, Wait};
 use crate::figures::CacheFigures;
+use crate::port::Table;
 use crate::rows::{ClientRow, OUTCOME_TRANSACTIONS_MAX, Outcome, client_key};
+use crate::writes::{RowRange, Writer};
 
 /// What a start record says of its caller; opaque to the flow engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,6 +112,13 @@ pub struct Clients {
     undelivered: HashMap<FlowId, Undelivered>,
     /// Which waiting flows a transaction holds up.
     held_up: HashMap<TxId, Vec<FlowId>>,
+}
+
+impl Writer for Clients {
+    const ROWS: &'static [RowRange] = &[
+        RowRange::table(Table::ClientIds),
+        RowRange::table(Table::Journal),
+    ];
 }
 
 impl Clients {

@@ -14,6 +14,7 @@ use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::prefix_end;
 use crate::transitions::ConsentOptions;
+use crate::writes::{RowRange, Writer};
 
 /// Upgrades that are authorised at run time, at once.
 pub const UPGRADES_MAX: usize = 1_000;
@@ -77,6 +78,10 @@ pub struct Consents {
     pub upgrades: BTreeMap<(Hash, Hash), ConsentRow>,
     /// What an operator said about changes of notary.
     pub notary_changes: Option<NotaryConsentRow>,
+}
+
+impl Writer for Consents {
+    const ROWS: &'static [RowRange] = &[RowRange::meta(META_UPGRADE), RowRange::meta(META_NOTARY)];
 }
 
 impl Consents {
@@ -160,7 +165,10 @@ impl Kernel {
             at: self.now.wall,
         };
         let key = upgrade_key(&from, &to);
-        self.round.batch.put(Table::Meta, key, row.to_bytes());
+        self.round
+            .batch
+            .of::<Consents>()
+            .put(Table::Meta, key, row.to_bytes());
         upgrades.insert((from, to), row);
         Ok(())
     }
@@ -176,7 +184,7 @@ impl Kernel {
             return Err(errors::rejection(&errors::UNKNOWN_CONSENT, text));
         }
         let key = upgrade_key(&from, &to);
-        self.round.batch.delete(Table::Meta, key);
+        self.round.batch.of::<Consents>().delete(Table::Meta, key);
         Ok(())
     }
 
@@ -184,11 +192,17 @@ impl Kernel {
         let at = self.now.wall;
         let row = accept.map(|accept| NotaryConsentRow { accept, by, at });
         match &row {
-            Some(row) => self
+            Some(row) => {
+                self.round
+                    .batch
+                    .of::<Consents>()
+                    .put(Table::Meta, META_NOTARY, row.to_bytes())
+            }
+            None => self
                 .round
                 .batch
-                .put(Table::Meta, META_NOTARY, row.to_bytes()),
-            None => self.round.batch.delete(Table::Meta, META_NOTARY),
+                .of::<Consents>()
+                .delete(Table::Meta, META_NOTARY),
         }
         self.consents.notary_changes = row;
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use flow::messaging::RequestId;
 use ledger::{NotaryError, NotaryRequest, NotaryResponse, NotarySubject, PartyId, StateRef, TxId};
-use notary::{ConsumedSet, Notary, NotaryOptions, Request, Subject, Verdict};
+use notary::{ConsumedSet, Notary, NotaryOptions, Request, RequestRecord, Subject, Verdict};
 use primitives::{Coded, Decode, Encode, Monotonic, Timestamp};
 use thiserror::Error;
 
@@ -17,6 +17,7 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::round::CheckOwner;
 use crate::rows::{META_JUDGED, META_NOTARY_ACCEPTED, state_ref_key};
 use crate::validating::{Asks, Wholes};
+use crate::writes::{Batch, RowRange, Writer};
 
 /// See the module.
 pub(crate) struct Desk {
@@ -28,6 +29,15 @@ pub(crate) struct Desk {
     checking: BTreeMap<u64, Request>,
     /// Where the answer to a request goes.
     asked_by: BTreeMap<u64, (PartyId, RequestId)>,
+}
+
+impl Writer for Desk {
+    const ROWS: &'static [RowRange] = &[
+        RowRange::table(Table::NotaryStates),
+        RowRange::table(Table::NotaryTxs),
+        RowRange::meta(META_JUDGED),
+        RowRange::meta(META_NOTARY_ACCEPTED),
+    ];
 }
 
 impl Desk {
@@ -110,6 +120,22 @@ impl ConsumedSet for Rows<'_> {
             .get(Table::NotaryTxs, transaction.as_bytes())?
             .is_some())
     }
+}
+
+/// Writes the consumer of a state.
+pub(crate) fn put_consumer(state: &StateRef, consumer: &TxId, batch: &mut Batch) {
+    let value = consumer.as_bytes().to_vec();
+    batch
+        .of::<Desk>()
+        .put(Table::NotaryStates, state_ref_key(state), value);
+}
+
+/// Writes the record of the request for a notarised transaction.
+pub(crate) fn put_record(transaction: &TxId, record: &RequestRecord, batch: &mut Batch) {
+    let key = transaction.as_bytes().to_vec();
+    batch
+        .of::<Desk>()
+        .put(Table::NotaryTxs, key, record.to_bytes());
 }
 
 impl Kernel {
@@ -245,14 +271,12 @@ impl Kernel {
         self.figures.notary_batch_requests.record(requests);
         self.figures.notary_states += decision.states.len() as u64;
         for (state, transaction) in std::mem::take(&mut decision.states) {
-            let value = transaction.as_bytes().to_vec();
-            self.round
-                .batch
-                .put(Table::NotaryStates, state_ref_key(&state), value);
+            put_consumer(&state, &transaction, &mut self.round.batch);
         }
         if let Some(judged) = desk.notary.take_judged() {
             self.round
                 .batch
+                .of::<Desk>()
                 .put(Table::Meta, META_JUDGED, judged.to_bytes());
         }
         if !decision.transactions.is_empty() {
@@ -261,13 +285,13 @@ impl Kernel {
                 .lives
                 .accept(decision.transactions.len() as u64);
             let row = accepted.to_be_bytes();
-            self.round.batch.put(Table::Meta, META_NOTARY_ACCEPTED, row);
-        }
-        for (transaction, record) in std::mem::take(&mut decision.transactions) {
-            let key = transaction.as_bytes().to_vec();
             self.round
                 .batch
-                .put(Table::NotaryTxs, key, record.to_bytes());
+                .of::<Desk>()
+                .put(Table::Meta, META_NOTARY_ACCEPTED, row);
+        }
+        for (transaction, record) in std::mem::take(&mut decision.transactions) {
+            put_record(&transaction, &record, &mut self.round.batch);
         }
         let refused = decision
             .verdicts

@@ -7,6 +7,7 @@ use ledger::{PartyId, Rejection, SelectionRequest, SignedTransaction, StateAndRe
 use primitives::{ErrorInfo, Timestamp};
 
 use crate::ahead::AHEAD_MAX;
+use crate::clients::Clients;
 use crate::errors;
 use crate::event::Action;
 use crate::intake::Goal;
@@ -36,12 +37,14 @@ impl Kernel {
                 let row = journal_row(self.clients.unjournaled(&flow), &row);
                 self.round
                     .batch
+                    .of::<Clients>()
                     .put(Table::Journal, journal_key(&flow, step), row);
             }
             EngineAction::Forget { flow, steps } => {
                 for step in 0..steps {
                     self.round
                         .batch
+                        .of::<Clients>()
                         .delete(Table::Journal, journal_key(&flow, step));
                 }
                 self.on_forgotten(flow);
@@ -60,9 +63,12 @@ impl Kernel {
                 match row {
                     Some(row) => {
                         let row = journal_row(&[], &row);
-                        self.round.batch.put(Table::Journal, key, row);
+                        self.round
+                            .batch
+                            .of::<Clients>()
+                            .put(Table::Journal, key, row);
                     }
-                    None => self.round.batch.delete(Table::Journal, key),
+                    None => self.round.batch.of::<Clients>().delete(Table::Journal, key),
                 }
             }
             EngineAction::Retrying { flow, reason, at } => {

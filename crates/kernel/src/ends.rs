@@ -4,7 +4,7 @@ use flow::{COUNTERPARTY_SILENT_CODE, FlowError, FlowId, Kill, StartRecord};
 use ledger::{PartyId, TxId};
 use primitives::Encode;
 
-use crate::clients::{Caller, client_of};
+use crate::clients::{Caller, Clients, client_of};
 use crate::errors;
 use crate::event::{Reply, Token, Wait};
 use crate::filter::Standing;
@@ -50,9 +50,11 @@ impl Kernel {
                 start_digest,
                 outcome,
             };
-            self.round
-                .batch
-                .put(Table::ClientIds, key.as_bytes().to_vec(), row.to_bytes());
+            self.round.batch.of::<Clients>().put(
+                Table::ClientIds,
+                key.as_bytes().to_vec(),
+                row.to_bytes(),
+            );
             self.clients.remember_client(key, row, self.commits.next());
         }
         for (token, wait) in live.waits {
@@ -254,6 +256,7 @@ impl Kernel {
         if known {
             self.round
                 .batch
+                .of::<Clients>()
                 .delete(Table::ClientIds, key.as_bytes().to_vec());
             self.clients.forget_client(&key);
             self.reply(token, Reply::Done);

@@ -3,7 +3,8 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use crate::port::{Reads, Row, StoreFailure, Table, Write, WriteBatch};
+use crate::port::{Reads, Row, StoreFailure, Table, Write};
+use crate::writes::Batch;
 
 /// The rows applied so far.
 #[derive(Clone, Default)]
@@ -14,8 +15,8 @@ pub(crate) struct FakeStore {
 
 impl FakeStore {
     /// Applies a batch as one commit.
-    pub(crate) fn apply(&mut self, batch: WriteBatch) {
-        for Write { table, key, value } in batch.writes {
+    pub(crate) fn apply(&mut self, batch: Batch) {
+        for Write { table, key, value } in batch.finish().writes {
             match value {
                 Some(value) => drop(self.rows.insert((table, key), value)),
                 None => drop(self.rows.remove(&(table, key))),

@@ -36,6 +36,7 @@ mod look_ups;
 mod owed;
 mod own_keys;
 mod pages;
+mod parts;
 mod peer_budget;
 mod peer_figures;
 mod queue;
@@ -47,6 +48,7 @@ mod served;
 mod validating;
 mod waits;
 mod waking;
+mod writes;
 // The kernel: what it does with events
 mod chains;
 mod checks;

@@ -25,6 +25,7 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::pump::{ReadBack, decode_delivery};
 use crate::refusals::Refusals;
 use crate::rows::{META_INBOUND, prefix_end, seq_of};
+use crate::writes::{RowRange, Writer};
 
 /// A session message that comes before its turn is kept only up to this size; a larger one is sent again.
 pub const EARLY_BYTES_MAX: usize = 64 << 10;
@@ -94,6 +95,14 @@ impl Unconfirmed {
             self.messages.push(bytes.to_vec());
         }
     }
+}
+
+impl Writer for Links {
+    const ROWS: &'static [RowRange] = &[
+        RowRange::table(Table::Outbox),
+        RowRange::table(Table::Deliveries),
+        RowRange::meta(META_INBOUND),
+    ];
 }
 
 impl Links {

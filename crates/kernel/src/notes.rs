@@ -10,6 +10,7 @@ use crate::event::{Reply, Token};
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{note_key, prefix_end};
+use crate::writes::{RowRange, Writer};
 
 /// Notes of one transaction.
 pub const NOTES_MAX: usize = 100;
@@ -36,6 +37,10 @@ primitives::record!(NoteRow { user, at, text });
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     undurable: VecDeque<(u64, TxId)>,
+}
+
+impl Writer for Notes {
+    const ROWS: &'static [RowRange] = &[RowRange::table(Table::Notes)];
 }
 
 impl Notes {
@@ -84,7 +89,10 @@ impl Kernel {
         note[8..].copy_from_slice(&salt);
         let row = NoteRow { user, at, text };
         let key = note_key(&transaction, &note);
-        self.round.batch.put(Table::Notes, key, row.to_bytes());
+        self.round
+            .batch
+            .of::<Notes>()
+            .put(Table::Notes, key, row.to_bytes());
         let commit = self.commits.next();
         self.notes.undurable.push_back((commit, transaction));
         self.reply(token, Reply::Noted { note, at });
@@ -101,7 +109,7 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         let key = note_key(&transaction, &note);
         let reply = if reads.get(Table::Notes, &key)?.is_some() {
-            self.round.batch.delete(Table::Notes, key);
+            self.round.batch.of::<Notes>().delete(Table::Notes, key);
             Reply::Done
         } else {
             let text = format!("transaction {transaction} has no such note");

@@ -13,7 +13,8 @@ use primitives::{Decode, Encode, PublicKey};
 
 use crate::cache::GenerationCache;
 use crate::figures::CacheFigures;
-use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::writes::{Batch, RowRange, Writer};
 
 /// Fresh keys that one peer can be told without using them; whoever asks on gets the same again.
 pub const UNUSED_KEYS_MAX: u32 = 1_024;
@@ -74,23 +75,16 @@ impl<V: Copy> Known<V> {
         Ok(found)
     }
 
-    fn put(
-        &mut self,
-        key: &PublicKey,
-        value: V,
-        row: Vec<u8>,
-        commit: u64,
-        batch: &mut WriteBatch,
-    ) {
-        batch.put(self.table, key_row(key), row);
+    fn put(&mut self, key: &PublicKey, value: V, row: Vec<u8>, commit: u64, batch: &mut Batch) {
+        batch.of::<KeyBook>().put(self.table, key_row(key), row);
         self.unsaved.insert(key.clone(), (commit, value));
         self.order.push_back((commit, key.clone()));
         let mut cache = self.cache.borrow_mut();
         cache.insert(key.clone(), Some(value), CACHED_BYTES);
     }
 
-    fn forget(&mut self, key: &PublicKey, batch: &mut WriteBatch) {
-        batch.delete(self.table, key_row(key));
+    fn forget(&mut self, key: &PublicKey, batch: &mut Batch) {
+        batch.of::<KeyBook>().delete(self.table, key_row(key));
         self.unsaved.remove(key);
         let mut cache = self.cache.borrow_mut();
         cache.insert(key.clone(), None, CACHED_BYTES);
@@ -114,6 +108,16 @@ pub(crate) struct KeyBook {
     told: BTreeMap<PartyId, u32>,
     /// The next slot of a peer's keys.
     owned: BTreeMap<PartyId, u64>,
+}
+
+impl Writer for KeyBook {
+    const ROWS: &'static [RowRange] = &[
+        RowRange::table(Table::OwnKeys),
+        RowRange::table(Table::KeyOwners),
+        RowRange::meta(META_NEXT),
+        RowRange::meta(META_OWNED),
+        RowRange::meta(META_TOLD),
+    ];
 }
 
 impl KeyBook {
@@ -156,7 +160,7 @@ impl KeyBook {
     pub(crate) fn told_before(
         &mut self,
         peer: &PartyId,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
         reads: &dyn Reads,
     ) -> Result<Option<Fresh>, StoreFailure> {
         let slot = self.slot_for(peer, reads)?;
@@ -189,10 +193,12 @@ impl KeyBook {
     }
 
     /// The peer was told the key at a slot.
-    fn told_at(&mut self, peer: &PartyId, slot: u32, batch: &mut WriteBatch) {
+    fn told_at(&mut self, peer: &PartyId, slot: u32, batch: &mut Batch) {
         let next = (slot + 1) % UNUSED_KEYS_MAX;
         self.told.insert(*peer, next);
-        batch.put(Table::Meta, told_counter(peer), next.to_be_bytes());
+        batch
+            .of::<KeyBook>()
+            .put(Table::Meta, told_counter(peer), next.to_be_bytes());
     }
 
     /// The next fresh key's number; nothing is written before [`KeyBook::made`].
@@ -206,31 +212,29 @@ impl KeyBook {
         key: &PublicKey,
         peer: Option<&PartyId>,
         commit: u64,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
     ) {
         let fresh = Fresh {
             number: self.next,
             used: false,
         };
         self.next += 1;
-        batch.put(Table::Meta, META_NEXT, self.next.to_be_bytes());
+        batch
+            .of::<KeyBook>()
+            .put(Table::Meta, META_NEXT, self.next.to_be_bytes());
         self.own.put(key, fresh, fresh_row(fresh), commit, batch);
         if let Some(peer) = peer {
             // `told_before` has looked where that is.
             let slot = self.told.get(peer).copied().unwrap_or_default();
-            batch.put(Table::OwnKeys, told_row(peer, slot), key.to_bytes());
+            batch
+                .of::<KeyBook>()
+                .put(Table::OwnKeys, told_row(peer, slot), key.to_bytes());
             self.told_at(peer, slot, batch);
         }
     }
 
     /// A transaction has made a state of a fresh key.
-    pub(crate) fn used(
-        &mut self,
-        key: &PublicKey,
-        fresh: Fresh,
-        commit: u64,
-        batch: &mut WriteBatch,
-    ) {
+    pub(crate) fn used(&mut self, key: &PublicKey, fresh: Fresh, commit: u64, batch: &mut Batch) {
         if !fresh.used {
             let fresh = Fresh {
                 used: true,
@@ -245,7 +249,7 @@ impl KeyBook {
         &mut self,
         proof: &OwnershipProof,
         commit: u64,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         if self.owner(&proof.key, reads)?.is_some() {
@@ -261,7 +265,9 @@ impl KeyBook {
             },
         };
         self.owned.insert(proof.owner, slot + 1);
-        batch.put(Table::Meta, counter, (slot + 1).to_be_bytes());
+        batch
+            .of::<KeyBook>()
+            .put(Table::Meta, counter, (slot + 1).to_be_bytes());
         let slot_row = owned_row(&proof.owner, slot % OWNED_KEYS_MAX);
         if slot >= OWNED_KEYS_MAX
             && let Some(row) = reads.get(Table::KeyOwners, &slot_row)?
@@ -269,7 +275,9 @@ impl KeyBook {
         {
             self.owners.forget(&oldest, batch);
         }
-        batch.put(Table::KeyOwners, slot_row, proof.key.to_bytes());
+        batch
+            .of::<KeyBook>()
+            .put(Table::KeyOwners, slot_row, proof.key.to_bytes());
         let mut row = proof.owner.as_bytes().to_vec();
         row.extend_from_slice(&slot.to_be_bytes());
         row.extend_from_slice(&proof.to_bytes());

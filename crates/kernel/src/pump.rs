@@ -9,6 +9,7 @@ use crate::errors;
 use crate::event::Priority;
 use crate::fetch::dependencies;
 use crate::kernel::Kernel;
+use crate::links::Links;
 use crate::message::{DELIVER_TRANSACTIONS_MAX, PeerMessage};
 use crate::pages::row_page;
 use crate::port::{Reads, StoreFailure, Table};
@@ -87,7 +88,10 @@ impl Kernel {
                 e.u64(epoch);
                 e.u64(upto);
                 let key = meta_key(META_INBOUND, peer.as_bytes());
-                self.round.batch.put(Table::Meta, key, e.into_bytes());
+                self.round
+                    .batch
+                    .of::<Links>()
+                    .put(Table::Meta, key, e.into_bytes());
             }
             InboxAction::Ack { peer, upto } => {
                 self.send(peer, Priority::Normal, PeerMessage::SessionAck { upto });
@@ -100,6 +104,7 @@ impl Kernel {
             OutboxAction::Store { peer, seq, bytes } => {
                 self.round
                     .batch
+                    .of::<Links>()
                     .put(Table::Outbox, peer_seq_key(&peer, seq), bytes);
             }
             OutboxAction::Send { peer, seq, bytes } => {
@@ -113,6 +118,7 @@ impl Kernel {
                 for seq in from..=upto {
                     self.round
                         .batch
+                        .of::<Links>()
                         .delete(Table::Outbox, peer_seq_key(&peer, seq));
                 }
             }
@@ -141,13 +147,16 @@ impl Kernel {
                     .copied()
                     .unwrap_or_default();
                 let row = encode_delivery(&transaction, bytes);
-                self.round
-                    .batch
-                    .put(Table::Deliveries, peer_seq_key(&peer, seq), row);
+                self.round.batch.of::<Links>().put(
+                    Table::Deliveries,
+                    peer_seq_key(&peer, seq),
+                    row,
+                );
             }
             DeliveryAction::Delete { peer, seq } => {
                 self.round
                     .batch
+                    .of::<Links>()
                     .delete(Table::Deliveries, peer_seq_key(&peer, seq));
             }
             DeliveryAction::Send { peer, transactions } => {

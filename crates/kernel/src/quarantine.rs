@@ -12,6 +12,7 @@ use crate::event::Action;
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_QUARANTINE, meta_key, prefix_end, state_ref_key, state_ref_of};
+use crate::writes::{RowRange, Writer};
 
 /// Returns the states in quarantine that the store knows, at most `limit`.
 ///
@@ -24,6 +25,13 @@ pub fn quarantined_states(reads: &dyn Reads, limit: usize) -> Result<Vec<StateRe
         .iter()
         .filter_map(|(key, _)| key.get(META_QUARANTINE.len()..));
     Ok(keys.filter_map(state_ref_of).collect())
+}
+
+/// The rows of states in quarantine. The states themselves are in the coin selection.
+pub(crate) struct Quarantine;
+
+impl Writer for Quarantine {
+    const ROWS: &'static [RowRange] = &[RowRange::meta(META_QUARANTINE)];
 }
 
 impl Kernel {
@@ -72,7 +80,10 @@ impl Kernel {
     fn quarantine(&mut self, input: StateRef) {
         if self.selection.quarantine(input) {
             let key = meta_key(META_QUARANTINE, &state_ref_key(&input));
-            self.round.batch.put(Table::Meta, key, Vec::new());
+            self.round
+                .batch
+                .of::<Quarantine>()
+                .put(Table::Meta, key, Vec::new());
             self.round.then.push(Action::Quarantined(input));
             let text = format!(
                 "state {input} is in quarantine: its notary reports it as consumed elsewhere"
@@ -87,7 +98,7 @@ impl Kernel {
             // The selection forgets it when the round is durable.
             if self.selection.is_quarantined(input) {
                 let key = meta_key(META_QUARANTINE, &state_ref_key(input));
-                self.round.batch.delete(Table::Meta, key);
+                self.round.batch.of::<Quarantine>().delete(Table::Meta, key);
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::links::Links;
 use crate::options::KernelOptions;
 use crate::pages::{after, row_page};
 use crate::port::{Reads, StoreFailure, Table};
+use crate::resolution::Resolution;
 use crate::room::Room;
 use crate::rows::{META_JUDGED, split_journal_row};
 use crate::schedule::Schedule;
@@ -147,7 +148,10 @@ impl Kernel {
             };
             from = after(last);
             for (key, _) in page.rows {
-                self.round.batch.delete(Table::Staging, key);
+                self.round
+                    .batch
+                    .of::<Resolution>()
+                    .delete(Table::Staging, key);
             }
         }
     }

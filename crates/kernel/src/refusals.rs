@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use ledger::{PartyId, Rejection, TxId};
 use primitives::record;
 
-use crate::port::{Reads, StoreFailure, Table, WriteBatch};
+use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_REFUSED, meta_key, prefix_end, seq_key, seq_of};
+use crate::writes::{Batch, RowRange, Writer};
 
 /// Refusals kept, in memory and on disk. Of older ones nobody is told: what was refused counts as delivered then.
 pub const REFUSALS_KEPT_MAX: usize = 4_096;
@@ -48,6 +49,10 @@ pub(crate) struct Refusals {
     by_id: HashMap<TxId, Vec<u64>>,
 }
 
+impl Writer for Refusals {
+    const ROWS: &'static [RowRange] = &[RowRange::meta(META_REFUSED)];
+}
+
 impl Refusals {
     /// Reads them back after a start.
     pub(crate) fn open(reads: &dyn Reads) -> Result<Self, StoreFailure> {
@@ -73,7 +78,7 @@ impl Refusals {
         transaction: TxId,
         by: PartyId,
         rejection: &Rejection,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
     ) {
         if self.of(&transaction).any(|known| known.by == by) {
             return;
@@ -87,12 +92,16 @@ impl Refusals {
         };
         let seq = self.rows.last_key_value().map_or(1, |(last, _)| last + 1);
         let bytes = primitives::Encode::to_bytes(&row);
-        batch.put(Table::Meta, meta_key(META_REFUSED, &seq_key(seq)), bytes);
+        batch
+            .of::<Refusals>()
+            .put(Table::Meta, meta_key(META_REFUSED, &seq_key(seq)), bytes);
         self.insert(seq, row);
         while self.rows.len() > REFUSALS_KEPT_MAX
             && let Some((seq, oldest)) = self.rows.pop_first()
         {
-            batch.delete(Table::Meta, meta_key(META_REFUSED, &seq_key(seq)));
+            batch
+                .of::<Refusals>()
+                .delete(Table::Meta, meta_key(META_REFUSED, &seq_key(seq)));
             if let Some(seqs) = self.by_id.get_mut(&oldest.transaction) {
                 seqs.retain(|other| *other != seq);
                 if seqs.is_empty() {
@@ -123,7 +132,7 @@ mod tests {
     #[test]
     fn the_oldest_are_forgotten_and_each_is_kept_once() {
         let mut refusals = Refusals::default();
-        let mut batch = WriteBatch::default();
+        let mut batch = Batch::default();
         let peer = PartyId::from_hash(Hash::ZERO);
         let id = |n: usize| TxId::from_array(*Hash::plain(&n.to_be_bytes()).as_bytes());
         let why = Rejection::new("test.no", "é".repeat(1_000), "none");

@@ -15,7 +15,8 @@ use primitives::{Decode, Decoder, Encoder};
 use crate::book::Book;
 use crate::fetch::{FETCH_TRANSACTIONS_MAX, dependencies};
 use crate::message::{FETCH_WANTED_MAX, FetchRequest, FetchResponse};
-use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::writes::{Batch, RowRange, Writer};
 
 /// Bytes of one chain kept in memory before they are moved to the staging table.
 pub const STAGED_BYTES_MAX: usize = 256 << 10;
@@ -64,6 +65,10 @@ pub struct Resolution {
     steps: u32,
     fetched_bytes: u64,
     bytes_max: u64,
+}
+
+impl Writer for Resolution {
+    const ROWS: &'static [RowRange] = &[RowRange::table(Table::Staging)];
 }
 
 impl Resolution {
@@ -210,7 +215,7 @@ impl Resolution {
 
     /// Moves what is staged to the store when it has grown too large for memory. Called before the round's commit
     /// `number`; what is spilled is read back only after that commit is durable. Returns what is no longer in memory.
-    pub fn spill(&mut self, number: u64, batch: &mut WriteBatch) -> Vec<TxId> {
+    pub fn spill(&mut self, number: u64, batch: &mut Batch) -> Vec<TxId> {
         if self.staged_bytes <= STAGED_BYTES_MAX || self.missing.is_empty() {
             return Vec::new();
         }
@@ -235,12 +240,14 @@ impl Resolution {
         ids
     }
 
-    fn put_row(&mut self, first: u64, row: &[Vec<u8>], batch: &mut WriteBatch) {
+    fn put_row(&mut self, first: u64, row: &[Vec<u8>], batch: &mut Batch) {
         let mut e = Encoder::new();
         e.array(row.len());
         row.iter().for_each(|bytes| e.bytes(bytes));
         self.rows.insert(first);
-        batch.put(Table::Staging, self.key(first), e.into_bytes());
+        batch
+            .of::<Resolution>()
+            .put(Table::Staging, self.key(first), e.into_bytes());
     }
 
     /// All batches up to `number` are durable.
@@ -255,7 +262,7 @@ impl Resolution {
     pub fn take_oldest(
         &mut self,
         reads: &dyn Reads,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
     ) -> Result<Vec<Vec<u8>>, StoreFailure> {
         // What is in memory was fetched last, so it is older than everything spilled.
         if !self.staged.is_empty() {
@@ -275,7 +282,7 @@ impl Resolution {
         let Some(row) = reads.get(Table::Staging, &key)? else {
             return Err(damaged("a fetched part of a back chain is gone"));
         };
-        batch.delete(Table::Staging, key);
+        batch.of::<Resolution>().delete(Table::Staging, key);
         decode_row(&row).ok_or_else(|| damaged("a fetched part of a back chain does not decode"))
     }
 
@@ -285,9 +292,11 @@ impl Resolution {
     }
 
     /// Deletes what is left in the staging table.
-    pub fn discard(&self, batch: &mut WriteBatch) {
+    pub fn discard(&self, batch: &mut Batch) {
         for first in &self.rows {
-            batch.delete(Table::Staging, self.key(*first));
+            batch
+                .of::<Resolution>()
+                .delete(Table::Staging, self.key(*first));
         }
     }
 

@@ -11,7 +11,7 @@ use crate::event::{Action, Priority, Reply, Token};
 use crate::intake::ItemId;
 use crate::kernel::Kernel;
 use crate::message::PeerMessage;
-use crate::port::WriteBatch;
+use crate::writes::Batch;
 
 /// Something to be done within the round.
 pub(crate) enum Work {
@@ -41,7 +41,7 @@ pub(crate) enum CheckOwner {
 /// What a round has gathered.
 #[derive(Default)]
 pub(crate) struct Round {
-    pub(crate) batch: WriteBatch,
+    pub(crate) batch: Batch,
     pub(crate) then: Vec<Action>,
     pub(crate) checks: Vec<(CheckOwner, SignedMessage)>,
     pub(crate) recorded: Vec<TxId>,
@@ -184,7 +184,7 @@ impl Kernel {
         let number = self.commits.submit(round.recorded, round.changes);
         self.figures.commits += 1;
         self.figures.commit_rows += round.batch.writes.len() as u64;
-        let (batch, then) = (round.batch, round.then);
+        let (batch, then) = (round.batch.finish(), round.then);
         out.push(Action::Commit {
             number,
             batch,

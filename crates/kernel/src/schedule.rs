@@ -15,8 +15,9 @@ use flow::FlowId;
 use ledger::{Rejection, StateRef};
 use primitives::{Decode, Encode, Timestamp};
 
-use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{schedule_key, schedule_key_of};
+use crate::writes::{Batch, RowRange, Writer};
 
 /// Rows kept in memory.
 pub(crate) const WINDOW: usize = 1_024;
@@ -61,6 +62,10 @@ pub(crate) struct Schedule {
     refused: bool,
 }
 
+impl Writer for Schedule {
+    const ROWS: &'static [RowRange] = &[RowRange::table(Table::Schedule)];
+}
+
 impl Schedule {
     /// Opens the schedule of a store.
     pub(crate) fn open(reads: &dyn Reads) -> Result<Self, StoreFailure> {
@@ -80,13 +85,15 @@ impl Schedule {
     }
 
     /// A state wants a flow started; the row is in the batch of the commit.
-    pub(crate) fn put(&mut self, due: Due, flow: &str, commit: u64, batch: &mut WriteBatch) {
+    pub(crate) fn put(&mut self, due: Due, flow: &str, commit: u64, batch: &mut Batch) {
         let row = ScheduleRow {
             flow: flow.to_owned(),
             refusal: None,
         };
         let key = schedule_key(SCHEDULE_WAITING, due.0, &due.1);
-        batch.put(Table::Schedule, key, row.to_bytes());
+        batch
+            .of::<Schedule>()
+            .put(Table::Schedule, key, row.to_bytes());
         self.from = self.from.map(|from| from.min(due));
         self.note(due, Some(flow.to_owned()), commit);
         let within = self.next.last_key_value().is_some_and(|(at, _)| due < *at);
@@ -100,18 +107,13 @@ impl Schedule {
     }
 
     /// A state is consumed, or its flow is started: its row goes. Returns the start that waits for a place.
-    pub(crate) fn remove(
-        &mut self,
-        due: Due,
-        commit: u64,
-        batch: &mut WriteBatch,
-    ) -> Option<FlowId> {
-        batch.delete(
+    pub(crate) fn remove(&mut self, due: Due, commit: u64, batch: &mut Batch) -> Option<FlowId> {
+        batch.of::<Schedule>().delete(
             Table::Schedule,
             schedule_key(SCHEDULE_WAITING, due.0, &due.1),
         );
         if self.refused {
-            batch.delete(
+            batch.of::<Schedule>().delete(
                 Table::Schedule,
                 schedule_key(SCHEDULE_REFUSED, due.0, &due.1),
             );
@@ -128,13 +130,13 @@ impl Schedule {
         flow: String,
         refusal: Rejection,
         commit: u64,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
     ) {
         self.remove(due, commit, batch);
         self.refused = true;
         let refusal = Some(refusal);
         let key = schedule_key(SCHEDULE_REFUSED, due.0, &due.1);
-        batch.put(
+        batch.of::<Schedule>().put(
             Table::Schedule,
             key,
             ScheduleRow { flow, refusal }.to_bytes(),
@@ -289,8 +291,8 @@ mod tests {
     }
 
     impl Disk {
-        fn write(&mut self, batch: WriteBatch) {
-            for write in batch.writes {
+        fn write(&mut self, batch: Batch) {
+            for write in batch.finish().writes {
                 match write.value {
                     Some(value) => drop(self.rows.insert(write.key, value)),
                     None => drop(self.rows.remove(&write.key)),
@@ -317,10 +319,10 @@ mod tests {
         let mut disk = Disk::default();
         let mut schedule = Schedule::open(&disk).expect("it is empty");
         let mut model: BTreeSet<Due> = BTreeSet::new();
-        let mut on_their_way: VecDeque<(u64, WriteBatch)> = VecDeque::new();
+        let mut on_their_way: VecDeque<(u64, Batch)> = VecDeque::new();
         let (mut random, mut now, mut most) = (7_u64, 0, 0);
         for commit in 1..=TURNS {
-            let mut batch = WriteBatch::default();
+            let mut batch = Batch::default();
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);

@@ -8,8 +8,9 @@ use primitives::{Encode, Hash};
 use super::row::{FileRow, file_row, listing_of, reference_key};
 use crate::cache::GenerationCache;
 use crate::pages::{after, row_page};
-use crate::port::{Reads, StoreFailure, Table, WriteBatch};
+use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::prefix_end;
+use crate::writes::{Batch, RowRange, Writer};
 
 /// References counted when a file comes that recorded transactions list already. Of more its row says so many.
 const REFS_COUNTED_MAX: u64 = 100_000;
@@ -27,6 +28,13 @@ pub(crate) struct FileBook {
     changed: BTreeSet<Hash>,
     /// References to files without a row that the store may not show yet.
     undurable_refs: VecDeque<(u64, Hash, TxId)>,
+}
+
+impl Writer for FileBook {
+    const ROWS: &'static [RowRange] = &[
+        RowRange::table(Table::Attachments),
+        RowRange::table(Table::FileRefs),
+    ];
 }
 
 impl FileBook {
@@ -86,10 +94,12 @@ impl FileBook {
         hash: Hash,
         id: TxId,
         number: u64,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        batch.put(Table::FileRefs, reference_key(&hash, &id), Vec::new());
+        batch
+            .of::<FileBook>()
+            .put(Table::FileRefs, reference_key(&hash, &id), Vec::new());
         match self.get(&hash, reads)? {
             Some(mut row) => {
                 row.refs = row.refs.saturating_add(1);
@@ -122,7 +132,7 @@ impl FileBook {
     }
 
     /// Writes what this round changed, each row once however often it changed.
-    pub(crate) fn write(&mut self, batch: &mut WriteBatch) {
+    pub(crate) fn write(&mut self, batch: &mut Batch) {
         for hash in std::mem::take(&mut self.changed) {
             let Some((number, row)) = self.undurable.get(&hash) else {
                 continue;
@@ -130,8 +140,10 @@ impl FileBook {
             self.order.push_back((*number, hash));
             let key = hash.as_bytes().to_vec();
             match row {
-                Some(row) => batch.put(Table::Attachments, key, row.to_bytes()),
-                None => batch.delete(Table::Attachments, key),
+                Some(row) => batch
+                    .of::<FileBook>()
+                    .put(Table::Attachments, key, row.to_bytes()),
+                None => batch.of::<FileBook>().delete(Table::Attachments, key),
             }
         }
     }

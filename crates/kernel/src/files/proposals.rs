@@ -8,8 +8,9 @@ use ledger::TxId;
 use primitives::{Decode, Encode, Hash};
 
 use crate::pages::{after, row_page};
-use crate::port::{Reads, StoreFailure, Table, WriteBatch};
+use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_PROPOSED, meta_key, prefix_end};
+use crate::writes::{Batch, RowRange, Writer};
 
 /// Transactions with files that one flow may have verified; of more the oldest are forgotten.
 pub(crate) const PROPOSALS_PER_FLOW_MAX: usize = 64;
@@ -32,12 +33,16 @@ struct Proposal {
     written: bool,
 }
 
+impl Writer for Proposals {
+    const ROWS: &'static [RowRange] = &[RowRange::meta(META_PROPOSED)];
+}
+
 impl Proposals {
     /// As the store has them, of flows that still live.
     pub(crate) fn open(
         reads: &dyn Reads,
         is_live: impl Fn(&FlowId) -> bool,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
     ) -> Result<Self, StoreFailure> {
         let mut proposals = Self::default();
         let to = prefix_end(META_PROPOSED);
@@ -49,7 +54,7 @@ impl Proposals {
                     (Some((flow, transaction)), Ok(files)) if is_live(&flow) => {
                         proposals.insert(flow, transaction, files, true);
                     }
-                    _ => batch.delete(Table::Meta, key.clone()),
+                    _ => batch.of::<Proposals>().delete(Table::Meta, key.clone()),
                 }
             }
             match page.rows.last() {
@@ -65,7 +70,7 @@ impl Proposals {
         flow: FlowId,
         transaction: TxId,
         files: Vec<Hash>,
-        batch: &mut WriteBatch,
+        batch: &mut Batch,
     ) {
         let known = self.of_flow.get(&flow).map(Vec::as_slice);
         let known = known.unwrap_or_default();
@@ -92,7 +97,7 @@ impl Proposals {
         });
     }
 
-    fn unlink(&mut self, flow: FlowId, proposal: &Proposal, batch: &mut WriteBatch) {
+    fn unlink(&mut self, flow: FlowId, proposal: &Proposal, batch: &mut Batch) {
         if let Some(flows) = self.flows.get_mut(&proposal.transaction) {
             flows.remove(&flow);
             if flows.is_empty() {
@@ -100,12 +105,14 @@ impl Proposals {
             }
         }
         if proposal.written {
-            batch.delete(Table::Meta, key(&flow, &proposal.transaction));
+            batch
+                .of::<Proposals>()
+                .delete(Table::Meta, key(&flow, &proposal.transaction));
         }
     }
 
     /// A flow has ended.
-    pub(crate) fn end(&mut self, flow: FlowId, batch: &mut WriteBatch) {
+    pub(crate) fn end(&mut self, flow: FlowId, batch: &mut Batch) {
         self.unwritten.remove(&flow);
         for proposal in self.of_flow.remove(&flow).unwrap_or_default() {
             self.unlink(flow, &proposal, batch);
@@ -113,13 +120,15 @@ impl Proposals {
     }
 
     /// Writes the rows of flows that live on after this round: one that ended in it leaves none.
-    pub(crate) fn write(&mut self, batch: &mut WriteBatch) {
+    pub(crate) fn write(&mut self, batch: &mut Batch) {
         for flow in std::mem::take(&mut self.unwritten) {
             let proposals = self.of_flow.get_mut(&flow).into_iter().flatten();
             for proposal in proposals.filter(|proposal| !proposal.written) {
                 proposal.written = true;
                 let row = proposal.files.to_bytes();
-                batch.put(Table::Meta, key(&flow, &proposal.transaction), row);
+                batch
+                    .of::<Proposals>()
+                    .put(Table::Meta, key(&flow, &proposal.transaction), row);
             }
         }
     }

@@ -17,8 +17,9 @@ use super::EquivocationRow;
 use crate::book::{decode_row, ledger_page};
 use crate::errors;
 use crate::kernel::Kernel;
-use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{META_CONSUMED_FILL, seq_key, seq_of, state_ref_key};
+use crate::writes::{Batch, RowRange, Writer};
 
 /// Rows of an older ledger that are indexed in one round.
 pub const FILL_ROWS_MAX: usize = 256;
@@ -50,6 +51,13 @@ pub(crate) struct ConsumedIndex {
     filled: u64,
     /// Positions up to here were recorded before there was an index.
     fill_to: u64,
+}
+
+impl Writer for ConsumedIndex {
+    const ROWS: &'static [RowRange] = &[
+        RowRange::table(Table::Consumed),
+        RowRange::meta(META_CONSUMED_FILL),
+    ];
 }
 
 impl ConsumedIndex {
@@ -102,19 +110,17 @@ impl ConsumedIndex {
     }
 
     /// Adds the inputs of a transaction that is recorded at a position in the commit of this number.
-    pub(crate) fn add(
-        &mut self,
-        inputs: &[StateRef],
-        seq: u64,
-        commit: u64,
-        batch: &mut WriteBatch,
-    ) {
+    pub(crate) fn add(&mut self, inputs: &[StateRef], seq: u64, commit: u64, batch: &mut Batch) {
         if seq == 1 {
             // From the first transaction on the index is complete: nothing is ever to be filled in.
-            batch.put(Table::Meta, META_CONSUMED_FILL, [0; 16]);
+            batch
+                .of::<ConsumedIndex>()
+                .put(Table::Meta, META_CONSUMED_FILL, [0; 16]);
         }
         for input in inputs {
-            batch.put(Table::Consumed, state_ref_key(input), seq_key(seq));
+            batch
+                .of::<ConsumedIndex>()
+                .put(Table::Consumed, state_ref_key(input), seq_key(seq));
             self.recent.insert(*input, seq);
         }
         if !inputs.is_empty() {
@@ -143,10 +149,12 @@ impl ConsumedIndex {
     }
 
     /// Notes that positions up to this one are indexed.
-    fn filled_to(&mut self, seq: u64, batch: &mut WriteBatch) {
+    fn filled_to(&mut self, seq: u64, batch: &mut Batch) {
         self.filled = seq;
         let row = [seq.to_be_bytes(), self.fill_to.to_be_bytes()].concat();
-        batch.put(Table::Meta, META_CONSUMED_FILL, row);
+        batch
+            .of::<ConsumedIndex>()
+            .put(Table::Meta, META_CONSUMED_FILL, row);
     }
 
     /// Notes that every commit up to this one is durable.
@@ -313,7 +321,7 @@ mod tests {
             let mut index = ConsumedIndex::open(&store, 0).expect("opens");
             let mut waiting = VecDeque::new();
             for n in 1..=ends_at {
-                let mut batch = WriteBatch::default();
+                let mut batch = Batch::default();
                 let inputs: Vec<_> = consumed_output(n, age).map(output).into_iter().collect();
                 index.add(&inputs, n, n, &mut batch);
                 waiting.push_back(batch);
@@ -347,7 +355,7 @@ mod tests {
         let mut index = ConsumedIndex::open(&store, 0).expect("opens");
         let consumers = 2 * RECENT_STATES_MAX as u64;
         for n in 2..=consumers {
-            index.add(&[output(n - 1)], n, n, &mut WriteBatch::default());
+            index.add(&[output(n - 1)], n, n, &mut Batch::default());
         }
         assert_eq!(index.recent.len() as u64, consumers - 1, "none is durable");
         index.committed(consumers);

@@ -6,7 +6,8 @@ use ledger::{EquivocationProof, PartyId, StateRef, TxId};
 use primitives::{Encode, Timestamp, record};
 
 use crate::pages::{after, row_page};
-use crate::port::{Reads, StoreFailure, Table, WriteBatch};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::writes::{Batch, RowRange, Writer};
 
 /// Proofs kept. Of later ones only the log tells.
 pub const EQUIVOCATIONS_MAX: usize = 256;
@@ -42,6 +43,10 @@ pub(crate) struct Equivocations {
     bytes: usize,
 }
 
+impl Writer for Equivocations {
+    const ROWS: &'static [RowRange] = &[RowRange::table(Table::Equivocations)];
+}
+
 impl Equivocations {
     /// Reads back which there are.
     pub(crate) fn open(reads: &dyn Reads) -> Result<Self, StoreFailure> {
@@ -73,12 +78,7 @@ impl Equivocations {
     }
 
     /// Keeps a proof. Returns false if there is no room for it.
-    pub(crate) fn add(
-        &mut self,
-        refused: TxId,
-        row: &EquivocationRow,
-        batch: &mut WriteBatch,
-    ) -> bool {
+    pub(crate) fn add(&mut self, refused: TxId, row: &EquivocationRow, batch: &mut Batch) -> bool {
         let bytes = row.to_bytes();
         let total = self.bytes.saturating_add(bytes.len());
         if self.known.len() >= EQUIVOCATIONS_MAX || total > EQUIVOCATION_BYTES_MAX {
@@ -86,7 +86,9 @@ impl Equivocations {
         }
         self.bytes = total;
         self.known.insert(refused);
-        batch.put(Table::Equivocations, refused.as_bytes().to_vec(), bytes);
+        batch
+            .of::<Equivocations>()
+            .put(Table::Equivocations, refused.as_bytes().to_vec(), bytes);
         true
     }
 }

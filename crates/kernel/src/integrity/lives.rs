@@ -9,8 +9,9 @@
 use ledger::{DataMark, PartyId};
 use primitives::{Domain, Hash, KeyPair, Monotonic, Seed};
 
-use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{META_LIFE, META_LIFE_BASELINE, meta_key, prefix_end, seq_key, seq_of};
+use crate::writes::{Batch, RowRange, Writer};
 
 /// Lives kept. Marks of older ones cannot be judged, and pass.
 pub const LIVES_KEPT_MAX: usize = 1_024;
@@ -42,6 +43,13 @@ pub(crate) struct Lives {
     accepted: u64,
     /// The row of the present life is not written yet.
     unsaved: bool,
+}
+
+impl Writer for Lives {
+    const ROWS: &'static [RowRange] = &[
+        RowRange::meta(META_LIFE),
+        RowRange::meta(META_LIFE_BASELINE),
+    ];
 }
 
 impl Lives {
@@ -101,7 +109,7 @@ impl Lives {
     }
 
     /// Writes the row of the present life, once it has signed a mark or anything else is written.
-    pub(crate) fn end_of_round(&mut self, batch: &mut WriteBatch) {
+    pub(crate) fn end_of_round(&mut self, batch: &mut Batch) {
         let Some(life) = self.lives.last() else {
             return;
         };
@@ -111,11 +119,11 @@ impl Lives {
         self.unsaved = false;
         let value = [life.name.as_slice(), &life.from.to_be_bytes()].concat();
         let key = meta_key(META_LIFE, &seq_key(life.ordinal));
-        batch.put(Table::Meta, key, value);
+        batch.of::<Lives>().put(Table::Meta, key, value);
         while self.lives.len() > LIVES_KEPT_MAX {
             let oldest = self.lives.remove(0);
             let key = meta_key(META_LIFE, &seq_key(oldest.ordinal));
-            batch.delete(Table::Meta, key);
+            batch.of::<Lives>().delete(Table::Meta, key);
         }
     }
 
@@ -179,11 +187,13 @@ impl Lives {
     }
 
     /// An operator has settled a rollback of which these marks told: a new life begins above all lives that may be lost.
-    pub(crate) fn settle(&mut self, highest: u64, number: u64, batch: &mut WriteBatch) {
+    pub(crate) fn settle(&mut self, highest: u64, number: u64, batch: &mut Batch) {
         let highest = highest.max(self.ordinal());
         let next = highest.saturating_add(LIVES_SKIPPED);
         self.baseline = next;
-        batch.put(Table::Meta, META_LIFE_BASELINE, seq_key(next));
+        batch
+            .of::<Lives>()
+            .put(Table::Meta, META_LIFE_BASELINE, seq_key(next));
         self.begin(next, number);
     }
 }
@@ -194,12 +204,15 @@ mod tests {
 
     use super::*;
     use crate::fake_store::FakeStore;
+    use crate::notes::Notes;
 
     impl FakeStore {
         /// Writes the row of a life as a round with other rows does.
         fn save(&mut self, lives: &mut Lives) {
-            let mut batch = WriteBatch::default();
-            batch.delete(Table::Meta, b"another".to_vec());
+            let mut batch = Batch::default();
+            batch
+                .of::<Notes>()
+                .delete(Table::Notes, b"another".to_vec());
             lives.end_of_round(&mut batch);
             self.apply(batch);
         }
@@ -257,7 +270,7 @@ mod tests {
         let mut rows = backup;
         let mut restored = rows.begin(2, 0);
         assert!(!restored.justifies(&lost, 0));
-        let mut batch = WriteBatch::default();
+        let mut batch = Batch::default();
         restored.settle(lost.ordinal, 0, &mut batch);
         rows.apply(batch);
         rows.save(&mut restored);

@@ -13,6 +13,7 @@ pub(crate) use consumed::ConsumedIndex;
 pub use consumed::FILL_ROWS_MAX;
 pub(crate) use equivocations::Equivocations;
 pub use equivocations::{EQUIVOCATION_BYTES_MAX, EQUIVOCATIONS_MAX, EquivocationRow};
+pub(crate) use lives::Lives;
 pub use lives::{LIVES_KEPT_MAX, LIVES_SKIPPED, MARK_EVERY_MS};
 pub(crate) use recovery::is_recovery;
 pub use recovery::{

@@ -20,15 +20,15 @@ use notary::{ConsumedSet, RequestRecord};
 use primitives::{Decode, Encode, Monotonic, PublicKey, Timestamp};
 
 use super::rollback::RollbackRow;
-use super::state::LinkFinding;
+use super::state::{Integrity, LinkFinding};
 use crate::book::{decode_row, ledger_page};
-use crate::desk::Rows;
+use crate::desk::{Rows, put_consumer, put_record};
 use crate::errors;
 use crate::event::{Priority, Reply, Token};
 use crate::kernel::Kernel;
 use crate::message::{Answer, PeerMessage, RECOVERED_MAX, RecoveryRequest, RecoveryResponse};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::rows::{META_ROLLBACK, state_ref_key};
+use crate::rows::META_ROLLBACK;
 
 /// Positions of the ledger searched for one request.
 pub const RECOVERY_ROWS_MAX: usize = 256;
@@ -298,7 +298,7 @@ impl Kernel {
         let number = self.data_number();
         let batch = &mut self.round.batch;
         self.integrity.lives.settle(highest, number, batch);
-        batch.delete(Table::Meta, META_ROLLBACK);
+        batch.of::<Integrity>().delete(Table::Meta, META_ROLLBACK);
         self.integrity.rollback = None;
         self.integrity.links.clear();
         for flow in self.gate.settle() {
@@ -409,7 +409,7 @@ impl Kernel {
                 at: self.now.wall,
             };
             let (commit, batch) = (self.commits.next(), &mut self.round.batch);
-            batch.put(Table::NotaryTxs, id.as_bytes().to_vec(), record.to_bytes());
+            put_record(&id, &record, batch);
             let Some(recovery) = &mut self.integrity.recovery else {
                 return Ok(());
             };
@@ -426,8 +426,7 @@ impl Kernel {
                     None => {
                         is_new = true;
                         recovery.entered.insert(*input, (commit, id));
-                        let value = id.as_bytes().to_vec();
-                        batch.put(Table::NotaryStates, state_ref_key(input), value);
+                        put_consumer(input, &id, batch);
                     }
                 }
             }

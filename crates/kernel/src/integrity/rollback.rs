@@ -7,6 +7,7 @@
 use ledger::{DataMark, PartyId, TxId};
 use primitives::{Encode, SignedMessage, Timestamp, record, variants};
 
+use super::state::Integrity;
 use crate::errors;
 use crate::event::Priority;
 use crate::kernel::Kernel;
@@ -119,7 +120,10 @@ impl Kernel {
             if shown > known.highest {
                 known.highest = shown;
                 let row = known.to_bytes();
-                self.round.batch.put(Table::Meta, META_ROLLBACK, row);
+                self.round
+                    .batch
+                    .of::<Integrity>()
+                    .put(Table::Meta, META_ROLLBACK, row);
             }
             return;
         }
@@ -145,7 +149,10 @@ impl Kernel {
             highest: shown,
         };
         let bytes = row.to_bytes();
-        self.round.batch.put(Table::Meta, META_ROLLBACK, bytes);
+        self.round
+            .batch
+            .of::<Integrity>()
+            .put(Table::Meta, META_ROLLBACK, bytes);
         self.integrity.rollback = Some(row);
         let paused = self.pause_copied_flows();
         let text = format!("{text}; {paused} flows of the copy are paused");

@@ -9,10 +9,11 @@ use super::lives::Lives;
 use super::recovery::Recovery;
 use super::rollback::RollbackRow;
 use crate::message::SHOWN_TO_NOTARY_MAX;
-use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{
     META_MARK, META_NOTARISED, META_NOTARY_ACCEPTED, META_ROLLBACK, meta_key, prefix_end, seq_of,
 };
+use crate::writes::{Batch, RowRange, Writer};
 
 /// A contradiction between this node's numbers and a peer's, by the peer's word alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +47,14 @@ pub(crate) struct Integrity {
     notarised: BTreeMap<PartyId, VecDeque<TxId>>,
     /// Notaries whose rows are not written yet.
     unsaved: BTreeSet<PartyId>,
+}
+
+impl Writer for Integrity {
+    const ROWS: &'static [RowRange] = &[
+        RowRange::meta(META_MARK),
+        RowRange::meta(META_NOTARISED),
+        RowRange::meta(META_ROLLBACK),
+    ];
 }
 
 impl Integrity {
@@ -117,11 +126,11 @@ impl Integrity {
     }
 
     /// Writes the rows of this round.
-    pub(crate) fn end_of_round(&mut self, batch: &mut WriteBatch) {
+    pub(crate) fn end_of_round(&mut self, batch: &mut Batch) {
         for notary in std::mem::take(&mut self.unsaved) {
             let ids = self.notarised.get(&notary).into_iter().flatten();
             let row: Vec<u8> = ids.flat_map(|id| *id.as_bytes()).collect();
-            batch.put(
+            batch.of::<Integrity>().put(
                 Table::Meta,
                 meta_key(META_NOTARISED, notary.as_bytes()),
                 row,
@@ -131,12 +140,14 @@ impl Integrity {
     }
 
     /// Keeps a mark of a peer.
-    pub(crate) fn keep_mark(&mut self, peer: PartyId, mark: DataMark, batch: &mut WriteBatch) {
+    pub(crate) fn keep_mark(&mut self, peer: PartyId, mark: DataMark, batch: &mut Batch) {
         if self.marks.get(&peer) == Some(&mark) {
             return;
         }
         let key = meta_key(META_MARK, peer.as_bytes());
-        batch.put(Table::Meta, key, mark.to_bytes());
+        batch
+            .of::<Integrity>()
+            .put(Table::Meta, key, mark.to_bytes());
         self.marks.insert(peer, mark);
     }
 }

@@ -1,0 +1,89 @@
+//! The list of all types that write rows of the store.
+
+use crate::book::Book;
+use crate::claims::Claims;
+use crate::clients::Clients;
+use crate::consents::Consents;
+use crate::desk::Desk;
+use crate::files::{FileBook, Proposals};
+use crate::integrity::{ConsumedIndex, Equivocations, Integrity, Lives};
+use crate::links::Links;
+use crate::notes::Notes;
+use crate::own_keys::KeyBook;
+use crate::quarantine::Quarantine;
+use crate::refusals::Refusals;
+use crate::resolution::Resolution;
+use crate::schedule::Schedule;
+use crate::writes::Listed;
+
+/// Lists the writers. A type that is missing here cannot implement [`crate::writes::Writer`].
+macro_rules! writers {
+    ($($writer:ty),* $(,)?) => {
+        $(impl Listed for $writer {})*
+
+        /// Every writer by name, with the rows that it states.
+        #[cfg(test)]
+        const WRITERS: &[(&str, &[crate::writes::RowRange])] = &[
+            $((stringify!($writer), <$writer as crate::writes::Writer>::ROWS)),*
+        ];
+    };
+}
+
+writers![
+    Book,
+    Claims,
+    Clients,
+    Consents,
+    ConsumedIndex,
+    Desk,
+    Equivocations,
+    FileBook,
+    Integrity,
+    KeyBook,
+    Links,
+    Lives,
+    Notes,
+    Proposals,
+    Quarantine,
+    Refusals,
+    Resolution,
+    Schedule,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::port::Table;
+    use crate::rows::{META_AUDITED, META_EPOCH, META_LACKING, META_MEMBER};
+    use crate::writes::RowRange;
+
+    /// Rows that the node writes itself, before it opens the kernel.
+    const SHELL: &[RowRange] = &[
+        RowRange::meta(META_AUDITED),
+        RowRange::meta(META_EPOCH),
+        RowRange::meta(META_LACKING),
+        RowRange::meta(META_MEMBER),
+    ];
+
+    #[test]
+    fn no_two_parts_write_the_same_rows() {
+        let owners: Vec<_> = WRITERS.iter().copied().chain([("shell", SHELL)]).collect();
+        for (at, (name, rows)) in owners.iter().enumerate() {
+            for (other, others) in &owners[at + 1..] {
+                let shared = rows
+                    .iter()
+                    .find(|range| others.iter().any(|other| range.overlaps(other)));
+                assert_eq!(shared, None, "{name} and {other} write the same rows");
+            }
+        }
+    }
+
+    #[test]
+    fn every_table_has_a_writer() {
+        for table in Table::ALL.into_iter().filter(|table| *table != Table::Meta) {
+            let whole = RowRange::table(table);
+            let owned = WRITERS.iter().any(|(_, rows)| rows.contains(&whole));
+            assert!(owned, "no part writes {}", table.name());
+        }
+    }
+}
