@@ -289,7 +289,7 @@ fn flows_that_weigh_too_much_together_wait_for_each_other() {
         ..KernelOptions::default()
     };
     let mut town = Town::with(1, false, options);
-    // What they journal makes each weigh a little more than it was expected to.
+    // The rows that they journal make each flow weigh a little more than estimated.
     let tokens: Vec<u64> = (0..5).map(|_| nap(&mut town, 1_000, None)).collect();
     let figures = town.figures(1);
     assert_eq!((figures.flows_live, figures.flows_queued), (3, 2));

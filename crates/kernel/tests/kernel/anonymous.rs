@@ -8,7 +8,7 @@ use primitives::{Encode, KeyPair, PublicKey, Scheme};
 use crate::pay::{issue, pay};
 use crate::town::{Town, key, name};
 
-/// Arguments of an anonymous payment of what node 1 issued.
+/// Returns the arguments of an anonymous payment of cash that node 1 issued.
 pub fn hidden_pay(quantity: u64, to: u8) -> String {
     pay(quantity, to).replacen('{', r#"{"anonymous":true,"#, 1)
 }
@@ -55,12 +55,12 @@ fn a_payee_is_known_to_the_payer_alone() {
 
     let identities = [1, 2, 3].map(|node| key(node).public().clone());
     let owners = owners(&town, 3);
-    // The issue is to the issuer's own key; two payments and their change are to keys of nobody.
+    // The issue goes to the issuer's own key. Two payments and their change go to fresh keys, which are no node's identity.
     let fresh: Vec<&PublicKey> = owners.iter().filter(|k| !identities.contains(k)).collect();
     assert_eq!((owners.len(), fresh.len()), (5, 4));
     let name = name(2);
     for node in [0, 3] {
-        // What was recorded is what travelled.
+        // The recorded transactions are those that were sent.
         for (_, transaction) in town.nodes[node].disk.ledger() {
             let bytes = transaction.to_bytes();
             assert!(

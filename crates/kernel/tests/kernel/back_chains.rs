@@ -1,5 +1,5 @@
-//! Back chains: who may have them, and what becomes of a transaction whose chain can't be had. Node 1 is real; node 2, and at
-//! times the notary, is played by the tests.
+//! Back chains: which peers may fetch them, and the handling of a transaction whose chain cannot be fetched. Node 1 is real. Node
+//! 2, and in some tests the notary, is played.
 
 use flow::FlowId;
 use flow::messaging::RequestId;
@@ -19,7 +19,7 @@ fn town() -> Town {
     town
 }
 
-/// A played node asks node 1 for transactions: what it gets, or the code of the refusal.
+/// Asks node 1, as a played node, for transactions. Returns the response, or the code of the refusal.
 fn fetch(town: &mut Town, from: usize, ids: &[TxId]) -> Result<FetchResponse, String> {
     let request = FetchRequest {
         root: ids[0],
@@ -155,7 +155,7 @@ fn what_is_wrong_with_the_chain_refuses_or_delays_the_transaction() {
     let unsigned = SignedTransaction::new(passed.wire().clone(), []);
     let theirs = Rejection::new("test.no", "no", "none");
     let failed = || Answer::Failed(theirs.clone());
-    // What node 2 pays with, what it answers, what comes of it, and how many ancestors are recorded all the same.
+    // Node 2's payment, its answer to the fetch, the result, and the number of ancestors that are recorded anyway.
     let table = [
         (
             &passed,

@@ -25,7 +25,7 @@ fn long_chain() -> Disk {
     town.nodes[1].disk.clone()
 }
 
-/// What a run shows.
+/// The observations of a run.
 struct Played {
     /// Commits of each node before the payment and at the end.
     before: Vec<u64>,

@@ -1,5 +1,5 @@
-//! Clocks that are set while nodes run: what is due by the time that passes comes in time, and a notary whose clock is in
-//! doubt judges no time window. Node 0 is the notary; node 4 is played where it says so.
+//! Clocks that are set while nodes run. Timers that count elapsed time fire on time, and a notary whose clock is in doubt judges
+//! no time window. Node 0 is the notary; node 4 is played where a test says so.
 
 use flow::FlowId;
 use flow::messaging::RequestId;
@@ -209,7 +209,7 @@ fn a_restarted_notary_judges_no_earlier_than_before() {
     pass(&mut town, 30_000);
     assert_eq!(ask(&mut town, &first, until), "signed");
     town.down(0);
-    // Nothing tells the new process that its clock was set, but what it has judged.
+    // The new process learns only from its earlier judgements that its clock was set.
     town.nodes[0].clock_off_ms = -20_000;
     town.up(0);
     town.link(0, 4);

@@ -67,15 +67,15 @@ fn hidden() -> Vec<Vec<Line>> {
     ]
 }
 
-/// What a start came to: the output or the code, and its transactions.
+/// The result of a start: the output or the code, and its transactions.
 pub type Result = (std::result::Result<Vec<u8>, String>, Vec<TxId>);
 
-/// What can be told of a town when all is over.
+/// The observable end state of a town.
 #[derive(Debug, PartialEq)]
 pub struct Ending {
     pub results: BTreeMap<&'static str, Result>,
     pub balances: Vec<u64>,
-    /// Sorted: the order in which nodes record is not promised.
+    /// Sorted, because the order of recording is not guaranteed.
     pub ledgers: Vec<Vec<TxId>>,
     pub notarised: (usize, usize),
     pub client_rows: Vec<usize>,
@@ -95,7 +95,7 @@ fn result(town: &mut Town, token: u64, line: &Line) -> Result {
     }
 }
 
-/// Whatever is down comes up at once, and then time passes until all is well.
+/// Restarts every node that is down, then lets time pass until nothing is pending.
 fn recover(town: &mut Town) {
     loop {
         town.settle();
@@ -114,7 +114,7 @@ fn recover(town: &mut Town) {
 /// A script that was played.
 pub struct Played {
     pub ending: Ending,
-    /// Of each node.
+    /// Number of commits of each node.
     pub commits: Vec<u64>,
     /// Crashes that never came.
     pub left: usize,

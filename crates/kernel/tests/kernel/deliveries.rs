@@ -1,4 +1,4 @@
-//! What a node does with what a peer delivers. Node 1 is real; nodes 2 and 3 are played by the tests.
+//! A node's handling of deliveries from peers. Node 1 is real; nodes 2 and 3 are played by the tests.
 
 use kernel::message::PeerMessage;
 use kernel::port::Table;

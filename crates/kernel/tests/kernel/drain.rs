@@ -106,7 +106,7 @@ fn a_parked_flow_holds_up_no_drain_and_no_place() {
     town.settle();
     assert_eq!(town.ended(known), Ok(true));
     assert!(!town.replies.contains_key(&nap), "its client is gone");
-    // The parked one says what it is to whoever asks, and keeps its journal.
+    // The parked flow reports its status to every caller, and keeps its journal.
     let parked = |town: &mut Town, token: u64| {
         town.settle();
         let reply = town.replies.remove(&token);

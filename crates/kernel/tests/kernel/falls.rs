@@ -83,7 +83,7 @@ fn retry_all(town: &mut Town) {
     town.quiet();
 }
 
-/// What is left when all is over.
+/// The observable end state of a town.
 #[derive(Debug, PartialEq)]
 struct Ending {
     balances: Vec<u64>,
@@ -122,7 +122,7 @@ fn play(fall: Option<(u64, Fall)>) -> (Ending, usize, u64) {
             }
         }
     }
-    // What a lock has started is nobody's that waits for it.
+    // A flow that a lock has started has no client that waits for it.
     retry_all(&mut town);
     SHAKY.set(false);
     for (index, node) in town.nodes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Files that transactions list: nobody takes part in a transaction without its files, and nobody else gets a byte of them.
+//! Files that transactions list: a node takes part in a transaction only with its files, and other nodes get no byte of them.
 
 use finance::cash_builder;
 use finance::document::{DocumentCommand, DocumentState, document_code, document_name};
@@ -164,7 +164,7 @@ fn what_does_not_come_is_asked_for_again_and_refuses_nothing() {
         assert!(!town.replies.contains_key(&token), "{mood:?}");
         assert!(row(&town, 2, &hash).is_none() && town.nodes[2].disk.ledger().is_empty());
         assert_eq!(town.figures(2).transactions_refused, 0, "{mood:?}");
-        // Backing off: by far fewer than the moments in which it could have been asked for.
+        // Back-off: far fewer requests than there were moments to send one.
         let asked = town.fetched.len();
         assert!(
             (3..=40).contains(&asked),
@@ -311,7 +311,7 @@ fn only_those_concerned_get_a_file_and_others_do_not_learn_of_it() {
     let ledger = town.nodes[1].disk.ledger();
     let [first, second] = [0, 1].map(|place: usize| ledger[place].1.id());
     let nowhere = TxId::from_array([9; 32]);
-    // Who asks, for what, for which transaction, and whether it may have it.
+    // The asking node, the file, the transaction that it names, and whether it may have the file.
     let table = [
         (2, hash, first, true),
         (2, other, second, true),
@@ -493,7 +493,7 @@ fn one_peers_fault_is_not_anothers() {
         ["waits tx.attachment_unavailable"],
         "neither taken nor refused"
     );
-    // Now it is here, whoever brings it.
+    // The file is present now, so the delivery is accepted from any peer.
     town.deliver(3, 2, &[&theirs]);
     town.settle();
     assert_eq!(answers(&mut town, 3), ["delivered 1"]);
@@ -516,7 +516,7 @@ fn who_is_asked_to_sign_has_the_file_before_it_signs() {
     assert!(town.nodes[1].disk.ledger().is_empty(), "not signed");
     let (from, transaction, _) = town.nodes[2].files.wanted[&hash];
     assert_eq!(from, 1);
-    // While it is proposed nobody else gets the file, and nobody removes it.
+    // While the transaction is only proposed, no other node gets the file, and no user can remove it.
     let peer = town.nodes[3].id;
     town.permits.clear();
     town.tell(
@@ -531,7 +531,7 @@ fn who_is_asked_to_sign_has_the_file_before_it_signs() {
     assert_eq!(town.permits, [(1, 3, hash, None)]);
     let reply = town.about_file(1, |token| Event::FileRemove { hash, token });
     assert_eq!(code(&reply), "file.in_use");
-    // Whatever happens to either node meanwhile.
+    // Either node may restart meanwhile.
     for node in [1, 2] {
         town.down(node);
         town.settle();
@@ -622,7 +622,7 @@ fn a_crash_at_any_commit_counts_references_once() {
                 town.crashes = vec![Crash { node, at, last }];
                 let mut hash = Hash::ZERO;
                 for client in ["a", "b"] {
-                    // Whoever is not answered uploads again and starts again.
+                    // A user without an answer uploads the file again and starts the flow again.
                     for _ in 0..4 {
                         (hash, _) = match town.nodes[1].kernel.is_some() {
                             true => upload_perhaps(&mut town),

@@ -35,7 +35,7 @@ fn one(town: &Town, node: usize, contract: &str) -> StateAndRef {
     state(town, node, only(town, node, contract))
 }
 
-/// The cash of a node of which another is the issuer, as it sees it.
+/// Returns the cash in a node's view that `issuer` issued.
 fn cash(town: &Town, node: usize, issuer: usize) -> Vec<StateAndRef> {
     let issuer = town.nodes[issuer].id;
     let view = town.nodes[node].view.values();
@@ -50,7 +50,7 @@ fn notary(town: &Town) -> ledger::Party {
     town.nodes[0].party.clone()
 }
 
-/// A payment out of these coins to a node, what is left goes to another.
+/// Builds a payment of these coins to one node; the change goes to another.
 fn payment(
     town: &Town,
     coins: &[StateAndRef],
@@ -90,7 +90,7 @@ fn balances(town: &Town) -> Vec<u64> {
         .collect()
 }
 
-/// What the holder says to the issuer: currency, reference, quantity, states, and whether a fresh key comes next.
+/// Encodes the holder's message to the issuer: currency, reference, quantity, states, and whether a fresh key comes next.
 pub fn terms(quantity: u64) -> Vec<u8> {
     let mut e = Encoder::new();
     e.array(5);
@@ -326,8 +326,8 @@ fn a_party_signs_nothing_but_a_netting() {
     assert_eq!(town.forge(3, "obligation.net", 2), Ok(true));
 }
 
-/// A market in which node 3 bids 95 for the paper of node 2, which has a second one of the same terms, is owed 10 by node 3,
-/// and has a deed with it.
+/// Builds a market: node 3 bids 95 for a paper of node 2. Node 2 has a second paper with the same terms, an obligation of node 3
+/// for 10, and a deed with node 3.
 fn fair() -> Town {
     let mut town = market();
     done(&mut town, 1, "paper.issue", &paper(2));
@@ -437,7 +437,7 @@ fn a_seller_gives_nothing_but_the_asset_and_only_for_the_price() {
     }
 }
 
-/// What a seller says to the buyer.
+/// Encodes a seller's message to the buyer.
 pub fn offer(bid: StateRef, reference: StateRef, state: &TransactionState, price: u64) -> Vec<u8> {
     let mut e = Encoder::new();
     e.array(4);

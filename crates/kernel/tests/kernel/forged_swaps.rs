@@ -12,7 +12,7 @@ use crate::town::{Town, key};
 use crate::trades::{at_rest, done, name};
 
 const DIFFERS: &str = "swap.proposal_differs";
-/// The coordinator, who is the seller too.
+/// The coordinator, which is also the seller.
 const FORGER: usize = 3;
 /// The buyer: 10 units for 100, out of a coin of 1000.
 const BUYER: usize = 4;
@@ -36,7 +36,7 @@ fn stock(town: &Town, symbol: &str) -> StockToken {
     }
 }
 
-/// The state in which a node holds so much.
+/// Returns the state with which a node holds `quantity` of `symbol`.
 fn held(town: &Town, node: usize, symbol: &str, quantity: u64) -> StateAndRef {
     let mut view = town.nodes[node].view.values();
     let found = view.find(|produced| {
@@ -111,7 +111,7 @@ impl<'a> Proposal<'a> {
     }
 }
 
-/// What the coordinator asks of the buyer: this coin for 10 units, nothing sent along.
+/// Encodes the coordinator's request to the buyer: this coin for 10 units, without dependencies.
 fn leg(town: &Town, coin: &StateAndRef) -> Vec<u8> {
     let mut e = Encoder::new();
     e.array(8);

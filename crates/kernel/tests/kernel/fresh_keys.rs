@@ -1,5 +1,5 @@
-//! What a node's fresh keys hold goes through every flow: cash, paper, obligations, trades, locks, changes of notary; and nobody
-//! gets a signature by a key that its flow was not for.
+//! States owned by a node's fresh keys pass through every flow: cash, paper, obligations, trades, locks and changes of notary. No
+//! flow gets a signature by a key that does not belong to it.
 
 use kernel::KernelOptions;
 use kernel::port::Table;
@@ -135,7 +135,7 @@ fn cash_of_fresh_keys_goes_through_every_flow_of_cash() {
         done(&mut town, node, flow, &args);
         at_rest(&mut town);
         assert_eq!(balances(&town), expected, "{what} {args}");
-        // Whoever has some spends it all by name.
+        // Each node that holds cash pays all of it to a named identity.
         for node in [1, 2, 3] {
             let has = town.balance(node);
             let to = if node == 1 { 2 } else { 1 };
@@ -230,7 +230,7 @@ fn paper_of_a_fresh_key_moves_and_is_redeemed_once_its_issuer_knows_the_holder()
     town.now = MATURITY_MS;
     let redeem = format!(r#"{{"paper":{}}}"#, json(only(&town, 3, PAPER)));
     refused(&mut town, 1, "paper.redeem", &redeem, "cash.unknown_party");
-    // Neither can node 2 prove what is not its own, nor does anybody learn from that.
+    // Node 2 cannot prove the ownership of a key that is not its own, and its attempt reveals nothing.
     let proof = prove(&town, 3, PAPER, 1);
     refused(&mut town, 2, "ledger.prove_key", &proof, "node.unknown_key");
     done(&mut town, 3, "ledger.prove_key", &proof);

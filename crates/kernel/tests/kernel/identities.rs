@@ -1,4 +1,4 @@
-//! Fresh keys are swapped: each side learns the other's, nobody else does, and proofs that prove nothing are refused.
+//! Fresh keys are swapped: only the two sides learn each other's keys, and invalid proofs are refused.
 
 use kernel::port::Table;
 use kernel::{Reply, key_owner};

@@ -27,7 +27,7 @@ fn restart(town: &mut Town, plain: bool) {
     town.settle();
 }
 
-/// Node 1 pays node 2, while so much time passes that what is not answered is sent again, several times.
+/// Node 1 pays node 2, and enough time passes for an unanswered delivery to be repeated several times.
 fn pays(town: &mut Town) {
     let args = issue(1).replace('}', r#","recipient":"O=Node 2, L=London, C=GB"}"#);
     let payment = town.start(1, "cash.issue_and_pay", &args, None);

@@ -1,5 +1,5 @@
-//! Transactions near the largest message of the network: they travel, or are refused where they are built, and nothing waits
-//! in an outbox for ever.
+//! Transactions near the largest message of the network: they are delivered, or refused by the node that builds them. No message
+//! stays in an outbox forever.
 
 use kernel::port::Table;
 
@@ -55,7 +55,7 @@ fn what_fits_no_message_is_refused_where_it_is_built_and_the_rest_travels() {
             }
         }
         assert!(fits > 100, "{fits} states");
-        // What was received is paid on, to a node that has to fetch the large one.
+        // The received cash is paid on to a node that must fetch the large transaction.
         assert_eq!(ended(&mut town, 2, "cash.pay", &pay(1, 3)), Ok(true));
         assert_eq!(town.balance(3), 1);
     }

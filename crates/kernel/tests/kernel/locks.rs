@@ -9,7 +9,7 @@ use vault::Lock;
 use crate::pay::{issue, pay};
 use crate::town::Town;
 
-/// The state that a node holds, of which there is one.
+/// Returns the only state that a node holds.
 fn only_state(town: &Town, node: usize) -> StateRef {
     let mut states = town.nodes[node].view.keys();
     let state = *states.next().expect("a state");
@@ -22,7 +22,7 @@ fn hold(state: StateRef, ms: u64) -> String {
     format!(r#"{{"state":{{"tx":"{tx}","index":{index}}},"ms":{ms}}}"#)
 }
 
-/// A town in which node 1 has a coin of 100.
+/// Builds a town with a coin of 100 at node 1.
 fn with_a_coin() -> (Town, StateRef) {
     let mut town = Town::new(2);
     let issued = town.start(1, "cash.issue", &issue(100), None);
@@ -88,7 +88,7 @@ fn what_is_not_in_the_ledger_is_not_locked() {
     }
 }
 
-/// Arguments of a lock on what node 1 issued, in so many milliseconds.
+/// Returns the arguments of a lock on cash that node 1 issued, until `in_ms` milliseconds from now.
 fn lock(town: &Town, quantity: u64, in_ms: u64, to: u8) -> String {
     let until = town.now + in_ms;
     format!(
@@ -106,7 +106,7 @@ fn locked_cash_is_paid_by_nobody_before_its_time_and_is_free_by_itself_then() {
         assert_eq!(town.ended(locked), Ok(true), "{:?}", town.logs);
         assert_eq!([1, 2].map(|node| town.balance(node)), [40, 0]);
 
-        // What is locked is no balance, so nobody waits for it.
+        // Locked cash does not count as balance, so a payment beyond the rest fails without waiting.
         let other = 3 - to;
         let too_much = town.start(to.into(), "cash.pay", &pay(50, other), None);
         town.settle();

@@ -1,5 +1,5 @@
-//! Kernels in one thread, over an instant network and disks of rows: what they do with each other, with peers that lie, and
-//! with a crash after any commit.
+//! Kernels in one thread, over an instant network and in-memory disks: their exchanges with each other, with lying peers, and
+//! across a crash after any commit.
 
 mod town;
 

@@ -1,4 +1,4 @@
-//! What nodes say to each other, as bytes: every message comes back as it was, and no bytes make a reader panic.
+//! The encoding of messages between nodes: every message decodes to its original, and no bytes make a decoder panic.
 
 use flow::FlowId;
 use flow::messaging::RequestId;
@@ -84,7 +84,7 @@ fn response() -> impl Strategy<Value = FetchResponse> {
     })
 }
 
-/// Whatever decodes is canonical: it encodes to the same bytes again.
+/// Checks that a value that decodes is canonical: it encodes to the same bytes.
 fn read<T: Encode + Decode>(bytes: &[u8]) {
     if let Ok(value) = T::from_bytes(bytes) {
         assert_eq!(value.to_bytes(), bytes);

@@ -1,4 +1,4 @@
-//! Kernels issue and pay cash between each other, with nothing going wrong but what each test says.
+//! Kernels issue and pay cash among each other, without faults except those that a test plants.
 
 use crate::town::Town;
 use kernel::port::Table;
@@ -8,7 +8,7 @@ pub fn issue(quantity: u64) -> String {
     format!(r#"{{"currency":"GBP","quantity":{quantity}}}"#)
 }
 
-/// Arguments of a payment of what node 1 issued.
+/// Returns the arguments of a payment of cash that node 1 issued.
 pub fn pay(quantity: u64, to: u8) -> String {
     format!(
         r#"{{"currency":"GBP","issuer":"O=Node 1, L=London, C=GB","payments":[{{"to":"O=Node {to}, L=London, C=GB","quantity":{quantity}}}]}}"#

@@ -27,7 +27,7 @@ fn referred(town: &mut Town, token: u64) -> Result<StateRef, String> {
     }
 }
 
-/// A town in which node 1 has an alarm.
+/// Builds a town with an alarm at node 1.
 fn with_an_alarm(crashes: &[Crash]) -> (Town, Hash) {
     let mut town = Town::new(3);
     let args = format!(r#"{{"in_ms":{FAR_MS},"flow":"test.ring","again":9,"count":1}}"#);
@@ -66,11 +66,11 @@ fn a_transaction_refers_to_the_newest_version_of_another_nodes_state() {
     town.settle();
     let second = referred(&mut town, token).expect("referred to");
     assert_ne!(first, second);
-    // Whoever gets what was made fetches what it refers to as well; neither owns what is only referred to.
+    // A node that gets the transaction also fetches the referenced one. No recipient owns a state that is only referenced.
     assert_eq!(town.nodes[3].disk.ledger().len(), 4);
     assert_eq!(town.nodes[3].view.len(), 2);
     assert_eq!(town.nodes[2].view.len(), 0);
-    // What is referred to is not consumed.
+    // A referenced state is not consumed.
     assert!(town.nodes[1].view.contains_key(&second));
 
     let nothing = town.start(2, "test.refer", &refer(&Hash::ZERO, None), None);

@@ -1,4 +1,5 @@
-//! Cash is issued anew: the amount stays, its past is cut, and a crash at any commit leaves nobody with both or neither.
+//! Cash is reissued: the amount stays and its back chain is cut. After a crash at any commit, the holder has either the old or
+//! the new cash, never both and never neither.
 
 use finance::cash_builder;
 use finance::flows::Reissued;
@@ -139,7 +140,7 @@ fn with_an_exit() -> (Town, Vec<Vec<u8>>) {
     (town, said)
 }
 
-/// Nothing came of nothing: the cash is what it was, by the issue, the payment, one exit and one issue.
+/// Checks that the cash was reissued once: the amount is unchanged after the issue, the payment, one exit and one issue.
 #[track_caller]
 fn check_once(town: &mut Town, what: &str) {
     town.quiet();

@@ -1,4 +1,4 @@
-//! Nodes whose disk is an older copy: which evidence stops them, what a peer's word alone does, and how they recover.
+//! Nodes whose disk is an older copy: the evidence that stops them, the limited effect of a peer's claims, and their recovery.
 
 use kernel::integrity::{Evidence, IntegrityOrder, IntegrityReport, PeerProgress};
 use kernel::message::{PeerMessage, Standing};
@@ -61,7 +61,7 @@ fn recovered(town: &mut Town, node: usize) -> IntegrityReport {
     panic!("no end of the recovery: {:#?}", report(town, node));
 }
 
-/// A town in which node 1 has issued 100 to itself and paid 30 to node 2, with the disk of a node before the payment.
+/// Builds a town where node 1 has issued 100 to itself and paid 30 to node 2. Also returns `node`'s disk from before the payment.
 fn town_and_copy(node: usize) -> (Town, Disk) {
     let mut town = Town::new(2);
     done(&mut town, 1, "cash.issue", &issue(100));
@@ -134,7 +134,7 @@ fn an_older_bank_starts_nothing_until_it_has_recovered() {
     done(&mut town, 1, "cash.pay", &pay(20, 2));
     done(&mut town, 2, "cash.pay", &pay(50, 1));
     assert_eq!([1, 2].map(|node| town.balance(node)), [100, 0]);
-    // What was settled stays settled.
+    // The decision outlasts a restart.
     town.down(1);
     town.settle();
     town.up(1);

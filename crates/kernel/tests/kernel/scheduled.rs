@@ -1,4 +1,4 @@
-//! Flows that states schedule: started when the time comes, once, whatever crashes.
+//! Flows that states schedule: each is started once, at its time, even across crashes.
 
 use kernel::port::Table;
 use kernel::{KernelOptions, SCHEDULE_USER, schedule_client_id};
@@ -42,7 +42,7 @@ fn a_flow_starts_when_its_time_comes_and_not_before() {
         assert_eq!(started(&town), expected, "{passed_ms}");
     }
     assert_eq!(rows(&town), 0);
-    // What came of it is kept under the state's client id.
+    // The outcome is kept under the state's client id.
     let states: Vec<StateRef> = town.scheduled.iter().map(|s| s.state).collect();
     for state in states {
         let key = kernel::rows::client_key(SCHEDULE_USER, &schedule_client_id(&state));
@@ -151,7 +151,7 @@ fn a_node_that_drains_starts_nothing_more() {
     assert_eq!((rows(&town), started(&town)), (0, 1));
 }
 
-/// Three alarms that ring twice each; whatever is down comes up at once.
+/// Plays three alarms that ring twice each. A node that is down is restarted at once.
 fn play(crashes: &[Crash]) -> Town {
     let mut town = Town::new(1);
     town.crashes = crashes.to_vec();
@@ -193,7 +193,7 @@ fn a_crash_at_any_commit_starts_each_once() {
                 let town = play(&[crash]);
                 assert_eq!(town.crashes.len(), 0, "{crash:?} never came");
                 let disk = &town.nodes[1].disk;
-                // One transaction a start, and what came of each under its client id.
+                // One transaction for each start, and each outcome under its client id.
                 assert_eq!(disk.ledger().len(), 1 + 6, "{crash:?}");
                 assert_eq!(disk.count(Table::ClientIds), 1 + 6, "{crash:?}");
                 assert_eq!(disk.count(Table::Schedule), 0, "{crash:?}");

@@ -1,4 +1,4 @@
-//! Swaps of cash for stock among several kernels: who gives what to whom, by whose mandate, with refusals, absences and restarts.
+//! Swaps of cash for stock among several kernels: the transfers, the mandates that allow them, refusals, absences and restarts.
 
 use ledger::StateRef;
 
@@ -48,7 +48,7 @@ pub fn swap(pairs: &[(usize, usize)], quantity: u64, price: u64, more: &str) -> 
     format!(r#"{{"pairs":[{}]{more}}}"#, pairs.join(","))
 }
 
-/// What a node holds of a symbol, as sorted quantities.
+/// Returns the quantities of a symbol that a node holds, sorted.
 pub fn holds(town: &Town, node: usize, symbol: &str) -> Vec<u64> {
     let view = town.nodes[node].view.values();
     let of = view.filter_map(|produced| produced.facts.fungible.as_ref());
@@ -60,7 +60,8 @@ pub fn holds(town: &Town, node: usize, symbol: &str) -> Vec<u64> {
     held
 }
 
-/// So many pairs, each buyer with 1000 of cash, each seller with 100 of stock, and mandates: up to 12 for a unit, 50 units at a time.
+/// Builds a market of `pairs` pairs. Each buyer has 1000 of cash, each seller 100 of stock. Mandates allow up to 12 for a unit,
+/// and 50 units at a time.
 pub fn market(pairs: usize) -> Town {
     let others = u8::try_from(EXCHANGE + 2 * pairs).expect("few");
     let mut town = Town::new(others);
@@ -115,7 +116,7 @@ fn all_pairs_swap_at_once_in_every_way_of_asking() {
             swapped(&town, &pairs);
             let after = town.nodes[0].disk.count(kernel::port::Table::NotaryTxs);
             assert_eq!(after, before + 1, "one transaction");
-            // What came to fresh keys goes on like the rest.
+            // Assets received by fresh keys can be swapped like others.
             let (buyer, seller) = pairs[0];
             let back = swap(&[(buyer, seller)], 10, 100, "");
             done(&mut town, EXCHANGE, "swap.run", &back);
@@ -259,7 +260,7 @@ fn no_party_gives_anything_beyond_its_mandate() {
     }
     let mut town = market(1);
     let fair = swap(&[(4, 5)], 10, 100, "");
-    // Whoever has no mandate coordinates nothing, also not one of the parties.
+    // A node without a mandate cannot coordinate a swap, not even as one of its parties.
     for stranger in [1, 2, 5] {
         refused(&mut town, stranger, "swap.run", &fair, "swap.no_mandate");
     }
@@ -318,7 +319,7 @@ fn one_that_has_too_little_stops_all_and_nothing_stays_locked() {
     ] {
         assert_eq!(holds(&town, node, symbol), [held]);
     }
-    // What was locked is free again.
+    // The locked states are free again.
     done(
         &mut town,
         EXCHANGE,
@@ -467,7 +468,7 @@ fn stock_is_issued_split_passed_on_and_exited() {
     assert_eq!(holds(&town, 3, "BRK.B"), [7]);
     assert_eq!(holds(&town, 2, "BRK.B"), [1]);
 
-    // Only the issuer takes it out of the world, and only what it holds.
+    // Only the issuer can exit the stock, and only as much as it holds.
     let exit = |quantity: u64| format!(r#"{{"symbol":"BRK.B","quantity":{quantity}}}"#);
     for (node, quantity, code) in [
         (3, 1, "vault.insufficient_funds"),

@@ -1,5 +1,5 @@
-//! One peer at its worst, played by the test, and what it does to a node and a notary: bounded, refused with codes, and without
-//! effect on what the others do. Node 0 is the notary, nodes 1 and 2 are honest, node 3 is played.
+//! One peer at its worst, played by the test, against a node and a notary. Its load is bounded and refused with codes, and has no
+//! effect on the work of the others. Node 0 is the notary, nodes 1 and 2 are honest, node 3 is played.
 
 use flow::messaging::RequestId;
 use flow::{FlowId, FlowLimits, SessionBody, SessionId, SessionMessage};
@@ -80,7 +80,7 @@ fn opens(flow: &str) -> SessionBody {
     }
 }
 
-/// Codes with which a node refused sessions of the attacker.
+/// Returns the codes of the refused sessions of the attacker.
 fn refusals(town: &mut Town) -> Vec<String> {
     let heard = town.heard(ATTACKER);
     let codes = heard.into_iter().filter_map(|message| {
@@ -178,7 +178,7 @@ fn garbage_slows_a_peer_down_and_then_cuts_it_off_visibly() {
     assert_eq!(town.cut_off, [(1, attacker, CUT_MS_MIN)]);
     let line = town.logs.iter().find(|line| line.contains("cut off"));
     assert!(line.is_some(), "{:#?}", town.logs);
-    // What still comes is dropped, until the time is over.
+    // Further messages are dropped until the time is over.
     let bad = town.figures(1).messages_bad;
     town.say_bytes(ATTACKER, 1, vec![0xff]);
     town.settle();
@@ -287,7 +287,7 @@ fn invented_states_at_the_notary_are_bounded_and_others_are_served() {
         }
     }
     assert_eq!(signed + told_to_wait, 500);
-    // A burst of a hundred, and what was in one round with its end.
+    // The burst of a hundred requests, and the others of the round in which it ended.
     assert!((100..=225).contains(&signed), "{signed}");
     let notary = figures(&town, 0).notary.expect("it asked");
     assert_eq!((notary.signed, notary.busy), (signed, told_to_wait));

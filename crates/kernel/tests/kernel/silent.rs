@@ -1,5 +1,5 @@
-//! A party that goes silent, at every step of every flow with a counterparty: the others end with a code, nothing stays locked, and
-//! what was final before or becomes final later moves no value that it should not.
+//! A party goes silent at every step of every flow with a counterparty. The others end with a code and nothing stays locked. No
+//! transaction that was final before, or becomes final later, moves value wrongly.
 
 use flow::library::{ANSWER_MS_MAX, NOTARY_ALLOWANCE_MS};
 use kernel::port::Table;

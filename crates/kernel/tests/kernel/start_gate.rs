@@ -6,7 +6,7 @@ use kernel::{Event, FlowFilter, Order, Token};
 use crate::pay::{issue, pay};
 use crate::town::{Disk, Town};
 
-/// A town in which node 1 has issued cash, and a flow of it sleeps that issues 100 to node 2 later.
+/// Builds a town where node 1 has issued cash, and has a sleeping flow that will issue 100 to node 2.
 fn town() -> Town {
     let mut town = Town::new(3);
     let token = town.start(1, "cash.issue", &issue(50), None);

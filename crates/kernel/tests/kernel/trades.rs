@@ -142,7 +142,7 @@ fn paper_is_issued_traded_for_cash_moved_and_redeemed() {
 fn a_buyer_buys_nothing_that_it_has_not_bid_for() {
     let mut town = market();
     let papers = only(&town, 2, "tally.paper");
-    // A transaction that is no bid, and one that nobody knows.
+    // A transaction that is no bid, and an unknown one.
     let nowhere = StateRef::new(TxId::from_array([7; 32]), 0);
     refused(
         &mut town,
@@ -256,7 +256,7 @@ fn a_buyer_that_is_away_is_waited_for() {
     assert_eq!([2, 3].map(|node| town.balance(node)), [90, 30]);
 }
 
-/// Repeats a start under a client id until it is answered, with whatever is down brought up again.
+/// Repeats a start under a client id until it is answered, and restarts nodes that are down.
 pub fn persist(town: &mut Town, node: usize, flow: &str, args: &str) -> Result<bool, String> {
     loop {
         let started = town.start_and_wait(node, flow, args, Some(flow), Wait::Delivered);

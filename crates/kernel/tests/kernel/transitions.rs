@@ -7,7 +7,7 @@ use ledger::{StateRef, TransactionState};
 use crate::pay::{issue, pay};
 use crate::town::{Town, bond_code, deed_code, deed_name};
 
-/// Two nodes between two notaries, the second of which is node 3.
+/// Builds two nodes and two notaries; the second notary is node 3.
 fn town(consent: ConsentOptions) -> Town {
     let options = KernelOptions {
         consent,
@@ -265,7 +265,8 @@ fn accept(town: &mut Town, node: usize) {
     assert_eq!(said.map(|(_, accepts)| accepts), Ok(true));
 }
 
-/// What node 2's operator says, and what holds then: upgrades authorised at run time, and whether changes of notary are signed.
+/// Applies a consent of node 2's operator. Returns the number of upgrades authorised at run time, and whether changes of notary
+/// are signed.
 fn say(town: &mut Town, change: ConsentChange) -> Result<(usize, bool), String> {
     say_at(town, 2, change)
 }

@@ -1,5 +1,5 @@
-//! A validating notary: what it signs, it has verified and recorded; what is wrong it refuses with its code; and a requester
-//! that takes long, or lies, delays nobody but itself. Node 0 is the notary; nodes 2 and 3 are played where it says so.
+//! A validating notary: it has verified and recorded every transaction that it signs, and refuses an invalid one with its code. A
+//! slow or lying requester delays only itself. Node 0 is the notary; nodes 2 and 3 are played where a test says so.
 
 use flow::FlowId;
 use flow::messaging::RequestId;
@@ -14,14 +14,14 @@ use primitives::{Decode, Encode};
 use crate::pay::{issue, pay};
 use crate::town::{Crash, Last, Town, badly_signed, key, part};
 
-/// What one requester may have waiting, as the intake has it.
+/// Maximum number of waiting items of one requester, as in the intake.
 const PEER_ITEMS_MAX: u32 = 5_000;
 
 fn town(others: u8) -> Town {
     Town::with(others, true, KernelOptions::default())
 }
 
-/// A town in which nodes 2 and 3 are played.
+/// Builds a town where nodes 2 and 3 are played.
 fn played() -> Town {
     let mut town = town(3);
     for node in [2, 3] {
@@ -53,8 +53,8 @@ fn ask(town: &mut Town, by: usize, number: u32, request: &NotaryRequest) {
     town.settle();
 }
 
-/// What the notary answered to the last request of a played node, if it did: nothing, the code of the refusal with the
-/// inner one, or "wait".
+/// Returns the notary's answer to the last request of a played node, if there is one: success, the code of the refusal with the
+/// inner code, or "wait".
 fn answer(town: &mut Town, by: usize) -> Option<Result<(), String>> {
     let heard = town.heard(by);
     let answer = match heard.as_slice() {
@@ -149,7 +149,7 @@ fn what_is_wrong_is_refused_with_its_code_and_leaves_nothing() {
     theirs.requester = town.nodes[3].id;
     let has_coin = || part(&[&coin]);
     let of = |transaction| whole(&town, 2, transaction);
-    // What node 2 asks, what it answers if the notary asks for the back chain, what comes of it.
+    // Node 2's request, its answer if the notary asks for the back chain, and the result.
     let table = [
         (tear_off, None, "request: notary.transaction_wanted"),
         (theirs, None, "request: notary.requester_mismatched"),
@@ -186,7 +186,7 @@ fn what_is_wrong_is_refused_with_its_code_and_leaves_nothing() {
         let figures = town.figures(0);
         assert_eq!((figures.intake_items, figures.requests_outstanding), (0, 0));
     }
-    // Refusals undo nothing: the good one is signed all the same; the coin is known since the last row.
+    // Refusals have no effect: the valid transaction is still signed. The coin is known since the last row.
     let request = whole(&town, 2, &good);
     ask(&mut town, 2, 100, &request);
     assert_eq!(answer(&mut town, 2), Some(Ok(())));
@@ -273,7 +273,7 @@ fn a_requester_that_does_not_answer_delays_only_itself() {
     let coin = town.issued(2, 3, 10);
     let silent = signed(town.payment(&coin, 3, 1, 0), 3);
     let good = signed(town.payment(&coin, 3, 2, 0), 3);
-    // Node 2 asks for what it has seen of node 3's, and never shows the back chain.
+    // Node 2 requests the notarisation of a transaction that it has seen from node 3, and never shows the back chain.
     let request = whole(&town, 2, &silent);
     ask(&mut town, 2, 1, &request);
     assert_eq!(town.heard(2).len(), 1, "a fetch");

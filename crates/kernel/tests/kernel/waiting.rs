@@ -115,7 +115,7 @@ fn a_reason_that_nobody_waits_for_is_not_kept() {
     town.settle();
     let figures = town.figures(1);
     assert_eq!((figures.deliveries_waiting, figures.messages_bad), (0, 1));
-    // Of what it owes to another it is not believed either.
+    // A notice about a delivery that is owed to another node is not believed either.
     let args = issue(5).replace('}', NODE_2);
     town.start(1, "cash.issue_and_pay", &args, None);
     town.settle();

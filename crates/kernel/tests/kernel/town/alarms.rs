@@ -133,7 +133,7 @@ impl Flow for Unset {
     }
 }
 
-/// What a scheduled alarm starts: its next version, as long as it rings again.
+/// The flow that a scheduled alarm starts. It makes the alarm's next version while rings remain.
 pub struct Ring;
 
 impl Flow for Ring {

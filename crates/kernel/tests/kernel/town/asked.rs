@@ -1,16 +1,16 @@
-//! What a test asks of a town.
+//! Queries of tests to a town.
 
 use kernel::Reply;
 
 use super::Town;
 
 impl Town {
-    /// What a node counts.
+    /// Returns a node's counters.
     pub fn figures(&self, node: usize) -> kernel::Figures {
         self.nodes[node].kernel.as_ref().expect("up").figures()
     }
 
-    /// What a node holds, over all tokens.
+    /// Returns a node's balance over all tokens.
     pub fn balance(&self, node: usize) -> u64 {
         let fungible = |produced: &vault::Produced| {
             produced

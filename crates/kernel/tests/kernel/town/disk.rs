@@ -8,7 +8,7 @@ use ledger::SignedTransaction;
 
 type Rows = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
-/// See the module. What is written is durable.
+/// The disk of a node. Every write is durable at once.
 #[derive(Clone, Default)]
 pub struct Disk {
     rows: RefCell<Rows>,

@@ -32,11 +32,11 @@ pub struct Cabinet {
     pub whole: BTreeMap<Hash, Vec<u8>>,
     /// How files come to it.
     pub mood: Mood,
-    /// What it says of the size of each file, if not the truth.
+    /// The size that it claims for each file, if it lies.
     pub boasts: Option<u64>,
-    /// What it asks for and has not got: of whom, for what, how much of it.
+    /// Files that it requests and has not received: the node asked, the transaction, and the size.
     pub wanted: BTreeMap<Hash, (usize, TxId, u64)>,
-    /// What it gave up.
+    /// Files that it gave up.
     pub abandoned: Vec<Hash>,
 }
 
@@ -113,7 +113,7 @@ impl Town {
         }
     }
 
-    /// A node asks whom its kernel said.
+    /// Requests a file from the node that the kernel chose.
     pub fn ask_for_file(&mut self, node: usize, hash: Hash) {
         let (from, transaction, _) = self.nodes[node].files.wanted[&hash];
         let peer = self.nodes[node].id;
@@ -145,7 +145,7 @@ impl Town {
         }
     }
 
-    /// A user uploads a file: its hash, and what the node answers.
+    /// Uploads a file as a user. Returns its hash and the node's reply.
     pub fn upload(&mut self, node: usize, bytes: &[u8], name: &str) -> (Hash, Reply) {
         let hash = Hash::plain(bytes);
         self.nodes[node].files.whole.insert(hash, bytes.to_vec());

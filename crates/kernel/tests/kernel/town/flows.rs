@@ -14,7 +14,7 @@ thread_local! {
     pub static CODE_CHANGED: Cell<bool> = const { Cell::new(false) };
     /// Whether the binary lacks the flow that alarms schedule.
     pub static RING_MISSING: Cell<bool> = const { Cell::new(false) };
-    /// What is wrong with the code or the world of [`Frail`].
+    /// The fault that [`Frail`] currently has.
     pub static TROUBLE: Cell<Trouble> = const { Cell::new(Trouble::None) };
 }
 
@@ -69,7 +69,7 @@ impl Flow for Nap {
     }
 }
 
-/// What may be wrong.
+/// Faults of a flow's code or environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// Nothing.

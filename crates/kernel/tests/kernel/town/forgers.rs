@@ -1,4 +1,4 @@
-//! Flows of dishonest nodes: under the names of honest ones they say what a test has put in their mouths.
+//! Flows of dishonest nodes: under the names of honest flows they send the messages that a test has prepared.
 
 use std::cell::{Cell, RefCell};
 
@@ -8,7 +8,7 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 use super::{Town, flows};
 
 thread_local! {
-    /// What a dishonest node says, and how many answers it then waits for.
+    /// The messages that a dishonest node sends, and the number of answers that it then awaits.
     static LIES: RefCell<(Vec<Vec<u8>>, usize)> = const { RefCell::new((Vec::new(), 0)) };
     /// Whether the registry is that of a dishonest node now.
     static FORGING: Cell<bool> = const { Cell::new(false) };
@@ -67,7 +67,7 @@ forgers!(
     Swaps as "swap.run" 1 says 1
 );
 
-/// A buyer that answers an offer with what it has been told.
+/// A buyer that answers an offer with the prepared messages.
 struct Buys;
 
 impl Responder for Buys {
@@ -92,7 +92,7 @@ pub(super) fn register(registry: &mut FlowRegistry) {
 }
 
 impl Town {
-    /// Makes a node dishonest: what it will say instead of what its flows would, and how many answers it waits for.
+    /// Makes a node dishonest: it sends the messages `said` in place of its flows' own, then awaits `answers` answers.
     pub fn forger(&mut self, node: usize, said: Vec<Vec<u8>>, answers: usize) {
         LIES.set((said, answers));
         self.down(node);

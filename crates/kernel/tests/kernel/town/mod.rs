@@ -1,5 +1,5 @@
-//! A town of kernels in one thread: instant network, instant disk, no faults but those that a test asks for. For tests of
-//! what kernels do with each other; the simulator is for everything that comes by chance.
+//! A town of kernels in one thread: instant network, instant disk, and no faults except those that a test plants. It serves tests
+//! of the exchanges between kernels; random faults are left to the simulator.
 
 mod alarms;
 mod asked;
@@ -41,7 +41,7 @@ pub use robbers::{PREY, ROBBER};
 pub use shaky::{FALL, Fall, POLLS, SHAKY};
 pub use transactions::badly_signed;
 
-/// What the clocks of a town show when its monotonic ones begin.
+/// Wall-clock time of a town, in milliseconds, when its monotonic clocks start.
 const BEGINNING_MS: u64 = 1_000_000;
 /// The largest message, unless a test says otherwise.
 const MESSAGE_BYTES: u64 = 10 << 20;
@@ -64,7 +64,7 @@ pub struct Citizen {
     pub files: Cabinet,
     /// How far its clock is set forward (or back), in milliseconds.
     pub clock_off_ms: i64,
-    /// What came for it while the test plays it.
+    /// Messages received for it while the test plays it.
     heard: Option<Vec<kernel::message::PeerMessage>>,
 }
 
@@ -83,9 +83,9 @@ pub struct Town {
     pub drained: Vec<usize>,
     /// Peers that nodes cut off, and for how many milliseconds.
     pub cut_off: Vec<(usize, PartyId, u64)>,
-    /// With what nodes are opened.
+    /// Options of the nodes.
     pub options: KernelOptions,
-    /// With what notaries are opened, but for their kind.
+    /// Options of the notaries, except for their kind.
     pub notary: NotaryOptions,
     /// Nodes whose program has no contract but those that all have.
     pub plain: std::collections::BTreeSet<usize>,
@@ -163,7 +163,7 @@ impl Town {
     ) -> Town {
         let mut options = options;
         if options.flow.responder_idle_ms == FlowLimits::default().responder_idle_ms {
-            // Time that passes until the town is quiet is nobody's silence.
+            // The time until the town is quiet must not count as a party's silence.
             options.flow.responder_idle_ms = u64::MAX;
         }
         let party = |node: u8| Party {
@@ -301,13 +301,13 @@ impl Town {
         }
     }
 
-    /// Starts a flow by its JSON; the reply comes under the number returned. What is random in it depends on the client id,
-    /// if there is one.
+    /// Starts a flow with JSON arguments. The reply arrives under the returned number. If there is a client id, the flow's
+    /// randomness depends on it.
     pub fn start(&mut self, node: usize, flow: &str, args: &str, client_id: Option<&str>) -> u64 {
         self.start_and_wait(node, flow, args, client_id, Wait::Delivered)
     }
 
-    /// Starts a flow and waits for what is said.
+    /// Starts a flow and waits for the stage `wait`.
     pub fn start_and_wait(
         &mut self,
         node: usize,
@@ -379,7 +379,7 @@ impl Town {
         }
     }
 
-    /// Lets time pass until nothing is left to be done, now or later.
+    /// Lets time pass until no work and no timer is pending.
     pub fn quiet(&mut self) {
         for _ in 0..1_000 {
             self.settle();
@@ -392,7 +392,7 @@ impl Town {
         panic!("the town never rests; logs: {:#?}", self.logs);
     }
 
-    /// Lets so much time pass, with whatever is due in it.
+    /// Lets `ms` milliseconds pass and performs the work that becomes due meanwhile.
     pub fn quiet_for(&mut self, ms: u64) {
         let end = self.now + ms;
         loop {
@@ -413,7 +413,7 @@ impl Town {
         Some(BEGINNING_MS.saturating_add(at.as_ms()))
     }
 
-    /// What the clocks of a node show.
+    /// Returns the time on a node's clocks.
     pub fn moment(&self, node: usize) -> Moment {
         let wall = self.now.checked_add_signed(self.nodes[node].clock_off_ms);
         Moment::new(

@@ -1,11 +1,11 @@
-//! How the town does what its kernels want done, and how it does not: crashes after a commit.
+//! How the town performs its kernels' actions, and how crashes after a commit prevent it.
 
 use kernel::{Action, Event, Found, LookUp};
 use vault::{CoinRow, RefillRequest, ViewChange};
 
 use super::{Citizen, Town, contracts, key};
 
-/// What still happens to the last commit of a node that crashes.
+/// The fate of the last commit of a node that crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Last {
     /// Nothing: the batch is lost.
@@ -19,9 +19,9 @@ pub enum Last {
 /// A crash.
 #[derive(Clone, Copy, Debug)]
 pub struct Crash {
-    /// Of which node.
+    /// The node that crashes.
     pub node: usize,
-    /// With which of its commits since the town was built.
+    /// The number of the commit, counted since the town was built, at which it crashes.
     pub at: u64,
     /// How far that commit comes.
     pub last: Last,
@@ -57,7 +57,7 @@ impl Citizen {
 }
 
 impl Town {
-    /// The view is made of the ledger: what the last run did not come to tell it is in there.
+    /// Rebuilds the view from the ledger, including changes that the last run did not report to the view.
     pub(super) fn rebuild_view(&mut self, node: usize) {
         let contracts = contracts();
         let mine = key(node).public().clone();

@@ -1,4 +1,4 @@
-//! Nodes that a test plays: it says what they say, and hears what is said to them.
+//! Nodes that a test plays: the test sends their messages and receives the messages to them.
 
 use kernel::Event;
 use kernel::message::{Answer, FetchResponse, NOTICE_ID, PeerMessage, ServiceId, WaitingNotice};
@@ -43,7 +43,7 @@ impl Town {
         self.say(from, to, &message);
     }
 
-    /// What was said to a played node since this was asked last.
+    /// Returns the messages sent to a played node since the last call.
     pub fn heard(&mut self, node: usize) -> Vec<PeerMessage> {
         let heard = self.nodes[node].heard.as_mut().expect("a played node");
         std::mem::take(heard)
@@ -64,7 +64,7 @@ impl Town {
     pub(super) fn hear(&mut self, node: usize, bytes: &[u8]) {
         if let Some(heard) = &mut self.nodes[node].heard {
             let message = PeerMessage::from_bytes(bytes).expect("nodes make sense");
-            // Said at each connection, whatever a test is about.
+            // These are sent at each connection and concern no test.
             if !matches!(message, PeerMessage::Standing(_) | PeerMessage::Mark(_)) {
                 heard.push(message);
             }

@@ -1,4 +1,4 @@
-//! Flows of a node that is out to rob: they propose what honest flows of the same names do, and take something else along.
+//! Flows of a dishonest node: they propose the transactions of the honest flows with the same names, but also take other states.
 
 use std::cell::Cell;
 
@@ -21,7 +21,7 @@ thread_local! {
     pub static PREY: Cell<Option<StateRef>> = const { Cell::new(None) };
 }
 
-/// What such a node runs.
+/// Returns the flows of such a node.
 pub fn registry() -> FlowRegistry {
     let mut flows = FlowRegistry::new();
     flows.register::<RedeemAndRob>();
@@ -101,7 +101,7 @@ impl Flow for RedeemAndRob {
     }
 }
 
-/// What the issuer is told first, as the honest flow tells it.
+/// The first message to the issuer, the same as in the honest flow.
 struct Terms {
     currency: finance::Currency,
     reference: finance::Reference,
@@ -127,7 +127,7 @@ impl Encode for Proofs {
     }
 }
 
-/// Has cash issued anew, with a coin of the issuer's own among what is exited, which comes to the robber as change.
+/// Has cash reissued, with a coin of the issuer's own among the exited ones. The robber gets that coin as change.
 pub struct ReissueAndRob;
 
 impl Flow for ReissueAndRob {

@@ -15,7 +15,7 @@ use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 pub enum Fall {
     /// It panics.
     Panic,
-    /// It fails with what passes by itself.
+    /// It fails with a transient error.
     Moment,
 }
 
@@ -35,7 +35,7 @@ fn falls() -> Option<Fall> {
     (at == POLLS.get()).then_some(fall)
 }
 
-/// Polls what it is about, unless it falls.
+/// Polls the inner future, unless the flow is to fail at this poll.
 async fn shaken<T>(
     inner: impl Future<Output = Result<T, FlowError>> + Send,
 ) -> Result<T, FlowError> {
@@ -77,7 +77,7 @@ impl<R: Responder> Responder for ShakyResponder<R> {
     }
 }
 
-/// What such nodes run.
+/// Returns the flows of such nodes.
 pub fn registry() -> FlowRegistry {
     let mut flows = FlowRegistry::new();
     flows.register::<Shaky<IssueCash>>();

@@ -14,7 +14,7 @@ pub fn register(flows: &mut FlowRegistry) {
     flows.register_responder::<Swaps>();
 }
 
-/// What the initiator does.
+/// The behaviour of the initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Lie {
     /// As the library says.
@@ -23,13 +23,13 @@ pub enum Lie {
     OtherAudience,
     /// The other side's own proof, as if it were this node's.
     Theirs,
-    /// What is no proof.
+    /// Bytes that are no proof.
     Nonsense,
     /// A proof with a bit of a signature changed.
     Forged,
     /// The key of the network map.
     NotFresh,
-    /// The same proof a second time, to whom it was made for.
+    /// The same proof a second time, to the party that it was made for.
     Again,
 }
 
@@ -37,7 +37,7 @@ primitives::variants!(Lie {
     0 => None, 1 => OtherAudience, 2 => Theirs, 3 => Nonsense, 4 => Forged, 5 => NotFresh, 6 => Again
 });
 
-/// With whom, and how.
+/// The other party, and the lie.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SwapArgs {
     pub with: u64,
@@ -46,7 +46,7 @@ pub struct SwapArgs {
 
 primitives::record!(SwapArgs { with, lie });
 
-/// What the other side has got, as it says.
+/// The key that the other side says it has received.
 type Told = PublicKey;
 
 /// Swaps keys; returns its own and the other's.
@@ -101,7 +101,7 @@ impl Flow for Swap {
     }
 }
 
-/// The other side, which tells what it has got.
+/// The other side, which reports the key that it has received.
 pub struct Swaps;
 
 impl Responder for Swaps {

@@ -40,7 +40,7 @@ impl Town {
         notarised(wire).signed_by(&key(from))
     }
 
-    /// A payment that nobody has signed.
+    /// Returns an unsigned payment.
     pub fn payment(
         &self,
         before: &SignedTransaction,
@@ -51,7 +51,7 @@ impl Town {
         self.built(self.spending(before, from, to, more))
     }
 
-    /// A payment of a node to itself in so many states, that nobody has signed.
+    /// Returns an unsigned payment of a node to itself, split into `states` states.
     pub fn split(&self, before: &SignedTransaction, from: usize, states: u32) -> WireTransaction {
         let state = before.wire().output(0).expect("an output").clone();
         let cash = CashState::from_bytes(&state.data).expect("cash");
@@ -68,7 +68,7 @@ impl Town {
         self.built(spending.expect("a payment").builder)
     }
 
-    /// A payment that nobody has signed, to be notarised before a time.
+    /// Returns an unsigned payment that must be notarised before a given time.
     pub fn payment_until(
         &self,
         before: &SignedTransaction,
@@ -111,7 +111,7 @@ impl Town {
         }
     }
 
-    /// What a builder has, under the network's parameters.
+    /// Builds the transaction under the network's parameters.
     pub fn built(&self, builder: TransactionBuilder) -> WireTransaction {
         let salt = self.salt.replace(self.salt.get() + 1);
         let builder = builder.parameters(self.network.parameters_hash());
