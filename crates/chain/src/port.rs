@@ -1,7 +1,7 @@
 //! The chain's tables behind the storage port.
 
 use primitives::storage::{self, Habit, TableSet};
-pub use primitives::storage::{Reads, Row, StoreFailure};
+pub use primitives::storage::{FailureKind, Reads, Row, StoreFailure};
 
 /// Rows of the chain's tables that become durable together.
 pub type WriteBatch = storage::WriteBatch<Table>;
@@ -111,6 +111,7 @@ impl TableSet for Table {
 #[must_use]
 pub fn damaged(message: impl Into<String>) -> StoreFailure {
     StoreFailure {
+        kind: FailureKind::Damage,
         code: "chain.store_damaged",
         message: message.into(),
         hint: crate::errors::action_of("chain.store_damaged"),

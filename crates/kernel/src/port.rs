@@ -1,7 +1,7 @@
 //! The kernel's tables, and the storage port ([`primitives::storage`]) over them.
 
 use primitives::storage::{self, Habit, TableSet};
-pub use primitives::storage::{Row, StoreFailure};
+pub use primitives::storage::{FailureKind, Row, StoreFailure};
 
 use crate::errors::DAMAGED;
 
@@ -146,6 +146,7 @@ pub type WriteBatch = storage::WriteBatch<Table>;
 /// What is stored makes no sense.
 pub fn damaged(message: impl Into<String>) -> StoreFailure {
     StoreFailure {
+        kind: FailureKind::Damage,
         code: DAMAGED.code,
         message: message.into(),
         hint: DAMAGED.action,

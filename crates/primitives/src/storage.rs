@@ -94,10 +94,23 @@ impl<T> WriteBatch<T> {
     }
 }
 
-/// The store could not read or write: a failure of the world, never an answer.
+/// The cause of a [`StoreFailure`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// The store could not read or write.
+    Access,
+    /// Stored rows were read and are invalid.
+    Damage,
+    /// A thread of the node panicked, so its state is unknown.
+    Panic,
+}
+
+/// A failure of the store or of the thread that uses it. It is never an answer to a request.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{code}: {message}")]
 pub struct StoreFailure {
+    /// The cause.
+    pub kind: FailureKind,
     /// A stable code, `store.*`.
     pub code: &'static str,
     /// Description of the failure, with the path.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use primitives::storage::StoreFailure;
+use primitives::storage::{FailureKind, StoreFailure};
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
 
@@ -248,6 +248,7 @@ impl Coded for OpenError {
 /// A write or sync failed: the store is poisoned.
 pub(crate) fn write_failed(path: &Path, reason: impl std::fmt::Display) -> StoreFailure {
     StoreFailure {
+        kind: FailureKind::Access,
         code: "store.failed",
         message: format!("writing to {} failed: {reason}", path.display()),
         hint: FAILED_HINT,
@@ -257,6 +258,7 @@ pub(crate) fn write_failed(path: &Path, reason: impl std::fmt::Display) -> Store
 /// A read failed.
 pub(crate) fn read_failed(path: &Path, reason: impl std::fmt::Display) -> StoreFailure {
     StoreFailure {
+        kind: FailureKind::Access,
         code: "store.read_failed",
         message: format!("reading from {} failed: {reason}", path.display()),
         hint: READ_HINT,
@@ -266,6 +268,7 @@ pub(crate) fn read_failed(path: &Path, reason: impl std::fmt::Display) -> StoreF
 /// A copy of the store could not be made.
 pub(crate) fn copy_failed(to: &Path, reason: impl std::fmt::Display) -> StoreFailure {
     StoreFailure {
+        kind: FailureKind::Access,
         code: "store.copy_failed",
         message: format!("copying the store to {} failed: {reason}", to.display()),
         hint: COPY_HINT,
@@ -275,6 +278,7 @@ pub(crate) fn copy_failed(to: &Path, reason: impl std::fmt::Display) -> StoreFai
 /// A row that cannot be stored; nothing was written.
 pub(crate) fn bad_row(what: String) -> StoreFailure {
     StoreFailure {
+        kind: FailureKind::Access,
         code: "store.bad_row",
         message: format!("the store cannot hold {what}"),
         hint: BAD_ROW_HINT,
@@ -284,6 +288,7 @@ pub(crate) fn bad_row(what: String) -> StoreFailure {
 /// The committer was stopped.
 pub(crate) fn closed(path: &Path) -> StoreFailure {
     StoreFailure {
+        kind: FailureKind::Access,
         code: "store.closed",
         message: format!("the store at {} is closed", path.display()),
         hint: CLOSED_HINT,

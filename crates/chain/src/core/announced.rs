@@ -222,7 +222,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Returns the fault of a header with a valid signature after the block at `common`. Remembers the hash of a header with a
-    /// fault, except for `chain_block.not_next`.
+    /// fault, unless the header does not follow that block.
     pub(super) fn fault_of(
         &mut self,
         header: &Header,
@@ -237,11 +237,8 @@ impl<R: Reads<Table>> Core<R> {
             Ok(_) if self.is_distrusted(header.height, hash) => "chain_block.distrusted",
             // The stake of the block after a common one is known exactly.
             Ok(_) => return Ok(None),
-            Err(Fault::Refused(rejection)) if rejection.code == "chain_block.not_next" => {
-                return Ok(Some(rejection.code));
-            }
-            Err(Fault::Refused(rejection)) => rejection.code,
-            Err(Fault::Store(failure)) => return Err(failure),
+            Err(Fault::NotNext(rejection)) => return Ok(Some(rejection.code)),
+            Err(fault) => fault.rejection()?.code,
         };
         self.bad.insert(*hash);
         Ok(Some(code))

@@ -6,12 +6,12 @@ use primitives::Hash;
 use super::limits::{PRUNE_ROWS, points};
 use super::switch::{Cause, Step, Switch};
 use super::{Action, Core, Notice};
+use crate::Header;
 use crate::TxId;
 use crate::block::{CarriedBlock, read_carried_body};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::state::{BlockFault, Fault, apply_block, check_shape, prune, read, undo_block};
+use crate::state::{BlockFault, apply_block, check_shape, prune, read, undo_block};
 use crate::transaction::Body;
-use crate::{Header, Rejection};
 
 /// The fault of a body that a peer sent.
 pub(super) enum BodyFault {
@@ -19,6 +19,27 @@ pub(super) enum BodyFault {
     Sender(&'static str),
     /// The block breaks a rule. Its hash is remembered.
     Block(&'static str),
+}
+
+/// The reason why a block did not join the chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotJoined {
+    /// It does not follow the tip. It may be good elsewhere.
+    NotNext,
+    /// The body does not belong to the header. The sender is to blame, and the block may be good.
+    Body(&'static str),
+    /// It breaks a rule. Its hash is remembered.
+    Invalid(&'static str),
+}
+
+impl NotJoined {
+    /// Returns the code of the fault for which the sender is penalised.
+    pub(super) fn code(self) -> Option<&'static str> {
+        match self {
+            Self::NotNext => None,
+            Self::Body(code) | Self::Invalid(code) => Some(code),
+        }
+    }
 }
 
 impl<R: Reads<Table>> Core<R> {
@@ -101,36 +122,35 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Appends a block to the chain. Returns false if it breaks a rule, and remembers its hash.
-    pub(super) fn join(&mut self, block: CarriedBlock, own: bool) -> Result<bool, StoreFailure> {
-        match self.append(&block, own)? {
-            Ok(()) => {
-                self.settle_pool()?;
-                Ok(true)
-            }
-            Err(rejection) => {
-                self.found_bad(block.hash, rejection.code);
-                Ok(false)
-            }
+    /// Appends a block to the chain and settles the pool.
+    pub(super) fn join(
+        &mut self,
+        block: CarriedBlock,
+        own: bool,
+    ) -> Result<Result<(), NotJoined>, StoreFailure> {
+        let appended = self.append(&block, own)?;
+        if appended.is_ok() {
+            self.settle_pool()?;
         }
+        Ok(appended)
     }
 
-    /// Applies a block that follows the tip, as a whole or not at all. The pool is not settled here.
+    /// Applies a block that follows the tip, as a whole or not at all. The hash of a block that breaks a rule is remembered. The
+    /// pool is not settled here.
     pub(super) fn append(
         &mut self,
         block: &CarriedBlock,
         own: bool,
-    ) -> Result<Result<(), Rejection>, StoreFailure> {
+    ) -> Result<Result<(), NotJoined>, StoreFailure> {
         match apply_block(&mut self.rows, &self.genesis, block) {
             Ok(_) => {}
             Err(BlockFault::Store(failure)) => return Err(failure),
-            Err(BlockFault::Body(rejection) | BlockFault::Invalid(rejection)) => {
-                return Ok(Err(rejection));
+            Err(BlockFault::Invalid(rejection)) => {
+                self.found_bad(block.hash, rejection.code);
+                return Ok(Err(NotJoined::Invalid(rejection.code)));
             }
-            Err(BlockFault::NotNext) => {
-                let detail = "it does not follow the tip";
-                return Ok(Err(Rejection::new("chain_block.not_next", detail)));
-            }
+            Err(BlockFault::Body(rejection)) => return Ok(Err(NotJoined::Body(rejection.code))),
+            Err(BlockFault::NotNext) => return Ok(Err(NotJoined::NotNext)),
         }
         let kept = self.settings.bodies_kept;
         prune(&mut self.rows, &self.genesis, kept, PRUNE_ROWS)?;
@@ -154,8 +174,7 @@ impl<R: Reads<Table>> Core<R> {
     pub(super) fn take_back(&mut self) -> Result<CarriedBlock, StoreFailure> {
         let block = match undo_block(&mut self.rows, &self.genesis) {
             Ok(block) => block,
-            Err(Fault::Store(failure)) => return Err(failure),
-            Err(Fault::Refused(rejection)) => return Err(damaged(rejection.to_string())),
+            Err(fault) => return Err(damaged(fault.rejection()?.to_string())),
         };
         self.side.put(&mut self.rows, &block);
         self.rates.record.popped(block.header.height);
@@ -214,9 +233,9 @@ impl<R: Reads<Table>> Core<R> {
         self.bad.insert(hash);
     }
 
-    /// Penalises the peer that gave a branch with a bad block.
-    pub(super) fn blame(&mut self, peer: Option<super::PeerId>, code: &'static str) {
-        if let Some(peer) = peer {
+    /// Penalises the peer that gave a branch with a block that does not join through the peer's fault.
+    pub(super) fn blame(&mut self, peer: Option<super::PeerId>, reason: NotJoined) {
+        if let (Some(peer), Some(code)) = (peer, reason.code()) {
             self.penalise(peer, points::BAD_BLOCK, code);
         }
     }

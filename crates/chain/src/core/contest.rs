@@ -439,8 +439,10 @@ impl<R: Reads<Table>> Core<R> {
         }
         match Branch::at(&self.rows, &self.genesis, height) {
             Ok(branch) => candidate.branch = Some(branch),
-            Err(Fault::Refused(_)) => return Ok(Some(Finding::Again)),
-            Err(Fault::Store(failure)) => return Err(failure),
+            Err(fault) => {
+                fault.rejection()?;
+                return Ok(Some(Finding::Again));
+            }
         }
         Ok(None)
     }
@@ -472,14 +474,12 @@ impl<R: Reads<Table>> Core<R> {
                 Ok(None)
             }
             Ok(Judged::Unbounded) => Ok(Some(Finding::Unbounded)),
-            Err(Fault::Refused(rejection)) if rejection.code == "chain_block.not_next" => {
-                Ok(Some(Finding::Again))
-            }
-            Err(Fault::Refused(rejection)) => {
+            Err(Fault::NotNext(_)) => Ok(Some(Finding::Again)),
+            Err(fault) => {
+                let rejection = fault.rejection()?;
                 self.bad.insert(hash);
                 Ok(Some(Finding::Bad(points::BAD_BLOCK, rejection.code)))
             }
-            Err(Fault::Store(failure)) => Err(failure),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use primitives::Hash;
 
-use super::chain_end::BodyFault;
+use super::chain_end::{BodyFault, NotJoined};
 use super::follow::State;
 use super::limits::{
     ANSWER_BYTES, BUSY_MS, DOWNLOAD_BYTES_MAX, DOWNLOADS_MAX, HOLD_PARTS, PATIENCE_BODIES_MS,
@@ -227,13 +227,14 @@ impl<R: Reads<Table>> Core<R> {
             };
             bytes += block.header.body_bytes as usize + 4_096;
             let hash = block.hash;
-            if !self.join(block, false)? {
-                let rest = &download.blocks[download.joined..];
-                for after in rest.iter().skip_while(|block| block.hash != hash) {
-                    self.bad.insert(after.hash);
+            if let Err(reason) = self.join(block, false)? {
+                if matches!(reason, NotJoined::Invalid(_)) {
+                    let rest = &download.blocks[download.joined..];
+                    for after in rest.iter().skip_while(|block| block.hash != hash) {
+                        self.bad.insert(after.hash);
+                    }
                 }
-                let code = self.counters.last_bad.unwrap_or("chain_block.not_next");
-                self.blame(Some(download.peer), code);
+                self.blame(Some(download.peer), reason);
                 return Ok(false);
             }
             download.joined += 1;

@@ -220,7 +220,7 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(false);
         }
         let announcement = announce(&block);
-        if !self.join(block, true)? {
+        if self.join(block, true)?.is_err() {
             return Ok(false);
         }
         self.side.remove(&mut self.rows, hash);
@@ -267,7 +267,7 @@ impl<R: Reads<Table>> Core<R> {
         }
         let announcement = announce(&block);
         let (header, hash) = (block.header.clone(), block.hash);
-        if !self.join(block, true)? {
+        if self.join(block, true)?.is_err() {
             return Ok(false);
         }
         let lowest = header

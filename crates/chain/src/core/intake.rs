@@ -65,6 +65,8 @@ struct Message {
 enum No {
     /// It is in the pool or in a block.
     Known,
+    /// Its fee is below the rate of each bundler known here.
+    Unpaid(Rejection),
     Refused(Rejection),
 }
 
@@ -144,7 +146,7 @@ impl<R: Reads<Table>> Core<R> {
         if checked.is_ok()
             && let Some(rejection) = self.unpaid(&carried)?
         {
-            checked = Err(No::Refused(rejection));
+            checked = Err(No::Unpaid(rejection));
         }
         match checked {
             Ok(()) => self.intake.unchecked.push(Unchecked {
@@ -153,6 +155,7 @@ impl<R: Reads<Table>> Core<R> {
                 source,
             }),
             Err(No::Known) => self.known(&carried, source),
+            Err(No::Unpaid(rejection)) => self.unpaid_here(source, rejection),
             Err(No::Refused(rejection)) => self.refused(source, rejection),
         }
         Ok(())
@@ -201,11 +204,8 @@ impl<R: Reads<Table>> Core<R> {
         };
         match check_transaction(&self.rows, &self.genesis, carried, when) {
             Ok(()) => {}
-            Err(Fault::Refused(rejection)) if rejection.code == "chain_tx.duplicate" => {
-                return Ok(Err(No::Known));
-            }
-            Err(Fault::Refused(rejection)) => return Ok(Err(No::Refused(rejection))),
-            Err(Fault::Store(failure)) => return Err(failure),
+            Err(Fault::InBlock(_)) => return Ok(Err(No::Known)),
+            Err(fault) => return Ok(Err(No::Refused(fault.rejection()?))),
         }
         let now = self.now_seconds();
         let checked = match block {
@@ -259,6 +259,11 @@ impl<R: Reads<Table>> Core<R> {
             block,
             source,
         } = one;
+        // The same transaction may have arrived twice in this round.
+        if self.pool.contains(&carried.id) {
+            self.known(&carried, source);
+            return Ok(());
+        }
         let now = self.now_seconds();
         let rows = &self.rows;
         let mut balances = |account: crate::AccountId, chain| rows.balance(&account, chain);
@@ -273,16 +278,9 @@ impl<R: Reads<Table>> Core<R> {
             }
             None => self.pool.insert(carried.clone(), now, &mut balances)?,
         };
-        match entered {
-            Ok(()) => {}
-            Err(rejection) if rejection.code == "chain_pool.known" => {
-                self.known(&carried, source);
-                return Ok(());
-            }
-            Err(rejection) => {
-                self.refused(source, rejection);
-                return Ok(());
-            }
+        if let Err(rejection) = entered {
+            self.refused(source, rejection);
+            return Ok(());
         }
         self.counters.accepted += 1;
         match source {
@@ -333,12 +331,17 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
+    /// Refuses a fee that is too low here. Nodes learn rates at different times, so it may be sufficient at an honest sender.
+    fn unpaid_here(&mut self, source: Source, rejection: Rejection) {
+        match source {
+            Source::Message(_) => self.counters.refused += 1,
+            _ => self.refused(source, rejection),
+        }
+    }
+
     fn refused(&mut self, source: Source, rejection: Rejection) {
         self.counters.refused += 1;
-        // Nodes learn rates at different times. A fee that is too low here may be sufficient at the sender.
-        let honest = rejection.code == "chain_pool.unpaid";
         match source {
-            Source::Message(_) if honest => {}
             Source::Submission(submission, place) => {
                 self.answer_submission(submission, place, Err(rejection));
             }

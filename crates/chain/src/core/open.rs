@@ -58,22 +58,16 @@ impl<R: Reads<Table>> Core<R> {
         };
         let refused = match check_transaction(&self.rows, &self.genesis, &carried, when) {
             // Blocks that are not applied again yet may have credited the sender. The transaction waits for them.
-            Ok(()) => self
-                .pool
-                .restore(carried, now)
-                .err()
-                .map(|rejection| rejection.code),
-            Err(Fault::Refused(rejection)) => Some(rejection.code),
-            Err(Fault::Store(failure)) => return Err(failure),
-        };
-        match refused {
-            None => {}
-            // It is in a block.
-            Some("chain_tx.duplicate") => self.forget_own(&id),
-            Some(reason) => {
+            Ok(()) => self.pool.restore(carried, now).err(),
+            Err(Fault::InBlock(_)) => {
                 self.forget_own(&id);
-                self.note_left(&id, reason)?;
+                return Ok(());
             }
+            Err(fault) => Some(fault.rejection()?),
+        };
+        if let Some(rejection) = refused {
+            self.forget_own(&id);
+            self.note_left(&id, rejection.code)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use primitives::Hash;
 
+use super::chain_end::NotJoined;
 use super::limits::{ANEW_MAX, ROUND_BYTES};
 use super::orders::Order;
 use super::{Action, Core, Notice, PeerId};
@@ -136,14 +137,10 @@ impl<R: Reads<Table>> Core<R> {
                     Step::Here(block) => *block,
                     Step::Side(hash) => self.read_side(&hash)?,
                 };
-                let code = match self.append(&block, false)? {
-                    Ok(()) => {
-                        self.side.remove(&mut self.rows, &block.hash);
-                        return Ok(Some(weight(&block)));
-                    }
-                    Err(rejection) => rejection.code,
-                };
-                self.branch_is_bad(switch, block.hash, code);
+                match self.append(&block, false)? {
+                    Ok(()) => self.side.remove(&mut self.rows, &block.hash),
+                    Err(reason) => self.branch_broken(switch, block.hash, reason),
+                }
                 Ok(Some(weight(&block)))
             }
             Phase::Unwind => {
@@ -158,9 +155,10 @@ impl<R: Reads<Table>> Core<R> {
                     return Ok(None);
                 };
                 let block = self.read_side(&hash)?;
-                if let Err(rejection) = self.append(&block, false)? {
+                if let Err(reason) = self.append(&block, false)? {
+                    let code = reason.code().unwrap_or("it does not follow the tip");
                     return Err(damaged(format!(
-                        "block {} was on the chain and does not come back: {rejection}",
+                        "block {} was on the chain and does not come back: {code}",
                         block.header.height
                     )));
                 }
@@ -176,16 +174,17 @@ impl<R: Reads<Table>> Core<R> {
             .ok_or_else(|| damaged(format!("block {hash} is not beside the chain")))
     }
 
-    /// Handles a bad block of the branch. The block and all blocks after it are remembered as bad. The blocks that joined before
-    /// it stay if they have more work than our old branch.
-    fn branch_is_bad(&mut self, switch: &mut Switch, hash: Hash, code: &'static str) {
-        self.found_bad(hash, code);
+    /// Ends the branch before a block that does not join. If the block breaks a rule, all blocks after it are remembered as bad.
+    /// The blocks that joined before it stay if they have more work than our old branch.
+    fn branch_broken(&mut self, switch: &mut Switch, hash: Hash, reason: NotJoined) {
         if let Cause::Better(from) = switch.cause {
-            self.blame(from, code);
+            self.blame(from, reason);
         }
-        for bad in std::iter::once(hash).chain(switch.branch.iter().map(Step::hash)) {
-            self.bad.insert(bad);
-            self.side.remove(&mut self.rows, &bad);
+        for dropped in std::iter::once(hash).chain(switch.branch.iter().map(Step::hash)) {
+            if matches!(reason, NotJoined::Invalid(_)) {
+                self.bad.insert(dropped);
+            }
+            self.side.remove(&mut self.rows, &dropped);
         }
         switch.branch.clear();
         if self.rows.tip().difficulty <= switch.old_difficulty {

@@ -95,18 +95,15 @@ impl Pool {
 
     /// Records a transaction that could not be put back as left, with its reason.
     fn not_taken_back(&mut self, carried: &Arc<Carried>, outcome: Result<(), Rejection>) {
-        match outcome {
-            // The transaction is already in the pool.
-            Err(rejection) if rejection.code == "chain_pool.known" => {}
-            Err(rejection) => {
-                // Its debit returns to the sender and may cover a parked transaction.
-                self.unsettle((carried.sender, carried.transaction.chain));
-                self.left.push(Left {
-                    carried: carried.clone(),
-                    reason: rejection.code,
-                });
-            }
-            Ok(()) => {}
+        if let Err(rejection) = outcome
+            && !self.contains(&carried.id)
+        {
+            // Its debit returns to the sender and may cover a parked transaction.
+            self.unsettle((carried.sender, carried.transaction.chain));
+            self.left.push(Left {
+                carried: carried.clone(),
+                reason: rejection.code,
+            });
         }
     }
 

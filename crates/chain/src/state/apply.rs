@@ -8,7 +8,7 @@ use super::check::{When, check_transaction};
 use super::leases::Leasing;
 use super::rows::{self, Former, HeaderRow, Place};
 use super::window::Seen;
-use super::{BlockFault, Fault, Overlay, Point, check_header};
+use super::{BlockFault, Overlay, Point, check_header};
 use crate::block::{CarriedBlock, CarriedEntry, root_of};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::transaction::{Body, Carried};
@@ -55,12 +55,14 @@ pub fn apply_block<R: Reads<Table>>(
         height: block.header.height,
     };
     for carried in block.transactions() {
-        check_transaction(overlay, genesis, carried, when).map_err(|fault| match fault {
-            Fault::Refused(mut rejection) => {
-                rejection.detail = format!("{}: {}", carried.id, rejection.detail);
-                BlockFault::Invalid(rejection)
+        check_transaction(overlay, genesis, carried, when).map_err(|fault| {
+            match fault.rejection() {
+                Ok(mut rejection) => {
+                    rejection.detail = format!("{}: {}", carried.id, rejection.detail);
+                    BlockFault::Invalid(rejection)
+                }
+                Err(failure) => BlockFault::Store(failure),
             }
-            Fault::Store(failure) => BlockFault::Store(failure),
         })?;
     }
     let (touched, fees) = settle(overlay, block)?;

@@ -54,9 +54,9 @@ impl Branch {
         } else if common == overlay.tip().height {
             overlay.tip().clone()
         } else {
-            let row = overlay.header_row(common)?.ok_or_else(|| {
-                Fault::refused("chain_block.not_next", format!("no block at {common}"))
-            })?;
+            let row = overlay
+                .header_row(common)?
+                .ok_or_else(|| Fault::not_next(format!("no block at {common}")))?;
             Point::of(&row.header, row.hash)
         };
         Ok(Self {
@@ -84,7 +84,7 @@ impl Branch {
     /// Checks the branch's next header except for its signature and the clock. `hash` is the header's hash. A header that counts
     /// is added to the branch.
     ///
-    /// Also fails with `chain_block.not_next` if the common block is no longer on the main branch. The caller must begin again.
+    /// Also fails with [`Fault::NotNext`] if the common block is no longer on the main branch. The caller must begin again.
     pub fn push<R: Reads<Table>>(
         &mut self,
         overlay: &Overlay<R>,
@@ -138,10 +138,8 @@ impl Branch {
         if overlay.tip().height < self.common
             || overlay.hash_at(self.common)? != Some(self.common_hash)
         {
-            return Err(Fault::refused(
-                "chain_block.not_next",
-                format!("block {} is no longer common", self.common),
-            ));
+            let detail = format!("block {} is no longer common", self.common);
+            return Err(Fault::not_next(detail));
         }
         self.former = former_leases(overlay, self.common)?;
         self.main_tip = overlay.tip().hash;

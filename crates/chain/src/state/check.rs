@@ -27,10 +27,8 @@ pub fn check_transaction<R: Reads<Table>>(
     check_times(&genesis.params, &carried.transaction, when.time)?;
     check_anchor(overlay, genesis, carried.transaction.anchor, when.height)?;
     if overlay.contains(&carried.id)? {
-        return Err(Fault::refused(
-            "chain_tx.duplicate",
-            format!("{} is in a block", carried.id),
-        ));
+        let detail = format!("{} is in a block", carried.id);
+        return Err(Fault::InBlock(Rejection::new("chain_tx.duplicate", detail)));
     }
     Ok(())
 }

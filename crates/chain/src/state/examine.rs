@@ -16,7 +16,7 @@ use super::undo::carried_block;
 use super::{Overlay, Pruned, check_shape, read, verify_store};
 use crate::Genesis;
 use crate::block::{CarriedBlock, HEADER_BYTES, read_carried_body, read_header};
-use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+use crate::port::{FailureKind, Reads, StoreFailure, Table, WriteBatch, damaged};
 use crate::transaction::Carried;
 
 /// Maximum number of damages that are described. All are counted.
@@ -81,6 +81,7 @@ impl Examined {
         };
         match &self.beyond {
             Some(why) => StoreFailure {
+                kind: FailureKind::Damage,
                 code: "chain.store_beyond_repair",
                 message: format!("{first}{more}; it cannot be repaired: {why}"),
                 hint: crate::errors::action_of("chain.store_beyond_repair"),

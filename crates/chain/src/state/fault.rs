@@ -11,6 +11,12 @@ pub enum Fault {
     /// The request was refused.
     #[error(transparent)]
     Refused(#[from] Rejection),
+    /// A header does not follow the block that it was checked against. The order of the calls is wrong, not the header.
+    #[error(transparent)]
+    NotNext(Rejection),
+    /// The transaction is already in a block.
+    #[error(transparent)]
+    InBlock(Rejection),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreFailure),
@@ -19,6 +25,20 @@ pub enum Fault {
 impl Fault {
     pub(super) fn refused(code: &'static str, detail: impl Into<String>) -> Self {
         Self::Refused(Rejection::new(code, detail))
+    }
+
+    pub(super) fn not_next(detail: impl Into<String>) -> Self {
+        Self::NotNext(Rejection::new("chain_block.not_next", detail))
+    }
+
+    /// Returns the rejection with its code, or the failure of the store.
+    pub fn rejection(self) -> Result<Rejection, StoreFailure> {
+        match self {
+            Self::Refused(rejection) | Self::NotNext(rejection) | Self::InBlock(rejection) => {
+                Ok(rejection)
+            }
+            Self::Store(failure) => Err(failure),
+        }
     }
 }
 
@@ -52,8 +72,8 @@ impl BlockFault {
 impl From<Fault> for BlockFault {
     fn from(fault: Fault) -> Self {
         match fault {
-            Fault::Refused(rejection) if rejection.code == "chain_block.not_next" => Self::NotNext,
-            Fault::Refused(rejection) => Self::Invalid(rejection),
+            Fault::NotNext(_) => Self::NotNext,
+            Fault::Refused(rejection) | Fault::InBlock(rejection) => Self::Invalid(rejection),
             Fault::Store(failure) => Self::Store(failure),
         }
     }

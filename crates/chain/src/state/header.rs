@@ -88,16 +88,14 @@ pub(super) fn check_links(
     previous: &Point,
     span_time: Option<u32>,
     header: &Header,
-) -> Result<(), Rejection> {
-    let no = |code, detail: String| Err(Rejection::new(code, detail));
+) -> Result<(), Fault> {
+    let no = |code, detail: String| Err(Fault::refused(code, detail));
     if previous.height.checked_add(1) != Some(header.height) || header.previous != previous.hash {
-        return no(
-            "chain_block.not_next",
-            format!(
-                "block {} does not follow {}",
-                header.height, previous.height
-            ),
+        let detail = format!(
+            "block {} does not follow {}",
+            header.height, previous.height
         );
+        return Err(Fault::not_next(detail));
     }
     let params = &genesis.params;
     let children = (genesis.chains.len() as u64).saturating_sub(1);

@@ -7,7 +7,7 @@ use super::undo::{carried_block, on_parent};
 use super::{check_shape, read};
 use crate::block::CarriedBlock;
 use crate::core::limits::{SIDE_BLOCKS_MAX, SIDE_BYTES_MAX};
-use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::port::{FailureKind, Reads, StoreFailure, Table, damaged};
 use crate::transaction::Body;
 
 impl<R: Reads<Table>> Examination<'_, R> {
@@ -84,7 +84,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
                 Ok(Some(block))
             }
             Ok(_) => Ok(None),
-            Err(failure) if failure.code == "chain.store_damaged" => Ok(None),
+            Err(failure) if failure.kind == FailureKind::Damage => Ok(None),
             Err(failure) => Err(failure),
         }
     }

@@ -18,7 +18,7 @@ use super::verify::verify_state;
 use super::{BlockFault, Fault, MemoryStore, Overlay, apply_block, undo_block};
 use crate::AccountId;
 use crate::block::CarriedBlock;
-use crate::port::{Reads, StoreFailure, Table, WriteBatch, damaged};
+use crate::port::{FailureKind, Reads, StoreFailure, Table, WriteBatch, damaged};
 
 /// Maximum number of transactions of blocks that are applied again, because they are all in memory at once.
 const REPLAYED_TRANSACTIONS_MAX: u64 = 50_000;
@@ -112,7 +112,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
                 self.damage(text.into());
                 Err(damaged(text))
             }
-            Err(fault) if fault.code == "chain.store_damaged" => Ok(()),
+            Err(fault) if fault.kind == FailureKind::Damage => Ok(()),
             Err(fault) => Err(fault),
         }
     }
@@ -250,7 +250,7 @@ fn join<S: Reads<Table>, R: Reads<Table>>(
 ) -> Result<(), StoreFailure> {
     match apply_block(overlay, examination.genesis, block) {
         Ok(_) => Ok(()),
-        Err(BlockFault::Store(failure)) if failure.code != "chain.store_damaged" => Err(failure),
+        Err(BlockFault::Store(failure)) if failure.kind != FailureKind::Damage => Err(failure),
         Err(fault) => {
             let height = block.header.height;
             Err(damaged(format!(
@@ -261,8 +261,8 @@ fn join<S: Reads<Table>, R: Reads<Table>>(
 }
 
 fn failure(fault: Fault) -> StoreFailure {
-    match fault {
-        Fault::Store(failure) => failure,
-        Fault::Refused(rejection) => damaged(rejection.to_string()),
-    }
+    fault.rejection().map_or_else(
+        |failure| failure,
+        |rejection| damaged(rejection.to_string()),
+    )
 }

@@ -150,8 +150,7 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
         let carried = net.carry(transaction);
         let found = match check_transaction(&net.overlay, &net.genesis, &carried, when) {
             Ok(()) => "",
-            Err(Fault::Refused(rejection)) => rejection.code,
-            Err(Fault::Store(failure)) => panic!("{failure}"),
+            Err(fault) => fault.rejection().expect("the store works").code,
         };
         assert_eq!(found, *code, "case {number}");
         codes.insert(found);
@@ -546,10 +545,7 @@ fn a_branch_of_who_holds_nothing_is_refused_before_anything_is_taken_back() {
         let block = carried_block(&net.overlay, &net.genesis, height).unwrap();
         other.apply(&block.unwrap()).unwrap();
     }
-    let code = |fault: Fault| match fault {
-        Fault::Refused(rejection) => rejection.code,
-        Fault::Store(failure) => panic!("{failure}"),
-    };
+    let code = |fault: Fault| fault.rejection().expect("the store works").code;
     let header = |forger: usize, time: u32| {
         let header = other.block_by(forger, time, Vec::new()).header;
         let hash = header.hash(&net.genesis.hash);

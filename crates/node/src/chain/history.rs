@@ -324,8 +324,6 @@ fn gone(who: &str) -> ChainStartError {
 }
 
 fn failed(fault: Fault) -> ChainStartError {
-    match fault {
-        Fault::Refused(rejection) => ChainStartError::Chain(rejection),
-        Fault::Store(failure) => ChainStartError::StoreFailed(failure),
-    }
+    let rejection = fault.rejection();
+    rejection.map_or_else(ChainStartError::StoreFailed, ChainStartError::Chain)
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chain::core::{Core, Event, Notice, Ticket};
-use chain::port::{StoreFailure, Table};
+use chain::port::{FailureKind, StoreFailure, Table};
 use chain::{Genesis, Rejection, TxId};
 use store::Embedded;
 use tokio::sync::{Notify, OwnedSemaphorePermit, broadcast, oneshot, watch};
@@ -158,6 +158,7 @@ impl Shared {
     /// The node met a bug where it can't be got around: it ends as it does when its store fails.
     pub(super) fn panicked(&self, panic: &(dyn Any + Send)) {
         let failure = StoreFailure {
+            kind: FailureKind::Panic,
             code: PANICKED.code,
             message: format!("the node's chain met a bug: {}", contain::text(panic)),
             hint: PANICKED.action,
@@ -208,7 +209,7 @@ impl Shared {
         let Some(failure) = self.failure() else {
             return Refusal::listed(&api::codes::NODE_STOPPING, "the node is stopping");
         };
-        let info = if failure.code == PANICKED.code {
+        let info = if failure.kind == FailureKind::Panic {
             &api::codes::NODE_STOPPING
         } else {
             &api::codes::STORE_FAILED

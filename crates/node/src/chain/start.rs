@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use chain::core::{Core, Settings};
 use chain::port::{StoreFailure, Table};
-use chain::state::Fault;
 use net::gossip::{GossipLimits, GossipOptions};
 use store::{Committer, CommitterOptions, Embedded};
 
@@ -196,9 +195,9 @@ pub(super) fn core_of(
     now_ms: u64,
 ) -> Result<Core<Embedded<Table>>, ChainStartError> {
     let genesis = Arc::clone(&files.genesis);
-    Core::open(store, genesis, settings(files), now_ms).map_err(|fault| match fault {
-        Fault::Refused(rejection) => ChainStartError::Chain(rejection),
-        Fault::Store(failure) => ChainStartError::StoreFailed(failure),
+    Core::open(store, genesis, settings(files), now_ms).map_err(|fault| {
+        let rejection = fault.rejection();
+        rejection.map_or_else(ChainStartError::StoreFailed, ChainStartError::Chain)
     })
 }
 

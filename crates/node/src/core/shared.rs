@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use flow::FlowId;
-use kernel::port::StoreFailure;
+use kernel::port::{FailureKind, StoreFailure};
 use kernel::{Figures, Kernel, PeerFigures, Priority};
 use ledger::{PartyId, Rejection, StateRef};
 
@@ -65,6 +65,7 @@ impl Shared {
     /// A thread that decides or commits has panicked: what the kernel holds in memory is in doubt, so nothing more is written.
     pub(super) fn panicked(&self, panic: &(dyn Any + Send)) {
         self.fail(&StoreFailure {
+            kind: FailureKind::Panic,
             code: PANICKED.code,
             message: format!("the node's ledger met a bug: {}", contain::text(panic)),
             hint: PANICKED.action,

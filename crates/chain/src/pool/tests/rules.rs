@@ -349,6 +349,7 @@ fn lost_anchor_takes_its_child_blocks_along() {
 #[test]
 fn a_store_that_fails_changes_nothing() {
     let failure = || StoreFailure {
+        kind: crate::port::FailureKind::Access,
         code: "store.test",
         message: String::new(),
         hint: "",

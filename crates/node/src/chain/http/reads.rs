@@ -154,9 +154,9 @@ pub(super) async fn state_hash(
 
 /// What a look at the core's state came to, as an answer.
 pub(super) fn failed(fault: Fault) -> Refusal {
-    match fault {
-        Fault::Refused(rejection) => crate::chain::submit::refused(rejection),
-        Fault::Store(failure) => Refusal::listed(
+    match fault.rejection() {
+        Ok(rejection) => crate::chain::submit::refused(rejection),
+        Err(failure) => Refusal::listed(
             &api::codes::STORE_FAILED,
             format!("{} ({})", failure.message, failure.code),
         ),
