@@ -121,6 +121,9 @@ impl<R: Reads<Table>> Core<R> {
             (Purpose::PoolTransactions, Answer::Transactions(transactions)) => {
                 self.pool_transactions_came(peer, transactions)
             }
+            (Purpose::PoolChildBlocks, Answer::Parents(listed)) => {
+                self.pool_child_blocks_came(peer, listed)
+            }
             _ => {
                 self.penalise(peer, points::WRONG_ANSWER, "chain_peer.wrong_answer");
                 self.unanswered(question)
@@ -132,7 +135,10 @@ impl<R: Reads<Table>> Core<R> {
     fn unanswered(&mut self, question: UnderWay) -> Result<(), StoreFailure> {
         let peer = question.peer;
         match question.purpose {
-            Purpose::Status | Purpose::PoolIds | Purpose::PoolTransactions => Ok(()),
+            Purpose::Status
+            | Purpose::PoolIds
+            | Purpose::PoolTransactions
+            | Purpose::PoolChildBlocks => Ok(()),
             Purpose::Headers(number) => {
                 self.failed(peer);
                 self.headers_failed(peer, number)

@@ -199,6 +199,7 @@ impl<R: Reads<Table>> Core<R> {
         self.forging.tip_moved();
         self.tied.clear();
         self.bundling.tip_moved();
+        self.wanted.tip_moved();
         self.outgrow_deep();
         self.rates.forget_floors();
         let (tip, previous) = (self.rows.tip().hash, self.rows.tip().height);

@@ -1,16 +1,20 @@
-//! Comparison of pools with one peer after the other, so that transactions that gossip lost or a partition held back reach every
-//! node in the end.
+//! Comparison of pools with one peer after the other, so that transactions and child blocks that gossip lost or a partition held
+//! back reach every node in the end.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::intake::Source;
-use super::limits::{ANEW_STEP, COMPARE_MS, PATIENCE_MS, REPEAT_SECONDS, REPEAT_STEP, WANTED_MAX};
+use super::limits::{
+    ANEW_STEP, CHILD_BLOCKS_FETCHED_MAX, COMPARE_MS, PATIENCE_MS, REPEAT_SECONDS, REPEAT_STEP,
+    WANTED_MAX, points,
+};
 use super::questions::Purpose;
 use super::{Core, PeerId};
-use crate::message::{IDS_MAX, Question};
+use crate::message::{IDS_MAX, Listed, Question};
+use crate::pool::ChildBlock;
 use crate::port::{Reads, StoreFailure, Table};
-use crate::transaction::Carried;
+use crate::transaction::{Body, Carried};
 use crate::{Transaction, TxId};
 use primitives::Hash;
 
@@ -33,6 +37,8 @@ pub(super) struct Wanted {
     due_ms: u64,
     /// Time of the next comparison.
     compare_ms: u64,
+    /// Child blocks that were requested from each peer since the tip moved.
+    child_blocks: BTreeSet<(PeerId, TxId)>,
 }
 
 impl Wanted {
@@ -47,6 +53,22 @@ impl Wanted {
         let room = WANTED_MAX.saturating_sub(self.queue.len());
         self.queue
             .extend(ids.into_iter().take(room).map(|id| (peer, id)));
+    }
+
+    /// Selects the child blocks that are requested from a peer, and remembers them.
+    fn new_child_blocks(&mut self, peer: PeerId, mut ids: Vec<TxId>) -> Vec<TxId> {
+        let range = (peer, TxId([0; 32]))..=(peer, TxId([0xff; 32]));
+        let before = self.child_blocks.range(range).count();
+        ids.retain(|id| !self.child_blocks.contains(&(peer, *id)));
+        ids.sort_unstable();
+        ids.dedup();
+        ids.truncate(CHILD_BLOCKS_FETCHED_MAX.saturating_sub(before));
+        self.child_blocks.extend(ids.iter().map(|id| (peer, *id)));
+        ids
+    }
+
+    pub(super) fn tip_moved(&mut self) {
+        self.child_blocks.clear();
     }
 
     pub(super) fn forget(&mut self, peer: &PeerId) {
@@ -153,9 +175,50 @@ impl<R: Reads<Table>> Core<R> {
         peer: PeerId,
         transactions: Vec<Transaction>,
     ) -> Result<(), StoreFailure> {
+        let mut child_blocks = Vec::new();
         for transaction in transactions {
             let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
-            self.take_in(carried, None, Source::Fetched(peer))?;
+            if matches!(carried.transaction.body, Body::ChildBlock { .. }) {
+                child_blocks.push(carried.id);
+            } else {
+                self.take_in(carried, None, Source::Fetched(peer))?;
+            }
+        }
+        self.settle_intake()?;
+        self.fetch_child_blocks(peer, child_blocks);
+        Ok(())
+    }
+
+    /// Requests child blocks with their lists, which an answer with transactions lacks. Each is requested once while the tip
+    /// stays, because this node may refuse a child block that the peer keeps.
+    fn fetch_child_blocks(&mut self, peer: PeerId, ids: Vec<TxId>) {
+        if ids.is_empty() || !self.may_ask(&peer) {
+            return;
+        }
+        let ids = self.wanted.new_child_blocks(peer, ids);
+        if ids.is_empty() {
+            return;
+        }
+        let question = Question::Parents {
+            block: Hash::ZERO,
+            ids,
+        };
+        self.ask(peer, Purpose::PoolChildBlocks, &question, PATIENCE_MS);
+    }
+
+    pub(super) fn pool_child_blocks_came(
+        &mut self,
+        peer: PeerId,
+        listed: Vec<Listed>,
+    ) -> Result<(), StoreFailure> {
+        for one in listed {
+            let carried = Arc::new(Carried::new(&self.genesis.hash, one.transaction));
+            match ChildBlock::new(carried.clone(), one.ids) {
+                Ok(block) => {
+                    self.take_in(carried, Some(Arc::new(block)), Source::Fetched(peer))?;
+                }
+                Err(rejection) => self.penalise(peer, points::BAD_SIGNATURE, rejection.code),
+            }
         }
         self.settle_intake()
     }

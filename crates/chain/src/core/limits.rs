@@ -78,6 +78,8 @@ pub const ANEW_MAX: usize = 200_000;
 pub const ANEW_STEP: usize = 512;
 /// Ids of peers' pools that are unknown here and wait to be requested.
 pub const WANTED_MAX: usize = 2 * crate::message::IDS_MAX;
+/// Maximum number of child blocks that are fetched from the pool of one peer while the tip stays.
+pub const CHILD_BLOCKS_FETCHED_MAX: usize = 64;
 /// Interval between comparisons of pools.
 pub const COMPARE_MS: u64 = 10_000;
 /// Age in seconds at which a locally accepted transaction that is in no block is gossiped again. A peer that refused it may

@@ -30,6 +30,8 @@ pub(super) enum Purpose {
     PoolIds,
     /// Transactions of the peer's pool.
     PoolTransactions,
+    /// Child blocks of the peer's pool, with their lists.
+    PoolChildBlocks,
 }
 
 /// A question without an answer yet.

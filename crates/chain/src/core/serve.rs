@@ -87,10 +87,15 @@ impl<R: Reads<Table>> Core<R> {
         })
     }
 
-    /// Returns a page of ids of the pool after an id, ascending. Child blocks are not compared, because bundlers make new ones.
+    /// Returns a page of ids of the pool after an id, ascending. Child blocks are included: a bundler makes no other one while
+    /// its own is in its pool, so one that gossip lost would stay unknown to the forgers.
     fn pool_ids_after(&self, after: TxId) -> Vec<TxId> {
         let above = self.pool.after(Some(after)).take(IDS_MAX);
-        above.map(|carried| carried.id).collect()
+        let mut ids: Vec<TxId> = above.map(|carried| carried.id).collect();
+        ids.extend(self.pool.child_block_ids_after(after));
+        ids.sort_unstable();
+        ids.truncate(IDS_MAX);
+        ids
     }
 
     fn headers_after(&self, locator: &[Hash], work: &mut Work) -> Result<Answer, StoreFailure> {

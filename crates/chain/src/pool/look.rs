@@ -134,6 +134,15 @@ impl Pool {
             })
     }
 
+    /// Returns the ids of all waiting child blocks above `after`, ascending.
+    pub fn child_block_ids_after(&self, after: TxId) -> Vec<TxId> {
+        let slots = self.offers.values().flat_map(|offers| offers.best.values());
+        let ids = slots.map(|slot| self.slots.get(*slot).carried.id);
+        let mut ids: Vec<TxId> = ids.filter(|id| *id > after).collect();
+        ids.sort_unstable();
+        ids
+    }
+
     /// Returns the chains with waiting child blocks.
     pub fn chains_with_child_blocks(&self) -> impl Iterator<Item = ChainId> {
         self.offers.keys().copied()

@@ -78,6 +78,27 @@ fn rates_that_nobody_signed_count_against_who_brings_them() {
 }
 
 #[test]
+fn a_child_block_that_gossip_lost_reaches_the_forger() {
+    let mut bundler = bundles_for(0, 0);
+    bundler.forgers.clear();
+    let forger = Settings {
+        forgers: vec![key(1)],
+        ..Settings::default()
+    };
+    let mut room = Room::new(vec![bundler, forger]);
+    room.run_to(20_000);
+    room.regroup(vec![0, 1]);
+    let payment = room.payment(4, 5, 2, 7);
+    room.submit(0, vec![payment]);
+    room.run_to(40_000);
+    assert_eq!(room.nodes[0].core.figures().pool.child_blocks, 1);
+    room.regroup(vec![0, 0]);
+    room.run_to(80_000);
+    assert_eq!(room.nodes[0].core.figures().bundled, 1, "no second one");
+    assert_eq!(room.balance(1, 5, 2), EACH + 7);
+}
+
+#[test]
 fn bundlers_take_turns() {
     let mut room = Room::new((0..4).map(|n| bundles_for(n, 0)).collect());
     for second in 10..150 {
