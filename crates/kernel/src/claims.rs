@@ -12,8 +12,10 @@ use flow::{EffectResult, FlowId};
 use primitives::{Encoder, Hash};
 
 use crate::kernel::Kernel;
+use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::writes::{Batch, RowRange, Writer};
+use primitives::Monotonic;
 
 /// The claims that the store may not show yet. Bounded by the commits in flight and by what flows claim in a round.
 #[derive(Debug, Default)]
@@ -24,6 +26,14 @@ pub(crate) struct Claims {
 
 impl Writer for Claims {
     const ROWS: &'static [RowRange] = &[RowRange::table(Table::Claims)];
+}
+
+impl Part for Claims {
+    fn committed(&mut self, upto: u64, _: Monotonic) {
+        while let Some((_, key)) = self.order.pop_front_if(|(commit, _)| *commit <= upto) {
+            self.unsaved.remove(&key);
+        }
+    }
 }
 
 impl Claims {
@@ -53,13 +63,6 @@ impl Claims {
         self.unsaved.insert(key, (commit, value.clone()));
         self.order.push_back((commit, key));
         Ok(value)
-    }
-
-    /// Every commit up to this one is durable.
-    pub(crate) fn committed(&mut self, upto: u64) {
-        while let Some((_, key)) = self.order.pop_front_if(|(commit, _)| *commit <= upto) {
-            self.unsaved.remove(&key);
-        }
     }
 }
 
@@ -130,7 +133,7 @@ mod tests {
             assert_eq!(claimed.as_deref(), Ok(*holds));
             save(&mut saved, batch);
         }
-        claims.committed(1);
+        claims.committed(1, Monotonic::START);
         assert!(claims.unsaved.is_empty() && claims.order.is_empty());
         let mut batch = Batch::default();
         let late = claims.claim(keys[1], b"z".to_vec(), 3, &mut batch, &saved);

@@ -15,9 +15,11 @@ use crate::admission::Weight;
 use crate::cache::GenerationCache;
 use crate::event::{Token, Wait};
 use crate::figures::CacheFigures;
+use crate::part::Part;
 use crate::port::Table;
 use crate::rows::{ClientRow, OUTCOME_TRANSACTIONS_MAX, Outcome, client_key};
 use crate::writes::{RowRange, Writer};
+use primitives::Monotonic;
 
 /// What a start record says of its caller; opaque to the flow engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -121,6 +123,28 @@ impl Writer for Clients {
     ];
 }
 
+impl Part for Clients {
+    fn committed(&mut self, upto: u64, _: Monotonic) {
+        while self
+            .order
+            .front()
+            .is_some_and(|(number, _)| *number <= upto)
+        {
+            let Some((_, key)) = self.order.pop_front() else {
+                break;
+            };
+            // The id may have been removed and used again meanwhile: then the row belongs to a later commit.
+            if self
+                .undurable
+                .get(&key)
+                .is_some_and(|(_, number)| *number <= upto)
+            {
+                self.undurable.remove(&key);
+            }
+        }
+    }
+}
+
 impl Clients {
     /// Outcomes of ended flows are kept in memory up to this many bytes.
     pub fn new(recent_bytes: usize) -> Self {
@@ -167,27 +191,6 @@ impl Clients {
     /// A client id is free again.
     pub fn forget_client(&mut self, key: &Hash) {
         self.undurable.remove(key);
-    }
-
-    /// Every commit up to this one is durable.
-    pub fn committed(&mut self, upto: u64) {
-        while self
-            .order
-            .front()
-            .is_some_and(|(number, _)| *number <= upto)
-        {
-            let Some((_, key)) = self.order.pop_front() else {
-                break;
-            };
-            // The id may have been removed and used again meanwhile: then the row belongs to a later commit.
-            if self
-                .undurable
-                .get(&key)
-                .is_some_and(|(_, number)| *number <= upto)
-            {
-                self.undurable.remove(&key);
-            }
-        }
     }
 
     /// A live flow.

@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ledger::PartyId;
 use primitives::{Domain, Hash, Moment, Monotonic, Seed, Timestamp};
 
+use crate::part::Part;
+
 /// A wall clock that gains or loses more than this against the monotonic one was set.
 pub(crate) const JUMP_MAX_MS: u64 = 2_000;
 /// Clocks that differ by no more than this agree.
@@ -92,6 +94,21 @@ struct Open {
     ahead_ms: BTreeMap<PartyId, i128>,
 }
 
+impl Part for ClockWatch {
+    fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
+        if !self.in_doubt() {
+            return None;
+        }
+        match &self.asking {
+            Some(asking) if asking.waits_for.is_empty() => Some(Monotonic::START),
+            Some(asking) => asking.at.plus_ms(ANSWER_MS),
+            // A peer that connects is asked at once.
+            None if self.up.is_empty() => None,
+            None => Some(self.ask_at),
+        }
+    }
+}
+
 impl ClockWatch {
     /// A watch that trusts the clock as it is now. The choice among many peers is derived from `secret`.
     pub(crate) fn new(now: Moment, others: usize, secret: Seed) -> Self {
@@ -158,20 +175,6 @@ impl ClockWatch {
     pub(crate) fn confirm(&mut self) -> bool {
         self.asking = None;
         std::mem::take(&mut self.figures.in_doubt)
-    }
-
-    /// When there is something to be done.
-    pub(crate) fn next_time(&self) -> Option<Monotonic> {
-        if !self.in_doubt() {
-            return None;
-        }
-        match &self.asking {
-            Some(asking) if asking.waits_for.is_empty() => Some(Monotonic::START),
-            Some(asking) => asking.at.plus_ms(ANSWER_MS),
-            // A peer that connects is asked at once.
-            None if self.up.is_empty() => None,
-            None => Some(self.ask_at),
-        }
     }
 
     /// Asks peers, if it is time to.
@@ -328,7 +331,10 @@ mod tests {
                 let now = self.now();
                 self.watch.answered(asking.number, peer(n as u8), wall, now);
             }
-            let at = self.watch.next_time().expect("a doubted clock is watched");
+            let at = self
+                .watch
+                .next_time(Monotonic::START)
+                .expect("a doubted clock is watched");
             self.monotonic = self.monotonic.max(at.as_ms());
             self.watch.judge(Monotonic::from_ms(self.monotonic))
         }
@@ -391,7 +397,7 @@ mod tests {
             assert_eq!(bench.asks(clocks), *expected, "line {line}");
             let in_doubt = *expected == differs;
             assert_eq!(bench.watch.in_doubt(), in_doubt, "line {line}");
-            let next = bench.watch.next_time();
+            let next = bench.watch.next_time(Monotonic::START);
             assert_eq!(next.is_some(), in_doubt, "line {line}: asked again");
         }
     }
@@ -447,7 +453,7 @@ mod tests {
         bench.set(60_000).expect("a jump");
         assert!(bench.watch.confirm());
         assert!(!bench.watch.in_doubt());
-        assert_eq!(bench.watch.next_time(), None);
+        assert_eq!(bench.watch.next_time(Monotonic::START), None);
         assert!(bench.set(60_000).is_some(), "the next one is seen");
         assert!(bench.watch.in_doubt());
     }

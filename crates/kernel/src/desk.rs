@@ -13,6 +13,7 @@ use crate::errors;
 use crate::event::Priority;
 use crate::kernel::Kernel;
 use crate::message::{Answer, PeerMessage};
+use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::round::CheckOwner;
 use crate::rows::{META_JUDGED, META_NOTARY_ACCEPTED, state_ref_key};
@@ -40,6 +41,12 @@ impl Writer for Desk {
     ];
 }
 
+impl Part for Desk {
+    fn committed(&mut self, upto: u64, now: Monotonic) {
+        self.notary.committed(upto, now);
+    }
+}
+
 impl Desk {
     /// The desk of a notary.
     pub(crate) fn new(options: NotaryOptions, me: ledger::Party, judged: Timestamp) -> Self {
@@ -50,11 +57,6 @@ impl Desk {
             checking: BTreeMap::new(),
             asked_by: BTreeMap::new(),
         }
-    }
-
-    /// Every commit up to this number is durable.
-    pub(crate) fn committed(&mut self, upto: u64, now: Monotonic) {
-        self.notary.committed(upto, now);
     }
 
     /// Whether requests wait that can be decided.

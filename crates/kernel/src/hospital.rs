@@ -13,6 +13,7 @@ use crate::event::{Reply, Token};
 use crate::filter::{FlowFilter, Standing, standing};
 use crate::kernel::Kernel;
 use crate::pages::row_page;
+use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::recover::Stored;
 use crate::rows::{journal_key, split_journal_row};
@@ -70,11 +71,13 @@ pub(crate) struct Hospital {
     paused: BTreeSet<FlowId>,
 }
 
-impl Hospital {
-    pub(crate) fn next_due(&self) -> Option<Monotonic> {
+impl Part for Hospital {
+    fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
         self.due.first().map(|(at, _)| *at)
     }
+}
 
+impl Hospital {
     pub(crate) fn retrying(&self) -> usize {
         self.at.len()
     }

@@ -19,9 +19,10 @@ use std::sync::Arc;
 
 use flow::{Fetching, FlowId};
 use ledger::{PartyId, SignedTransaction, TxId};
-use primitives::PublicKey;
+use primitives::{Monotonic, PublicKey};
 
 use crate::files::{FileWaits, Waiter};
+use crate::part::Part;
 use crate::resolutions::Resolutions;
 use crate::waits::EffectId;
 
@@ -165,6 +166,22 @@ pub struct Intake {
     pub resolutions: Resolutions,
     /// The files being fetched.
     pub(crate) files: FileWaits,
+}
+
+impl Part for Intake {
+    fn committed(&mut self, upto: u64, _: Monotonic) {
+        self.resolutions.committed(upto);
+    }
+
+    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
+        let verify = self.resolutions.can_verify().then_some(now);
+        let times = [
+            verify,
+            self.resolutions.next_stall(),
+            self.files.next_time(),
+        ];
+        times.into_iter().flatten().min()
+    }
 }
 
 impl Intake {

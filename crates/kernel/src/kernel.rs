@@ -395,44 +395,27 @@ impl Kernel {
         self.send_marks();
         self.ask_again();
         self.links_end_round(reads)?;
-        self.files_end_round();
-        self.budgets.end_round();
-        self.integrity.end_of_round(&mut self.round.batch);
+        self.tend_files();
+        self.parts_end_round();
         self.close_round(out);
         Ok(())
     }
 
     /// The next time at which [`Event::Tick`] is due, if nothing else happens.
     pub fn next_wakeup(&self) -> Option<Monotonic> {
-        let at_once = self.starts.has_runnable()
-            || self.intake.resolutions.can_verify()
-            || !self.fetches.is_empty()
-            || self.has_read_backs()
-            || self.can_revive()
-            || self.consumed.is_filling()
-            || self.can_wake()
-            || (self.judges_from().is_none() && self.desk.as_ref().is_some_and(Desk::can_decide));
-        [
+        let decides =
+            self.judges_from().is_none() && self.desk.as_ref().is_some_and(Desk::can_decide);
+        let at_once = self.can_revive() || self.can_wake() || decides;
+        // What depends on several parts.
+        let joint = [
             at_once.then_some(self.now.monotonic),
-            self.budgets.next_time(self.now.monotonic),
-            self.starts.look_again(self.now.monotonic),
-            self.waits.next_time(),
-            self.links.next_wakeup(),
-            self.clock_watch.next_time(),
-            self.selection.next_deadline(),
             self.next_scheduled().map(|at| self.now.when(at)),
-            self.hospital.next_due(),
             self.next_meeting(),
             self.judges_from(),
-            self.engine.next_idle(),
-            self.intake.resolutions.next_stall(),
-            self.intake.files.next_time(),
             self.next_mark(),
-            self.next_question(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        ];
+        let joint = joint.into_iter().flatten();
+        joint.chain(self.parts_next_time()).min()
     }
 
     /// The flow engine, for inspection.

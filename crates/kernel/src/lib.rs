@@ -36,6 +36,7 @@ mod look_ups;
 mod owed;
 mod own_keys;
 mod pages;
+mod part;
 mod parts;
 mod peer_budget;
 mod peer_figures;

@@ -21,6 +21,7 @@ use crate::message::{DELIVERED_IDS_MAX, PeerMessage};
 use crate::options::KernelOptions;
 use crate::owed::Owed;
 use crate::pages::{after, row_page};
+use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::pump::{ReadBack, decode_delivery};
 use crate::refusals::Refusals;
@@ -58,6 +59,8 @@ pub struct Links {
     answers: BTreeMap<PartyId, Vec<TxId>>,
     /// What is read back once the commit of this number is durable; one for each peer and machine at most.
     pub(crate) read_backs: VecDeque<(u64, ReadBack)>,
+    /// Commits up to this one are durable.
+    durable: u64,
     /// The epoch of each peer, and what was taken of its session messages: the inbox's cursors.
     taken: BTreeMap<PartyId, (u64, u64)>,
     /// Session messages not acknowledged, of all peers.
@@ -105,6 +108,26 @@ impl Writer for Links {
     ];
 }
 
+impl Part for Links {
+    fn committed(&mut self, upto: u64, _: Monotonic) {
+        self.durable = self.durable.max(upto);
+    }
+
+    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
+        let read_back = self.has_read_backs().then_some(now);
+        [
+            read_back,
+            self.outbox.next_deadline(),
+            self.deliveries.next_deadline(),
+            self.requests.next_deadline(),
+            self.held.values().min().copied(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+}
+
 impl Links {
     /// Reads cursors and pending rows back after a start.
     pub fn open(options: &KernelOptions, reads: &dyn Reads) -> Result<Self, StoreFailure> {
@@ -122,6 +145,7 @@ impl Links {
             sizes: HashMap::new(),
             answers: BTreeMap::new(),
             read_backs: VecDeque::new(),
+            durable: 0,
             taken: BTreeMap::new(),
             unacked: 0,
             awaited: BTreeSet::new(),
@@ -167,17 +191,10 @@ impl Links {
         self.requests.outstanding() as u64
     }
 
-    /// When something has to be sent again.
-    pub fn next_wakeup(&self) -> Option<Monotonic> {
-        [
-            self.outbox.next_deadline(),
-            self.deliveries.next_deadline(),
-            self.requests.next_deadline(),
-            self.held.values().min().copied(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+    /// Returns whether rows are to be read back whose commit is durable.
+    pub(crate) fn has_read_backs(&self) -> bool {
+        let first = self.read_backs.front();
+        first.is_some_and(|(number, _)| *number <= self.durable)
     }
 
     /// Deliveries that peers which answer have not answered yet.

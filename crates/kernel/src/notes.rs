@@ -8,9 +8,11 @@ use primitives::{Encode, Timestamp};
 use crate::errors;
 use crate::event::{Reply, Token};
 use crate::kernel::Kernel;
+use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{note_key, prefix_end};
 use crate::writes::{RowRange, Writer};
+use primitives::Monotonic;
 
 /// Notes of one transaction.
 pub const NOTES_MAX: usize = 100;
@@ -39,17 +41,16 @@ pub(crate) struct Notes {
     undurable: VecDeque<(u64, TxId)>,
 }
 
-impl Writer for Notes {
-    const ROWS: &'static [RowRange] = &[RowRange::table(Table::Notes)];
-}
-
-impl Notes {
-    /// Every commit up to this one is durable.
-    pub(crate) fn committed(&mut self, upto: u64) {
+impl Part for Notes {
+    fn committed(&mut self, upto: u64, _: Monotonic) {
         while self.undurable.front().is_some_and(|(n, _)| *n <= upto) {
             self.undurable.pop_front();
         }
     }
+}
+
+impl Writer for Notes {
+    const ROWS: &'static [RowRange] = &[RowRange::table(Table::Notes)];
 }
 
 impl Kernel {

@@ -13,8 +13,10 @@ use primitives::{Decode, Encode, PublicKey};
 
 use crate::cache::GenerationCache;
 use crate::figures::CacheFigures;
+use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::writes::{Batch, RowRange, Writer};
+use primitives::Monotonic;
 
 /// Fresh keys that one peer can be told without using them; whoever asks on gets the same again.
 pub const UNUSED_KEYS_MAX: u32 = 1_024;
@@ -118,6 +120,13 @@ impl Writer for KeyBook {
         RowRange::meta(META_OWNED),
         RowRange::meta(META_TOLD),
     ];
+}
+
+impl Part for KeyBook {
+    fn committed(&mut self, number: u64, _: Monotonic) {
+        self.own.committed(number);
+        self.owners.committed(number);
+    }
 }
 
 impl KeyBook {
@@ -293,12 +302,6 @@ impl KeyBook {
     /// The cache of whose the keys of others are.
     pub(crate) fn owner_figures(&self) -> CacheFigures {
         self.owners.cache.borrow().figures()
-    }
-
-    /// All batches up to this one are durable.
-    pub(crate) fn committed(&mut self, number: u64) {
-        self.own.committed(number);
-        self.owners.committed(number);
     }
 }
 

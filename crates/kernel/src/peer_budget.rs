@@ -20,6 +20,9 @@ use std::ops::Bound;
 use ledger::PartyId;
 use primitives::{Monotonic, PublicKey, SignedMessage};
 
+use crate::part::Part;
+use crate::writes::Batch;
+
 /// Work of one round that peers may cause, in units of about ten microseconds: one Ed25519 signature within a batch.
 pub const ROUND_WORK_MAX: u64 = 16_384;
 /// Work of one P-256 signature, which is checked alone.
@@ -168,6 +171,29 @@ impl Account {
     }
 }
 
+impl Part for PeerBudgets {
+    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
+        let accounts = self.waiting.iter().filter_map(|it| self.accounts.get(it));
+        accounts.map(|account| account.slow_until(now)).min()
+    }
+
+    fn end_round(&mut self, _: &mut Batch) {
+        self.spent = 0;
+        for peer in std::mem::take(&mut self.active) {
+            let Some(account) = self.accounts.get_mut(&peer) else {
+                continue;
+            };
+            let owed = account.owed.saturating_add(account.spent);
+            // Clipped at 0: work that was not done is not saved up.
+            account.owed = owed.saturating_sub(ROUND_WORK_MAX / 2);
+            account.spent = 0;
+            if account.owed > 0 {
+                self.active.insert(peer);
+            }
+        }
+    }
+}
+
 impl PeerBudgets {
     /// Decides whether a message that has arrived is handled now.
     pub fn arrived(&mut self, peer: PartyId, bytes: Vec<u8>, now: Monotonic) -> Door {
@@ -219,12 +245,6 @@ impl PeerBudgets {
         Some((peer, bytes))
     }
 
-    /// Returns the earliest time at which a message of the backlog may be handled.
-    pub fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
-        let accounts = self.waiting.iter().filter_map(|it| self.accounts.get(it));
-        accounts.map(|account| account.slow_until(now)).min()
-    }
-
     fn handled(&mut self, peer: PartyId, bytes: usize, now: Monotonic) {
         let account = self.accounts.entry(peer).or_default();
         let passed_ms = now.since_ms(account.slow_from).unwrap_or(0);
@@ -249,23 +269,6 @@ impl PeerBudgets {
     pub fn may_work(&self, peer: &PartyId, now: Monotonic) -> bool {
         let account = self.accounts.get(peer);
         account.is_none_or(|account| account.may_work(self.spent, now))
-    }
-
-    /// Ends a round: half a round's work of each peer is forgiven.
-    pub fn end_round(&mut self) {
-        self.spent = 0;
-        for peer in std::mem::take(&mut self.active) {
-            let Some(account) = self.accounts.get_mut(&peer) else {
-                continue;
-            };
-            let owed = account.owed.saturating_add(account.spent);
-            // Clipped at 0: work that was not done is not saved up.
-            account.owed = owed.saturating_sub(ROUND_WORK_MAX / 2);
-            account.spent = 0;
-            if account.owed > 0 {
-                self.active.insert(peer);
-            }
-        }
     }
 
     /// Charges a peer for garbage. Returns the duration of its cut-off in milliseconds if it has sent too much.
@@ -388,7 +391,7 @@ mod tests {
         let mut taken = Vec::new();
         // A round without work pays debts too.
         for _ in 0..8 {
-            budgets.end_round();
+            budgets.end_round(&mut Batch::default());
             while let Some((_, bytes)) = budgets.next(at(0)) {
                 taken.push(bytes);
             }
@@ -410,14 +413,14 @@ mod tests {
         let mut budgets = PeerBudgets::default();
         assert!(is_handled(&mut budgets, 1));
         budgets.charge(peer(1), ROUND_WORK_MAX * 100);
-        budgets.end_round();
+        budgets.end_round(&mut Batch::default());
         assert!(!is_handled(&mut budgets, 1));
         for _ in 0..1_000 {
             assert!(is_handled(&mut budgets, 2));
         }
         let mut rounds = 0;
         while budgets.next(at(0)).is_none() {
-            budgets.end_round();
+            budgets.end_round(&mut Batch::default());
             rounds += 1;
         }
         assert!((190..=200).contains(&rounds), "{rounds}");
@@ -468,7 +471,7 @@ mod tests {
             now += peace;
             let before = budgets.arrived(peer(1), vec![1], at(now));
             assert_eq!(before == Door::Kept, peace == 0 && pieces == 5_000);
-            budgets.end_round();
+            budgets.end_round(&mut Batch::default());
             let mut found = None;
             for _ in 0..pieces {
                 now += apart;
@@ -489,7 +492,7 @@ mod tests {
         assert_eq!(heard as u64, SLOW_MESSAGES);
         // Further rounds of the same moment bring nothing, and the node may sleep until the next time.
         for _ in 0..10 {
-            budgets.end_round();
+            budgets.end_round(&mut Batch::default());
             assert_eq!(budgets.next(at(0)), None);
             assert_eq!(budgets.next_time(at(0)), Some(at(SLOW_MS)));
         }

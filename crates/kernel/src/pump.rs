@@ -235,17 +235,9 @@ impl Kernel {
         }
     }
 
-    pub(crate) fn has_read_backs(&self) -> bool {
-        let durable = self.commits.durable();
-        self.links
-            .read_backs
-            .front()
-            .is_some_and(|(number, _)| *number <= durable)
-    }
-
     /// Reads rows back whose commit is durable.
     pub(crate) fn read_back(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        while self.has_read_backs() {
+        while self.links.has_read_backs() {
             let Some((_, back)) = self.links.read_backs.pop_front() else {
                 break;
             };

@@ -205,20 +205,7 @@ impl Kernel {
                 self.on_selection(out);
             }
         }
-        self.intake.resolutions.committed(number);
-        if let Some(desk) = &mut self.desk {
-            desk.committed(number, self.now.monotonic);
-        }
-        self.clients.committed(number);
-        self.consumed.committed(number);
-        if let Some(recovery) = &mut self.integrity.recovery {
-            recovery.committed(number);
-        }
-        self.schedule.committed(number);
-        self.notes.committed(number);
-        self.claims.committed(number);
-        self.files.committed(number);
-        self.key_book.committed(number);
+        self.parts_committed(number);
         self.release_selects(number);
     }
 }

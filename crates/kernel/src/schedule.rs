@@ -15,9 +15,11 @@ use flow::FlowId;
 use ledger::{Rejection, StateRef};
 use primitives::{Decode, Encode, Timestamp};
 
+use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{schedule_key, schedule_key_of};
 use crate::writes::{Batch, RowRange, Writer};
+use primitives::Monotonic;
 
 /// Rows kept in memory.
 pub(crate) const WINDOW: usize = 1_024;
@@ -64,6 +66,20 @@ pub(crate) struct Schedule {
 
 impl Writer for Schedule {
     const ROWS: &'static [RowRange] = &[RowRange::table(Table::Schedule)];
+}
+
+impl Part for Schedule {
+    fn committed(&mut self, upto: u64, _: Monotonic) {
+        while self.order.front().is_some_and(|(n, _)| *n <= upto) {
+            let Some((_, due)) = self.order.pop_front() else {
+                break;
+            };
+            // It may have been written again meanwhile, by a later commit.
+            if self.undurable.get(&due).is_some_and(|(n, _)| *n <= upto) {
+                self.undurable.remove(&due);
+            }
+        }
+    }
 }
 
 impl Schedule {
@@ -176,19 +192,6 @@ impl Schedule {
             Some(Timestamp::EPOCH)
         } else {
             self.next.first_key_value().map(|((at, _), _)| *at)
-        }
-    }
-
-    /// Every commit up to this one is durable.
-    pub(crate) fn committed(&mut self, upto: u64) {
-        while self.order.front().is_some_and(|(n, _)| *n <= upto) {
-            let Some((_, due)) = self.order.pop_front() else {
-                break;
-            };
-            // It may have been written again meanwhile, by a later commit.
-            if self.undurable.get(&due).is_some_and(|(n, _)| *n <= upto) {
-                self.undurable.remove(&due);
-            }
         }
     }
 
@@ -353,7 +356,7 @@ mod tests {
                 && let Some((upto, batch)) = on_their_way.pop_front()
             {
                 disk.write(batch);
-                schedule.committed(upto);
+                schedule.committed(upto, Monotonic::START);
             }
         }
         assert!(most > 3 * WINDOW, "{most} at most");

@@ -5,8 +5,10 @@ use std::ops::Bound;
 
 use flow::messaging::RequestId;
 use ledger::PartyId;
+use primitives::Monotonic;
 
 use crate::message::FetchRequest;
+use crate::part::Part;
 
 /// Transactions sent in one round, about: the answer that passes it is the round's last.
 pub const FETCHED_PER_ROUND: usize = 256;
@@ -24,6 +26,12 @@ pub struct FetchQueue {
     /// Who was served last.
     last: Option<PartyId>,
     ids: usize,
+}
+
+impl Part for FetchQueue {
+    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
+        (!self.is_empty()).then_some(now)
+    }
 }
 
 impl FetchQueue {

@@ -11,6 +11,7 @@ use crate::clients::{Caller, LiveFlow, start_digest};
 use crate::errors;
 use crate::event::{Reply, Start, Token, Wait};
 use crate::kernel::Kernel;
+use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::queue::{Queued, StartQueue};
 use crate::rows::{ClientRow, client_key};
@@ -30,6 +31,18 @@ pub(crate) struct Starts {
     draining: bool,
     drained: bool,
     may_run: bool,
+}
+
+impl Part for Starts {
+    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
+        if self.has_runnable() {
+            return Some(now);
+        }
+        // A peer that holds starts up may have gone silent.
+        (self.admission.is_held_up() && self.queue.len() > 0)
+            .then(|| now.plus_ms(LOOK_AGAIN_MS))
+            .flatten()
+    }
 }
 
 impl Starts {
@@ -55,15 +68,8 @@ impl Starts {
         self.drained = true;
     }
 
-    pub(crate) fn has_runnable(&self) -> bool {
+    fn has_runnable(&self) -> bool {
         self.may_run && self.queue.len() > 0 && !self.admission.is_held_up()
-    }
-
-    /// When to look again whether peers have caught up, should nothing else happen: one of them may have gone silent.
-    pub(crate) fn look_again(&self, now: Monotonic) -> Option<Monotonic> {
-        (self.admission.is_held_up() && self.queue.len() > 0)
-            .then(|| now.plus_ms(LOOK_AGAIN_MS))
-            .flatten()
     }
 
     /// A flow gives up its place.

@@ -10,6 +10,8 @@ use flow::{FlowId, SleepClocks};
 use ledger::{SelectionRequest, TxId};
 use primitives::{Moment, Monotonic, Timestamp};
 
+use crate::part::Part;
+
 /// How long a deadline of the wall clock is put off while that is in doubt, in milliseconds.
 const DOUBT_MS: u64 = 1_000;
 
@@ -47,6 +49,12 @@ pub(crate) struct Waits {
     times: BTreeSet<(Monotonic, EffectId)>,
     transactions: HashMap<TxId, BTreeSet<EffectId>>,
     commits: BTreeMap<(u64, EffectId), HeldSelect>,
+}
+
+impl Part for Waits {
+    fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
+        self.times.first().map(|(at, _)| *at)
+    }
 }
 
 impl Waits {
@@ -91,11 +99,6 @@ impl Waits {
         };
         self.of.insert(effect, Waited::Time { at, wall });
         self.times.insert((at, effect));
-    }
-
-    /// Returns the earliest time at which a wait may be over.
-    pub(crate) fn next_time(&self) -> Option<Monotonic> {
-        self.times.first().map(|(at, _)| *at)
     }
 
     /// Takes out a wait that is over. `in_doubt`: the wall clock may be wrong.
@@ -246,7 +249,11 @@ mod tests {
                 waits.sleep(effect(1, 1), Timestamp::from_ms(100), clocks, at(0));
                 let due = waits.due(now, false);
                 assert_eq!(due.is_some(), over, "{clocks:?} at {now:?}");
-                assert_eq!(waits.next_time().is_none(), over, "{clocks:?} at {now:?}");
+                assert_eq!(
+                    waits.next_time(Monotonic::START).is_none(),
+                    over,
+                    "{clocks:?} at {now:?}"
+                );
             }
         }
     }
@@ -290,7 +297,10 @@ mod tests {
         let until = Timestamp::from_ms(100);
         waits.sleep(effect(1, 1), until, SleepClocks::Both, at(0));
         assert_eq!(waits.due(set(120, 40), false), None);
-        assert_eq!(waits.next_time(), Some(Monotonic::from_ms(180)));
+        assert_eq!(
+            waits.next_time(Monotonic::START),
+            Some(Monotonic::from_ms(180))
+        );
         assert_eq!(waits.due(set(179, 99), false), None);
         assert_eq!(waits.due(set(180, 100), false), Some(effect(1, 1)));
         assert!(waits.of.is_empty() && waits.times.is_empty());
@@ -306,7 +316,10 @@ mod tests {
         waits.sleep(effect(1, 2), until, PAUSE, ahead);
         assert_eq!(waits.due(ahead, true), Some(effect(1, 2)));
         assert_eq!(waits.due(ahead, true), None);
-        assert_eq!(waits.next_time(), Some(Monotonic::from_ms(10 + DOUBT_MS)));
+        assert_eq!(
+            waits.next_time(Monotonic::START),
+            Some(Monotonic::from_ms(10 + DOUBT_MS))
+        );
         let right = set(1_010, 50);
         assert_eq!(waits.due(right, false), None);
         assert_eq!(waits.due(set(1_060, 100), false), Some(effect(1, 1)));
@@ -325,7 +338,10 @@ mod tests {
         waits.hold(4, select(1));
         waits.hold(3, select(2));
         assert!(waits.expects(&id));
-        assert_eq!(waits.next_time(), Some(Monotonic::from_ms(5)));
+        assert_eq!(
+            waits.next_time(Monotonic::START),
+            Some(Monotonic::from_ms(5))
+        );
         assert_eq!(waits.due(at(4), false), None);
         assert_eq!(waits.due(at(15), false), Some(effect(2, 1)));
         waits.cancel(effect(1, 1));

@@ -8,9 +8,11 @@ use primitives::{Encode, Hash};
 use super::row::{FileRow, file_row, listing_of, reference_key};
 use crate::cache::GenerationCache;
 use crate::pages::{after, row_page};
+use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::prefix_end;
 use crate::writes::{Batch, RowRange, Writer};
+use primitives::Monotonic;
 
 /// References counted when a file comes that recorded transactions list already. Of more its row says so many.
 const REFS_COUNTED_MAX: u64 = 100_000;
@@ -35,6 +37,48 @@ impl Writer for FileBook {
         RowRange::table(Table::Attachments),
         RowRange::table(Table::FileRefs),
     ];
+}
+
+impl Part for FileBook {
+    fn committed(&mut self, upto: u64, _: Monotonic) {
+        while let Some((number, hash)) = self.order.front().copied()
+            && number <= upto
+        {
+            self.order.pop_front();
+            if self.undurable.get(&hash).is_some_and(|(n, _)| *n <= upto)
+                && let Some((_, row)) = self.undurable.remove(&hash)
+            {
+                // Always put anew: what the cache held is older.
+                match row {
+                    Some(row) => self.cache.insert(hash, row.clone(), row.weight_bytes()),
+                    None => self.cache.remove(&hash),
+                }
+            }
+        }
+        while self
+            .undurable_refs
+            .front()
+            .is_some_and(|(n, ..)| *n <= upto)
+        {
+            self.undurable_refs.pop_front();
+        }
+    }
+
+    fn end_round(&mut self, batch: &mut Batch) {
+        for hash in std::mem::take(&mut self.changed) {
+            let Some((number, row)) = self.undurable.get(&hash) else {
+                continue;
+            };
+            self.order.push_back((*number, hash));
+            let key = hash.as_bytes().to_vec();
+            match row {
+                Some(row) => batch
+                    .of::<FileBook>()
+                    .put(Table::Attachments, key, row.to_bytes()),
+                None => batch.of::<FileBook>().delete(Table::Attachments, key),
+            }
+        }
+    }
 }
 
 impl FileBook {
@@ -128,48 +172,6 @@ impl FileBook {
                 Some((last, _)) if page.more && count < REFS_COUNTED_MAX => from = after(last),
                 _ => return Ok(count + coming.len() as u64),
             }
-        }
-    }
-
-    /// Writes what this round changed, each row once however often it changed.
-    pub(crate) fn write(&mut self, batch: &mut Batch) {
-        for hash in std::mem::take(&mut self.changed) {
-            let Some((number, row)) = self.undurable.get(&hash) else {
-                continue;
-            };
-            self.order.push_back((*number, hash));
-            let key = hash.as_bytes().to_vec();
-            match row {
-                Some(row) => batch
-                    .of::<FileBook>()
-                    .put(Table::Attachments, key, row.to_bytes()),
-                None => batch.of::<FileBook>().delete(Table::Attachments, key),
-            }
-        }
-    }
-
-    /// Every commit up to this one is durable.
-    pub(crate) fn committed(&mut self, upto: u64) {
-        while let Some((number, hash)) = self.order.front().copied()
-            && number <= upto
-        {
-            self.order.pop_front();
-            if self.undurable.get(&hash).is_some_and(|(n, _)| *n <= upto)
-                && let Some((_, row)) = self.undurable.remove(&hash)
-            {
-                // Always put anew: what the cache held is older.
-                match row {
-                    Some(row) => self.cache.insert(hash, row.clone(), row.weight_bytes()),
-                    None => self.cache.remove(&hash),
-                }
-            }
-        }
-        while self
-            .undurable_refs
-            .front()
-            .is_some_and(|(n, ..)| *n <= upto)
-        {
-            self.undurable_refs.pop_front();
         }
     }
 }

@@ -104,7 +104,7 @@ impl Kernel {
     }
 
     /// Asks for what is waited for, and says what nobody waits for any more.
-    fn tend_files(&mut self) {
+    pub(crate) fn tend_files(&mut self) {
         if !self.intake.files.is_touched(self.now.monotonic) {
             return;
         }
@@ -141,13 +141,6 @@ impl Kernel {
         let is_live = |flow: &FlowId| engine.is_live(flow);
         self.proposals = Proposals::open(reads, is_live, &mut self.round.batch)?;
         Ok(())
-    }
-
-    /// Ends a round for the files.
-    pub(crate) fn files_end_round(&mut self) {
-        self.tend_files();
-        self.proposals.write(&mut self.round.batch);
-        self.files.write(&mut self.round.batch);
     }
 
     /// A transaction is being recorded: its files are referred to, in the same batch.

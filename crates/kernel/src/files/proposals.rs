@@ -8,6 +8,7 @@ use ledger::TxId;
 use primitives::{Decode, Encode, Hash};
 
 use crate::pages::{after, row_page};
+use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_PROPOSED, meta_key, prefix_end};
 use crate::writes::{Batch, RowRange, Writer};
@@ -35,6 +36,21 @@ struct Proposal {
 
 impl Writer for Proposals {
     const ROWS: &'static [RowRange] = &[RowRange::meta(META_PROPOSED)];
+}
+
+impl Part for Proposals {
+    fn end_round(&mut self, batch: &mut Batch) {
+        for flow in std::mem::take(&mut self.unwritten) {
+            let proposals = self.of_flow.get_mut(&flow).into_iter().flatten();
+            for proposal in proposals.filter(|proposal| !proposal.written) {
+                proposal.written = true;
+                let row = proposal.files.to_bytes();
+                batch
+                    .of::<Proposals>()
+                    .put(Table::Meta, key(&flow, &proposal.transaction), row);
+            }
+        }
+    }
 }
 
 impl Proposals {
@@ -116,20 +132,6 @@ impl Proposals {
         self.unwritten.remove(&flow);
         for proposal in self.of_flow.remove(&flow).unwrap_or_default() {
             self.unlink(flow, &proposal, batch);
-        }
-    }
-
-    /// Writes the rows of flows that live on after this round: one that ended in it leaves none.
-    pub(crate) fn write(&mut self, batch: &mut Batch) {
-        for flow in std::mem::take(&mut self.unwritten) {
-            let proposals = self.of_flow.get_mut(&flow).into_iter().flatten();
-            for proposal in proposals.filter(|proposal| !proposal.written) {
-                proposal.written = true;
-                let row = proposal.files.to_bytes();
-                batch
-                    .of::<Proposals>()
-                    .put(Table::Meta, key(&flow, &proposal.transaction), row);
-            }
         }
     }
 

@@ -17,9 +17,11 @@ use super::EquivocationRow;
 use crate::book::{decode_row, ledger_page};
 use crate::errors;
 use crate::kernel::Kernel;
+use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{META_CONSUMED_FILL, seq_key, seq_of, state_ref_key};
 use crate::writes::{Batch, RowRange, Writer};
+use primitives::Monotonic;
 
 /// Rows of an older ledger that are indexed in one round.
 pub const FILL_ROWS_MAX: usize = 256;
@@ -60,6 +62,17 @@ impl Writer for ConsumedIndex {
     ];
 }
 
+impl Part for ConsumedIndex {
+    fn committed(&mut self, upto: u64, _: Monotonic) {
+        self.durable = self.durable.max(upto);
+        self.forget_old();
+    }
+
+    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
+        self.is_filling().then_some(now)
+    }
+}
+
 impl ConsumedIndex {
     /// Opens the index of a ledger that ends at a position.
     pub(crate) fn open(reads: &dyn Reads, last_seq: u64) -> Result<Self, StoreFailure> {
@@ -81,7 +94,7 @@ impl ConsumedIndex {
         })
     }
 
-    /// Whether rows of an older ledger are still to be indexed.
+    /// Returns whether rows of an older ledger are still to be indexed.
     pub(crate) fn is_filling(&self) -> bool {
         self.filled < self.fill_to
     }
@@ -155,12 +168,6 @@ impl ConsumedIndex {
         batch
             .of::<ConsumedIndex>()
             .put(Table::Meta, META_CONSUMED_FILL, row);
-    }
-
-    /// Notes that every commit up to this one is durable.
-    pub(crate) fn committed(&mut self, upto: u64) {
-        self.durable = self.durable.max(upto);
-        self.forget_old();
     }
 }
 
@@ -327,7 +334,7 @@ mod tests {
                 waiting.push_back(batch);
                 if waiting.len() > 20 {
                     store.apply(waiting.pop_front().expect("a batch"));
-                    index.committed(n - 20);
+                    index.committed(n - 20, Monotonic::START);
                 }
                 if n == restarts_at {
                     waiting.drain(..).for_each(|batch| store.apply(batch));
@@ -358,7 +365,7 @@ mod tests {
             index.add(&[output(n - 1)], n, n, &mut Batch::default());
         }
         assert_eq!(index.recent.len() as u64, consumers - 1, "none is durable");
-        index.committed(consumers);
+        index.committed(consumers, Monotonic::START);
         assert_eq!(index.recent.len(), RECENT_STATES_MAX);
         assert_eq!(index.order.len(), RECENT_STATES_MAX);
         let before = store.gets();

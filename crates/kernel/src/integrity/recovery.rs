@@ -137,6 +137,11 @@ impl Recovery {
         self.entered.retain(|_, (commit, _)| *commit > upto);
     }
 
+    /// Returns the time at which a peer is to be asked again.
+    pub(crate) fn next_question(&self) -> Option<Monotonic> {
+        self.peers.values().filter_map(|peer| peer.again).min()
+    }
+
     /// Peers that have not given everything.
     fn missing(&self) -> impl Iterator<Item = &PartyId> {
         let peers = self.peers.iter();
@@ -264,12 +269,6 @@ impl Kernel {
         for (peer, step, after) in due {
             self.ask_to_recover(peer, step, after);
         }
-    }
-
-    /// The time at which a question is put again.
-    pub(crate) fn next_question(&self) -> Option<Monotonic> {
-        let recovery = self.integrity.recovery.as_ref()?;
-        recovery.peers.values().filter_map(|peer| peer.again).min()
     }
 
     /// Ends a rollback: the reason why not, if it cannot.

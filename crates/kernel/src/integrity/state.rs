@@ -9,6 +9,7 @@ use super::lives::Lives;
 use super::recovery::Recovery;
 use super::rollback::RollbackRow;
 use crate::message::SHOWN_TO_NOTARY_MAX;
+use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{
     META_MARK, META_NOTARISED, META_NOTARY_ACCEPTED, META_ROLLBACK, meta_key, prefix_end, seq_of,
@@ -55,6 +56,31 @@ impl Writer for Integrity {
         RowRange::meta(META_NOTARISED),
         RowRange::meta(META_ROLLBACK),
     ];
+}
+
+impl Part for Integrity {
+    fn committed(&mut self, upto: u64, _: Monotonic) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.committed(upto);
+        }
+    }
+
+    fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
+        self.recovery.as_ref()?.next_question()
+    }
+
+    fn end_round(&mut self, batch: &mut Batch) {
+        for notary in std::mem::take(&mut self.unsaved) {
+            let ids = self.notarised.get(&notary).into_iter().flatten();
+            let row: Vec<u8> = ids.flat_map(|id| *id.as_bytes()).collect();
+            batch.of::<Integrity>().put(
+                Table::Meta,
+                meta_key(META_NOTARISED, notary.as_bytes()),
+                row,
+            );
+        }
+        self.lives.end_of_round(batch);
+    }
 }
 
 impl Integrity {
@@ -123,20 +149,6 @@ impl Integrity {
     pub(crate) fn notarised_by(&self, notary: &PartyId) -> Vec<TxId> {
         let ids = self.notarised.get(notary).into_iter().flatten();
         ids.copied().collect()
-    }
-
-    /// Writes the rows of this round.
-    pub(crate) fn end_of_round(&mut self, batch: &mut Batch) {
-        for notary in std::mem::take(&mut self.unsaved) {
-            let ids = self.notarised.get(&notary).into_iter().flatten();
-            let row: Vec<u8> = ids.flat_map(|id| *id.as_bytes()).collect();
-            batch.of::<Integrity>().put(
-                Table::Meta,
-                meta_key(META_NOTARISED, notary.as_bytes()),
-                row,
-            );
-        }
-        self.lives.end_of_round(batch);
     }
 
     /// Keeps a mark of a peer.
