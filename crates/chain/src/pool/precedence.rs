@@ -45,8 +45,8 @@ impl Pool {
         Ok(true)
     }
 
-    /// Makes ready what a child block lists and is parked here, as far as unlisted transactions of the same accounts can be
-    /// parked for it.
+    /// Makes the parked transactions ready that a child block lists, as far as unlisted transactions of the same accounts can be
+    /// parked in exchange.
     pub(super) fn prefer_listed(
         &mut self,
         block: &ChildBlock,

@@ -120,7 +120,7 @@ fn what_is_listed_goes_before_an_unlisted_payment_of_the_same_account() {
         [Some(Standing::Parked), Some(Standing::Bundled)]
     );
 
-    // A second bundler lists the first one: what is listed already stays.
+    // A second bundler lists the first one: transactions that are already listed stay.
     let block_8 = child_block(8, 2, 10, 0, &ids[..1]);
     offer(&mut pool, &block_8).unwrap();
     assert_eq!(offers(&pool), [(block_7.id(), true), (block_8.id(), false)]);
@@ -135,7 +135,7 @@ fn what_is_listed_goes_before_an_unlisted_payment_of_the_same_account() {
         [Some(Standing::Bundled), Some(Standing::Parked)]
     );
 
-    // Nor does a debit from outside park what is listed.
+    // Nor does a debit outside the pool park a listed transaction.
     put(
         &mut pool,
         &Pay {
