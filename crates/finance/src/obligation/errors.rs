@@ -57,7 +57,7 @@ pub enum ObligationError {
     #[error("the obligations netted differ in the cash that they accept or in when they are due")]
     TermsDiffer,
     /// A netting changes the net position of a party.
-    #[error("a netting changes what somebody owes and is owed all in all")]
+    #[error("the net position of a party after a netting differs from the one before it")]
     NetChanged,
     /// The obligations form no cycle.
     #[error("the obligations form no cycle that could shrink")]

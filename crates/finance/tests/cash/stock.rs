@@ -220,7 +220,7 @@ fn inputs(quantities: &[u64]) -> Vec<StateAndRef> {
 proptest! {
     #![proptest_config(properties::config!(256))]
 
-    /// Whatever is built is accepted, moves what was asked for, and loses nothing.
+    /// Every built transfer is accepted, moves the requested quantity, and loses nothing.
     #[test]
     fn built_transfers_are_accepted(
         quantities in prop::collection::vec(1u64..50, 1..5),
