@@ -113,7 +113,7 @@ codes! {
     /// A reader of events is too slow.
     SLOW_READER = "api.slow_reader" 503
         "A follower of events did not read them as fast as they came, and the node keeps a bounded number."
-        "Follow again, and read faster; what was missed can be asked for at the flow's own path.";
+        "Follow again, and read faster; ask for the missed changes at the flow's own path.";
     /// A name, media type, hash or size is invalid.
     BAD_ATTACHMENT = "api.bad_attachment" 422
         "The name, media type or hash of a file is not what it may be; the detail says which."
@@ -208,7 +208,7 @@ codes! {
         "Ask the network's notary; GET /v1/network names it.";
     /// The vault's view is too far behind.
     VIEW_BEHIND = "node.view_behind" 504
-        "The vault's view did not catch up in time with what was committed."
+        "The vault's view did not catch up with the committed transactions in time."
         "Try again, or wait longer with timeout_ms.";
 }
 

@@ -17,7 +17,7 @@ pub struct VaultQuery {
     /// Whether states in quarantine, which cannot be spent, are among the answer's states, counts and sums.
     #[serde(default, skip_serializing_if = "Quarantined::is_default")]
     pub quarantined: Quarantined,
-    /// What they must meet; absent for all.
+    /// The criterion that the states must meet; absent for all.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub criterion: Option<Criterion>,
     /// The order. Ties, and queries without an order, are sorted by recording. At most 4.
@@ -101,7 +101,7 @@ impl std::str::FromStr for Quarantined {
     }
 }
 
-/// What a state must meet. A state that lacks a field meets no test of it, and meets the test's `not`.
+/// A criterion for states. A state that lacks a field meets no test of it, and meets the test's `not`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {

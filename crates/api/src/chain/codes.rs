@@ -37,12 +37,12 @@ crate::codes::codes! {
         "Give keys and seeds as 64 hexadecimal digits, accounts as TLY-..., and either a seed or a passphrase.";
     /// The request is neither a payment nor a lease.
     BAD_PREPARE = "chain_api.bad_prepare" 422
-        "What is to be prepared is neither a payment nor a lease, or both."
+        "The request to prepare names neither a payment nor a lease, or both."
         "Give an amount, or lease_blocks on the parent chain, and not both.";
     /// The node does not sign.
     SIGNING_OFF = "chain_api.signing_off" 403
-        "This node does not sign for its clients: a passphrase that is sent is known to whoever runs the node."
-        "Sign where the key is: POST /v1/chain/prepare gives what to sign. On a test network set api.allow_server_signing.";
+        "This node does not sign for its clients, because a sent passphrase is known to the node's operator."
+        "Sign where the key is: POST /v1/chain/prepare gives the bytes to sign. On a test network set api.allow_server_signing.";
     /// A passphrase came over HTTP on a production network.
     PASSPHRASE_REFUSED = "chain_api.passphrase_refused" 403
         "A passphrase was sent to a node of a production network: one whose genesis names no account by passphrase."
