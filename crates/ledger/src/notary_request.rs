@@ -7,7 +7,7 @@ use primitives::{
 
 use crate::{FilteredTransaction, Party, PartyId, SignedTransaction, TxId, WireTransaction};
 
-/// The form in which a notary receives a transaction. Encoded as `[0, tear-off]` or `[1, signed transaction]`.
+/// The form of a transaction in a request to a notary. Encoded as `[0, tear-off]` or `[1, signed transaction]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotarySubject {
     /// For a non-validating notary: the parts that it needs for its decision, and nothing else.
