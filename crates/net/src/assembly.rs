@@ -241,8 +241,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(properties::config!(64))]
-        /// Everything arrives, in the order of its lane, as long as what is taken is granted again; and no more is ever
-        /// on its way than the windows and a message each.
+        /// Every message arrives, in the order of its lane, as long as credit for consumed bytes is granted again. The bytes in
+        /// flight never exceed the windows and one message each.
         #[test]
         fn what_is_queued_arrives_in_order(
             sizes in vec((0..LANES, prop_oneof![8 => 0..2_000usize, 2 => 0..MESSAGE_MAX as usize]), 1..60),

@@ -14,7 +14,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "net.bad_tls_material": "The node's TLS certificate, its key and the network's root do not fit each other or do not parse." => "bootstrap the network again into the same folder, or restore the node's files from a backup";
     "net.bad_option": "A limit of the connections between nodes is out of range." => "correct the field that the message names in the [p2p] section of node.toml";
     "net.start_failed": "The operating system refused the thread or the event loop of the connections." => "raise the limits on threads and open files of the process";
-    "net.not_tls": "What came on a new connection is not TLS 1.3 as nodes speak it." => "let only nodes of the network reach the port for peers; check that no load balancer or port scanner talks to it";
+    "net.not_tls": "The bytes on a new connection are not TLS 1.3 as nodes use it." => "let only nodes of the network reach the port for peers; check that no load balancer or port scanner talks to it";
     "net.wrong_certificate": "The other side of a new connection has no certificate of this network's root, or one that has expired." => "check that both nodes were bootstrapped in the same network, that certificates have not expired and that clocks are right";
     "net.wrong_name": "A certificate of the network's root is not the one of the party that the other side claims to be." => "check which node runs at that address; each node must use its own folder";
     "net.unknown_peer": "A party that is not in the network map connects." => "add the party to the network map, or ask its operator to stop";
@@ -33,7 +33,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "net.tls_failed": "An established connection broke its TLS; the connection ends." => "check the network between the nodes; the connection is made again by itself";
     "net.idle": "A peer was silent for too long; the connection ends and is made again." => "check the peer and the network between the nodes";
     "net.connection_lost": "A connection to a peer was closed or reset; it is made again." => "nothing if the peer was restarted; otherwise look at the peer's log";
-    "net.replaced": "The same peer connected anew while its connection stood; the new one is used." => "nothing if the peer was restarted; otherwise check that no two nodes use the same folder";
+    "net.replaced": "The same peer connected again while its connection was open; the new one is used." => "nothing if the peer was restarted; otherwise check that no two nodes use the same folder";
     "net.cut_off": "The connection to a peer was ended for a while, or its new connection refused: the peer had sent too much that makes no sense." => "ask the peer's operator to check its version and logs; 'tally node peers' shows when it may connect again";
     "net.stopped": "This node's connections end because it stops." => "nothing";
     "gossip.listen_failed": "The address for peers of the chain cannot be listened on." => "free the port, or set another address to listen on";
@@ -46,7 +46,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "gossip.banned": "A peer misbehaved and is kept away for a while; the list of peers says why." => "look at the peer's software and log; end the ban once it is mended";
     "gossip.connected_twice": "A peer that is connected connects again; its old connection is given up, and the next attempt succeeds." => "nothing if the peer was restarted; otherwise check that no two nodes use the same key";
     "gossip.dismissed": "A peer lost its connection because it was of no use, or of less use than others when there was no room." => "nothing if the node has other peers; otherwise look at the load of the peer named";
-    "gossip.unreachable": "Nobody answers at an address of the chain's network; seeds are tried again for ever, at growing intervals." => "check that the node there runs, that the address is right and that no firewall is between";
+    "gossip.unreachable": "No node answers at an address of the chain's network; seeds are retried without end, at growing intervals." => "check that the node there runs, that the address is right and that no firewall is between";
     "gossip.silent": "A peer did not answer a ping; its connection ends and is made again." => "check the peer and the network between the nodes";
     "gossip.busy": "More waits to be sent to peers than allowed." => "try again soon; check the load of the node";
     "gossip.message_too_large": "A message, a request or an answer is larger than nodes take." => "make it smaller; the page on the chain's network has the limits";
@@ -55,7 +55,7 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "gossip.not_connected": "A request was for a peer that is not connected, or it went while it was asked." => "ask another peer";
     "gossip.no_answer": "A peer refused a request, or answered something else than an answer." => "ask another peer; check that both nodes run compatible versions";
     "gossip.too_many_requests": "More requests to a peer, or to all, wait for an answer than allowed." => "wait for answers before asking more";
-    "gossip.rate_exceeded": "A peer sends or asks more than it may; what is too much is dropped and counts against it." => "look at the peer's software; raise the limits if the network's load is honestly higher";
+    "gossip.rate_exceeded": "A peer exceeds its rate limit; the excess is dropped and counts against it." => "look at the peer's software; raise the limits if the network's load is honestly higher";
 };
 
 /// Returns the operator's action for one of this crate's codes.

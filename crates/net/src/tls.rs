@@ -108,7 +108,7 @@ impl TlsMaterial {
     }
 }
 
-/// Returns the name for which a party's certificate must be valid.
+/// Returns the server name that a party's certificate must be valid for.
 pub(crate) fn server_name(party: &PartyId) -> Result<ServerName<'static>, String> {
     ServerName::try_from(party.dns_name()).map_err(|error| error.to_string())
 }

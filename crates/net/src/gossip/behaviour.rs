@@ -52,11 +52,11 @@ pub(super) const SCORE_MIN: f64 = -80.0;
 
 /// How often the mesh is looked after.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// Heartbeats for which a message is kept: until its verdict, and for peers that missed it.
+/// Number of heartbeats that a message is kept: until its verdict, and for peers that missed it.
 const KEPT_HEARTBEATS: usize = 10;
 /// How long a message is known to have been seen.
 const SEEN_FOR: Duration = Duration::from_secs(60);
-/// Size from which peers are told that this node already has a message, in bytes.
+/// Minimum size, in bytes, of the messages that this node announces to peers as already received.
 const LARGE_BYTES: usize = 1 << 10;
 
 /// The libp2p behaviours of the service.

@@ -10,7 +10,7 @@ use super::{GossipRefusal, PeerId};
 pub const REJECTED_POINTS: u32 = 10;
 /// Points against a peer for a message or a request beyond its rate.
 pub const RATE_POINTS: u32 = 1;
-/// Points against a peer for each second in which it sends too much useless traffic.
+/// Points against a peer per second while it sends too much useless traffic.
 pub const WASTE_POINTS: u32 = 20;
 /// How long a peer that was of no use is not dialled again.
 pub(super) const DISMISSED_FOR: Duration = Duration::from_secs(60);

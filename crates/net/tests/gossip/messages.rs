@@ -7,8 +7,8 @@ use net::gossip::{GossipEvent, GossipOptions, SendError, Topic, Verdict};
 
 use crate::fixture::{Node, id, options, pair, until};
 
-/// Returns a chain of nodes in which only neighbours are connected: the last knows the middle one, the middle one
-/// the first.
+/// Returns a chain of nodes where only neighbours are connected: the last knows the middle one, the middle one the
+/// first.
 async fn line() -> [Node; 3] {
     let mut one = Node::of(1, &[]).await;
     // No node tells another of a third one: room for one dialled peer, and one that dials.
