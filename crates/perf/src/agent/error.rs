@@ -12,13 +12,13 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: DENIED,
-        cause: "Coordinator and agent do not have the same token, or somebody sits between them.",
+        cause: "Coordinator and agent have different tokens, or an attacker intercepts their connection.",
         action: "Give both the same token file; compare the fingerprint that the agent printed.",
     },
     ErrorInfo {
         code: LOST,
         cause: "An agent died or fell silent during a stretch.",
-        action: "What it had done until then counts; look at that machine, and run again for clean figures.",
+        action: "Its units until then count; look at that machine, and run again for clean figures.",
     },
     ErrorInfo {
         code: SHORT_TOKEN,
@@ -27,7 +27,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: UNREACHABLE,
-        cause: "An agent cannot be reached, or what answers there is none.",
+        cause: "An agent cannot be reached, or the server at its address is no agent.",
         action: "Check the address, that `tally lab agent` runs there, and that nothing between blocks the port.",
     },
     ErrorInfo {

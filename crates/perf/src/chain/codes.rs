@@ -11,12 +11,12 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: MALFORMED,
         cause: "A server that is driven gave an answer that its family's API does not have: no JSON, a field that is missing or of another type, or too long.",
-        action: "Check that the address is a server of the Ardor/Nxt family and not a proxy's error page; the message shows what came.",
+        action: "Check that the address is a server of the Ardor/Nxt family and not a proxy's error page; the message shows the answer.",
     },
     ErrorInfo {
         code: SLOW,
-        cause: "A server that is driven gave no answer in time; what it was asked may have been done all the same.",
-        action: "Lower the load, or look at the server's own log for what it was at.",
+        cause: "A server under load gave no answer in time; it may still have performed the request.",
+        action: "Lower the load, or look for the cause in the server's own log.",
     },
     ErrorInfo {
         code: UNREACHABLE,

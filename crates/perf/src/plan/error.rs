@@ -34,7 +34,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: UNKNOWN,
-        cause: "What was given as a scenario is neither a file nor the name of one that is shipped.",
+        cause: "The argument is neither a scenario file nor the name of a shipped scenario.",
         action: "List the shipped ones with 'tally lab list', or give the path of a file.",
     },
     ErrorInfo {

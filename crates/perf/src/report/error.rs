@@ -61,7 +61,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "lab.report_unwritten",
-        cause: "A file of the report could not be written; what stood there before is still there.",
+        cause: "A file of the report could not be written; an earlier file at that path is unchanged.",
         action: "Check the folder's permissions and the room on its disk, then run again or elsewhere with --out.",
     },
 ];

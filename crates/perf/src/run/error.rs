@@ -18,7 +18,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "lab.interrupted",
         cause: "A run was ended early, by Ctrl-C or a signal.",
-        action: "Run it again; what was measured until then is in the report.",
+        action: "Run it again; the report contains the measurements made until then.",
     },
     ErrorInfo {
         code: LINKS_ENDED,
@@ -43,7 +43,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: SAMPLES_PARTIAL,
         cause: "The file of samples does not have every unit, or could not be written.",
-        action: "The report's figures are of all units all the same; for every sample give the run less time, or its folder a faster or larger disk.",
+        action: "The report's figures still cover all units. To keep every sample, shorten the run, or give its folder a faster or larger disk.",
     },
     ErrorInfo {
         code: SHORT_WINDOW,

@@ -18,7 +18,7 @@ const STRETCHES_MIN: usize = 6;
 pub const ERRORS: &[ErrorInfo] = &[ErrorInfo {
     code: "lab.nothing_to_size",
     cause: "A run to size from measured too little: fewer than six stretches with work done and processes watched.",
-    action: "Read what the run says went wrong; give the stretches more time with --seconds.",
+    action: "Read the faults that the run reports; give the stretches more time with --seconds.",
 }];
 
 /// Why there is no answer.

@@ -8,7 +8,7 @@ use crate::load::NO_PYTHON;
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: BAD_ANSWER,
-        cause: "A flow ended well, but what it returned is not what the workload expects of it.",
+        cause: "A flow completed, but its result is not the one that the workload expects.",
         action: "Check that node and laboratory are of the same version.",
     },
     ErrorInfo {

@@ -6,7 +6,7 @@ use primitives::ErrorInfo;
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "lab.generator_limit",
-        cause: "The load generator itself was near its limit, so that what was measured may be its own.",
+        cause: "The load generator was near its own limit, which may have determined the figures.",
         action: "Leave it a core of its own (nodes.NAME.cores), lower the load, or generate it from other machines.",
     },
     ErrorInfo {
@@ -31,7 +31,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "lab.unfinished",
-        cause: "Units had not ended when the wait for what was outstanding was over.",
+        cause: "Some units were still outstanding when the wait for them ended.",
         action: "Look for flows that are parked or retried ('tally flow list'), or lower the load.",
     },
     ErrorInfo {
