@@ -78,7 +78,7 @@ errors! {
         "Check the arguments' types: maps need text keys, numbers must be finite.";
     NOT_CONNECTED = "client.not_connected"
         "The node cannot be reached."
-        "Check that the node runs, the address, and what lies between.";
+        "Check that the node runs, the address, and the network in between.";
     NOT_TRUSTED = "client.not_trusted"
         "The node's certificate does not chain to the given root, or is not for the given name."
         "Check that the root certificate and the server name belong to the node's network.";

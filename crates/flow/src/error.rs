@@ -175,7 +175,7 @@ errors! {
         "start the flow again";
     SESSION_OVERFLOW = "flow.session_overflow",
         "More messages arrived on a session than its flow was ready to take.",
-        "let the flow receive what it is sent, or send fewer messages at a time";
+        "let the flow receive its messages, or send fewer messages at a time";
     MESSAGE_TOO_LARGE = "flow.message_too_large",
         "A session message is larger than the limit.",
         "send less at a time, or send an attachment";
@@ -189,7 +189,7 @@ errors! {
         "An effect was answered with a result of another kind.",
         "report it: the node and the flow engine disagree";
     REPLAY_MISMATCHED = "flow.replay_mismatched",
-        "The flow's code no longer does what its journal says it did; the flow is parked.",
+        "The flow's code no longer repeats the steps in its journal; the flow is parked.",
         "start the binary that the flow ran on, or kill the flow";
     JOURNAL_UNREADABLE = "flow.journal_unreadable",
         "A flow's journal does not decode; the flow is parked.",
@@ -204,7 +204,7 @@ errors! {
         "The network map names no notary.",
         "add a notary to the network, or name one in the flow's arguments";
     UNKNOWN_PARTY = "flow.unknown_party",
-        "The network map does not list the party, or a state concerns a fresh key of somebody unknown.",
+        "The network map does not list the party, or a state concerns a fresh key with an unknown owner.",
         "check the party's name and that its node has joined the network; have the owner of a fresh key tell this node with ledger.prove_key";
     NOT_A_NOTARY = "flow.not_a_notary",
         "The party named as a notary is none of the network's.",
@@ -213,7 +213,7 @@ errors! {
         "The flow was asked to move no state at all, or a state that its transaction does not have.",
         "name each state by the id of the transaction that made it and its index";
     TIMED_OUT = "flow.timed_out",
-        "What the flow waited for did not come in time.",
+        "The event that the flow waited for did not come in time.",
         "try again, or allow more time";
     COUNTERPARTY_SILENT = "flow.counterparty_silent",
         "A counterparty did not do its part before the deadline that follows from the transaction's time window. What the flow had locked is free again.",

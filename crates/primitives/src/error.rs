@@ -52,8 +52,8 @@ pub const ERRORS: &[ErrorInfo] = catalogue! {
     "codec.invalid": "The item has the right shape but breaks a rule of its type." => "See the message for the rule.";
     "key.malformed": "Bytes or text are not a public key." => "Give the key as its scheme, a colon and its bytes in hexadecimal.";
     "key.composite": "A composite key breaks a rule." => "Give 1 to 64 different children with weights of at least 1, a threshold between 1 and the sum of weights, at most 8 levels and 1024 keys in all.";
-    "merkle.out_of_range": "A proof names a leaf outside its tree." => "Make the proof anew from the whole list of leaves.";
-    "merkle.wrong_length": "A proof has more or fewer hashes than its tree needs." => "Make the proof anew from the whole list of leaves.";
+    "merkle.out_of_range": "A proof names a leaf outside its tree." => "Make the proof again from the whole list of leaves.";
+    "merkle.wrong_length": "A proof has more or fewer hashes than its tree needs." => "Make the proof again from the whole list of leaves.";
     "merkle.not_sorted": "The leaves of a partial tree are not in ascending order, or one comes twice." => "List each revealed leaf once, in ascending order.";
 };
 

@@ -80,7 +80,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "store.foreign",
-        cause: "The store, its inventory and the anchor beside the identity key do not belong together.",
+        cause: "The store, its inventory and the anchor next to the identity key do not belong together.",
         action: FOREIGN_HINT,
     },
     ErrorInfo {

@@ -42,7 +42,7 @@ pub(crate) const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "files.note_too_long",
-        cause: "What should lie beside the part of a file is larger than it may be.",
+        cause: "The note stored with an incomplete file exceeds its limit.",
         action: NOTE_HINT,
     },
     ErrorInfo {

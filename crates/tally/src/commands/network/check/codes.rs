@@ -28,7 +28,7 @@ codes! {
     PLATFORMS_DIFFER = "network.platforms_differ", "A node's info says that it speaks another version of the protocols than this program.",
         "Run the same version of the program everywhere, and bootstrap again.";
     ROOTS_DIFFER = "network.roots_differ", "Folders of nodes belong to networks with different roots.",
-        "Keep the folders of each network apart; bootstrap a node anew in the network that it is meant for.";
+        "Keep the folders of each network apart; bootstrap the node again in the network that it is meant for.";
     RESTART_NEEDED = "network.restart_needed", "A running node has other parameters or nodes than its folder: it was started before they changed.",
         "Start the node again.";
     VERSIONS_DIFFER = "network.versions_differ", "A node runs another version of the software than this program.",
