@@ -251,7 +251,7 @@ async fn ledger(client: &Client) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn swaps_among_two_and_four_parties_in_every_variant() {
-    // The coordinator is one of four parties, and the fifth node besides two pairs.
+    // With four parties on four banks the coordinator is one of the parties. With two, it is a further bank.
     let network = stage::network(&["A", "B", "C", "D"]);
     let site = site(&network);
     const UNITS: u64 = 10;
