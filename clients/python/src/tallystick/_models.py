@@ -200,7 +200,7 @@ __all__ = [
 #: The constraint of states.
 ConstraintView = Literal["version", "signer"]
 
-#: What a state must meet. A state that lacks a field meets no test of it, and meets the test's `not`.
+#: A criterion for states. A state that lacks a field meets no test of it, and meets the test's `not`.
 Criterion = Mapping[str, Any]
 
 #: A value: a number for quantities and times, text for everything else.
@@ -4598,7 +4598,7 @@ class VaultQuery:
     status: Status | None = None
     #: Maximum time for the answer, in milliseconds.
     timeout_ms: int | None = None
-    #: What they must meet; absent for all.
+    #: The criterion that the states must meet; absent for all.
     where: Criterion | None = None
 
     def to_json(self) -> dict[str, Any]:
