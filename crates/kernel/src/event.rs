@@ -18,14 +18,14 @@ use ledger::{ContractName, PartyId, Rejection, StateAndRef, StateRef, TokenId, T
 use primitives::{Hash, Seed, Timestamp};
 use vault::{CoinRow, Lock, RefillRequest, ViewChange};
 
-use crate::consents::{ConsentChange, Consents};
+use crate::consents::rows::{ConsentChange, Consents};
 use crate::files::{FileFailure, FileOffer, FileRecord};
-use crate::filter::{FlowFilter, Standing};
-use crate::hospital::{Order, Ordered};
+use crate::flows::filter::{FlowFilter, Standing};
+use crate::flows::hospital::{Order, Ordered};
 use crate::integrity::{IntegrityOrder, IntegrityReport};
 use crate::notes::NoteId;
+use crate::peers::refusals::DeliveryRefusal;
 use crate::port::WriteBatch;
-use crate::refusals::DeliveryRefusal;
 use crate::rows::Outcome;
 
 /// Names a client's wait; the shell chose it and gets it back with each [`Reply`].

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::clock_watch::ClockFigures;
-use crate::delivery_waits::WaitingDelivery;
-use crate::desk::Desk;
+use crate::clock::watch::ClockFigures;
 use crate::integrity::HeldFlows;
 use crate::kernel::Kernel;
+use crate::notarisation::requests::Notarisation;
+use crate::peers::waiting::WaitingDelivery;
 use crate::sizes::Sizes;
 
 /// The caches that are counted, in the order of [`Figures::caches`].
@@ -188,13 +188,12 @@ impl Kernel {
             equivocations_kept: self.equivocations.len() as u64,
             intake_items: self.intake.len() as u64,
             files_awaited: self.intake.files.len() as u64,
-            deliveries_pending: self.links.owed.rows(),
+            deliveries_pending: self.links.unanswered.rows(),
             outbox_pending: self.links.outbox_pending(),
-            notary_queued: self.desk.as_ref().map_or(0, Desk::queued) as u64,
-            notary_clock_behind_ms: self
-                .desk
-                .as_ref()
-                .map_or(0, |desk| desk.notary.clock_behind_ms(self.now.wall)),
+            notary_queued: self.notarisation.as_ref().map_or(0, Notarisation::queued) as u64,
+            notary_clock_behind_ms: self.notarisation.as_ref().map_or(0, |notarisation| {
+                notarisation.notary.clock_behind_ms(self.now.wall)
+            }),
             quarantined: self.selection.figures().quarantined as u64,
             deliveries_waiting: self.delivery_waits.len() as u64,
             waiting: self.delivery_waits.shown(),

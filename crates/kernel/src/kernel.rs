@@ -17,36 +17,36 @@ use ledger::{
 use primitives::{Hash, KeyPair, Moment, Monotonic, PublicKey, SignatureChecker};
 use vault::Selection;
 
-use crate::book::Book;
+use crate::back_chains::running::Resolutions;
+use crate::back_chains::serving::FetchQueue;
 use crate::cache::GenerationCache;
-use crate::claims::Claims;
-use crate::clients::Clients;
-use crate::clock_watch::ClockWatch;
-use crate::complaints::Complaints;
-use crate::consents::Consents;
-use crate::delivery_waits::DeliveryWaits;
-use crate::desk::Desk;
+use crate::clock::watch::ClockWatch;
+use crate::consents::rows::Consents;
 use crate::event::{Action, Event, Reply};
 use crate::figures::Figures;
 use crate::files::{FileBook, Proposals, Stored};
-use crate::hospital::Hospital;
-use crate::intake::Intake;
+use crate::flows::claims::Claims;
+use crate::flows::clients::Clients;
+use crate::flows::hospital::Hospital;
+use crate::flows::look_ups::LookUps;
+use crate::flows::starts::Starts;
+use crate::flows::waits::Waits;
+use crate::flows::waking::Waking;
+use crate::intake::items::Intake;
 use crate::integrity::{ConsumedIndex, Equivocations, Integrity, StartGate};
-use crate::links::Links;
-use crate::look_ups::LookUps;
+use crate::keys::store::KeyBook;
+use crate::ledger_book::Book;
+use crate::notarisation::requests::Notarisation;
 use crate::notes::Notes;
 use crate::options::KernelOptions;
-use crate::own_keys::KeyBook;
-use crate::peer_budget::PeerBudgets;
+use crate::peers::budget::PeerBudgets;
+use crate::peers::complaints::Complaints;
+use crate::peers::links::Links;
+use crate::peers::waiting::DeliveryWaits;
 use crate::port::{Reads, StoreFailure};
-use crate::resolutions::Resolutions;
 use crate::room::Room;
 use crate::round::{Commits, Round, Work};
-use crate::schedule::Schedule;
-use crate::served::FetchQueue;
-use crate::starts::Starts;
-use crate::waits::Waits;
-use crate::waking::Waking;
+use crate::schedule::table::Schedule;
 
 /// The node's identity. It does not change while the node runs.
 pub struct Identity {
@@ -83,7 +83,7 @@ pub struct Kernel {
     pub(crate) consumed: ConsumedIndex,
     pub(crate) equivocations: Equivocations,
     pub(crate) integrity: Integrity,
-    pub(crate) desk: Option<Desk>,
+    pub(crate) notarisation: Option<Notarisation>,
     pub(crate) clients: Clients,
     pub(crate) starts: Starts,
     pub(crate) schedule: Schedule,
@@ -112,7 +112,7 @@ pub struct Kernel {
     pub(crate) round: Round,
     pub(crate) commits: Commits,
     pub(crate) figures: Figures,
-    pub(crate) steps: crate::steps::Steps,
+    pub(crate) steps: crate::flows::steps::Steps,
 }
 
 /// The parts of a kernel that are read from the store before the rest is made.
@@ -120,7 +120,7 @@ pub(crate) struct OpenedParts {
     pub(crate) book: Book,
     pub(crate) key_book: KeyBook,
     pub(crate) links: Links,
-    pub(crate) desk: Option<Desk>,
+    pub(crate) notarisation: Option<Notarisation>,
     pub(crate) integrity: Integrity,
 }
 
@@ -135,7 +135,7 @@ impl Kernel {
             book,
             key_book,
             links,
-            desk,
+            notarisation,
             integrity,
         } = opened;
         let my_id = identity.me.id();
@@ -184,7 +184,7 @@ impl Kernel {
             consumed: ConsumedIndex::default(),
             equivocations: Equivocations::default(),
             integrity,
-            desk,
+            notarisation,
             clients: Clients::new(options.outcomes_bytes),
             starts: Starts::default(),
             schedule: Schedule::default(),
@@ -209,7 +209,7 @@ impl Kernel {
             round: Round::default(),
             commits: Commits::default(),
             figures: Figures::default(),
-            steps: crate::steps::Steps::default(),
+            steps: crate::flows::steps::Steps::default(),
             options,
             identity,
         }
@@ -403,8 +403,11 @@ impl Kernel {
 
     /// The next time at which [`Event::Tick`] is due, if nothing else happens.
     pub fn next_wakeup(&self) -> Option<Monotonic> {
-        let decides =
-            self.judges_from().is_none() && self.desk.as_ref().is_some_and(Desk::can_decide);
+        let decides = self.judges_from().is_none()
+            && self
+                .notarisation
+                .as_ref()
+                .is_some_and(Notarisation::can_decide);
         let at_once = self.can_revive() || self.can_wake() || decides;
         // What depends on several parts.
         let joint = [

@@ -18,90 +18,55 @@ mod sizes;
 // What nodes say to each other
 pub mod message;
 // The parts
-mod admission;
-mod ahead;
-mod book;
-mod cache;
-mod claims;
-mod clients;
-mod clock_watch;
-mod complaints;
+mod back_chains;
+mod clock;
 mod consents;
-mod delivery_waits;
-mod desk;
+mod flows;
 mod intake;
-mod lacking;
-mod links;
-mod look_ups;
-mod owed;
-mod own_keys;
+pub mod integrity;
+mod keys;
+mod notarisation;
+mod notes;
+mod peers;
+mod schedule;
+// What the parts share
+mod cache;
+#[cfg(test)]
+mod fake_store;
+mod kernel;
+mod ledger_book;
 mod pages;
 mod part;
 mod parts;
-mod peer_budget;
-mod peer_figures;
-mod queue;
-mod refusals;
-mod resolution;
-mod resolutions;
-mod schedule;
-mod served;
-mod validating;
-mod waits;
-mod waking;
-mod writes;
-// The kernel: what it does with events
-mod chains;
-mod checks;
-mod clocks;
-mod effects;
-mod ends;
-#[cfg(test)]
-mod fake_store;
-mod fault;
-mod fetch;
-mod filter;
-mod hospital;
-pub mod integrity;
-mod kernel;
-mod key_effects;
-mod notes;
-mod peers;
-mod pump;
-mod quarantine;
 mod recover;
 mod room;
 mod round;
-mod scheduled;
-mod settle;
-mod starts;
-mod steps;
-mod transitions;
+mod writes;
 
-pub use admission::{FLOW_BYTES, Room, WAITING_MIN, WAITING_PART, WEIGHT_PER_BYTE};
-pub use book::{LedgerRows, decode_row, ledger_page};
-pub use clock_watch::{ClockFigures, ClockJump};
-pub use consents::{ConsentChange, ConsentRow, Consents, NotaryConsentRow};
-pub use delivery_waits::{WAITING_SHOWN_MAX, WaitingDelivery};
+pub use clock::watch::{ClockFigures, ClockJump};
+pub use consents::checks::ConsentOptions;
+pub use consents::rows::{ConsentChange, ConsentRow, Consents, NotaryConsentRow};
 pub use errors::ERRORS;
 pub use event::{
     Action, Event, Found, LINEAR_LOOKED_AT_MAX, LookUp, Priority, Reply, Start, Token, Wait,
 };
 pub use figures::{CACHES, CacheFigures, Figures};
-pub use filter::{FlowFilter, Standing, standing, user_of};
-pub use hospital::{ORDERED_FLOWS_MAX, Order, Ordered};
+pub use flows::admission::{FLOW_BYTES, Room, WAITING_MIN, WAITING_PART, WEIGHT_PER_BYTE};
+pub use flows::filter::{FlowFilter, Standing, standing, user_of};
+pub use flows::hospital::{ORDERED_FLOWS_MAX, Order, Ordered};
+pub use integrity::quarantine::quarantined_states;
 pub use kernel::{Identity, Kernel};
+pub use keys::store::{OWNED_KEYS_MAX, UNUSED_KEYS_MAX, is_own_key, key_owner};
+pub use ledger_book::{LedgerRows, decode_row, ledger_page};
 pub use notes::{NOTE_BYTES_MAX, NOTES_MAX, NoteId, NoteRow};
 pub use options::KernelOptions;
-pub use own_keys::{OWNED_KEYS_MAX, UNUSED_KEYS_MAX, is_own_key, key_owner};
-pub use peer_budget::{
+pub use peers::budget::{
     BACKLOG_BYTES_MAX, CUT_MS_MAX, CUT_MS_MIN, CUT_POINTS, PeerWork, ROUND_WORK_MAX, SLOW_POINTS,
 };
-pub use peer_figures::PeerFigures;
-pub use quarantine::quarantined_states;
+pub use peers::figures::PeerFigures;
+pub use peers::refusals::{DeliveryRefusal, REFUSALS_KEPT_MAX, RefusalRow};
+pub use peers::waiting::{WAITING_SHOWN_MAX, WaitingDelivery};
 pub use recover::OpenError;
-pub use refusals::{DeliveryRefusal, REFUSALS_KEPT_MAX, RefusalRow};
-pub use schedule::{SCHEDULE_REFUSED, SCHEDULE_WAITING, ScheduleRow};
-pub use scheduled::{SCHEDULE_USER, schedule_client_id};
+pub use schedule::starts::{SCHEDULE_USER, schedule_client_id};
+pub use schedule::table::{SCHEDULE_REFUSED, SCHEDULE_WAITING, ScheduleRow};
 pub use sizes::{SIZE_BUCKETS, Sizes};
-pub use transitions::ConsentOptions;

@@ -74,7 +74,7 @@ parts![
     clock_watch,
     intake,
     fetches,
-    desk,
+    notarisation,
     clients,
     starts,
     waits,

@@ -1,19 +1,19 @@
 //! The list of all types that write rows of the store.
 
-use crate::book::Book;
-use crate::claims::Claims;
-use crate::clients::Clients;
-use crate::consents::Consents;
-use crate::desk::Desk;
+use crate::back_chains::chain::Resolution;
+use crate::consents::rows::Consents;
 use crate::files::{FileBook, Proposals};
+use crate::flows::claims::Claims;
+use crate::flows::clients::Clients;
+use crate::integrity::quarantine::Quarantine;
 use crate::integrity::{ConsumedIndex, Equivocations, Integrity, Lives};
-use crate::links::Links;
+use crate::keys::store::KeyBook;
+use crate::ledger_book::Book;
+use crate::notarisation::requests::Notarisation;
 use crate::notes::Notes;
-use crate::own_keys::KeyBook;
-use crate::quarantine::Quarantine;
-use crate::refusals::Refusals;
-use crate::resolution::Resolution;
-use crate::schedule::Schedule;
+use crate::peers::links::Links;
+use crate::peers::refusals::Refusals;
+use crate::schedule::table::Schedule;
 use crate::writes::Listed;
 
 /// Lists the writers. A type that is missing here cannot implement [`crate::writes::Writer`].
@@ -35,7 +35,7 @@ writers![
     Clients,
     Consents,
     ConsumedIndex,
-    Desk,
+    Notarisation,
     Equivocations,
     FileBook,
     Integrity,

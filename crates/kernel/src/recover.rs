@@ -5,21 +5,21 @@ use ledger::{SignedTransaction, StateAndRef, StateRef, TxId};
 use primitives::{Decode, Moment, Timestamp};
 use thiserror::Error;
 
-use crate::book::{Book, decode_row};
-use crate::clients::{Caller, LiveFlow, client_of};
-use crate::consents::Consents;
-use crate::desk::Desk;
+use crate::back_chains::chain::Resolution;
+use crate::consents::rows::Consents;
 use crate::event::Action;
+use crate::flows::clients::{Caller, LiveFlow, client_of};
 use crate::integrity::{ConsumedIndex, Equivocations, Integrity};
 use crate::kernel::{Identity, Kernel, OpenedParts};
-use crate::links::Links;
+use crate::ledger_book::{Book, decode_row};
+use crate::notarisation::requests::Notarisation;
 use crate::options::KernelOptions;
 use crate::pages::{after, row_page};
+use crate::peers::links::Links;
 use crate::port::{Reads, StoreFailure, Table};
-use crate::resolution::Resolution;
 use crate::room::Room;
 use crate::rows::{META_JUDGED, split_journal_row};
-use crate::schedule::Schedule;
+use crate::schedule::table::Schedule;
 
 /// Rows read at once.
 const PAGE: usize = 10_000;
@@ -93,20 +93,20 @@ impl Kernel {
     ) -> Result<Self, OpenError> {
         Room::of(identity.network.parameters()).keep(&mut options);
         let book = Book::open(reads, options.transactions_bytes)?;
-        let key_book = crate::own_keys::KeyBook::open(reads, options.fresh_keys_bytes)?;
+        let key_book = crate::keys::store::KeyBook::open(reads, options.fresh_keys_bytes)?;
         let links = Links::open(&options, reads)?;
         let judged = reads.get(Table::Meta, META_JUDGED)?;
         let judged = judged.and_then(|row| Timestamp::from_bytes(&row).ok());
         let judged = judged.unwrap_or(Timestamp::EPOCH);
-        let desk = options
+        let notarisation = options
             .notary
-            .map(|notary| Desk::new(notary, identity.me.clone(), judged));
+            .map(|notary| Notarisation::new(notary, identity.me.clone(), judged));
         let integrity = Integrity::open(reads, options.entropy.clone(), book.last_seq())?;
         let opened = OpenedParts {
             book,
             key_book,
             links,
-            desk,
+            notarisation,
             integrity,
         };
         let mut kernel = Kernel::assemble(options, identity, opened, now);

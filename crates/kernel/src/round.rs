@@ -8,7 +8,7 @@ use primitives::{Encode, SignedMessage};
 use vault::ViewChange;
 
 use crate::event::{Action, Priority, Reply, Token};
-use crate::intake::ItemId;
+use crate::intake::items::ItemId;
 use crate::kernel::Kernel;
 use crate::message::PeerMessage;
 use crate::writes::Batch;
@@ -32,7 +32,7 @@ pub(crate) enum CheckOwner {
     Item(ItemId),
     /// A flow's effect.
     Effect(FlowId, u32),
-    /// A request to this notary, by its number within the desk.
+    /// A request to this notary, by its number there.
     Notary(u64),
     /// Nobody yet: what is found good is remembered.
     Nobody,

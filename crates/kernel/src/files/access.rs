@@ -47,7 +47,7 @@ impl Kernel {
         if !transaction.wire().attachments().contains(hash) {
             return Ok(false);
         }
-        Ok(self.links.owed.owes(&peer, id) || self.takes_part(transaction, peer, reads)?)
+        Ok(self.links.unanswered.owes(&peer, id) || self.takes_part(transaction, peer, reads)?)
     }
 
     /// Whether a peer owns or takes part in a state that a recorded transaction makes or consumes, or had to sign it, as far as

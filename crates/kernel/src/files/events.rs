@@ -3,14 +3,14 @@
 use ledger::{PartyId, Rejection};
 use primitives::Hash;
 
+use super::requests::{FILE_TRIES_MAX, MISMATCH_WEIGHT};
 use super::row::{
     FILE_NAME_BYTES_MAX, FileFailure, FileOrigin, FileRecord, FileRow, MEDIA_TYPE_BYTES_MAX, hint,
 };
-use super::waits::{FILE_TRIES_MAX, MISMATCH_WEIGHT};
 use crate::errors;
 use crate::event::{Action, Reply, Token};
-use crate::fault::Fault;
-use crate::intake::{Goal, ItemId};
+use crate::intake::fault::Fault;
+use crate::intake::items::{Goal, ItemId};
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 use crate::round::Work;

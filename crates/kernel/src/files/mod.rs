@@ -17,18 +17,18 @@
 //! - No byte of a file goes to, or is asked of, a peer for a transaction that does not list it or is not that peer's business.
 
 mod access;
-mod book;
 mod events;
 mod need;
 mod proposals;
+mod requests;
 mod row;
-mod waits;
+mod table;
 
-pub(crate) use book::FileBook;
 pub(crate) use events::Stored;
 pub(crate) use proposals::Proposals;
+pub(crate) use requests::{FileWaits, Waiter};
 pub use row::{
     FILE_NAME_BYTES_MAX, FILE_PAGE_MAX, FileFailure, FileFilter, FileOffer, FileOrigin, FilePage,
     FileRecord, FileRow, MEDIA_TYPE_BYTES_MAX, file_page, file_references, file_row,
 };
-pub(crate) use waits::{FileWaits, Waiter};
+pub(crate) use table::FileBook;

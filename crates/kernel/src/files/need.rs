@@ -7,11 +7,11 @@ use ledger::{ContractExecutor, SignedTransaction, WireTransaction};
 use primitives::Hash;
 
 use super::proposals::Proposals;
-use super::waits::{FILES_AT_ONCE, Waiter};
+use super::requests::{FILES_AT_ONCE, Waiter};
 use crate::errors;
 use crate::event::Action;
-use crate::fault::Fault;
-use crate::intake::{Goal, ItemId};
+use crate::intake::fault::Fault;
+use crate::intake::items::{Goal, ItemId};
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 use crate::round::Work;

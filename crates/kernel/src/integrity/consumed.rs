@@ -14,9 +14,9 @@ use std::collections::{HashMap, VecDeque};
 use ledger::{PartyId, Rejection, SignedTransaction, StateRef, WireTransaction};
 
 use super::EquivocationRow;
-use crate::book::{decode_row, ledger_page};
 use crate::errors;
 use crate::kernel::Kernel;
+use crate::ledger_book::{decode_row, ledger_page};
 use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{META_CONSUMED_FILL, seq_key, seq_of, state_ref_key};

@@ -3,6 +3,7 @@
 mod consumed;
 mod equivocations;
 mod lives;
+pub(crate) mod quarantine;
 mod recovery;
 mod rollback;
 mod standing;

@@ -21,12 +21,12 @@ use primitives::{Decode, Encode, Monotonic, PublicKey, Timestamp};
 
 use super::rollback::RollbackRow;
 use super::state::{Integrity, LinkFinding};
-use crate::book::{decode_row, ledger_page};
-use crate::desk::{Rows, put_consumer, put_record};
 use crate::errors;
 use crate::event::{Priority, Reply, Token};
 use crate::kernel::Kernel;
+use crate::ledger_book::{decode_row, ledger_page};
 use crate::message::{Answer, PeerMessage, RECOVERED_MAX, RecoveryRequest, RecoveryResponse};
+use crate::notarisation::requests::{Rows, put_consumer, put_record};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::META_ROLLBACK;
 
@@ -385,7 +385,7 @@ impl Kernel {
         notarised: &[NotarisedTearOff],
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        if self.desk.is_none() {
+        if self.notarisation.is_none() {
             return Ok(());
         }
         for tear_off in notarised {

@@ -88,10 +88,13 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<bool, StoreFailure> {
         for (id, signatures) in shown {
-            let Some(desk) = &self.desk else {
+            let Some(notarisation) = &self.notarisation else {
                 return Ok(true);
             };
-            if desk.notary.has_accepted(id, &crate::desk::Rows(reads))? {
+            if notarisation
+                .notary
+                .has_accepted(id, &crate::notarisation::requests::Rows(reads))?
+            {
                 continue;
             }
             let mine = signatures.iter().filter(|signature| {
@@ -161,11 +164,15 @@ impl Kernel {
 
     /// A notary whose data is an older copy refuses what waits for a decision.
     pub(crate) fn refuse_undecided(&mut self) {
-        let Some(desk) = &mut self.desk else { return };
-        for number in desk.notary.take_queue() {
-            let Some(desk) = &mut self.desk else { return };
-            let asked_by = desk.answered(number);
-            if let Some(item) = desk.wholes.take_item(number) {
+        let Some(notarisation) = &mut self.notarisation else {
+            return;
+        };
+        for number in notarisation.notary.take_queue() {
+            let Some(notarisation) = &mut self.notarisation else {
+                return;
+            };
+            let asked_by = notarisation.answered(number);
+            if let Some(item) = notarisation.wholes.take_item(number) {
                 self.take_out(item);
             }
             if let Some((peer, id)) = asked_by {

@@ -225,7 +225,7 @@ impl Kernel {
 
     /// The time at which this notary judges at the latest, if it waits for witnesses: until then requests stay in its queue.
     pub(crate) fn judges_from(&self) -> Option<Monotonic> {
-        let is_notary = self.desk.is_some() && !self.is_rolled_back();
+        let is_notary = self.notarisation.is_some() && !self.is_rolled_back();
         is_notary
             .then(|| self.gate.notary_waits(self.now.monotonic))
             .flatten()

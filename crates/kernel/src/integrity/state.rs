@@ -169,7 +169,9 @@ fn peer_rows(reads: &dyn Reads, prefix: &[u8]) -> Result<Vec<(PartyId, Vec<u8>)>
     let to = prefix_end(prefix);
     let rows = reads.scan(Table::Meta, prefix, to.as_deref(), usize::MAX)?;
     let rows = rows.into_iter().filter_map(|(key, value)| {
-        let peer = key.get(prefix.len()..).and_then(crate::links::peer_of);
+        let peer = key
+            .get(prefix.len()..)
+            .and_then(crate::peers::links::peer_of);
         Some((peer?, value))
     });
     Ok(rows.collect())

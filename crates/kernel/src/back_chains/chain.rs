@@ -1,0 +1,316 @@
+//! The requester's side of resolution: one back chain being fetched from one peer, then verified oldest first.
+//!
+//! # Invariants
+//! - Only transactions that something already received depends on are accepted, so everything fetched is an ancestor of the
+//!   root, and what is wrong with it is wrong with the root.
+//! - Every request names all that is still missing, so positions only ever fall and nothing comes twice.
+//! - Memory is bounded by [`STAGED_BYTES_MAX`], one answer and [`FETCH_WANTED_MAX`] ids; the rest waits in the staging table,
+//!   which is bounded too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ledger::{PartyId, SignedTransaction, TxId};
+use primitives::{Decode, Decoder, Encoder};
+
+use crate::back_chains::answers::{FETCH_TRANSACTIONS_MAX, dependencies};
+use crate::ledger_book::Book;
+use crate::message::{FETCH_WANTED_MAX, FetchRequest, FetchResponse};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::writes::{Batch, RowRange, Writer};
+
+/// Bytes of one chain kept in memory before they are moved to the staging table.
+pub const STAGED_BYTES_MAX: usize = 256 << 10;
+/// Bytes of transactions in one row of the staging table, but for one larger transaction.
+const STAGING_ROW_BYTES: usize = 256 << 10;
+/// Transactions in the first answer asked for; doubles with each one.
+const FIRST_TRANSACTIONS: u32 = 16;
+/// Bytes in each answer asked for.
+const ANSWER_BYTES: u32 = 512 << 10;
+/// Transactions verified in one step, of one row of the staging table or of what is in memory.
+pub const VERIFY_CHUNK: usize = 256;
+
+/// Why a back chain can't be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResolutionError {
+    /// The peer sent something that was not asked for, or does not decode.
+    Unsolicited(String),
+    /// The peer does not have what it refers to.
+    Unavailable(TxId),
+    /// More unrelated ancestors at once than the limit.
+    TooWide,
+    /// More bytes than the limit.
+    TooLong,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Resolution {
+    /// Names the resolution in requests and staging keys.
+    pub number: u64,
+    /// The transaction whose ancestors these are.
+    pub root: TxId,
+    /// Where the chain comes from.
+    pub peer: PartyId,
+    missing: BTreeSet<TxId>,
+    staged: BTreeMap<u64, (TxId, Vec<u8>)>,
+    staged_bytes: usize,
+    /// First positions of the rows in the staging table.
+    rows: BTreeSet<u64>,
+    /// The commit that holds the last of those rows, while it is not durable.
+    undurable: Option<u64>,
+    last_position: u64,
+    transactions_max: u32,
+    /// Answers grow no further than to so many transactions.
+    answer_max: u32,
+    steps: u32,
+    fetched_bytes: u64,
+    bytes_max: u64,
+}
+
+impl Writer for Resolution {
+    const ROWS: &'static [RowRange] = &[RowRange::table(Table::Staging)];
+}
+
+impl Resolution {
+    /// Begins to fetch what is missing; all of it may come to `bytes_max`.
+    pub fn new(
+        number: u64,
+        root: TxId,
+        peer: PartyId,
+        missing: BTreeSet<TxId>,
+        bytes_max: u64,
+    ) -> Self {
+        Self {
+            number,
+            root,
+            peer,
+            missing,
+            staged: BTreeMap::new(),
+            staged_bytes: 0,
+            rows: BTreeSet::new(),
+            undurable: None,
+            last_position: u64::MAX,
+            transactions_max: FIRST_TRANSACTIONS,
+            answer_max: FETCH_TRANSACTIONS_MAX as u32,
+            steps: 0,
+            fetched_bytes: 0,
+            bytes_max,
+        }
+    }
+
+    /// From now on each request asks for one transaction.
+    pub fn fetch_one_by_one(&mut self) {
+        (self.transactions_max, self.answer_max) = (1, 1);
+    }
+
+    /// The next request, or `None` when all is fetched.
+    pub fn next_request(&self) -> Option<FetchRequest> {
+        if self.missing.is_empty() {
+            return None;
+        }
+        Some(FetchRequest {
+            root: self.root,
+            wanted: self.missing.iter().copied().collect(),
+            transactions_max: self.transactions_max,
+            bytes_max: ANSWER_BYTES,
+        })
+    }
+
+    /// The number of the next request, each time another one.
+    pub fn next_step(&mut self) -> u32 {
+        self.steps = self.steps.wrapping_add(1);
+        self.steps
+    }
+
+    /// The number of the last request.
+    pub fn step(&self) -> u32 {
+        self.steps
+    }
+
+    /// Whether everything is fetched and the oldest of it can be read.
+    pub fn can_verify(&self) -> bool {
+        self.missing.is_empty() && (!self.staged.is_empty() || self.undurable.is_none())
+    }
+
+    /// What is still to be fetched.
+    pub fn missing(&self) -> &BTreeSet<TxId> {
+        &self.missing
+    }
+
+    /// What was fetched and is in memory.
+    pub fn staged_ids(&self) -> impl Iterator<Item = &TxId> {
+        self.staged.values().map(|(id, _)| id)
+    }
+
+    /// Takes an answer; returns the ids that are missing since then.
+    pub fn accept(
+        &mut self,
+        response: FetchResponse,
+        book: &mut Book,
+        reads: &dyn Reads,
+    ) -> Result<Result<Vec<TxId>, ResolutionError>, StoreFailure> {
+        if let Err(error) = self.check(&response) {
+            return Ok(Err(error));
+        }
+        let unsolicited = |text: String| Ok(Err(ResolutionError::Unsolicited(text)));
+        let mut found = Vec::new();
+        // Ancestors of what came that are recorded here: the peer cannot know that, so they may come as well.
+        let mut known: BTreeSet<TxId> = BTreeSet::new();
+        for (position, bytes) in response.transactions {
+            if position >= self.last_position {
+                return unsolicited("positions do not fall".into());
+            }
+            self.last_position = position;
+            let transaction = match SignedTransaction::from_bytes(&bytes) {
+                Ok(transaction) => transaction,
+                Err(error) => return unsolicited(error.to_string()),
+            };
+            let id = transaction.id();
+            if !self.missing.remove(&id) && !known.remove(&id) {
+                return unsolicited(format!("transaction {id} was not asked for"));
+            }
+            if book.contains(&id, reads)? {
+                known.extend(dependencies(&transaction));
+                continue;
+            }
+            for dependency in dependencies(&transaction) {
+                if book.contains(&dependency, reads)? {
+                    known.insert(dependency);
+                } else if self.missing.insert(dependency) {
+                    found.push(dependency);
+                }
+            }
+            if self.missing.len() > FETCH_WANTED_MAX {
+                return Ok(Err(ResolutionError::TooWide));
+            }
+            self.fetched_bytes = self.fetched_bytes.saturating_add(bytes.len() as u64);
+            if self.fetched_bytes > self.bytes_max {
+                return Ok(Err(ResolutionError::TooLong));
+            }
+            self.staged_bytes += bytes.len();
+            self.staged.insert(position, (id, bytes));
+        }
+        let more = self.transactions_max.saturating_mul(2);
+        self.transactions_max = more.min(self.answer_max);
+        Ok(Ok(found))
+    }
+
+    fn check(&self, response: &FetchResponse) -> Result<(), ResolutionError> {
+        if let Some(unknown) = response.unknown.iter().find(|id| self.missing.contains(id)) {
+            return Err(ResolutionError::Unavailable(*unknown));
+        }
+        let count = response.transactions.len();
+        let bytes: usize = response
+            .transactions
+            .iter()
+            .map(|(_, bytes)| bytes.len())
+            .sum();
+        let too_large = count > 1 && bytes > ANSWER_BYTES as usize;
+        if count == 0 || count > self.transactions_max as usize || too_large {
+            let text = format!("an answer of {count} transactions in {bytes} bytes");
+            return Err(ResolutionError::Unsolicited(text));
+        }
+        Ok(())
+    }
+
+    /// Moves what is staged to the store when it has grown too large for memory. Called before the round's commit
+    /// `number`; what is spilled is read back only after that commit is durable. Returns what is no longer in memory.
+    pub fn spill(&mut self, number: u64, batch: &mut Batch) -> Vec<TxId> {
+        if self.staged_bytes <= STAGED_BYTES_MAX || self.missing.is_empty() {
+            return Vec::new();
+        }
+        let mut ids = Vec::with_capacity(self.staged.len());
+        let mut row: Vec<Vec<u8>> = Vec::new();
+        let (mut first, mut size) = (0, 0);
+        for (position, (id, bytes)) in std::mem::take(&mut self.staged) {
+            if !row.is_empty() && size + bytes.len() > STAGING_ROW_BYTES {
+                self.put_row(first, &std::mem::take(&mut row), batch);
+                size = 0;
+            }
+            if row.is_empty() {
+                first = position;
+            }
+            size += bytes.len();
+            row.push(bytes);
+            ids.push(id);
+        }
+        self.put_row(first, &row, batch);
+        self.staged_bytes = 0;
+        self.undurable = Some(number);
+        ids
+    }
+
+    fn put_row(&mut self, first: u64, row: &[Vec<u8>], batch: &mut Batch) {
+        let mut e = Encoder::new();
+        e.array(row.len());
+        row.iter().for_each(|bytes| e.bytes(bytes));
+        self.rows.insert(first);
+        batch
+            .of::<Resolution>()
+            .put(Table::Staging, self.key(first), e.into_bytes());
+    }
+
+    /// All batches up to `number` are durable.
+    pub fn committed(&mut self, number: u64) {
+        if self.undurable.is_some_and(|n| n <= number) {
+            self.undurable = None;
+        }
+    }
+
+    /// The oldest transactions not yet taken: a row of the staging table, or up to [`VERIFY_CHUNK`] from memory. The row is
+    /// deleted in `batch`. Only while [`Resolution::can_verify`].
+    pub fn take_oldest(
+        &mut self,
+        reads: &dyn Reads,
+        batch: &mut Batch,
+    ) -> Result<Vec<Vec<u8>>, StoreFailure> {
+        // What is in memory was fetched last, so it is older than everything spilled.
+        if !self.staged.is_empty() {
+            let mut chunk = Vec::new();
+            while chunk.len() < VERIFY_CHUNK
+                && let Some((_, (_, bytes))) = self.staged.pop_first()
+            {
+                self.staged_bytes = self.staged_bytes.saturating_sub(bytes.len());
+                chunk.push(bytes);
+            }
+            return Ok(chunk);
+        }
+        let Some(first) = self.rows.pop_first() else {
+            return Ok(Vec::new());
+        };
+        let key = self.key(first);
+        let Some(row) = reads.get(Table::Staging, &key)? else {
+            return Err(damaged("a fetched part of a back chain is gone"));
+        };
+        batch.of::<Resolution>().delete(Table::Staging, key);
+        decode_row(&row).ok_or_else(|| damaged("a fetched part of a back chain does not decode"))
+    }
+
+    /// Whether every fetched transaction was taken.
+    pub fn is_drained(&self) -> bool {
+        self.missing.is_empty() && self.staged.is_empty() && self.rows.is_empty()
+    }
+
+    /// Deletes what is left in the staging table.
+    pub fn discard(&self, batch: &mut Batch) {
+        for first in &self.rows {
+            batch
+                .of::<Resolution>()
+                .delete(Table::Staging, self.key(*first));
+        }
+    }
+
+    fn key(&self, position: u64) -> Vec<u8> {
+        [self.number.to_be_bytes(), position.to_be_bytes()].concat()
+    }
+}
+
+fn decode_row(row: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut d = Decoder::new(row);
+    let count = d.array().ok()?;
+    let mut list = Vec::new();
+    for _ in 0..count {
+        list.push(d.bytes().ok()?.to_vec());
+    }
+    Some(list)
+}

@@ -1,0 +1,324 @@
+//! The back chains being fetched: who waits for which, how many may run at once, and whose turn it is.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
+
+use ledger::{PartyId, TxId};
+use primitives::Monotonic;
+
+use crate::back_chains::chain::Resolution;
+use crate::intake::items::ItemId;
+use crate::message::FETCH_WANTED_MAX;
+
+/// Most resolutions at once; what needs another one waits for a place.
+pub const RESOLUTIONS_MAX: usize = 64;
+/// Most resolutions at once from one peer.
+pub const RESOLUTIONS_PER_PEER_MAX: usize = 16;
+/// After so many milliseconds without an answer a resolution loses its place to one that waits.
+pub const RESOLUTION_STALL_MS: u64 = 120_000;
+
+/// A resolution with those who need it.
+#[derive(Debug)]
+pub struct Running {
+    /// The chain.
+    pub resolution: Resolution,
+    /// The item whose chain it is.
+    pub primary: ItemId,
+    /// Everybody who waits for some part of it, the primary among them.
+    pub waiting: BTreeSet<ItemId>,
+    /// When the peer answered last.
+    progress_at: Monotonic,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Resolutions {
+    next: u64,
+    running: BTreeMap<u64, Running>,
+    /// Transactions that a resolution asks for or has in memory: bounded by [`FETCH_WANTED_MAX`] a peer, and one answer a
+    /// resolution.
+    in_flight: HashMap<TxId, u64>,
+    /// Items that need a resolution for which there is no place.
+    held: BTreeMap<PartyId, BTreeSet<ItemId>>,
+    up: BTreeSet<PartyId>,
+    /// Whose chain was verified last.
+    turn: u64,
+    /// Whose held item was taken last.
+    held_turn: Option<PartyId>,
+    /// Resolutions that nobody needs any more.
+    abandoned: Vec<u64>,
+}
+
+impl Resolutions {
+    /// Whether a connection to a peer stands.
+    pub fn is_up(&self, peer: &PartyId) -> bool {
+        self.up.contains(peer)
+    }
+
+    /// None. Numbers start at `first`, drawn at each start: an answer to a question of an earlier run must not fit.
+    pub fn new(first: u64) -> Self {
+        Self {
+            next: first,
+            ..Self::default()
+        }
+    }
+
+    /// The peer can be asked.
+    pub fn peer_up(&mut self, peer: PartyId) {
+        self.up.insert(peer);
+    }
+
+    /// The peer can't be asked for now.
+    pub fn peer_down(&mut self, peer: &PartyId) {
+        self.up.remove(peer);
+    }
+
+    /// Whether the peer could be asked for another chain now.
+    pub fn has_place(&self, peer: &PartyId) -> bool {
+        self.up.contains(peer)
+            && self.running.len() < RESOLUTIONS_MAX
+            && self.count_of(peer) < RESOLUTIONS_PER_PEER_MAX
+            && self.missing_from(peer) <= FETCH_WANTED_MAX / 2
+    }
+
+    fn count_of(&self, peer: &PartyId) -> usize {
+        let of_peer = self.running.values();
+        of_peer.filter(|r| r.resolution.peer == *peer).count()
+    }
+
+    /// Begins one; the caller has asked for a place.
+    pub fn begin(
+        &mut self,
+        item: ItemId,
+        peer: PartyId,
+        root: TxId,
+        missing: BTreeSet<TxId>,
+        bytes_max: u64,
+        now: Monotonic,
+    ) -> u64 {
+        let number = self.next;
+        self.next = self.next.wrapping_add(1);
+        for id in &missing {
+            self.in_flight.insert(*id, number);
+        }
+        let resolution = Resolution::new(number, root, peer, missing, bytes_max);
+        let waiting = BTreeSet::from([item]);
+        self.running.insert(
+            number,
+            Running {
+                resolution,
+                primary: item,
+                waiting,
+                progress_at: now,
+            },
+        );
+        number
+    }
+
+    /// An item depends on a transaction: if that is being fetched, from a peer on whom the item may rely, it waits for the
+    /// resolution.
+    pub fn join(
+        &mut self,
+        dependency: &TxId,
+        item: ItemId,
+        may_rely_on: &dyn Fn(Option<PartyId>) -> bool,
+    ) -> Option<u64> {
+        let number = *self.in_flight.get(dependency)?;
+        let running = self.running.get_mut(&number)?;
+        if !may_rely_on(Some(running.resolution.peer)) {
+            return None;
+        }
+        running.waiting.insert(item);
+        Some(number)
+    }
+
+    /// An item needs a resolution no more.
+    pub fn leave(&mut self, number: u64, item: ItemId) {
+        if let Some(running) = self.running.get_mut(&number) {
+            running.waiting.remove(&item);
+            if running.waiting.is_empty() {
+                self.abandoned.push(number);
+            }
+        }
+    }
+
+    /// A resolution that nobody needs.
+    pub fn pop_abandoned(&mut self) -> Option<u64> {
+        while let Some(number) = self.abandoned.pop() {
+            // Somebody may have joined it since.
+            if self
+                .running
+                .get(&number)
+                .is_some_and(|running| running.waiting.is_empty())
+            {
+                return Some(number);
+            }
+        }
+        None
+    }
+
+    /// One that runs.
+    pub fn get_mut(&mut self, number: u64) -> Option<&mut Resolution> {
+        self.running
+            .get_mut(&number)
+            .map(|running| &mut running.resolution)
+    }
+
+    /// The peer has answered.
+    pub fn progressed(&mut self, number: u64, found: &[TxId], spilled: &[TxId], now: Monotonic) {
+        let Some(running) = self.running.get_mut(&number) else {
+            return;
+        };
+        running.progress_at = now;
+        for id in found {
+            self.in_flight.entry(*id).or_insert(number);
+        }
+        for id in spilled {
+            if self.in_flight.get(id) == Some(&number) {
+                self.in_flight.remove(id);
+            }
+        }
+    }
+
+    /// Whether a peer's chains lack more together than one chain may.
+    pub fn asks_too_much_of(&self, peer: &PartyId) -> bool {
+        self.missing_from(peer) > FETCH_WANTED_MAX
+    }
+
+    fn missing_from(&self, peer: &PartyId) -> usize {
+        let of_peer = self.running.values().filter(|r| r.resolution.peer == *peer);
+        of_peer.map(|r| r.resolution.missing().len()).sum()
+    }
+
+    /// A transaction is recorded.
+    pub fn recorded(&mut self, id: &TxId) {
+        self.in_flight.remove(id);
+    }
+
+    /// All batches up to `number` are durable.
+    pub fn committed(&mut self, number: u64) {
+        for running in self.running.values_mut() {
+            running.resolution.committed(number);
+        }
+    }
+
+    /// The next with something to verify, each in its turn.
+    pub fn next_to_verify(&mut self) -> Option<u64> {
+        let ready = |(_, running): &(&u64, &Running)| running.resolution.can_verify();
+        let after = self.running.range(self.turn.wrapping_add(1)..).find(ready);
+        let number = *after.or_else(|| self.running.iter().find(ready))?.0;
+        self.turn = number;
+        Some(number)
+    }
+
+    /// Whether something could be verified.
+    pub fn can_verify(&self) -> bool {
+        self.running
+            .values()
+            .any(|running| running.resolution.can_verify())
+    }
+
+    /// One has ended, well or not.
+    pub fn end(&mut self, number: u64) -> Option<Running> {
+        let running = self.running.remove(&number)?;
+        let staged = running.resolution.staged_ids();
+        for id in running.resolution.missing().iter().chain(staged) {
+            if self.in_flight.get(id) == Some(&number) {
+                self.in_flight.remove(id);
+            }
+        }
+        Some(running)
+    }
+
+    /// Keeps an item until there is a place for its chain.
+    pub fn hold(&mut self, peer: PartyId, item: ItemId) {
+        self.held.entry(peer).or_default().insert(item);
+    }
+
+    /// An item needs no place any more.
+    pub fn unhold(&mut self, peer: &PartyId, item: ItemId) {
+        if let Some(held) = self.held.get_mut(peer) {
+            held.remove(&item);
+            if held.is_empty() {
+                self.held.remove(peer);
+            }
+        }
+    }
+
+    /// A held item for which there is a place now, the oldest of its peer; peers take turns, those that have none first.
+    pub fn next_held(&mut self) -> Option<ItemId> {
+        if self.held.is_empty() || self.running.len() >= RESOLUTIONS_MAX {
+            return None;
+        }
+        let after = self.held_turn.map_or(Bound::Unbounded, Bound::Excluded);
+        let later = self.held.range((after, Bound::Unbounded)).chain(&self.held);
+        let later = later.map(|(peer, _)| *peer);
+        let mut later = later.filter(|peer| self.has_place(peer));
+        let first = later.next()?;
+        let peer = std::iter::once(first)
+            .chain(later)
+            .find(|peer| self.count_of(peer) == 0)
+            .unwrap_or(first);
+        let held = self.held.get_mut(&peer)?;
+        let item = held.pop_first();
+        if held.is_empty() {
+            self.held.remove(&peer);
+        }
+        self.held_turn = Some(peer);
+        item
+    }
+
+    /// A resolution that has to give up its place: others wait, and its peer is gone or silent.
+    pub fn stalled(&self, now: Monotonic) -> Option<u64> {
+        if !self.is_short_of_places() {
+            return None;
+        }
+        let mut running = self.running.iter();
+        let stalled = running.find(|(_, running)| {
+            !self.up.contains(&running.resolution.peer) || stalls_at(running) <= now
+        });
+        stalled.map(|(number, _)| *number)
+    }
+
+    /// A resolution that gives up its place though it goes on, while a peer waits that has none: the newest of the peer that
+    /// has most. So no few peers take all places for as long as they like.
+    pub fn crowding(&self) -> Option<u64> {
+        if !self.is_short_of_places() {
+            return None;
+        }
+        let mut counts: BTreeMap<PartyId, (usize, u64)> = BTreeMap::new();
+        for (number, running) in &self.running {
+            let (count, newest) = counts.entry(running.resolution.peer).or_default();
+            (*count, *newest) = (*count + 1, *number);
+        }
+        let waits = |peer: &PartyId| self.up.contains(peer) && !counts.contains_key(peer);
+        if !self.held.keys().any(waits) {
+            return None;
+        }
+        let most = counts.into_values().max()?;
+        (most.0 > 1).then_some(most.1)
+    }
+
+    /// When [`Resolutions::stalled`] has to be asked again.
+    pub fn next_stall(&self) -> Option<Monotonic> {
+        if !self.is_short_of_places() {
+            return None;
+        }
+        self.running.values().map(stalls_at).min()
+    }
+
+    /// Whether an item waits for a place that its peer would have, were it not for others.
+    fn is_short_of_places(&self) -> bool {
+        self.running.len() >= RESOLUTIONS_MAX && self.held.keys().any(|peer| self.up.contains(peer))
+    }
+}
+
+fn stalls_at(running: &Running) -> Monotonic {
+    if running.resolution.missing().is_empty() {
+        return Monotonic::MAX;
+    }
+    running
+        .progress_at
+        .plus_ms(RESOLUTION_STALL_MS)
+        .unwrap_or(Monotonic::MAX)
+}

@@ -1,0 +1,219 @@
+//! What this node signs that others propose, as its operators set it while it runs: durable, beside what the configuration says.
+//!
+//! An upgrade is authorised if the configuration or an operator says so. Whether changes of notary are signed is the
+//! configuration's business until an operator says otherwise.
+
+use std::collections::BTreeMap;
+
+use ledger::{ContractExecutor, Rejection};
+use primitives::{Decode, Encode, Hash, Timestamp};
+
+use crate::consents::checks::ConsentOptions;
+use crate::errors;
+use crate::event::{Reply, Token};
+use crate::kernel::Kernel;
+use crate::port::{Reads, StoreFailure, Table};
+use crate::rows::prefix_end;
+use crate::writes::{RowRange, Writer};
+
+/// Upgrades that are authorised at run time, at once.
+pub const UPGRADES_MAX: usize = 1_000;
+
+/// Prefix of rows `upgrade/` + descriptor hash of the old code + of the new: [`ConsentRow`].
+const META_UPGRADE: &[u8] = b"upgrade/";
+/// Key of the row about changes of notary: [`NotaryConsentRow`].
+const META_NOTARY: &[u8] = b"notary_changes";
+
+/// Who consented to something, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsentRow {
+    /// The user.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+primitives::record!(ConsentRow { by, at });
+
+/// What an operator said about changes of notary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotaryConsentRow {
+    /// Whether to sign them.
+    pub accept: bool,
+    /// The user.
+    pub by: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+primitives::record!(NotaryConsentRow { accept, by, at });
+
+/// What an operator wants changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConsentChange {
+    /// Sign upgrades from one code to another, by the hashes of their descriptors.
+    Authorise {
+        /// The code that states are under.
+        from: Hash,
+        /// The code that they come under.
+        to: Hash,
+    },
+    /// Sign them no more.
+    Withdraw {
+        /// The code that states are under.
+        from: Hash,
+        /// The code that they come under.
+        to: Hash,
+    },
+    /// Whether to sign changes of notary; without, what the configuration says.
+    NotaryChanges(Option<bool>),
+}
+
+/// What this node signs that others propose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Consents {
+    /// What the configuration says.
+    pub configured: ConsentOptions,
+    /// Upgrades authorised at run time, at most `UPGRADES_MAX`.
+    pub upgrades: BTreeMap<(Hash, Hash), ConsentRow>,
+    /// What an operator said about changes of notary.
+    pub notary_changes: Option<NotaryConsentRow>,
+}
+
+impl Writer for Consents {
+    const ROWS: &'static [RowRange] = &[RowRange::meta(META_UPGRADE), RowRange::meta(META_NOTARY)];
+}
+
+impl Consents {
+    /// As the store has them.
+    pub(crate) fn open(
+        configured: ConsentOptions,
+        reads: &dyn Reads,
+    ) -> Result<Self, StoreFailure> {
+        let mut consents = Self {
+            configured,
+            ..Self::default()
+        };
+        let to = prefix_end(META_UPGRADE);
+        for (key, value) in reads.scan(Table::Meta, META_UPGRADE, to.as_deref(), UPGRADES_MAX)? {
+            let pair = key.get(META_UPGRADE.len()..).and_then(pair_of);
+            let row = ConsentRow::from_bytes(&value).ok();
+            // What does not decode authorises nothing.
+            if let (Some(pair), Some(row)) = (pair, row) {
+                consents.upgrades.insert(pair, row);
+            }
+        }
+        let row = reads.get(Table::Meta, META_NOTARY)?;
+        consents.notary_changes = row.and_then(|row| NotaryConsentRow::from_bytes(&row).ok());
+        Ok(consents)
+    }
+
+    /// Whether an upgrade is authorised.
+    pub fn upgrade(&self, from: Hash, to: Hash) -> bool {
+        let pair = (from, to);
+        self.configured.upgrades.contains(&pair) || self.upgrades.contains_key(&pair)
+    }
+
+    /// Whether an operator has accepted changes of notary in so many words, and the configuration not only left them on.
+    pub fn notary_change_said(&self) -> bool {
+        self.notary_changes.as_ref().is_some_and(|row| row.accept)
+    }
+
+    /// Whether changes of notary are signed.
+    pub fn notary_change(&self) -> bool {
+        let said = self.notary_changes.as_ref().map(|row| row.accept);
+        said.unwrap_or(self.configured.notary_changes)
+    }
+}
+
+impl Kernel {
+    /// An operator changes what this node signs, or asks for it.
+    pub(crate) fn on_consents(&mut self, change: Option<ConsentChange>, by: String, token: Token) {
+        let changed = match change {
+            None => Ok(()),
+            Some(ConsentChange::Authorise { from, to }) => self.authorise(from, to, by),
+            Some(ConsentChange::Withdraw { from, to }) => self.withdraw(from, to),
+            Some(ConsentChange::NotaryChanges(accept)) => {
+                self.set_notary_changes(accept, by);
+                Ok(())
+            }
+        };
+        let reply = match changed {
+            Ok(()) => Reply::Consents(Box::new(self.consents.clone())),
+            Err(rejection) => Reply::Rejected(rejection),
+        };
+        self.reply(token, reply);
+    }
+
+    fn authorise(&mut self, from: Hash, to: Hash, by: String) -> Result<(), Rejection> {
+        for hash in [from, to] {
+            if self.identity.contracts.descriptor(&hash).is_none() {
+                let text = format!("no contract with the descriptor {hash} is registered here");
+                return Err(errors::rejection(&errors::UNKNOWN_CONTRACT, text));
+            }
+        }
+        let upgrades = &mut self.consents.upgrades;
+        if upgrades.contains_key(&(from, to)) {
+            return Ok(());
+        }
+        if upgrades.len() >= UPGRADES_MAX {
+            let text = format!("{UPGRADES_MAX} upgrades are authorised");
+            return Err(errors::rejection(&errors::TOO_MANY_CONSENTS, text));
+        }
+        let row = ConsentRow {
+            by,
+            at: self.now.wall,
+        };
+        let key = upgrade_key(&from, &to);
+        self.round
+            .batch
+            .of::<Consents>()
+            .put(Table::Meta, key, row.to_bytes());
+        upgrades.insert((from, to), row);
+        Ok(())
+    }
+
+    fn withdraw(&mut self, from: Hash, to: Hash) -> Result<(), Rejection> {
+        let pair = (from, to);
+        if self.consents.configured.upgrades.contains(&pair) {
+            let text = format!("the configuration authorises the upgrade from {from} to {to}");
+            return Err(errors::rejection(&errors::CONSENT_CONFIGURED, text));
+        }
+        if self.consents.upgrades.remove(&pair).is_none() {
+            let text = format!("no upgrade from {from} to {to} is authorised");
+            return Err(errors::rejection(&errors::UNKNOWN_CONSENT, text));
+        }
+        let key = upgrade_key(&from, &to);
+        self.round.batch.of::<Consents>().delete(Table::Meta, key);
+        Ok(())
+    }
+
+    fn set_notary_changes(&mut self, accept: Option<bool>, by: String) {
+        let at = self.now.wall;
+        let row = accept.map(|accept| NotaryConsentRow { accept, by, at });
+        match &row {
+            Some(row) => {
+                self.round
+                    .batch
+                    .of::<Consents>()
+                    .put(Table::Meta, META_NOTARY, row.to_bytes())
+            }
+            None => self
+                .round
+                .batch
+                .of::<Consents>()
+                .delete(Table::Meta, META_NOTARY),
+        }
+        self.consents.notary_changes = row;
+    }
+}
+
+fn upgrade_key(from: &Hash, to: &Hash) -> Vec<u8> {
+    [META_UPGRADE, from.as_bytes(), to.as_bytes()].concat()
+}
+
+fn pair_of(key: &[u8]) -> Option<(Hash, Hash)> {
+    let (from, to) = key.split_first_chunk::<32>()?;
+    let to: [u8; 32] = to.try_into().ok()?;
+    Some((Hash::from_bytes(*from), Hash::from_bytes(to)))
+}

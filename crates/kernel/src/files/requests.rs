@@ -1,0 +1,319 @@
+//! Who waits for which file, whom it is asked of, and when again.
+//!
+//! # Invariants
+//! - An item waits for at most [`FILES_AT_ONCE`] files at a time, so what waiting takes is bounded by the intake.
+//! - A file is asked of one peer at a time, and only of one that brought a transaction which lists it.
+//! - No peer's fault becomes another's: what one does not give is asked of the next who brought it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use flow::messaging::BackOff;
+use ledger::{PartyId, TxId};
+use primitives::{Hash, Monotonic};
+
+use crate::cache::GenerationCache;
+use crate::intake::items::ItemId;
+
+/// Files that one item waits for at a time; when they are here it looks for the next.
+pub(crate) const FILES_AT_ONCE: usize = 8;
+/// Times that a file is asked for in vain, because a peer is away or the disk does not take it, until those who wait give up.
+pub(crate) const FILE_TRIES_MAX: u32 = 8;
+/// When a file that did not come is asked for again.
+const AGAIN: BackOff = BackOff {
+    first_ms: 1_000,
+    max_ms: 60_000,
+};
+/// When a file that a peer refused, or sent damaged, is asked of that peer again.
+const FAULT: BackOff = BackOff {
+    first_ms: 2_000,
+    max_ms: 600_000,
+};
+/// A mismatch, which may have cost the transfer of all its bytes, weighs as many refusals.
+pub(crate) const MISMATCH_WEIGHT: u32 = 4;
+/// What a note of a fault costs.
+const FAULT_BYTES: usize = 128;
+/// What all such notes may take; the oldest are forgotten first.
+const FAULTS_BYTES_MAX: usize = 256 << 10;
+
+/// What an item lacks.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    /// Who has the files.
+    pub(crate) peer: PartyId,
+    /// The transaction that lists them.
+    pub(crate) transaction: TxId,
+    /// Those it waits for.
+    pub(crate) missing: BTreeSet<Hash>,
+    /// The sizes of those it lists that are here, together.
+    pub(crate) here_bytes: u64,
+}
+
+/// A file that is waited for.
+#[derive(Debug, Default)]
+struct Fetch {
+    waiting: BTreeSet<ItemId>,
+    /// Who is asked now.
+    from: Option<PartyId>,
+    /// What that peer says of its size.
+    offered: Option<u64>,
+    tries: u32,
+    /// When it is asked for again.
+    again: Option<Monotonic>,
+}
+
+/// Something to ask a peer for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ask {
+    pub(crate) hash: Hash,
+    pub(crate) peer: PartyId,
+    pub(crate) transaction: TxId,
+    /// The item for which it is asked.
+    pub(crate) item: ItemId,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct FileWaits {
+    items: BTreeMap<ItemId, Waiter>,
+    fetches: HashMap<Hash, Fetch>,
+    /// To be asked for, or given up because nobody waits any more.
+    touched: BTreeSet<Hash>,
+    times: BTreeSet<(Monotonic, Hash)>,
+    faults: GenerationCache<(PartyId, Hash), (u32, Monotonic)>,
+}
+
+impl Default for FileWaits {
+    fn default() -> Self {
+        Self {
+            items: BTreeMap::new(),
+            fetches: HashMap::new(),
+            touched: BTreeSet::new(),
+            times: BTreeSet::new(),
+            faults: GenerationCache::new(FAULTS_BYTES_MAX),
+        }
+    }
+}
+
+impl FileWaits {
+    /// An item waits for files, which it did not before.
+    pub(crate) fn wait(&mut self, item: ItemId, waiter: Waiter) {
+        for hash in &waiter.missing {
+            let fetch = self.fetches.entry(*hash).or_default();
+            fetch.waiting.insert(item);
+            if fetch.from.is_none() && fetch.again.is_none() {
+                self.touched.insert(*hash);
+            }
+        }
+        self.items.insert(item, waiter);
+    }
+
+    /// An item waits no more.
+    pub(crate) fn leave(&mut self, item: ItemId) {
+        let Some(waiter) = self.items.remove(&item) else {
+            return;
+        };
+        for hash in waiter.missing {
+            if let Some(fetch) = self.fetches.get_mut(&hash) {
+                fetch.waiting.remove(&item);
+                if fetch.waiting.is_empty() {
+                    self.touched.insert(hash);
+                }
+            }
+        }
+    }
+
+    /// Whether an item waits for files.
+    pub(crate) fn is_waiting(&self, item: &ItemId) -> bool {
+        self.items.contains_key(item)
+    }
+
+    /// Files that are waited for.
+    pub(crate) fn len(&self) -> usize {
+        self.fetches.len()
+    }
+
+    /// A file is here: the items that waited for nothing else, and whether somebody was asked for it.
+    pub(crate) fn arrived(&mut self, hash: &Hash, size: u64) -> (Vec<ItemId>, bool) {
+        let Some(fetch) = self.remove(hash) else {
+            return (Vec::new(), false);
+        };
+        let mut ready = Vec::new();
+        for item in fetch.waiting {
+            if let Some(waiter) = self.items.get_mut(&item) {
+                waiter.missing.remove(hash);
+                waiter.here_bytes = waiter.here_bytes.saturating_add(size);
+                if waiter.missing.is_empty() {
+                    self.items.remove(&item);
+                    ready.push(item);
+                }
+            }
+        }
+        (ready, fetch.from.is_some())
+    }
+
+    /// The peer that is asked says how large a file is. Returns who waits for it on that peer's word; nobody, if it is not asked.
+    pub(crate) fn offered(&mut self, hash: &Hash, peer: &PartyId, size: u64) -> Vec<ItemId> {
+        match self.fetches.get_mut(hash) {
+            Some(fetch) if fetch.from == Some(*peer) => fetch.offered = Some(size),
+            _ => return Vec::new(),
+        }
+        self.relying_on(hash, peer)
+    }
+
+    /// What an item's files take together, as far as it is known: those here, and what is offered of the others, but for one.
+    pub(crate) fn known_bytes(&self, item: &ItemId, without: Option<&Hash>) -> u64 {
+        let Some(waiter) = self.items.get(item) else {
+            return 0;
+        };
+        let others = waiter.missing.iter().filter(|hash| Some(*hash) != without);
+        let offered = others.filter_map(|hash| self.fetches.get(hash)?.offered);
+        offered.fold(waiter.here_bytes, u64::saturating_add)
+    }
+
+    /// A file does not come from the peer that is asked. Returns how often it was tried so far; nothing, if that peer is not asked.
+    pub(crate) fn failed(&mut self, hash: &Hash, peer: &PartyId) -> Option<u32> {
+        let fetch = self.fetches.get_mut(hash)?;
+        if fetch.from != Some(*peer) {
+            return None;
+        }
+        fetch.from = None;
+        fetch.offered = None;
+        fetch.tries = fetch.tries.saturating_add(1);
+        self.touched.insert(*hash);
+        Some(fetch.tries)
+    }
+
+    /// A file is asked for again after a while, longer each time.
+    pub(crate) fn later(&mut self, hash: &Hash, now: Monotonic) {
+        let Some(fetch) = self.fetches.get_mut(hash) else {
+            return;
+        };
+        let delay = AGAIN.delay_ms(fetch.tries.saturating_sub(1), key(hash));
+        let at = now.plus_ms(delay).unwrap_or(Monotonic::MAX);
+        if let Some(before) = fetch.again.replace(at) {
+            self.times.remove(&(before, *hash));
+        }
+        self.times.insert((at, *hash));
+    }
+
+    /// A connection to a peer stands: what it was asked for in vain is asked for at once, and not held against it any more.
+    pub(crate) fn peer_up(&mut self, peer: &PartyId) {
+        let theirs: Vec<Hash> = self
+            .items
+            .values()
+            .filter(|waiter| waiter.peer == *peer)
+            .flat_map(|waiter| waiter.missing.iter().copied())
+            .collect();
+        for hash in theirs {
+            if let Some(fetch) = self.fetches.get_mut(&hash) {
+                fetch.tries = 0;
+            }
+            self.at_once(&hash);
+        }
+    }
+
+    fn at_once(&mut self, hash: &Hash) {
+        if let Some(fetch) = self.fetches.get_mut(hash)
+            && let Some(at) = fetch.again.take()
+        {
+            self.times.remove(&(at, *hash));
+            self.touched.insert(*hash);
+        }
+    }
+
+    /// Items that wait for a file which this peer brought.
+    pub(crate) fn relying_on(&self, hash: &Hash, peer: &PartyId) -> Vec<ItemId> {
+        let waiting = self.fetches.get(hash).map(|fetch| &fetch.waiting);
+        let waiting = waiting.into_iter().flatten();
+        let theirs = waiting.filter(|item| self.items.get(item).is_some_and(|w| w.peer == *peer));
+        theirs.copied().collect()
+    }
+
+    /// Everybody who waits for a file.
+    pub(crate) fn waiting_for(&self, hash: &Hash) -> Vec<ItemId> {
+        let waiting = self.fetches.get(hash).map(|fetch| &fetch.waiting);
+        waiting.into_iter().flatten().copied().collect()
+    }
+
+    /// A peer refused a file or sent something else. Not asked for it again for a while, longer each time.
+    pub(crate) fn fault(&mut self, peer: PartyId, hash: Hash, weight: u32, now: Monotonic) {
+        let (tries, _) = self.faults.get(&(peer, hash)).unwrap_or((0, now));
+        let tries = tries.saturating_add(weight);
+        let delay = FAULT.delay_ms(tries.saturating_sub(1), key(&hash));
+        let until = now.plus_ms(delay).unwrap_or(Monotonic::MAX);
+        self.faults
+            .insert((peer, hash), (tries, until), FAULT_BYTES);
+    }
+
+    /// Whether a peer is not asked for a file now, for what it did before.
+    pub(crate) fn is_barred(&self, peer: &PartyId, hash: &Hash, now: Monotonic) -> bool {
+        let fault = self.faults.peek(&(*peer, *hash));
+        fault.is_some_and(|(_, until)| now < *until)
+    }
+
+    /// When something is asked for again.
+    pub(crate) fn next_time(&self) -> Option<Monotonic> {
+        self.times.first().map(|(at, _)| *at)
+    }
+
+    /// Whether there is something to ask for or to give up.
+    pub(crate) fn is_touched(&self, now: Monotonic) -> bool {
+        !self.touched.is_empty() || self.next_time().is_some_and(|at| at <= now)
+    }
+
+    /// What is to be asked for now, and what nobody waits for any more although somebody is asked for it.
+    pub(crate) fn tend(&mut self, now: Monotonic) -> (Vec<Ask>, Vec<Hash>) {
+        while let Some((at, hash)) = self.times.first().copied()
+            && at <= now
+        {
+            self.at_once(&hash);
+        }
+        let (mut asks, mut abandoned) = (Vec::new(), Vec::new());
+        for hash in std::mem::take(&mut self.touched) {
+            let Some(fetch) = self.fetches.get_mut(&hash) else {
+                continue;
+            };
+            let (from, again) = (fetch.from, fetch.again);
+            if fetch.waiting.is_empty() {
+                self.remove(&hash);
+                if from.is_some() {
+                    abandoned.push(hash);
+                }
+                continue;
+            }
+            if from.is_some() || again.is_some() {
+                continue;
+            }
+            // With each try the next of those who brought it.
+            let turn = fetch.tries as usize % fetch.waiting.len();
+            let item = fetch.waiting.iter().nth(turn).copied();
+            let Some((item, waiter)) = item.and_then(|item| Some((item, self.items.get(&item)?)))
+            else {
+                continue;
+            };
+            fetch.from = Some(waiter.peer);
+            asks.push(Ask {
+                hash,
+                peer: waiter.peer,
+                transaction: waiter.transaction,
+                item,
+            });
+        }
+        (asks, abandoned)
+    }
+
+    fn remove(&mut self, hash: &Hash) -> Option<Fetch> {
+        self.touched.remove(hash);
+        let fetch = self.fetches.remove(hash)?;
+        if let Some(at) = fetch.again {
+            self.times.remove(&(at, *hash));
+        }
+        Some(fetch)
+    }
+}
+
+/// By what delays of files are told apart.
+fn key(hash: &Hash) -> u64 {
+    let first = hash.as_bytes().first_chunk::<8>();
+    first.map_or(0, |bytes| u64::from_be_bytes(*bytes))
+}

@@ -1,0 +1,377 @@
+//! Who waits for which flow, which client ids are taken, and what ended flows came to.
+//!
+//! # Invariants
+//! - A client id names one start for ever (until it is removed): the same id with another start is refused.
+//! - Everything here is bounded: live flows by admission and the engine's limit of responders, waits by the shell's
+//!   connections, outcomes by bytes.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use flow::FlowId;
+use ledger::TxId;
+use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash};
+
+use crate::cache::GenerationCache;
+use crate::event::{Token, Wait};
+use crate::figures::CacheFigures;
+use crate::flows::admission::Weight;
+use crate::part::Part;
+use crate::port::Table;
+use crate::rows::{ClientRow, OUTCOME_TRANSACTIONS_MAX, Outcome, client_key};
+use crate::writes::{RowRange, Writer};
+use primitives::Monotonic;
+
+/// What a start record says of its caller; opaque to the flow engine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// Who started it.
+    pub user: String,
+    /// The client id, if any.
+    pub client_id: Option<String>,
+    /// The digest of the start, where there is a client id.
+    pub start_digest: Option<Hash>,
+}
+
+/// The key of a caller's client id and the digest of its start.
+pub fn client_of(caller: &Caller) -> Option<(Hash, Hash)> {
+    let client_id = caller.client_id.as_ref()?;
+    Some((client_key(&caller.user, client_id), caller.start_digest?))
+}
+
+impl Encode for Caller {
+    fn encode(&self, e: &mut Encoder) {
+        e.array(3);
+        e.text(&self.user);
+        self.client_id.encode(e);
+        self.start_digest.encode(e);
+    }
+}
+
+impl Decode for Caller {
+    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        d.expect_array(3)?;
+        Ok(Self {
+            user: d.text()?.to_owned(),
+            client_id: Option::decode(d)?,
+            start_digest: Option::decode(d)?,
+        })
+    }
+}
+
+/// The digest by which a repeated start is recognised.
+pub fn start_digest(flow: &str, version: Option<u32>, args: &[u8]) -> Hash {
+    let name_len = (flow.len() as u64).to_be_bytes();
+    let version = version.map_or([0; 4], u32::to_be_bytes);
+    Hash::of(
+        Domain::Derive,
+        &[b"start", &name_len, flow.as_bytes(), &version, args],
+    )
+}
+
+/// A flow that has not ended. Responders have one only once they have recorded something, or after a restart.
+#[derive(Debug, Default)]
+pub struct LiveFlow {
+    /// Who waits, and for what.
+    pub waits: Vec<(Token, Wait)>,
+    /// The key of its client id and the digest of its start.
+    pub client: Option<(Hash, Hash)>,
+    /// What it recorded so far.
+    pub transactions: Vec<TxId>,
+    /// How many of them its journal holds.
+    pub journaled: usize,
+    /// The commit that shows the last transaction it recorded.
+    pub recorded_in: Option<u64>,
+    /// The last progress step.
+    pub step: &'static str,
+    /// Why it is parked.
+    pub parked: Option<String>,
+    /// The place that it takes among the flows that clients started: what it weighs.
+    pub(crate) place: Option<Weight>,
+}
+
+/// An ended flow whose transactions are not all delivered, kept only while somebody waits for that.
+#[derive(Debug)]
+struct Undelivered {
+    outcome: Outcome,
+    tokens: Vec<Token>,
+    /// How many of its transactions are still owed to somebody.
+    owed: usize,
+    refused: bool,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Clients {
+    live: HashMap<FlowId, LiveFlow>,
+    parked: BTreeSet<FlowId>,
+    by_client: HashMap<Hash, FlowId>,
+    by_token: HashMap<Token, FlowId>,
+    /// Rows of client ids that the store may not show yet, with the commit that writes them.
+    undurable: HashMap<Hash, (ClientRow, u64)>,
+    /// Those rows in the order of commits.
+    order: VecDeque<(u64, Hash)>,
+    recent: GenerationCache<FlowId, Outcome>,
+    undelivered: HashMap<FlowId, Undelivered>,
+    /// Which waiting flows a transaction holds up.
+    held_up: HashMap<TxId, Vec<FlowId>>,
+}
+
+impl Writer for Clients {
+    const ROWS: &'static [RowRange] = &[
+        RowRange::table(Table::ClientIds),
+        RowRange::table(Table::Journal),
+    ];
+}
+
+impl Part for Clients {
+    fn committed(&mut self, upto: u64, _: Monotonic) {
+        while self
+            .order
+            .front()
+            .is_some_and(|(number, _)| *number <= upto)
+        {
+            let Some((_, key)) = self.order.pop_front() else {
+                break;
+            };
+            // The id may have been removed and used again meanwhile: then the row belongs to a later commit.
+            if self
+                .undurable
+                .get(&key)
+                .is_some_and(|(_, number)| *number <= upto)
+            {
+                self.undurable.remove(&key);
+            }
+        }
+    }
+}
+
+impl Clients {
+    /// Outcomes of ended flows are kept in memory up to this many bytes.
+    pub fn new(recent_bytes: usize) -> Self {
+        Self {
+            live: HashMap::new(),
+            parked: BTreeSet::new(),
+            by_client: HashMap::new(),
+            by_token: HashMap::new(),
+            undurable: HashMap::new(),
+            order: VecDeque::new(),
+            recent: GenerationCache::new(recent_bytes),
+            undelivered: HashMap::new(),
+            held_up: HashMap::new(),
+        }
+    }
+
+    /// A flow starts, or was found in a journal.
+    pub fn begin(&mut self, flow: FlowId, live: LiveFlow) {
+        if let Some((key, _)) = live.client {
+            self.by_client.insert(key, flow);
+        }
+        for (token, _) in &live.waits {
+            self.by_token.insert(*token, flow);
+        }
+        self.live.insert(flow, live);
+    }
+
+    /// The live flow of a client id.
+    pub fn by_client(&self, key: &Hash) -> Option<FlowId> {
+        self.by_client.get(key).copied()
+    }
+
+    /// The row of a client id is being written by this commit.
+    pub fn remember_client(&mut self, key: Hash, row: ClientRow, number: u64) {
+        self.undurable.insert(key, (row, number));
+        self.order.push_back((number, key));
+    }
+
+    /// The row of a client id that is being written.
+    pub fn ended_client(&self, key: &Hash) -> Option<ClientRow> {
+        self.undurable.get(key).map(|(row, _)| row.clone())
+    }
+
+    /// A client id is free again.
+    pub fn forget_client(&mut self, key: &Hash) {
+        self.undurable.remove(key);
+    }
+
+    /// A live flow.
+    pub fn live(&self, flow: &FlowId) -> Option<&LiveFlow> {
+        self.live.get(flow)
+    }
+
+    /// A live flow.
+    pub fn live_mut(&mut self, flow: &FlowId) -> Option<&mut LiveFlow> {
+        self.live.get_mut(flow)
+    }
+
+    /// A client waits for a live flow; false if there is none.
+    pub fn wait(&mut self, flow: FlowId, token: Token, wait: Wait) -> bool {
+        let Some(live) = self.live.get_mut(&flow) else {
+            return false;
+        };
+        live.waits.push((token, wait));
+        self.by_token.insert(token, flow);
+        true
+    }
+
+    /// A flow recorded a transaction, which the given commit shows.
+    pub fn recorded(&mut self, flow: FlowId, id: TxId, number: u64) {
+        let live = self.live.entry(flow).or_default();
+        live.recorded_in = Some(number);
+        // After a restart a flow may repeat the step that recorded it.
+        if live.transactions.len() < OUTCOME_TRANSACTIONS_MAX && !live.transactions.contains(&id) {
+            live.transactions.push(id);
+        }
+    }
+
+    /// What a flow recorded since its last journal row.
+    pub fn unjournaled(&mut self, flow: &FlowId) -> &[TxId] {
+        let Some(live) = self.live.get_mut(flow) else {
+            return &[];
+        };
+        let from = std::mem::replace(&mut live.journaled, live.transactions.len());
+        live.transactions.get(from..).unwrap_or_default()
+    }
+
+    /// A flow is found in its journal with what it recorded.
+    pub fn resume(&mut self, flow: FlowId, mut live: LiveFlow) {
+        live.journaled = live.transactions.len();
+        self.begin(flow, live);
+    }
+
+    /// A flow is parked: returns who waited for it. It gives up its place.
+    pub(crate) fn park(&mut self, flow: FlowId, why: &str) -> (Vec<(Token, Wait)>, Option<Weight>) {
+        self.parked.insert(flow);
+        let live = self.live.entry(flow).or_default();
+        live.parked = Some(why.to_owned());
+        let place = live.place.take();
+        let waits = std::mem::take(&mut live.waits);
+        for (token, _) in &waits {
+            self.by_token.remove(token);
+        }
+        (waits, place)
+    }
+
+    /// A flow is to run again. The place that it needs and does not hold, if it is one that a client started.
+    pub(crate) fn unpark(&mut self, flow: &FlowId, is_ours: bool) -> Option<&mut Option<Weight>> {
+        self.parked.remove(flow);
+        let live = self.live.get_mut(flow)?;
+        live.parked = None;
+        live.step = "";
+        (is_ours && live.place.is_none()).then_some(&mut live.place)
+    }
+
+    /// Flows that are parked.
+    pub fn parked(&self) -> usize {
+        self.parked.len()
+    }
+
+    /// A flow is live no longer.
+    pub fn remove(&mut self, flow: &FlowId) -> LiveFlow {
+        self.parked.remove(flow);
+        let live = self.live.remove(flow).unwrap_or_default();
+        if let Some((key, _)) = live.client {
+            self.by_client.remove(&key);
+        }
+        for (token, _) in &live.waits {
+            self.by_token.remove(token);
+        }
+        live
+    }
+
+    /// A flow ended like this; asked for again it is answered from memory for a while.
+    pub fn remember(&mut self, outcome: &Outcome) {
+        let result_bytes = match &outcome.result {
+            Ok(bytes) => bytes.len(),
+            Err(rejection) => rejection.message.len() + rejection.hint.len() + 64,
+        };
+        let weight = 128 + result_bytes + outcome.transactions.len() * 32;
+        self.recent.insert(outcome.flow, outcome.clone(), weight);
+    }
+
+    /// What a flow came to, if it ended not too long ago.
+    pub fn outcome(&mut self, flow: &FlowId) -> Option<Outcome> {
+        self.recent.get(flow)
+    }
+
+    /// Of the cache of outcomes, for the metrics.
+    pub fn cache_figures(&self) -> CacheFigures {
+        self.recent.figures()
+    }
+
+    /// A client waits for the delivery of an ended flow that owes `owed`; `owed` is not empty.
+    pub fn wait_for_delivery(&mut self, outcome: Outcome, token: Token, owed: &[TxId]) {
+        let flow = outcome.flow;
+        self.by_token.insert(token, flow);
+        if let Some(waiting) = self.undelivered.get_mut(&flow) {
+            waiting.tokens.push(token);
+            return;
+        }
+        for id in owed {
+            self.held_up.entry(*id).or_default().push(flow);
+        }
+        let (tokens, owed) = (vec![token], owed.len());
+        let waiting = Undelivered {
+            outcome,
+            tokens,
+            owed,
+            refused: false,
+        };
+        self.undelivered.insert(flow, waiting);
+    }
+
+    /// A transaction is owed to nobody any more: returns the waits that this ends, and whether all was delivered.
+    pub fn delivered(&mut self, id: &TxId) -> Vec<(Token, Outcome, bool)> {
+        let mut ended = Vec::new();
+        for flow in self.held_up.remove(id).unwrap_or_default() {
+            let Some(waiting) = self.undelivered.get_mut(&flow) else {
+                continue;
+            };
+            waiting.owed = waiting.owed.saturating_sub(1);
+            if waiting.owed == 0
+                && let Some(done) = self.undelivered.remove(&flow)
+            {
+                for token in done.tokens {
+                    self.by_token.remove(&token);
+                    ended.push((token, done.outcome.clone(), !done.refused));
+                }
+            }
+        }
+        ended
+    }
+
+    /// A participant refuses a transaction.
+    pub fn refused(&mut self, id: &TxId) {
+        for flow in self.held_up.get(id).into_iter().flatten() {
+            if let Some(waiting) = self.undelivered.get_mut(flow) {
+                waiting.refused = true;
+            }
+        }
+    }
+
+    /// A client no longer waits.
+    pub fn detach(&mut self, token: Token) {
+        let Some(flow) = self.by_token.remove(&token) else {
+            return;
+        };
+        if let Some(live) = self.live.get_mut(&flow) {
+            live.waits.retain(|(t, _)| *t != token);
+        }
+        let Some(waiting) = self.undelivered.get_mut(&flow) else {
+            return;
+        };
+        waiting.tokens.retain(|t| *t != token);
+        if !waiting.tokens.is_empty() {
+            return;
+        }
+        if let Some(forgotten) = self.undelivered.remove(&flow) {
+            for id in &forgotten.outcome.transactions {
+                if let Some(flows) = self.held_up.get_mut(id) {
+                    flows.retain(|f| *f != flow);
+                    if flows.is_empty() {
+                        self.held_up.remove(id);
+                    }
+                }
+            }
+        }
+    }
+}

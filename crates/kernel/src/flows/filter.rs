@@ -1,0 +1,111 @@
+//! Which live flows somebody asks for.
+
+use flow::{FlowId, FlowStatus, Stage, WaitsFor};
+use ledger::PartyId;
+use primitives::{Decode, Timestamp};
+
+use crate::flows::clients::Caller;
+
+/// Where a live flow stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It runs.
+    Running,
+    /// It failed for the moment, and is tried again.
+    Retrying,
+    /// It is kept for an operator.
+    Parked,
+    /// It is paused.
+    Paused,
+}
+
+/// Which live flows: those that meet everything that is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlowFilter {
+    /// This one.
+    pub flow: Option<FlowId>,
+    /// The registered name.
+    pub name: Option<String>,
+    /// Where it stands.
+    pub standing: Option<Standing>,
+    /// The code of one of the failures on its chart.
+    pub code: Option<String>,
+    /// Who started it.
+    pub user: Option<String>,
+    /// The other side of one of its sessions, or of what it waits for.
+    pub peer: Option<PartyId>,
+    /// Started so long ago, in milliseconds.
+    pub older_than_ms: Option<u64>,
+    /// Waiting without a step for so long, in milliseconds, for something that is not just a time.
+    pub stuck_ms: Option<u64>,
+}
+
+impl FlowFilter {
+    /// Whether a flow is among them.
+    pub fn meets(&self, status: &FlowStatus, now: Timestamp) -> bool {
+        let start = status.start.as_ref();
+        let age = |since: Timestamp, ms: u64| now.since_ms(since).unwrap_or(0) >= ms;
+        self.flow.is_none_or(|flow| flow == status.flow)
+            && self
+                .name
+                .as_ref()
+                .is_none_or(|name| start.is_some_and(|start| start.flow == *name))
+            && self.standing.is_none_or(|s| s == standing(status))
+            && self.code.as_ref().is_none_or(|code| {
+                let chart = status.chart.as_ref();
+                chart.is_some_and(|chart| chart.causes.iter().any(|cause| cause.code == *code))
+            })
+            && self
+                .user
+                .as_ref()
+                .is_none_or(|user| user_of(status).is_some_and(|found| found == *user))
+            && self.peer.is_none_or(|peer| has_peer(status, &peer))
+            && self
+                .older_than_ms
+                .is_none_or(|ms| start.is_some_and(|start| age(start.at, ms)))
+            && self
+                .stuck_ms
+                .is_none_or(|ms| status.waits_since().is_some_and(|since| age(since, ms)))
+    }
+}
+
+/// Where a flow stands.
+pub fn standing(status: &FlowStatus) -> Standing {
+    match status.stage {
+        Stage::Running { .. } | Stage::Loaded => Standing::Running,
+        Stage::Retrying { .. } => Standing::Retrying,
+        Stage::Parked { .. } => Standing::Parked,
+        Stage::Paused => Standing::Paused,
+    }
+}
+
+/// Who started a flow; nobody if a counterparty did.
+pub fn user_of(status: &FlowStatus) -> Option<String> {
+    let start = status
+        .start
+        .as_ref()
+        .filter(|start| start.origin.is_none())?;
+    Caller::from_bytes(&start.caller)
+        .ok()
+        .map(|caller| caller.user)
+}
+
+fn has_peer(status: &FlowStatus, peer: &PartyId) -> bool {
+    let origin = status.start.as_ref().and_then(|start| start.origin);
+    if origin.is_some_and(|origin| origin.peer == *peer) {
+        return true;
+    }
+    match &status.stage {
+        Stage::Running {
+            sessions, waiting, ..
+        } => {
+            sessions.contains(peer)
+                || waiting.iter().any(|waiting| match &waiting.on {
+                    WaitsFor::Service(party, _) => party == peer,
+                    WaitsFor::Transaction(_, from) => from.as_ref() == Some(peer),
+                    _ => false,
+                })
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,124 @@
+//! The starts that wait for a place, first come first served, found by flow and by client id.
+
+use std::collections::{BTreeMap, HashMap};
+
+use flow::FlowId;
+use primitives::Hash;
+
+use crate::event::{Start, Token, Wait};
+use crate::schedule::table::Due;
+
+/// A start that waits.
+#[derive(Debug)]
+pub(crate) struct Queued {
+    /// The start.
+    pub start: Start,
+    /// The key of its client id and the digest of the start.
+    pub client: Option<(Hash, Hash)>,
+    /// Who waits: who asked first and has not detached, and who asked for the same start since.
+    pub waits: Vec<(Token, Wait)>,
+    /// The row of the schedule that asked for it, if that is where it comes from.
+    pub scheduled: Option<Due>,
+}
+
+/// See the module. Its length is bounded by the option `start_queue_max`, the waits by the shell's connections.
+#[derive(Debug, Default)]
+pub(crate) struct StartQueue {
+    next: u64,
+    starts: BTreeMap<u64, Queued>,
+    by_flow: HashMap<FlowId, u64>,
+    by_client: HashMap<Hash, u64>,
+    by_token: HashMap<Token, u64>,
+    args_bytes: usize,
+}
+
+impl StartQueue {
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// What their arguments take.
+    pub(crate) fn args_bytes(&self) -> usize {
+        self.args_bytes
+    }
+
+    /// The one that is next.
+    pub(crate) fn first(&self) -> Option<&Start> {
+        self.starts.first_key_value().map(|(_, first)| &first.start)
+    }
+
+    pub(crate) fn push(&mut self, start: Start, client: Option<(Hash, Hash)>) {
+        let waits = vec![(start.token, start.wait)];
+        self.push_queued(Queued {
+            start,
+            client,
+            waits,
+            scheduled: None,
+        });
+    }
+
+    pub(crate) fn push_queued(&mut self, queued: Queued) {
+        let number = self.next;
+        self.next += 1;
+        self.by_flow.insert(queued.start.flow, number);
+        if let Some((key, _)) = queued.client {
+            self.by_client.insert(key, number);
+        }
+        for (token, _) in &queued.waits {
+            self.by_token.insert(*token, number);
+        }
+        self.args_bytes += queued.start.args.len();
+        self.starts.insert(number, queued);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Queued> {
+        let number = *self.starts.first_key_value()?.0;
+        self.take(number)
+    }
+
+    /// Takes a start back.
+    pub(crate) fn remove(&mut self, flow: &FlowId) -> Option<Queued> {
+        let number = *self.by_flow.get(flow)?;
+        self.take(number)
+    }
+
+    fn take(&mut self, number: u64) -> Option<Queued> {
+        let queued = self.starts.remove(&number)?;
+        self.args_bytes -= queued.start.args.len();
+        self.by_flow.remove(&queued.start.flow);
+        if let Some((key, _)) = queued.client {
+            self.by_client.remove(&key);
+        }
+        for (token, _) in &queued.waits {
+            self.by_token.remove(token);
+        }
+        Some(queued)
+    }
+
+    pub(crate) fn contains(&self, flow: &FlowId) -> bool {
+        self.by_flow.contains_key(flow)
+    }
+
+    pub(crate) fn by_client(&self, key: &Hash) -> Option<&Queued> {
+        self.starts.get(self.by_client.get(key)?)
+    }
+
+    /// Somebody waits for a start as well.
+    pub(crate) fn wait(&mut self, flow: &FlowId, token: Token, wait: Wait) {
+        if let Some(number) = self.by_flow.get(flow)
+            && let Some(queued) = self.starts.get_mut(number)
+        {
+            queued.waits.push((token, wait));
+            self.by_token.insert(token, *number);
+        }
+    }
+
+    /// Somebody no longer waits; the start keeps its place all the same.
+    pub(crate) fn detach(&mut self, token: Token) {
+        if let Some(number) = self.by_token.remove(&token)
+            && let Some(queued) = self.starts.get_mut(&number)
+        {
+            queued.waits.retain(|(t, _)| *t != token);
+        }
+    }
+}

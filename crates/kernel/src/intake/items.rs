@@ -1,0 +1,450 @@
+//! Transactions on their way into the ledger: signatures gathered and checked in batches, dependencies awaited or fetched,
+//! contracts run, then recorded, or only verified, or refused.
+//!
+//! ```text
+//!  arrives ─► signatures (batch of the round) ─► dependencies here? ──yes──► contracts ─► files here? ─► settled
+//!                                                     │ no
+//!                                                     ├─ in flight: wait until it is recorded
+//!                                                     └─ unknown: fetch the back chain from who sent it
+//! ```
+//! This module keeps the items and who waits for what; the kernel runs the steps.
+//!
+//! # Invariants
+//! - No peer's fault becomes another's: an item that waited for one that failed looks for itself again.
+//! - What peers deliver takes a bounded share each, and a bounded room together. A share is never more than what is left over
+//!   for others, so peers that fill theirs, however many, leave room for one more.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use flow::{Fetching, FlowId};
+use ledger::{PartyId, SignedTransaction, TxId};
+use primitives::{Monotonic, PublicKey};
+
+use crate::back_chains::running::Resolutions;
+use crate::files::{FileWaits, Waiter};
+use crate::flows::waits::EffectId;
+use crate::part::Part;
+
+/// Most transactions on their way at once; deliveries over it are left to be sent again.
+pub const ITEMS_MAX: usize = 20_000;
+/// Bytes of delivered transactions on their way at once.
+pub const ITEMS_BYTES_MAX: usize = 64 << 20;
+/// Most transactions on their way at once from one peer.
+pub const PEER_ITEMS_MAX: usize = 5_000;
+/// Their bytes; one transaction may exceed it alone.
+pub const PEER_BYTES_MAX: usize = 16 << 20;
+
+/// Names an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ItemId(pub u64);
+
+/// What is to be done with a transaction once it is verified.
+#[derive(Clone, Debug)]
+pub enum Goal {
+    /// Tell a flow that it is valid, signatures of some keys aside.
+    Verify {
+        /// The flow.
+        flow: FlowId,
+        /// The effect to complete.
+        effect: u32,
+        /// Keys that may be missing.
+        missing_allowed: Vec<PublicKey>,
+        /// How its back chain is fetched.
+        fetching: Fetching,
+        /// Whether to record it then.
+        keep: bool,
+    },
+    /// Record it for a flow of ours and owe it to others.
+    Record {
+        /// The flow.
+        flow: FlowId,
+        /// The effect to complete.
+        effect: u32,
+        /// Who has to receive it.
+        deliver_to: Vec<PartyId>,
+    },
+    /// Record what a peer delivers, and answer.
+    Deliver {
+        /// The peer.
+        peer: PartyId,
+    },
+    /// Record what another one depends on; nobody asks for an answer.
+    Dependency,
+    /// Decide it as a validating notary, under this number of its request; recorded only with the notary's signature.
+    Notarise {
+        /// The number.
+        number: u64,
+    },
+}
+
+impl Goal {
+    /// Whether it came from a peer and is to be recorded once it is verified.
+    fn is_peers(&self) -> bool {
+        matches!(self, Goal::Deliver { .. } | Goal::Dependency)
+    }
+
+    /// Whether it came from a peer, which has a bounded share.
+    fn is_counted(&self) -> bool {
+        self.is_peers() || matches!(self, Goal::Notarise { .. })
+    }
+
+    /// Whether it is recorded once it is verified; for a notary's decision only after that.
+    pub fn records(&self) -> bool {
+        !matches!(self, Goal::Verify { keep: false, .. })
+    }
+
+    /// Whether the files that it lists have to be here. Not those of another one's back chain, nor for a notary's decision:
+    /// contracts see no file's bytes.
+    pub fn needs_files(&self) -> bool {
+        !matches!(self, Goal::Dependency | Goal::Notarise { .. })
+    }
+
+    /// How its back chain is fetched.
+    pub fn fetching(&self) -> Fetching {
+        match self {
+            Goal::Verify { fetching, .. } => *fetching,
+            _ => Fetching::InBulk,
+        }
+    }
+
+    /// The effect of a flow that waits for it.
+    fn effect(&self) -> Option<EffectId> {
+        match self {
+            Goal::Verify { flow, effect, .. } | Goal::Record { flow, effect, .. } => {
+                Some((*flow, *effect))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// A transaction on its way.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The transaction.
+    pub transaction: Arc<SignedTransaction>,
+    /// What for.
+    pub goal: Goal,
+    /// Who has its back chain.
+    pub from: Option<PartyId>,
+    /// Dependencies that came with it; taken up once its own signatures are good, which is within the round, so they are not
+    /// counted here.
+    pub along: Vec<Arc<SignedTransaction>>,
+    /// Dependencies that are not recorded here.
+    missing: BTreeSet<TxId>,
+    /// Resolutions it waits for.
+    resolutions: BTreeSet<u64>,
+    /// It is verified and waits for the notary's decision.
+    deciding: bool,
+    bytes: usize,
+}
+
+/// What is on its way from one peer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    items: usize,
+    bytes: usize,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Intake {
+    next: u64,
+    items: BTreeMap<ItemId, Item>,
+    bytes: usize,
+    loads: HashMap<PartyId, Load>,
+    /// Items that will record a transaction, by its id.
+    recording: HashMap<TxId, ItemId>,
+    /// Peers that delivered a transaction, signed alike, which another item already records.
+    also_deliver: HashMap<TxId, Vec<PartyId>>,
+    /// Who waits for a transaction to be recorded.
+    waiting: HashMap<TxId, BTreeSet<ItemId>>,
+    /// Waiting items of flows.
+    by_effect: BTreeMap<EffectId, ItemId>,
+    /// The back chains being fetched.
+    pub resolutions: Resolutions,
+    /// The files being fetched.
+    pub(crate) files: FileWaits,
+}
+
+impl Part for Intake {
+    fn committed(&mut self, upto: u64, _: Monotonic) {
+        self.resolutions.committed(upto);
+    }
+
+    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
+        let verify = self.resolutions.can_verify().then_some(now);
+        let times = [
+            verify,
+            self.resolutions.next_stall(),
+            self.files.next_time(),
+        ];
+        times.into_iter().flatten().min()
+    }
+}
+
+impl Intake {
+    /// Nothing on its way.
+    pub fn new(resolutions: Resolutions) -> Self {
+        Self {
+            next: 0,
+            items: BTreeMap::new(),
+            bytes: 0,
+            loads: HashMap::new(),
+            recording: HashMap::new(),
+            also_deliver: HashMap::new(),
+            waiting: HashMap::new(),
+            by_effect: BTreeMap::new(),
+            resolutions,
+            files: FileWaits::default(),
+        }
+    }
+
+    /// Whether a peer may bring so much more.
+    pub fn has_room(&self, peer: &PartyId, bytes: usize) -> bool {
+        let load = self.loads.get(peer).copied().unwrap_or_default();
+        let items_left = ITEMS_MAX.saturating_sub(self.items.len());
+        let bytes_left = ITEMS_BYTES_MAX.saturating_sub(self.bytes);
+        let bytes_max = match load.items {
+            0 => bytes_left,
+            _ => PEER_BYTES_MAX.min(bytes_left),
+        };
+        load.items < PEER_ITEMS_MAX.min(items_left) && load.bytes.saturating_add(bytes) <= bytes_max
+    }
+
+    /// Adds a transaction. A second one that would be recorded twice joins the first: `None`.
+    pub fn add(
+        &mut self,
+        transaction: Arc<SignedTransaction>,
+        goal: Goal,
+        from: Option<PartyId>,
+        along: Vec<Arc<SignedTransaction>>,
+    ) -> Option<ItemId> {
+        let id = transaction.id();
+        let first = self.recording.get(&id).filter(|_| goal.is_peers()).copied();
+        // Signatures are not part of the id: a copy signed otherwise is judged by itself.
+        let alike = |item: &Item| item.transaction.signatures() == transaction.signatures();
+        if first
+            .and_then(|first| self.items.get(&first))
+            .is_some_and(alike)
+        {
+            if let Goal::Deliver { peer } = goal {
+                let peers = self.also_deliver.entry(id).or_default();
+                if !peers.contains(&peer) {
+                    peers.push(peer);
+                }
+            }
+            return None;
+        }
+        let item = ItemId(self.next);
+        self.next += 1;
+        let mut bytes = 0;
+        if goal.is_peers() {
+            self.recording.entry(id).or_insert(item);
+        }
+        if goal.is_counted() {
+            bytes = transaction.wire().bytes().len();
+            self.bytes += bytes;
+            if let Some(peer) = from {
+                let load = self.loads.entry(peer).or_default();
+                load.items += 1;
+                load.bytes += bytes;
+            }
+        }
+        let (missing, resolutions) = (BTreeSet::new(), BTreeSet::new());
+        let entry = Item {
+            transaction,
+            goal,
+            from,
+            along,
+            missing,
+            resolutions,
+            deciding: false,
+            bytes,
+        };
+        self.items.insert(item, entry);
+        Some(item)
+    }
+
+    /// Items on their way.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The item, while it is on its way.
+    pub fn get(&self, item: ItemId) -> Option<&Item> {
+        self.items.get(&item)
+    }
+
+    /// The item, while it is on its way.
+    pub fn get_mut(&mut self, item: ItemId) -> Option<&mut Item> {
+        self.items.get_mut(&item)
+    }
+
+    /// Takes an item out: it is settled. Also says which peers delivered the same transaction meanwhile.
+    pub fn take(&mut self, item: ItemId) -> Option<(Item, Vec<PartyId>)> {
+        self.stop_waiting(item);
+        let taken = self.items.remove(&item)?;
+        let id = taken.transaction.id();
+        if taken.goal.is_counted() {
+            self.bytes -= taken.bytes;
+            if let Some(peer) = taken.from
+                && let Some(load) = self.loads.get_mut(&peer)
+            {
+                load.items -= 1;
+                load.bytes -= taken.bytes;
+                if load.items == 0 {
+                    self.loads.remove(&peer);
+                }
+            }
+        }
+        let mut peers = Vec::new();
+        if self.recording.get(&id) == Some(&item) {
+            self.recording.remove(&id);
+            peers = self.also_deliver.remove(&id).unwrap_or_default();
+        }
+        Some((taken, peers))
+    }
+
+    /// An item is verified and needs nothing more: it stays, and counts, until the notary has decided.
+    pub fn waits_for_decision(&mut self, item: ItemId) {
+        self.stop_waiting(item);
+        if let Some(waiter) = self.items.get_mut(&item) {
+            waiter.deciding = true;
+        }
+    }
+
+    /// Whether an item waits for nothing but the notary's decision.
+    pub fn is_deciding(&self, item: ItemId) -> bool {
+        self.items.get(&item).is_some_and(|item| item.deciding)
+    }
+
+    /// What a peer wants notarised and is not verified yet.
+    pub fn unverified_of(&self, peer: &PartyId) -> Vec<ItemId> {
+        let theirs = self.items.iter().filter(|(_, item)| {
+            let to_notarise = matches!(item.goal, Goal::Notarise { .. }) && !item.deciding;
+            to_notarise && item.from == Some(*peer)
+        });
+        theirs.map(|(item, _)| *item).collect()
+    }
+
+    /// Makes an item wait for dependencies. Returns those that nobody brings: they have to be fetched.
+    ///
+    /// What is to be notarised relies on its own requester alone: however slowly or badly another peer brings the same
+    /// dependency, it delays nobody else.
+    pub fn wait_for(&mut self, item: ItemId, missing: BTreeSet<TxId>) -> BTreeSet<TxId> {
+        self.stop_waiting(item);
+        let mut to_fetch = BTreeSet::new();
+        let mut joined = BTreeSet::new();
+        let waiter = self.items.get(&item);
+        let relies_on = waiter
+            .filter(|waiter| matches!(waiter.goal, Goal::Notarise { .. }))
+            .map(|waiter| waiter.from);
+        let can_fetch = waiter.is_some_and(|waiter| waiter.from.is_some());
+        let is_trusted = |bringer: Option<PartyId>| relies_on.is_none_or(|from| from == bringer);
+        for dependency in &missing {
+            self.waiting.entry(*dependency).or_default().insert(item);
+            let recording = self.recording.get(dependency);
+            // One that waits for files may wait long: whoever has somebody to ask asks for the transaction alone.
+            let relies = recording.filter(|first| !(can_fetch && self.files.is_waiting(first)));
+            let relies = relies.and_then(|first| self.items.get(first));
+            match self.resolutions.join(dependency, item, &is_trusted) {
+                Some(number) => drop(joined.insert(number)),
+                None if relies.is_some_and(|first| is_trusted(first.from)) => {}
+                None => drop(to_fetch.insert(*dependency)),
+            }
+        }
+        if let Some(waiter) = self.items.get_mut(&item) {
+            waiter.missing = missing;
+            waiter.resolutions = joined;
+            if let Some(effect) = waiter.goal.effect() {
+                self.by_effect.insert(effect, item);
+            }
+        }
+        to_fetch
+    }
+
+    /// Makes an item wait for files. Returns the items that wait for its transaction: they have to look again.
+    pub(crate) fn wait_for_files(&mut self, item: ItemId, lacks: Waiter) -> Vec<ItemId> {
+        let transaction = lacks.transaction;
+        self.stop_waiting(item);
+        let effect = self.items.get(&item).and_then(|item| item.goal.effect());
+        if let Some(effect) = effect {
+            self.by_effect.insert(effect, item);
+        }
+        self.files.wait(item, lacks);
+        let waiting = self.waiting.get(&transaction).into_iter().flatten();
+        waiting.copied().collect()
+    }
+
+    /// An item waits for a resolution that was begun for it.
+    pub fn waits_for_chain(&mut self, item: ItemId, number: u64) {
+        if let Some(waiter) = self.items.get_mut(&item) {
+            waiter.resolutions.insert(number);
+        }
+    }
+
+    fn stop_waiting(&mut self, item: ItemId) {
+        let Some(waiter) = self.items.get_mut(&item) else {
+            return;
+        };
+        if let Some(effect) = waiter.goal.effect() {
+            self.by_effect.remove(&effect);
+        }
+        for dependency in std::mem::take(&mut waiter.missing) {
+            if let Some(items) = self.waiting.get_mut(&dependency) {
+                items.remove(&item);
+                if items.is_empty() {
+                    self.waiting.remove(&dependency);
+                }
+            }
+        }
+        for number in std::mem::take(&mut waiter.resolutions) {
+            self.resolutions.leave(number, item);
+        }
+        self.files.leave(item);
+        if let Some(peer) = &waiter.from {
+            self.resolutions.unhold(peer, item);
+        }
+    }
+
+    /// A transaction is recorded: returns the items that waited for nothing else.
+    pub fn recorded(&mut self, id: &TxId) -> Vec<ItemId> {
+        self.resolutions.recorded(id);
+        let mut ready = Vec::new();
+        for item in self.waiting.remove(id).unwrap_or_default() {
+            if let Some(waiter) = self.items.get_mut(&item) {
+                waiter.missing.remove(id);
+                if waiter.missing.is_empty() {
+                    ready.push(item);
+                }
+            }
+        }
+        ready
+    }
+
+    /// A transaction that was to be recorded is not: returns the items that waited for it. They have to look again.
+    pub fn failed(&mut self, id: &TxId) -> Vec<ItemId> {
+        if self.recording.contains_key(id) {
+            return Vec::new();
+        }
+        self.waiting
+            .get(id)
+            .into_iter()
+            .flatten()
+            .copied()
+            .collect()
+    }
+
+    /// The waiting item of an effect.
+    pub fn of_effect(&self, effect: EffectId) -> Option<ItemId> {
+        self.by_effect.get(&effect).copied()
+    }
+
+    /// A waiting item of a flow.
+    pub fn of_flow(&self, flow: FlowId) -> Option<ItemId> {
+        let mut items = self.by_effect.range((flow, 0)..=(flow, u32::MAX));
+        items.next().map(|(_, item)| *item)
+    }
+}

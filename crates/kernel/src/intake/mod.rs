@@ -1,0 +1,7 @@
+//! Transactions on their way into the ledger: signatures, dependencies, contracts, and the record.
+
+pub(crate) mod checks;
+pub(crate) mod fault;
+pub(crate) mod items;
+pub(crate) mod missing_contracts;
+pub(crate) mod settle;

@@ -1,0 +1,382 @@
+//! How a transaction is settled: signatures in the round's batch, dependencies, contracts, then recorded or refused.
+//!
+//! A refusal is for good: the peer forgets the delivery. So only what is wrong with the transaction itself, or with its back
+//! chain, refuses it ([`crate::intake::fault`]). Anything else leaves it without an answer, and the peer delivers it again.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use flow::{EffectResult, FlowError, FlowId};
+use ledger::{
+    Constraint, LedgerTransaction, PartyId, Rejection, SignedTransaction, TxId, VerifiedTransaction,
+};
+
+use crate::back_chains::answers::dependencies;
+use crate::errors;
+use crate::event::{Action, Priority};
+use crate::intake::checks::VALID_BYTES;
+use crate::intake::fault::Fault;
+use crate::intake::items::{Goal, Item, ItemId};
+use crate::kernel::Kernel;
+use crate::message::PeerMessage;
+use crate::port::{Reads, StoreFailure};
+use crate::round::{CheckOwner, Work};
+
+impl Kernel {
+    /// Begins with a transaction; `along` came with it and may be among its dependencies.
+    pub(crate) fn take_in(
+        &mut self,
+        transaction: Arc<SignedTransaction>,
+        goal: Goal,
+        from: Option<PartyId>,
+        along: Vec<Arc<SignedTransaction>>,
+    ) {
+        let missing = match &goal {
+            Goal::Verify {
+                missing_allowed, ..
+            } => missing_allowed.clone(),
+            Goal::Notarise { .. } => self.signed_by_deciding(&transaction),
+            Goal::Record { .. } | Goal::Deliver { .. } | Goal::Dependency => Vec::new(),
+        };
+        let checked = self
+            .check_room(&transaction)
+            .and_then(|()| Ok(transaction.check_signatures(&missing)?));
+        let Some(item) = self.intake.add(transaction, goal, from, along) else {
+            return;
+        };
+        match checked {
+            Ok(pending) => {
+                if !self.gather(CheckOwner::Item(item), pending.messages(), from) {
+                    self.work.push_back(Work::Signed(item));
+                }
+            }
+            Err(fault) => self.refuse(item, fault),
+        }
+    }
+
+    /// An item's signatures are good: looks for its dependencies, also again.
+    pub(crate) fn on_signed(
+        &mut self,
+        item: ItemId,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        if self.intake.is_deciding(item) {
+            return Ok(());
+        }
+        let Some(on_its_way) = self.intake.get_mut(item) else {
+            return Ok(());
+        };
+        let transaction = Arc::clone(&on_its_way.transaction);
+        let from = on_its_way.from;
+        let along = std::mem::take(&mut on_its_way.along);
+        let mut missing = BTreeSet::new();
+        for dependency in dependencies(&transaction) {
+            if !self.book.contains(&dependency, reads)? {
+                missing.insert(dependency);
+            }
+        }
+        if missing.is_empty() {
+            self.work.push_back(Work::Ready(item));
+            return Ok(());
+        }
+        for dependency in along {
+            let bytes = dependency.wire().bytes().len();
+            // Without room it is fetched like any other.
+            let has_room = from.is_none_or(|peer| self.intake.has_room(&peer, bytes));
+            if has_room && missing.contains(&dependency.id()) {
+                self.take_in(dependency, Goal::Dependency, from, Vec::new());
+            }
+        }
+        let to_fetch = self.intake.wait_for(item, missing);
+        let Some(first) = to_fetch.first().copied() else {
+            return Ok(());
+        };
+        match from {
+            Some(peer) if peer != self.my_id => self.fetch(item, peer, transaction.id(), to_fetch),
+            _ => self.refuse(item, Fault::Local(errors::dependency_missing(&first))),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn on_ready(&mut self, item: ItemId, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        if self.intake.is_deciding(item) {
+            return Ok(());
+        }
+        let Some(on_its_way) = self.intake.get(item) else {
+            return Ok(());
+        };
+        let transaction = Arc::clone(&on_its_way.transaction);
+        let (goal, from) = (on_its_way.goal.clone(), on_its_way.from);
+        let id = transaction.id();
+        let proof = match self.verify_contracts(&transaction, reads)? {
+            Ok(proof) => proof,
+            Err(fault) => {
+                self.refuse(item, fault);
+                return Ok(());
+            }
+        };
+        if let Goal::Notarise { number } = goal {
+            if let Some(conflict) = self.conflict_in_book(&transaction, reads)? {
+                self.refuse_verified(number, item, conflict);
+            } else {
+                self.on_verified(number, item, proof);
+            }
+            return Ok(());
+        }
+        let is_new = goal.records() && !self.book.contains(&id, reads)?;
+        if is_new && let Some(rejection) = self.contradicted(&transaction, from, reads)? {
+            self.refuse(item, Fault::Final(rejection));
+            return Ok(());
+        }
+        if self.await_files(item, &transaction, &goal, reads)? {
+            return Ok(());
+        }
+        let Some((settled, also)) = self.intake.take(item) else {
+            return Ok(());
+        };
+        if is_new {
+            self.record(&transaction, reads)?;
+        }
+        match settled.goal {
+            Goal::Verify { flow, effect, .. } => {
+                if settled.from.is_none() {
+                    self.note_proposal(flow, &transaction);
+                }
+                self.complete(flow, effect, EffectResult::Done);
+            }
+            Goal::Record {
+                flow,
+                effect,
+                deliver_to,
+            } => {
+                if is_new && deliver_to.is_empty() {
+                    let bytes = transaction.wire().bytes().len() * 2;
+                    self.unshared.insert(id, Arc::clone(&transaction), bytes);
+                }
+                self.recorded_by(flow, effect, &transaction, &deliver_to);
+            }
+            Goal::Deliver { peer } => self.answer_delivery(peer, id),
+            Goal::Dependency | Goal::Notarise { .. } => {}
+        }
+        for peer in also {
+            if !goal.needs_files() && self.lacks_files(transaction.wire(), reads)? {
+                // Recorded as another one's back chain: its files come first.
+                let bytes = transaction.wire().bytes().len();
+                if self.intake.has_room(&peer, bytes) {
+                    let goal = Goal::Deliver { peer };
+                    self.take_in(Arc::clone(&transaction), goal, Some(peer), Vec::new());
+                }
+            } else {
+                self.answer_delivery(peer, id);
+            }
+        }
+        Ok(())
+    }
+
+    /// A flow's transaction is in the book, since now or before: it counts among the flow's, and is owed to whom the flow says.
+    pub(crate) fn recorded_by(
+        &mut self,
+        flow: FlowId,
+        effect: u32,
+        transaction: &SignedTransaction,
+        deliver_to: &[PartyId],
+    ) {
+        let id = transaction.id();
+        self.clients.recorded(flow, id, self.shown_by());
+        self.owe(id, transaction.wire().bytes().len(), deliver_to);
+        self.complete(flow, effect, EffectResult::Done);
+    }
+
+    /// Runs the contracts of a transaction whose dependencies are all here.
+    pub(crate) fn verify_contracts(
+        &mut self,
+        transaction: &SignedTransaction,
+        reads: &dyn Reads,
+    ) -> Result<Result<VerifiedTransaction, Fault>, StoreFailure> {
+        let id = transaction.id();
+        if let Some(proof) = self.verified.get(&id) {
+            return Ok(Ok(proof));
+        }
+        let wire = transaction.wire();
+        let mut states = HashMap::new();
+        let mut origins = HashMap::new();
+        for reference in wire.inputs().iter().chain(wire.references()) {
+            if let Some(state) = self.book.state(reference, reads)? {
+                if matches!(state.constraint, Constraint::SignedBy(_))
+                    && let Some(recorded) = self.book.get(&reference.tx, reads)?
+                {
+                    let attachments = recorded.transaction.wire().attachments();
+                    origins.insert(reference.tx, attachments.to_vec());
+                }
+                states.insert(*reference, state);
+            }
+        }
+        let resolved = LedgerTransaction::resolve(wire, |reference| states.get(reference).cloned());
+        let resolved = match resolved {
+            Ok(resolved) => resolved.with_origins(|id| origins.get(id).cloned()),
+            // This node's ledger lacks a state.
+            Err(error) => return Ok(Err(Fault::Local(Rejection::of(&error)))),
+        };
+        match resolved.verify(&*self.identity.contracts, self.identity.network.rules()) {
+            Ok(proof) => {
+                self.verified.insert(id, proof, VALID_BYTES);
+                Ok(Ok(proof))
+            }
+            Err(error) => Ok(Err(self.fault_of(&error, transaction, reads)?)),
+        }
+    }
+
+    /// Appends a verified transaction to the ledger, and tells everybody who waits for it.
+    pub(crate) fn record(
+        &mut self,
+        transaction: &Arc<SignedTransaction>,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let id = transaction.id();
+        self.refer_files(transaction, reads)?;
+        let seq = self.book.record(
+            Arc::clone(transaction),
+            self.now.wall,
+            &mut self.round.batch,
+        );
+        self.figures.transactions_recorded += 1;
+        self.round.recorded.push(id);
+        self.integrity.recorded(transaction, &self.my_id);
+        if let Some(recovery) = &mut self.integrity.recovery {
+            recovery.recorded(id);
+        }
+        let inputs = transaction.wire().inputs();
+        let (commit, batch) = (self.commits.next(), &mut self.round.batch);
+        self.consumed.add(inputs, seq, commit, batch);
+        self.end_quarantine(inputs);
+        self.selection.spend(inputs);
+        let contracts = &self.identity.contracts;
+        let ours = self.ours(reads);
+        let changes = vault::changes(seq, transaction.wire(), &|key| ours.holds(key), &|state| {
+            contracts.describe(state).ok()
+        });
+        ours.finish()?;
+        self.keys_used(&changes, reads)?;
+        self.schedule_recorded(transaction.wire(), &changes, reads)?;
+        if !changes.is_empty() {
+            self.round.changes.extend(changes.iter().cloned());
+            let at = self.now.wall;
+            self.round.then.push(Action::View {
+                seq,
+                id,
+                at,
+                changes,
+            });
+        }
+        for (flow, effect) in self.waits.recorded(&id) {
+            let found = Some((**transaction).clone());
+            self.complete(flow, effect, EffectResult::Transaction(found));
+        }
+        for item in self.intake.recorded(&id) {
+            self.work.push_back(Work::Ready(item));
+        }
+        Ok(())
+    }
+
+    /// Ends an item that cannot be recorded. A delivery is refused for its own faults only, and waits for any other. A flow,
+    /// and a notary's requester, are told either way: they do not wait until somebody installs an application.
+    pub(crate) fn refuse(&mut self, item: ItemId, fault: Fault) {
+        let Some(refused) = self.take_out(item) else {
+            return;
+        };
+        let id = refused.transaction.id();
+        match (refused.goal, fault) {
+            (Goal::Deliver { peer }, Fault::Final(rejection)) => {
+                self.figures.transactions_refused += 1;
+                self.refuse_delivery(peer, id, rejection);
+            }
+            (Goal::Deliver { peer }, Fault::Local(rejection)) => {
+                self.leave_waiting(peer, id, errors::DELIVERY_WAITS.code, rejection);
+            }
+            (Goal::Deliver { peer }, Fault::Program(rejection)) => {
+                self.lacks_contract(peer, id, rejection);
+            }
+            (Goal::Notarise { number }, fault) => {
+                self.figures.transactions_refused += 1;
+                self.refuse_whole(number, &fault.rejection());
+            }
+            (Goal::Verify { flow, effect, .. } | Goal::Record { flow, effect, .. }, fault) => {
+                self.figures.transactions_refused += 1;
+                self.fail(flow, effect, fault.rejection());
+            }
+            (Goal::Dependency, Fault::Final(_)) => self.figures.transactions_refused += 1,
+            // It comes again with what depends on it.
+            (Goal::Dependency, Fault::Local(_) | Fault::Program(_)) => {}
+        }
+    }
+
+    /// Says to a peer that a transaction will not be recorded here.
+    pub(crate) fn refuse_delivery(&mut self, peer: PartyId, id: TxId, rejection: Rejection) {
+        let text = format!(
+            "transaction {id} is refused: {} ({})",
+            rejection.message, rejection.code
+        );
+        self.complain(errors::TRANSACTION_REFUSED.code, peer, &text);
+        self.send(
+            peer,
+            Priority::Normal,
+            PeerMessage::Refused { id, rejection },
+        );
+    }
+
+    /// Gives a transaction up without an answer: a peer delivers it again, and it may be otherwise then.
+    pub(crate) fn give_up(&mut self, item: ItemId, rejection: Rejection) {
+        self.leave_unanswered(item, errors::PEER_ANSWER_INVALID.code, rejection);
+    }
+
+    /// Gives a transaction up as [`Kernel::give_up`] does, for a reason that the log names by its own code.
+    pub(crate) fn leave_unanswered(
+        &mut self,
+        item: ItemId,
+        code: &'static str,
+        rejection: Rejection,
+    ) {
+        let Some(given_up) = self.take_out(item) else {
+            return;
+        };
+        let id = given_up.transaction.id();
+        match given_up.goal {
+            Goal::Deliver { peer } => self.leave_waiting(peer, id, code, rejection),
+            Goal::Notarise { number } => {
+                if let Some(peer) = given_up.from {
+                    let complaint = format!(
+                        "transaction {id} has to wait: {} ({})",
+                        rejection.message, rejection.code
+                    );
+                    self.complain(code, peer, &complaint);
+                }
+                self.ask_to_come_again(number);
+            }
+            Goal::Verify { flow, effect, .. } | Goal::Record { flow, effect, .. } => {
+                self.fail(flow, effect, rejection)
+            }
+            Goal::Dependency => {}
+        }
+    }
+
+    /// Forgets an item that nobody needs any more.
+    pub(crate) fn drop_item(&mut self, item: ItemId) {
+        self.take_out(item);
+    }
+
+    fn fail(&mut self, flow: FlowId, effect: u32, rejection: Rejection) {
+        let error = FlowError::from_rejection(rejection);
+        self.complete(flow, effect, EffectResult::Failed(error));
+    }
+
+    /// Takes out an item that will not be recorded. Those that waited for it look again by themselves; peers that delivered
+    /// the same get no answer, and deliver it again.
+    pub(crate) fn take_out(&mut self, item: ItemId) -> Option<Item> {
+        let (taken, _) = self.intake.take(item)?;
+        for waiting in self.intake.failed(&taken.transaction.id()) {
+            // Through the queue, not by recursion: a chain of waiting transactions can be long.
+            self.work.push_back(Work::Signed(waiting));
+        }
+        Some(taken)
+    }
+}

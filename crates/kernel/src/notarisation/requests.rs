@@ -1,0 +1,351 @@
+//! The notary's requests: they come in, their proofs are checked here and their signatures with the round's others, the
+//! engine decides a batch a round, one signature covers it, and the answers leave with the commit.
+
+use std::collections::BTreeMap;
+
+use flow::messaging::RequestId;
+use ledger::{NotaryError, NotaryRequest, NotaryResponse, NotarySubject, PartyId, StateRef, TxId};
+use notary::{ConsumedSet, Notary, NotaryOptions, Request, RequestRecord, Subject, Verdict};
+use primitives::{Coded, Decode, Encode, Monotonic, Timestamp};
+use thiserror::Error;
+
+use crate::errors;
+use crate::event::Priority;
+use crate::kernel::Kernel;
+use crate::message::{Answer, PeerMessage};
+use crate::notarisation::whole::{Asks, Wholes};
+use crate::part::Part;
+use crate::port::{Reads, StoreFailure, Table};
+use crate::round::CheckOwner;
+use crate::rows::{META_JUDGED, META_NOTARY_ACCEPTED, state_ref_key};
+use crate::writes::{Batch, RowRange, Writer};
+
+/// See the module.
+pub(crate) struct Notarisation {
+    pub(crate) notary: Notary,
+    /// Whole transactions, until they are decided.
+    pub(crate) wholes: Wholes,
+    next: u64,
+    /// Requests whose requester's signature is being checked in this round.
+    checking: BTreeMap<u64, Request>,
+    /// Where the answer to a request goes.
+    asked_by: BTreeMap<u64, (PartyId, RequestId)>,
+}
+
+impl Writer for Notarisation {
+    const ROWS: &'static [RowRange] = &[
+        RowRange::table(Table::NotaryStates),
+        RowRange::table(Table::NotaryTxs),
+        RowRange::meta(META_JUDGED),
+        RowRange::meta(META_NOTARY_ACCEPTED),
+    ];
+}
+
+impl Part for Notarisation {
+    fn committed(&mut self, upto: u64, now: Monotonic) {
+        self.notary.committed(upto, now);
+    }
+}
+
+impl Notarisation {
+    /// Creates the service of a notary without requests.
+    pub(crate) fn new(options: NotaryOptions, me: ledger::Party, judged: Timestamp) -> Self {
+        Self {
+            notary: Notary::new(options, me, judged),
+            wholes: Wholes::default(),
+            next: 0,
+            checking: BTreeMap::new(),
+            asked_by: BTreeMap::new(),
+        }
+    }
+
+    /// Whether requests wait that can be decided.
+    pub(crate) fn can_decide(&self) -> bool {
+        self.notary.can_decide()
+    }
+
+    /// Gives a request its number, and remembers where the answer goes.
+    pub(crate) fn number(&mut self, peer: PartyId, id: RequestId) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.asked_by.insert(number, (peer, id));
+        number
+    }
+
+    /// Who asked, while the request is not answered.
+    pub(crate) fn asker(&self, number: u64) -> Option<PartyId> {
+        self.asked_by.get(&number).map(|(peer, _)| *peer)
+    }
+
+    /// Where the answer goes; the request is answered then.
+    pub(crate) fn answered(&mut self, number: u64) -> Option<(PartyId, RequestId)> {
+        self.asked_by.remove(&number)
+    }
+
+    /// Requests that wait.
+    pub(crate) fn queued(&self) -> usize {
+        self.notary.figures().queued_requests
+    }
+}
+
+/// A request is not the requester's own.
+#[derive(Debug, Error)]
+#[error("the request names another requester or key than the node that sent it")]
+struct NotTheRequester;
+
+impl Coded for NotTheRequester {
+    fn code(&self) -> &'static str {
+        errors::REQUESTER_MISMATCHED.code
+    }
+
+    fn hint(&self) -> &'static str {
+        errors::REQUESTER_MISMATCHED.action
+    }
+}
+
+/// The notary's rows, as the engine asks for them.
+pub(crate) struct Rows<'a>(pub(crate) &'a dyn Reads);
+
+impl ConsumedSet for Rows<'_> {
+    type Error = StoreFailure;
+
+    fn consumer(&self, state: &StateRef) -> Result<Option<TxId>, StoreFailure> {
+        let row = self.0.get(Table::NotaryStates, &state_ref_key(state))?;
+        Ok(row
+            .and_then(|row| row.as_slice().try_into().ok())
+            .map(TxId::from_array))
+    }
+
+    fn is_committed(&self, transaction: &TxId) -> Result<bool, StoreFailure> {
+        Ok(self
+            .0
+            .get(Table::NotaryTxs, transaction.as_bytes())?
+            .is_some())
+    }
+}
+
+/// Writes the consumer of a state.
+pub(crate) fn put_consumer(state: &StateRef, consumer: &TxId, batch: &mut Batch) {
+    let value = consumer.as_bytes().to_vec();
+    batch
+        .of::<Notarisation>()
+        .put(Table::NotaryStates, state_ref_key(state), value);
+}
+
+/// Writes the record of the request for a notarised transaction.
+pub(crate) fn put_record(transaction: &TxId, record: &RequestRecord, batch: &mut Batch) {
+    let key = transaction.as_bytes().to_vec();
+    batch
+        .of::<Notarisation>()
+        .put(Table::NotaryTxs, key, record.to_bytes());
+}
+
+impl Kernel {
+    pub(crate) fn on_notarise(
+        &mut self,
+        peer: PartyId,
+        id: RequestId,
+        body: &[u8],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        match self.check_notary_request(peer, body) {
+            Ok((NotarySubject::TearOff(tear_off), asks)) => {
+                // Before the work of checking it.
+                let welcome = self.welcome(peer);
+                let verify = || tear_off.verify().map_err(|e| NotaryError::invalid(&e));
+                match welcome.and_then(|()| verify()) {
+                    Ok(tear_off) => {
+                        let tx = tear_off.id();
+                        let subject = Subject::TearOff(Box::new(tear_off));
+                        self.check_request(peer, id, tx, subject, asks);
+                    }
+                    Err(error) => self.refuse_notarisation(peer, id, error),
+                }
+            }
+            Ok((NotarySubject::Whole(whole), asks)) => {
+                self.on_notarise_whole(peer, id, whole, asks, reads)?;
+            }
+            Err(error) => self.refuse_notarisation(peer, id, error),
+        }
+        Ok(())
+    }
+
+    fn welcome(&mut self, peer: PartyId) -> Result<(), NotaryError> {
+        let now = self.now.monotonic;
+        match &mut self.notarisation {
+            Some(notarisation) => notarisation.notary.welcome(peer, now),
+            None => Ok(()),
+        }
+    }
+
+    /// What a request shows, if it has the form that this notary takes and is the sender's own.
+    fn check_notary_request(
+        &self,
+        peer: PartyId,
+        body: &[u8],
+    ) -> Result<(NotarySubject, Asks), NotaryError> {
+        let request = NotaryRequest::from_bytes(body).map_err(|e| NotaryError::invalid(&e))?;
+        if let Some(notarisation) = &self.notarisation {
+            let is_whole = matches!(request.subject, NotarySubject::Whole(_));
+            notarisation.notary.check_form(is_whole)?;
+        }
+        let known = self.identity.network.party(&peer);
+        if request.requester != peer || known.is_none_or(|party| party.key != request.key) {
+            return Err(NotaryError::invalid(&NotTheRequester));
+        }
+        let asks = Asks {
+            requester: request.requester,
+            key: request.key,
+            signature: request.signature,
+        };
+        Ok((request.subject, asks))
+    }
+
+    /// Has the requester's signature checked; then the request is admitted.
+    pub(crate) fn check_request(
+        &mut self,
+        peer: PartyId,
+        id: RequestId,
+        transaction: TxId,
+        subject: Subject,
+        asks: Asks,
+    ) {
+        let message = asks.message(&transaction, &self.my_id);
+        let Some(notarisation) = &mut self.notarisation else {
+            return;
+        };
+        let number = notarisation.number(peer, id);
+        notarisation
+            .checking
+            .insert(number, asks.request(number, subject));
+        self.check_for(peer, CheckOwner::Notary(number), message);
+    }
+
+    pub(crate) fn on_notary_checked(&mut self, number: u64, good: bool) {
+        let now = self.now;
+        let Some(notarisation) = &mut self.notarisation else {
+            return;
+        };
+        let refusal = if !good {
+            let text = "the requester's signature is not valid";
+            let rejection = errors::rejection(&errors::SIGNATURE_INVALID, text);
+            notarisation.checking.remove(&number);
+            notarisation.wholes.remove(number);
+            NotaryError::InvalidRequest {
+                code: rejection.code,
+                message: rejection.message,
+            }
+        } else if let Some(request) = notarisation.checking.remove(&number) {
+            match notarisation.notary.admit(request, now) {
+                Ok(()) => return,
+                Err(error) => error,
+            }
+        } else {
+            return self.verify_whole(number);
+        };
+        if let Some((peer, id)) = notarisation.asked_by.remove(&number) {
+            self.refuse_notarisation(peer, id, refusal);
+        }
+    }
+
+    /// Refuses a request before it is decided.
+    pub(crate) fn refuse_notarisation(&mut self, peer: PartyId, id: RequestId, error: NotaryError) {
+        self.figures.notary_refused += u64::from(!error.is_transient());
+        self.answer_notary(peer, id, NotaryResponse::Refused(error));
+    }
+
+    /// Decides what waits, one batch a round.
+    pub(crate) fn decide_notarisations(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        if self.round.notary_decided {
+            return Ok(());
+        }
+        if self.is_rolled_back() {
+            self.refuse_undecided();
+            return Ok(());
+        }
+        if self.judges_from().is_some() {
+            return Ok(());
+        }
+        let commit = self.commits.next();
+        let Some(notarisation) = &mut self.notarisation else {
+            return Ok(());
+        };
+        let Some(mut decision) = notarisation.notary.decide_batch(commit, &Rows(reads))? else {
+            return Ok(());
+        };
+        self.round.notary_decided = true;
+        self.figures.notary_batches += 1;
+        let requests = decision.verdicts.len() as u64;
+        self.figures.notary_batch_requests.record(requests);
+        self.figures.notary_states += decision.states.len() as u64;
+        for (state, transaction) in std::mem::take(&mut decision.states) {
+            put_consumer(&state, &transaction, &mut self.round.batch);
+        }
+        if let Some(judged) = notarisation.notary.take_judged() {
+            self.round
+                .batch
+                .of::<Notarisation>()
+                .put(Table::Meta, META_JUDGED, judged.to_bytes());
+        }
+        if !decision.transactions.is_empty() {
+            let accepted = self
+                .integrity
+                .lives
+                .accept(decision.transactions.len() as u64);
+            let row = accepted.to_be_bytes();
+            self.round
+                .batch
+                .of::<Notarisation>()
+                .put(Table::Meta, META_NOTARY_ACCEPTED, row);
+        }
+        for (transaction, record) in std::mem::take(&mut decision.transactions) {
+            put_record(&transaction, &record, &mut self.round.batch);
+        }
+        let refused = decision
+            .verdicts
+            .iter()
+            .filter_map(|(_, verdict)| match verdict {
+                Verdict::Refused(error) => Some(error),
+                Verdict::Accepted(_) => None,
+            });
+        let (mut conflicts, mut waits, mut others) = (0, 0, 0);
+        for error in refused {
+            match error {
+                NotaryError::Conflict { .. } => conflicts += 1,
+                // Its window cannot be judged now.
+                NotaryError::Busy { .. } => waits += 1,
+                _ => others += 1,
+            }
+        }
+        self.figures.notary_conflicts += conflicts;
+        self.figures.notary_refused += others;
+        self.figures.notary_signed += decision.verdicts.len() as u64 - conflicts - waits - others;
+        let key = self.keys.get(&self.identity.me.key).copied();
+        let Some(key) = key.and_then(|index| self.identity.keys.get(index)) else {
+            // Opening the node has checked that it holds its own key.
+            return Ok(());
+        };
+        for (number, response) in decision.into_responses(key) {
+            let asked_by = self
+                .notarisation
+                .as_mut()
+                .and_then(|notarisation| notarisation.asked_by.remove(&number));
+            self.on_decided(number, &response, reads)?;
+            if let Some((peer, id)) = asked_by {
+                self.answer_notary(peer, id, response);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn answer_notary(&mut self, peer: PartyId, id: RequestId, response: NotaryResponse) {
+        let answer = match response {
+            NotaryResponse::Refused(NotaryError::Busy { eta_ms }) => {
+                self.figures.notary_busy += 1;
+                Answer::Wait(eta_ms)
+            }
+            response => Answer::Done(response.to_bytes()),
+        };
+        self.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
+    }
+}

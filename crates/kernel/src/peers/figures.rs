@@ -1,0 +1,41 @@
+//! What each peer costs this node, for operators.
+
+use std::collections::BTreeMap;
+
+use flow::PeerUsage;
+use ledger::PartyId;
+use notary::RequesterFigures;
+
+use crate::kernel::Kernel;
+use crate::peers::budget::PeerWork;
+
+/// One peer that has been heard in this run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerFigures {
+    /// What live flows hold on its behalf.
+    pub flows: PeerUsage,
+    /// The work that its messages caused, and its garbage.
+    pub work: PeerWork,
+    /// Its requests to this notary, if this node is one that was asked.
+    pub notary: Option<RequesterFigures>,
+}
+
+impl Kernel {
+    /// Figures of every peer that has been heard in this run: members of the network.
+    pub fn peer_figures(&self) -> BTreeMap<PartyId, PeerFigures> {
+        let mut all: BTreeMap<PartyId, PeerFigures> = BTreeMap::new();
+        for (peer, usage) in self.engine.peer_usages() {
+            all.entry(peer).or_default().flows = usage;
+        }
+        for (peer, work) in self.budgets.figures(self.now.monotonic) {
+            all.entry(peer).or_default().work = work;
+        }
+        if let Some(notarisation) = &self.notarisation {
+            for (peer, figures) in notarisation.notary.requesters() {
+                all.entry(peer).or_default().notary = Some(figures);
+            }
+        }
+        all.remove(&self.my_id);
+        all
+    }
+}

@@ -1,0 +1,535 @@
+//! The links to the peers: session streams, requests and deliveries, as the kernel sees them.
+//!
+//! The machines themselves are in the crate `flow`; their actions become rows and messages in [`crate::peers::pump`].
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use flow::messaging::{
+    Deliveries, DeliveryAction, Inbox, InboxAction, Outbox, OutboxAction, RequestAction, RequestId,
+    Requests,
+};
+use flow::{FlowId, SHARE_EXCEEDED_CODE, Service, SessionBody, SessionMessage};
+use ledger::{PartyId, Rejection, TxId};
+use primitives::{Decode, Decoder, Encode, Hash, Monotonic};
+
+use crate::errors;
+use crate::event::Priority;
+use crate::integrity::STANDING_WAIT_MS;
+use crate::kernel::Kernel;
+use crate::message::{DELIVERED_IDS_MAX, PeerMessage};
+use crate::options::KernelOptions;
+use crate::pages::{after, row_page};
+use crate::part::Part;
+use crate::peers::lag::DeliveryLag;
+use crate::peers::pump::{ReadBack, decode_delivery};
+use crate::peers::refusals::Refusals;
+use crate::peers::unanswered::Unanswered;
+use crate::port::{Reads, StoreFailure, Table};
+use crate::rows::{META_INBOUND, prefix_end, seq_of};
+use crate::writes::{RowRange, Writer};
+
+/// A session message that comes before its turn is kept only up to this size; a larger one is sent again.
+pub const EARLY_BYTES_MAX: usize = 64 << 10;
+/// To a peer that has so many session messages unacknowledged, refusals of sessions are not sent: a peer that opens sessions
+/// and acknowledges nothing must not fill the disk.
+pub const UNACKED_REFUSALS_MAX: u64 = 100_000;
+
+/// Messages kept for a peer that is not confirmed. If there are more and the peer contradicts, they are lost with it.
+pub const UNCONFIRMED_MAX: usize = 1_024;
+/// Their bytes.
+pub const UNCONFIRMED_BYTES_MAX: usize = 1 << 20;
+
+/// See the module.
+pub struct Links {
+    pub(crate) outbox: Outbox,
+    pub(crate) inbox: Inbox,
+    pub(crate) deliveries: Deliveries,
+    pub(crate) requests: Requests,
+    pub(crate) outbox_out: Vec<OutboxAction>,
+    pub(crate) inbox_out: Vec<InboxAction>,
+    pub(crate) delivery_out: Vec<DeliveryAction>,
+    pub(crate) request_out: Vec<RequestAction>,
+    /// Who has not answered for a transaction.
+    pub(crate) unanswered: Unanswered,
+    /// How far those who answer are behind.
+    pub(crate) lag: DeliveryLag,
+    /// Sizes of the transactions owed since the machines' actions were last worked off.
+    pub(crate) sizes: HashMap<TxId, usize>,
+    /// Answers to deliveries, sent once the round is durable.
+    answers: BTreeMap<PartyId, Vec<TxId>>,
+    /// What is read back once the commit of this number is durable; one for each peer and machine at most.
+    pub(crate) read_backs: VecDeque<(u64, ReadBack)>,
+    /// Commits up to this one are durable.
+    durable: u64,
+    /// The epoch of each peer, and what was taken of its session messages: the inbox's cursors.
+    taken: BTreeMap<PartyId, (u64, u64)>,
+    /// Session messages not acknowledged, of all peers.
+    unacked: u64,
+    /// Peers that are connected and have not told their standing.
+    pub(crate) awaited: BTreeSet<PartyId>,
+    /// Peers to which nothing numbered is sent before that, with the end of the wait.
+    held: BTreeMap<PartyId, Monotonic>,
+    /// Peers whose numbers agree with this node's, since its start.
+    pub(crate) confirmed: BTreeSet<PartyId>,
+    /// The last number given out for each peer before the start.
+    at_start: BTreeMap<PartyId, u64>,
+    /// Peers that were sent numbered messages unconfirmed, because they told no standing in time.
+    pub(crate) offered: BTreeSet<PartyId>,
+    /// Messages numbered since the start for peers that are not confirmed, to be numbered again if need be.
+    unconfirmed: BTreeMap<PartyId, Unconfirmed>,
+}
+
+/// Messages numbered since the start for one peer.
+#[derive(Debug, Default)]
+struct Unconfirmed {
+    messages: Vec<Vec<u8>>,
+    bytes: usize,
+    /// There were more than are kept.
+    overflowed: bool,
+}
+
+impl Unconfirmed {
+    fn push(&mut self, bytes: &[u8]) {
+        self.bytes = self.bytes.saturating_add(bytes.len());
+        if self.messages.len() >= UNCONFIRMED_MAX || self.bytes > UNCONFIRMED_BYTES_MAX {
+            (self.messages, self.overflowed) = (Vec::new(), true);
+        }
+        if !self.overflowed {
+            self.messages.push(bytes.to_vec());
+        }
+    }
+}
+
+impl Writer for Links {
+    const ROWS: &'static [RowRange] = &[
+        RowRange::table(Table::Outbox),
+        RowRange::table(Table::Deliveries),
+        RowRange::meta(META_INBOUND),
+    ];
+}
+
+impl Part for Links {
+    fn committed(&mut self, upto: u64, _: Monotonic) {
+        self.durable = self.durable.max(upto);
+    }
+
+    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
+        let read_back = self.has_read_backs().then_some(now);
+        [
+            read_back,
+            self.outbox.next_deadline(),
+            self.deliveries.next_deadline(),
+            self.requests.next_deadline(),
+            self.held.values().min().copied(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+}
+
+impl Links {
+    /// Reads cursors and pending rows back after a start.
+    pub fn open(options: &KernelOptions, reads: &dyn Reads) -> Result<Self, StoreFailure> {
+        let mut links = Self {
+            outbox: Outbox::new(options.outbox),
+            inbox: Inbox::new(),
+            deliveries: Deliveries::new(options.deliveries),
+            requests: Requests::new(options.requests),
+            outbox_out: Vec::new(),
+            inbox_out: Vec::new(),
+            delivery_out: Vec::new(),
+            request_out: Vec::new(),
+            unanswered: Unanswered::new(Refusals::open(reads)?),
+            lag: DeliveryLag::default(),
+            sizes: HashMap::new(),
+            answers: BTreeMap::new(),
+            read_backs: VecDeque::new(),
+            durable: 0,
+            taken: BTreeMap::new(),
+            unacked: 0,
+            awaited: BTreeSet::new(),
+            held: BTreeMap::new(),
+            confirmed: BTreeSet::new(),
+            at_start: BTreeMap::new(),
+            offered: BTreeSet::new(),
+            unconfirmed: BTreeMap::new(),
+        };
+        let to = prefix_end(META_INBOUND);
+        // One row a peer, so bounded by the network map.
+        for (key, value) in reads.scan(Table::Meta, META_INBOUND, to.as_deref(), usize::MAX)? {
+            let peer = key.get(META_INBOUND.len()..).and_then(peer_of);
+            if let (Some(peer), Some((epoch, upto))) = (peer, decode_cursor(&value)) {
+                links.inbox.load(peer, epoch, upto);
+                links.taken.insert(peer, (epoch, upto));
+            }
+        }
+        for (peer, first, last) in ranges(reads, Table::Outbox, |_, _| ())? {
+            links.outbox.load(peer, first, last);
+            links.at_start.insert(peer, last);
+            links.unacked += links.outbox.pending(&peer);
+        }
+        let owed = &mut links.unanswered;
+        let pending = ranges(reads, Table::Deliveries, |peer, value| {
+            if let Some((id, _)) = decode_delivery(value) {
+                owed.add(peer, id);
+            }
+        })?;
+        for (peer, first, last) in pending {
+            links.deliveries.load(peer, first, last);
+        }
+        Ok(links)
+    }
+
+    /// Session messages not acknowledged, of all peers.
+    pub fn outbox_pending(&self) -> u64 {
+        self.unacked
+    }
+
+    /// Requests not answered.
+    pub fn requests_outstanding(&self) -> u64 {
+        self.requests.outstanding() as u64
+    }
+
+    /// Returns whether rows are to be read back whose commit is durable.
+    pub(crate) fn has_read_backs(&self) -> bool {
+        let first = self.read_backs.front();
+        first.is_some_and(|(number, _)| *number <= self.durable)
+    }
+
+    /// Deliveries that peers which answer have not answered yet.
+    pub(crate) fn lagging_rows(&self, now: Monotonic) -> usize {
+        self.lag.rows(now, |peer| self.deliveries.aside(peer))
+    }
+
+    /// The last number given out for a peer before the start.
+    pub(crate) fn sent_at_start(&self, peer: &PartyId) -> u64 {
+        self.at_start.get(peer).copied().unwrap_or_default()
+    }
+
+    /// Goes on after a number of a peer's stream.
+    pub(crate) fn skip_to(&mut self, peer: PartyId, upto: u64) {
+        if self.inbox.skip_to(peer, upto) {
+            self.taken.entry(peer).or_default().1 = upto;
+        }
+    }
+
+    /// Numbers what was sent to a peer since the start again, after a number that the peer has taken. Returns how many.
+    pub(crate) fn renumber(&mut self, peer: PartyId, taken: u64, now: Monotonic) -> usize {
+        self.unacked = self.unacked.saturating_sub(self.outbox.pending(&peer));
+        self.outbox.renumber(peer, taken, &mut self.outbox_out);
+        let again = self.unconfirmed.remove(&peer).unwrap_or_default().messages;
+        let count = again.len();
+        for bytes in again {
+            self.unacked += 1;
+            self.outbox.push(peer, bytes, now, &mut self.outbox_out);
+        }
+        // Its stream begins anew, so it is told up again.
+        self.held.entry(peer).or_insert(now);
+        count
+    }
+
+    /// A peer's numbers agree with this node's.
+    pub(crate) fn confirm(&mut self, peer: PartyId) {
+        self.confirmed.insert(peer);
+        self.unconfirmed.remove(&peer);
+    }
+
+    /// Lets numbered messages to a peer go if they were held back.
+    pub(crate) fn release(&mut self, peer: PartyId, now: Monotonic) {
+        if self.held.remove(&peer).is_some() {
+            self.outbox.peer_up(peer, now, &mut self.outbox_out);
+        }
+    }
+
+    /// The inbox hands out another message of the peer.
+    pub(crate) fn took(&mut self, peer: PartyId) {
+        self.taken.entry(peer).or_default().1 += 1;
+    }
+}
+
+impl Kernel {
+    pub(crate) fn on_peer_up(
+        &mut self,
+        peer: PartyId,
+        epoch: u64,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let now = self.now.monotonic;
+        self.clock_watch.peer_up(peer);
+        self.budgets.forget_backlog(&peer);
+        let links = &mut self.links;
+        let taken = links.taken.entry(peer).or_default();
+        if taken.0 != epoch {
+            *taken = (epoch, 0);
+        }
+        // What was on its way may be lost.
+        self.sent_along.clear();
+        links.inbox.peer_up(peer, epoch);
+        links.awaited.insert(peer);
+        if links.confirmed.contains(&peer) {
+            links.outbox.peer_up(peer, now, &mut links.outbox_out);
+        } else {
+            let until = now.plus_ms(STANDING_WAIT_MS).unwrap_or(now);
+            links.held.insert(peer, until);
+        }
+        links.deliveries.peer_up(peer);
+        links.requests.peer_up(peer, now, &mut links.request_out);
+        self.intake.resolutions.peer_up(peer);
+        self.intake.files.peer_up(&peer);
+        self.send_standing(peer, reads)?;
+        self.pump_links(reads)
+    }
+
+    /// This node can always be asked by its own flows.
+    pub(crate) fn serve_itself(&mut self) {
+        let (me, now) = (self.my_id, self.now.monotonic);
+        let links = &mut self.links;
+        links.requests.peer_up(me, now, &mut links.request_out);
+    }
+
+    pub(crate) fn on_peer_down(&mut self, peer: PartyId) {
+        self.clock_watch.peer_down(&peer);
+        self.budgets.forget_backlog(&peer);
+        self.links.inbox.peer_down(&peer);
+        self.links.outbox.peer_down(peer);
+        self.links.awaited.remove(&peer);
+        self.links.held.remove(&peer);
+        self.integrity.met.remove(&peer);
+        self.links.deliveries.peer_down(peer);
+        self.links.requests.peer_down(peer);
+        self.intake.resolutions.peer_down(&peer);
+        self.fetches.forget(&peer);
+        self.forget_notarisations_of(peer);
+    }
+
+    pub(crate) fn send_session(&mut self, peer: PartyId, message: SessionMessage) {
+        if peer == self.my_id {
+            self.engine.on_session(peer, message, &mut self.engine_out);
+            self.take_engine_actions();
+            return;
+        }
+        let error = match &message.body {
+            SessionBody::End { error, .. } => error.as_ref(),
+            _ => None,
+        };
+        if error.is_some_and(|error| error.code == SHARE_EXCEEDED_CODE) {
+            self.budgets.excess(peer, self.now.monotonic);
+        }
+        if error.is_some() && self.links.outbox.pending(&peer) >= UNACKED_REFUSALS_MAX {
+            return;
+        }
+        let now = self.now.monotonic;
+        let links = &mut self.links;
+        links.unacked += 1;
+        let bytes = message.to_bytes();
+        if !links.confirmed.contains(&peer) {
+            links.unconfirmed.entry(peer).or_default().push(&bytes);
+        }
+        links.outbox.push(peer, bytes, now, &mut links.outbox_out);
+    }
+
+    pub(crate) fn on_session(&mut self, peer: PartyId, seq: u64, body: Vec<u8>) {
+        let (_, taken) = self.links.taken.get(&peer).copied().unwrap_or_default();
+        if seq > taken.saturating_add(1) && body.len() > EARLY_BYTES_MAX {
+            return;
+        }
+        self.links
+            .inbox
+            .message(peer, seq, body, &mut self.links.inbox_out);
+    }
+
+    pub(crate) fn on_session_ack(&mut self, peer: PartyId, upto: u64) {
+        let now = self.now.monotonic;
+        let links = &mut self.links;
+        let before = links.outbox.pending(&peer);
+        let known = links.outbox.ack(peer, upto, now, &mut links.outbox_out);
+        let acked = before.saturating_sub(links.outbox.pending(&peer));
+        links.unacked = links.unacked.saturating_sub(acked);
+        if !known {
+            self.figures.messages_bad += 1;
+            let text = format!(
+                "it acknowledges session message {upto}, which was never sent: this node's data is older than the peer's"
+            );
+            self.complain(errors::STALE_DATA.code, peer, &text);
+        }
+    }
+
+    /// Asks a service of another node (or of this one).
+    pub(crate) fn ask(
+        &mut self,
+        party: PartyId,
+        flow: FlowId,
+        effect: u32,
+        service: Service,
+        body: Vec<u8>,
+    ) {
+        let id = RequestId { flow, effect };
+        let now = self.now.monotonic;
+        let links = &mut self.links;
+        links
+            .requests
+            .ask(id, party, service, body, now, &mut links.request_out);
+    }
+
+    /// An answer came; whether anybody waits for it.
+    pub(crate) fn request_answered(&mut self, id: &RequestId, peer: &PartyId) -> bool {
+        let now = self.now.monotonic;
+        let links = &mut self.links;
+        links
+            .requests
+            .answered(id, peer, now, &mut links.request_out)
+    }
+
+    pub(crate) fn request_must_wait(&mut self, id: &RequestId, peer: &PartyId, eta_ms: u64) {
+        self.links
+            .requests
+            .wait(id, peer, eta_ms, self.now.monotonic);
+    }
+
+    pub(crate) fn forget_request(&mut self, flow: FlowId, effect: u32) {
+        let now = self.now.monotonic;
+        let links = &mut self.links;
+        let id = RequestId { flow, effect };
+        links.requests.cancel(&id, now, &mut links.request_out);
+    }
+
+    pub(crate) fn forget_requests_of(&mut self, flow: FlowId) {
+        let now = self.now.monotonic;
+        let links = &mut self.links;
+        links
+            .requests
+            .cancel_flow(flow, now, &mut links.request_out);
+    }
+
+    /// Owes a recorded transaction to participants, each once.
+    pub(crate) fn owe(&mut self, id: TxId, bytes: usize, participants: &[PartyId]) {
+        let links = &mut self.links;
+        for peer in participants {
+            if *peer == self.my_id || links.unanswered.owes(peer, &id) {
+                continue;
+            }
+            links.sizes.insert(id, bytes);
+            links
+                .deliveries
+                .push(*peer, id, bytes, &mut links.delivery_out);
+            links.unanswered.add(*peer, id);
+            links.lag.owe(*peer, self.now.monotonic);
+        }
+    }
+
+    /// A transaction delivered by a peer is recorded here: say so once that is durable.
+    pub(crate) fn answer_delivery(&mut self, peer: PartyId, id: TxId) {
+        self.links.answers.entry(peer).or_default().push(id);
+    }
+
+    pub(crate) fn on_delivered(&mut self, peer: PartyId, ids: &[TxId]) {
+        for id in ids {
+            let links = &mut self.links;
+            let before = links.delivery_out.len();
+            links
+                .deliveries
+                .delivered(peer, &[*id], &mut links.delivery_out);
+            if links.delivery_out.len() > before {
+                self.owes_no_more(peer, id, false);
+            }
+        }
+    }
+
+    pub(crate) fn on_refused(&mut self, peer: PartyId, id: TxId, rejection: Rejection) {
+        let links = &mut self.links;
+        let before = links.delivery_out.len();
+        let why = rejection.clone();
+        links
+            .deliveries
+            .refused(peer, id, rejection, &mut links.delivery_out);
+        if links.delivery_out.len() > before {
+            let batch = &mut self.round.batch;
+            links.unanswered.refusals.add(id, peer, &why, batch);
+            self.figures.deliveries_refused += 1;
+            self.owes_no_more(peer, &id, true);
+        }
+    }
+
+    fn owes_no_more(&mut self, peer: PartyId, id: &TxId, refused: bool) {
+        if refused {
+            self.clients.refused(id);
+        }
+        self.links.lag.answered(&peer, self.now.monotonic);
+        self.delivery_waits.answered(peer, *id);
+        if self.links.unanswered.answered(&peer, id) {
+            self.on_all_delivered(id);
+        }
+    }
+
+    pub(crate) fn links_on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        let now = self.now.monotonic;
+        let links = &mut self.links;
+        let late = links.held.iter().filter(|(_, until)| **until <= now);
+        let late: Vec<PartyId> = late.map(|(peer, _)| *peer).collect();
+        for peer in late {
+            links.offered.insert(peer);
+            links.release(peer, now);
+        }
+        links.outbox.timer(now, &mut links.outbox_out);
+        links.deliveries.timer(now);
+        links.requests.timer(now, &mut links.request_out);
+        self.read_back(reads)
+    }
+
+    /// What is left to say at the end of a round.
+    pub(crate) fn links_end_round(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        let now = self.now.monotonic;
+        let links = &mut self.links;
+        links.inbox.end_of_round(&mut links.inbox_out);
+        links.deliveries.end_of_round(now, &mut links.delivery_out);
+        self.pump_links(reads)?;
+        for (peer, ids) in std::mem::take(&mut self.links.answers) {
+            for ids in ids.chunks(DELIVERED_IDS_MAX) {
+                let ids = ids.to_vec();
+                self.send(peer, Priority::Normal, PeerMessage::Delivered { ids });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first and last number of each peer's rows, every row shown to `each` on the way.
+fn ranges(
+    reads: &dyn Reads,
+    table: Table,
+    mut each: impl FnMut(PartyId, &[u8]),
+) -> Result<Vec<(PartyId, u64, u64)>, StoreFailure> {
+    /// Rows and bytes read at once.
+    const PAGE: (usize, usize) = (10_000, 4 << 20);
+    let mut found: BTreeMap<PartyId, (u64, u64)> = BTreeMap::new();
+    let mut from = Vec::new();
+    loop {
+        let page = row_page(reads, table, from, None, PAGE.0, PAGE.1)?;
+        for (key, value) in &page.rows {
+            let (Some(peer), Some(seq)) = (key.get(..32).and_then(peer_of), seq_of(key)) else {
+                continue;
+            };
+            each(peer, value);
+            found.entry(peer).or_insert((seq, seq)).1 = seq;
+        }
+        match page.rows.last() {
+            Some((last, _)) if page.more => from = after(last),
+            _ => break,
+        }
+    }
+    Ok(found
+        .into_iter()
+        .map(|(peer, (first, last))| (peer, first, last))
+        .collect())
+}
+
+pub(crate) fn peer_of(bytes: &[u8]) -> Option<PartyId> {
+    Some(PartyId::from_hash(Hash::from_bytes(bytes.try_into().ok()?)))
+}
+
+fn decode_cursor(value: &[u8]) -> Option<(u64, u64)> {
+    let mut d = Decoder::new(value);
+    d.expect_array(2).ok()?;
+    Some((u64::decode(&mut d).ok()?, u64::decode(&mut d).ok()?))
+}

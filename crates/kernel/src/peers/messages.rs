@@ -1,0 +1,377 @@
+//! Messages from peers: anything can be in them, from anybody whom TLS let in.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use flow::messaging::RequestId;
+use flow::{EffectResult, FlowError};
+use ledger::{PartyId, RegistryError, Rejection, SignedTransaction};
+use primitives::{Decode, Encode, PublicKey};
+
+use crate::back_chains::answers;
+use crate::back_chains::fetching::resolution_of;
+use crate::back_chains::serving::{FETCH_WAIT_MS, FETCHED_PER_ROUND};
+use crate::clock::questions::asking_of;
+use crate::errors;
+use crate::event::{Action, Priority};
+use crate::intake::items::Goal;
+use crate::integrity::is_recovery;
+use crate::kernel::Kernel;
+use crate::message::{Answer, FetchRequest, NOTICE_ID, PeerMessage, ServiceId};
+use crate::peers::budget::{Door, GARBAGE_MESSAGE};
+use crate::peers::pump::SENT_ALONG_WEIGHT;
+use crate::port::{Reads, StoreFailure};
+use crate::round::CheckOwner;
+
+impl Kernel {
+    pub(crate) fn on_message(
+        &mut self,
+        peer: PartyId,
+        bytes: Vec<u8>,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        self.figures.messages_in += 1;
+        match self.budgets.arrived(peer, bytes, self.now.monotonic) {
+            Door::Handle(bytes) => self.take_message(peer, &bytes, reads),
+            Door::Kept => Ok(()),
+        }
+    }
+
+    /// Handles messages of earlier rounds, within each peer's share of this one.
+    pub(crate) fn take_deferred_messages(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        while let Some((peer, bytes)) = self.budgets.next(self.now.monotonic) {
+            self.take_message(peer, &bytes, reads)?;
+            self.settle(reads)?;
+        }
+        Ok(())
+    }
+
+    fn take_message(
+        &mut self,
+        peer: PartyId,
+        bytes: &[u8],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        match PeerMessage::from_bytes(bytes) {
+            Ok(message) => self.on_peer_message(peer, message, reads),
+            Err(error) => {
+                self.bad_message(peer, &error.to_string());
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn bad_message(&mut self, peer: PartyId, what: &str) {
+        self.figures.messages_bad += 1;
+        self.complain(errors::BAD_MESSAGE.code, peer, what);
+        self.note_garbage(peer, GARBAGE_MESSAGE);
+    }
+
+    /// A peer has sent something that makes no sense: with too much of it the peer is cut off for a while.
+    pub(crate) fn note_garbage(&mut self, peer: PartyId, points: u64) {
+        if peer == self.my_id {
+            return;
+        }
+        if let Some(ms) = self.budgets.garbage(peer, points, self.now.monotonic) {
+            self.round.then.push(Action::CutOff { peer, ms });
+            let text = format!("peer {peer} sent too much garbage: it is cut off for {ms} ms");
+            self.warn(errors::PEER_CUT_OFF.code, text);
+        }
+    }
+
+    pub(crate) fn on_peer_message(
+        &mut self,
+        peer: PartyId,
+        message: PeerMessage,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        match message {
+            PeerMessage::Session { seq, body } => self.on_session(peer, seq, body),
+            PeerMessage::SessionAck { upto } => self.on_session_ack(peer, upto),
+            PeerMessage::Request { id, service, body } => {
+                self.on_request(peer, id, service, &body, reads)?
+            }
+            PeerMessage::Response { id, answer } => self.on_response(peer, id, answer, reads)?,
+            PeerMessage::Deliver {
+                transactions,
+                dependencies,
+            } => self.on_deliver(peer, &transactions, &dependencies, reads)?,
+            PeerMessage::Delivered { ids } => self.on_delivered(peer, &ids),
+            PeerMessage::Refused { id, rejection } => self.on_refused(peer, id, rejection),
+            PeerMessage::Standing(standing) => self.on_standing(peer, standing, reads)?,
+            PeerMessage::Mark(mark) => {
+                let batch = &mut self.round.batch;
+                self.integrity.keep_mark(peer, mark, batch);
+            }
+        }
+        Ok(())
+    }
+
+    fn on_request(
+        &mut self,
+        peer: PartyId,
+        id: RequestId,
+        service: u8,
+        body: &[u8],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let answer = if service == ServiceId::Recover as u8 {
+            return self.on_recover_request(peer, id, body, reads);
+        } else if service == ServiceId::Notarise as u8 && self.notarisation.is_some() {
+            if self.is_rolled_back() {
+                self.refuse_rolled_back(peer, id);
+                return Ok(());
+            }
+            self.on_notarise(peer, id, body, reads)?;
+            return Ok(());
+        } else if service == ServiceId::Clock as u8 {
+            self.tell_clock()
+        } else if service == ServiceId::Fetch as u8 {
+            match FetchRequest::from_bytes(body) {
+                Ok(request) if !self.may_fetch(peer, &request, reads)? => {
+                    let text = "the transaction does not concern the notary that asks";
+                    Answer::Failed(errors::rejection(&errors::BACK_CHAIN_NOT_SHARED, text))
+                }
+                Ok(request) => {
+                    if self.fetches.push(peer, id, request) {
+                        return Ok(());
+                    }
+                    Answer::Wait(FETCH_WAIT_MS)
+                }
+                Err(error) => Answer::Failed(Rejection::of(&error)),
+            }
+        } else {
+            let text = format!(
+                "service {service} is not offered by {}",
+                self.identity.me.name
+            );
+            Answer::Failed(errors::rejection(&errors::SERVICE_UNKNOWN, text))
+        };
+        self.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
+        Ok(())
+    }
+
+    /// A notary that does not validate knows the ids of everything it notarises, and must not see more than that. Of others,
+    /// whoever knows an id has been told it by a participant.
+    fn may_fetch(
+        &self,
+        peer: PartyId,
+        request: &FetchRequest,
+        reads: &dyn Reads,
+    ) -> Result<bool, StoreFailure> {
+        let network = &self.identity.network;
+        let info = network.node(&peer);
+        let validates = info
+            .and_then(|info| info.notary)
+            .is_some_and(|notary| notary.validating);
+        if validates || !network.is_notary(&peer) {
+            return Ok(true);
+        }
+        let root = self.book.read(&request.root, reads)?;
+        let key = info.map(|info| &info.party.key);
+        Ok(root.is_some_and(|root| self.concerns(&root.transaction, &|other| Some(other) == key)))
+    }
+
+    /// Serves back chains, as many as a round may.
+    pub(crate) fn serve_back_chains(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        if std::mem::replace(&mut self.round.chains_served, true) {
+            return Ok(());
+        }
+        let mut served = 0;
+        while served < FETCHED_PER_ROUND
+            && let Some((peer, id, request)) = self.fetches.pop()
+        {
+            let (response, ids) = answers::serve(&request, self.room.part(), &self.book, reads)?;
+            // What a peer has fetched need not go along with a later delivery.
+            for id in ids.into_iter().filter(|id| self.unshared.contains(id)) {
+                self.sent_along.insert((peer, id), (), SENT_ALONG_WEIGHT);
+            }
+            // Looking up what is asked for is work too.
+            served += 1 + response.transactions.len() + request.wanted.len() / 16;
+            let answer = Answer::Done(response.to_bytes());
+            self.send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
+        }
+        Ok(())
+    }
+
+    fn on_response(
+        &mut self,
+        peer: PartyId,
+        id: RequestId,
+        answer: Answer,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        if id == NOTICE_ID {
+            self.on_waiting_notice(peer, &answer);
+            return Ok(());
+        }
+        if let Some(number) = asking_of(&id) {
+            self.on_clock_told(number, peer, &answer);
+            return Ok(());
+        }
+        if let Answer::Wait(eta_ms) = answer {
+            self.request_must_wait(&id, &peer, eta_ms);
+            return Ok(());
+        }
+        if !self.request_answered(&id, &peer) {
+            return Ok(());
+        }
+        if is_recovery(&id) {
+            return self.on_recovered(peer, answer, reads);
+        }
+        if let Some(number) = resolution_of(&id) {
+            return self.on_fetched(number, answer, reads);
+        }
+        let result = match answer {
+            Answer::Done(body) => {
+                self.look_for_conflict(peer, &body, reads)?;
+                EffectResult::Response(body)
+            }
+            Answer::Failed(rejection) => EffectResult::Failed(FlowError::from_rejection(rejection)),
+            Answer::Wait(_) => return Ok(()),
+        };
+        self.complete(id.flow, id.effect, result);
+        Ok(())
+    }
+
+    fn on_deliver(
+        &mut self,
+        peer: PartyId,
+        transactions: &[Vec<u8>],
+        dependencies: &[Vec<u8>],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let mut along = Vec::with_capacity(dependencies.len());
+        for bytes in dependencies {
+            match SignedTransaction::from_bytes(bytes) {
+                Ok(transaction) => along.push(Arc::new(transaction)),
+                Err(error) => self.bad_message(peer, &format!("a dependency: {error}")),
+            }
+        }
+        for bytes in transactions {
+            // What one message brings beyond the peer's share of the round gets no answer, and is delivered again.
+            if !self.budgets.may_work(&peer, self.now.monotonic) {
+                break;
+            }
+            match SignedTransaction::from_bytes(bytes) {
+                Ok(transaction) => self.on_delivered_one(peer, transaction, &along, reads)?,
+                // Without an id there is nothing to refuse; the sender will find no answer in its log, we one here.
+                Err(error) => self.bad_message(peer, &format!("a delivered transaction: {error}")),
+            }
+        }
+        Ok(())
+    }
+
+    fn on_delivered_one(
+        &mut self,
+        peer: PartyId,
+        transaction: SignedTransaction,
+        along: &[Arc<SignedTransaction>],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let id = transaction.id();
+        if self.book.contains(&id, reads)?
+            && !(self.lacks_files(transaction.wire(), reads)?
+                && self.concerns_us(&transaction, reads)?)
+        {
+            self.answer_delivery(peer, id);
+            return Ok(());
+        }
+        if !self.concerns_us(&transaction, reads)? {
+            if let Some(name) = self.contract_unknown_of(&transaction, reads)? {
+                let error = RegistryError::Unknown(name);
+                self.lacks_contract(peer, id, Rejection::of(&error));
+                return Ok(());
+            }
+            if self.is_rolled_back() {
+                // Its fresh keys may be lost. It looks again once it has made them again.
+                return Ok(());
+            }
+            // Keys may come back with a backup.
+            let rejection = self.no_part_of_ours();
+            self.leave_waiting(peer, id, errors::DELIVERY_WAITS.code, rejection);
+            return Ok(());
+        }
+        let wanted: BTreeSet<_> = match along {
+            [] => BTreeSet::new(),
+            _ => answers::dependencies(&transaction),
+        };
+        let mut mine = Vec::new();
+        for dependency in along
+            .iter()
+            .filter(|dependency| wanted.contains(&dependency.id()))
+        {
+            if !self.book.contains(&dependency.id(), reads)? {
+                mine.push(Arc::clone(dependency));
+            }
+        }
+        // Without room the peer gets no answer, and delivers it again.
+        if self
+            .intake
+            .has_room(&peer, transaction.wire().bytes().len())
+        {
+            for dependency in &mine {
+                // Checked in the same batch as the transaction; what is good is remembered.
+                if let Ok(pending) = dependency.check_signatures(&[]) {
+                    self.gather(CheckOwner::Nobody, pending.messages(), Some(peer));
+                }
+            }
+            self.take_in(
+                Arc::new(transaction),
+                Goal::Deliver { peer },
+                Some(peer),
+                mine,
+            );
+        }
+        Ok(())
+    }
+
+    /// Whether a transaction is any business of ours: what a peer delivers and is not goes no further, so that no peer can
+    /// fill our disk. Ours are those that make states of ours, consume or read states that are ours, or need our signature;
+    /// and those that a flow here waits for.
+    fn concerns_us(
+        &mut self,
+        transaction: &SignedTransaction,
+        reads: &dyn Reads,
+    ) -> Result<bool, StoreFailure> {
+        let ours = self.ours(reads);
+        let concerns = self.concerns(transaction, &|key| ours.holds(key));
+        ours.finish()?;
+        if concerns || self.waits.expects(&transaction.id()) {
+            return Ok(true);
+        }
+        let wire = transaction.wire();
+        for reference in wire.inputs().iter().chain(wire.references()) {
+            if let Some(state) = self.book.state(reference, reads)? {
+                let facts = self.identity.contracts.describe(&state);
+                let ours = self.ours(reads);
+                let relevant =
+                    facts.is_ok_and(|facts| vault::is_relevant(&facts, &|key| ours.holds(key)));
+                ours.finish()?;
+                if relevant {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a transaction makes states of somebody's or needs their signature; notarising it is no part in it.
+    pub(crate) fn concerns(
+        &self,
+        transaction: &SignedTransaction,
+        is_theirs: &dyn Fn(&PublicKey) -> bool,
+    ) -> bool {
+        let wire = transaction.wire();
+        let makes = wire.outputs().iter().any(|state| {
+            let facts = self.identity.contracts.describe(state);
+            facts.is_ok_and(|facts| vault::is_relevant(&facts, is_theirs))
+        });
+        let signs = |key: &PublicKey| is_theirs(key) || key.leaf_keys().iter().any(is_theirs);
+        makes
+            || wire
+                .commands()
+                .iter()
+                .any(|command| command.signers.iter().any(signs))
+    }
+}

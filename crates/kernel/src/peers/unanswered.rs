@@ -1,0 +1,129 @@
+//! Who has not answered for a transaction: what "delivered" means for the clients that wait for it.
+
+use std::collections::HashMap;
+
+use ledger::{PartyId, TxId};
+
+use crate::peers::refusals::Refusals;
+
+/// Transactions of which is known who has not answered for them. Of more than these, a client that waits for delivery is
+/// told at once that the flow has ended and is not delivered.
+pub const OWED_TRACKED_MAX: usize = 100_000;
+
+/// How far the delivery of a transaction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody lacks it.
+    Delivered,
+    /// Somebody has not answered.
+    Unanswered,
+    /// A participant refused it, or more is owed than is kept in mind.
+    NotDelivered,
+}
+
+/// See the module.
+pub struct Unanswered {
+    peers: HashMap<TxId, Vec<PartyId>>,
+    /// Rows in the store.
+    rows: u64,
+    /// Rows that `peers` does not know of.
+    untracked: u64,
+    /// What participants refused.
+    pub(crate) refusals: Refusals,
+}
+
+impl Unanswered {
+    /// Nothing owed.
+    pub(crate) fn new(refusals: Refusals) -> Self {
+        Self {
+            peers: HashMap::new(),
+            rows: 0,
+            untracked: 0,
+            refusals,
+        }
+    }
+
+    /// A row was written, or found at the start.
+    pub fn add(&mut self, peer: PartyId, id: TxId) {
+        self.rows += 1;
+        let full = self.peers.len() >= OWED_TRACKED_MAX;
+        match self.peers.get_mut(&id) {
+            Some(peers) if peers.contains(&peer) => {}
+            Some(peers) => peers.push(peer),
+            None if full => self.untracked += 1,
+            None => drop(self.peers.insert(id, vec![peer])),
+        }
+    }
+
+    /// Whether the peer is known to have not answered for the transaction.
+    pub fn owes(&self, peer: &PartyId, id: &TxId) -> bool {
+        self.peers.get(id).is_some_and(|peers| peers.contains(peer))
+    }
+
+    /// A row was answered. Whether the transaction is owed to nobody now.
+    pub fn answered(&mut self, peer: &PartyId, id: &TxId) -> bool {
+        self.rows = self.rows.saturating_sub(1);
+        let Some(peers) = self.peers.get_mut(id) else {
+            self.untracked = self.untracked.saturating_sub(1);
+            return false;
+        };
+        peers.retain(|other| other != peer);
+        if peers.is_empty() {
+            self.peers.remove(id);
+            return true;
+        }
+        false
+    }
+
+    /// How far the delivery is.
+    pub fn standing(&self, id: &TxId) -> Standing {
+        if self.peers.contains_key(id) {
+            Standing::Unanswered
+        } else if self.untracked > 0 || self.refusals.contains(id) {
+            Standing::NotDelivered
+        } else {
+            Standing::Delivered
+        }
+    }
+
+    /// Rows in the store.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::Hash;
+
+    use super::*;
+
+    #[test]
+    fn a_transaction_is_delivered_when_all_have_it() {
+        let mut owed = Unanswered::new(Refusals::default());
+        let [a, b] = [b"a", b"b"].map(|name| PartyId::from_hash(Hash::plain(name)));
+        let [x, y] = [1, 2].map(|byte| TxId::from_array([byte; 32]));
+        owed.add(a, x);
+        owed.add(b, x);
+        owed.add(a, y);
+        assert_eq!((owed.rows(), owed.standing(&x)), (3, Standing::Unanswered));
+        assert!(!owed.answered(&a, &x) && !owed.owes(&a, &x) && owed.owes(&b, &x));
+        assert!(owed.answered(&b, &x));
+        assert_eq!(owed.standing(&x), Standing::Delivered);
+        let why = ledger::Rejection::new("test.no", "no", "none");
+        owed.refusals.add(y, a, &why, &mut Default::default());
+        assert!(owed.answered(&a, &y));
+        assert_eq!(owed.standing(&y), Standing::NotDelivered);
+    }
+
+    #[test]
+    fn what_is_not_kept_in_mind_is_never_called_delivered() {
+        let mut owed = Unanswered::new(Refusals::default());
+        let peer = PartyId::from_hash(Hash::ZERO);
+        let id = |n: usize| TxId::from_array(*Hash::plain(&n.to_be_bytes()).as_bytes());
+        (0..=OWED_TRACKED_MAX).for_each(|n| owed.add(peer, id(n)));
+        assert_eq!(owed.standing(&id(OWED_TRACKED_MAX)), Standing::NotDelivered);
+        assert!(!owed.answered(&peer, &id(OWED_TRACKED_MAX)));
+        assert_eq!(owed.standing(&id(OWED_TRACKED_MAX)), Standing::Delivered);
+    }
+}
