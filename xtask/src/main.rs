@@ -18,6 +18,7 @@ mod bench;
 mod book;
 mod cargo;
 mod codes;
+mod cycles;
 mod deps;
 mod docs;
 mod errors;
