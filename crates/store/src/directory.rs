@@ -290,9 +290,19 @@ fn new_name(path: &Path) -> PathBuf {
 
 /// Makes a directory's entries durable, and its own name.
 pub(crate) fn sync_with_parent(path: &Path) -> io::Result<()> {
+    sync_up_to(path, None)
+}
+
+/// Makes a directory's entries durable, its own name, and the names of all directories between it and `top`. Without a `top` above
+/// the directory, its own name is the last one.
+pub(crate) fn sync_up_to(path: &Path, top: Option<&Path>) -> io::Result<()> {
     sync_directory(path)?;
-    if let Some(parent) = path.canonicalize()?.parent() {
-        // A parent that cannot be opened is not ours to insist on.
+    let path = path.canonicalize()?;
+    let top = top.map(Path::canonicalize).transpose()?;
+    let below_top = top.and_then(|top| Some(path.strip_prefix(top).ok()?.components().count()));
+    let parents = path.ancestors().skip(1).take(below_top.unwrap_or(1));
+    for parent in parents {
+        // The process may lack the permission to open a parent.
         let _ = sync_directory(parent);
     }
     Ok(())

@@ -285,6 +285,29 @@ fn every_disk_that_a_power_cut_can_leave_holds_what_a_chain_was_acknowledged() {
     every_disk_that_a_power_cut_can_leave::<ChainTable>(1..2);
 }
 
+/// The anchor and the folder of the data are names in one directory. A power cut may keep the later one and lose the earlier one.
+#[test]
+fn a_store_that_a_power_cut_interrupts_while_it_is_made_opens_again() {
+    const CHOICES: u64 = 16;
+    let folder = workload::folder();
+    let folder = folder.path().canonicalize().expect("real");
+    let (recording, told) = record::<ChainTable>(&folder, 1, |_| {});
+    let (_, first) = *told.acknowledged.first().expect("acknowledged");
+    let renames = recording
+        .operations()
+        .filter(|(at, operation)| {
+            *at <= first && matches!(operation, Some(Operation::Rename { .. }))
+        })
+        .map(|(at, _)| at);
+    let renames: Vec<u64> = renames.collect();
+    assert!(renames.len() > 2, "{renames:?}");
+    for at in renames {
+        for choice in 0..CHOICES {
+            audit::<ChainTable>(&recording, &told, 1, at, Policy::Reordered, choice);
+        }
+    }
+}
+
 #[test]
 fn a_full_or_failing_disk_is_reported_and_nothing_acknowledged_is_lost() {
     full_or_failing_disk::<Table>(0..18);

@@ -121,7 +121,9 @@ pub(crate) fn admit(
     for folder in STORED {
         std::fs::create_dir_all(path.join(folder)).map_err(entrance.io(path))?;
     }
-    directory::sync_with_parent(path).map_err(entrance.io(path))?;
+    // The anchor will name this store. It must not become durable before the names of the folders above the store.
+    let anchor_folder = entrance.places.anchor.as_deref().and_then(Path::parent);
+    directory::sync_up_to(path, anchor_folder).map_err(entrance.io(path))?;
     let sequence = listing.sequence.max(mark.1.sequence);
     Ok(Admitted {
         directory: Directory::new(path, lock),
