@@ -97,7 +97,7 @@ fn names(tokens: &[Token<'_>], module: &Module) -> Vec<Module> {
         let word = tokens.get(start).map_or("", |token| token.text);
         let rooted = matches!(word, "crate" | "super" | "self") && is(tokens, start + 1, ":");
         if used || rooted {
-            at = tree(tokens, start, module, module.clone(), &mut found);
+            at = tree(tokens, start, module.clone(), &mut found);
         } else {
             at += 1;
         }
@@ -106,13 +106,7 @@ fn names(tokens: &[Token<'_>], module: &Module) -> Vec<Module> {
 }
 
 /// Reads a path, with its groups if it has any. Returns the index after it.
-fn tree(
-    tokens: &[Token<'_>],
-    mut at: usize,
-    module: &Module,
-    mut path: Module,
-    found: &mut Vec<Module>,
-) -> usize {
+fn tree(tokens: &[Token<'_>], mut at: usize, mut path: Module, found: &mut Vec<Module>) -> usize {
     while let Some(token) = tokens.get(at) {
         match token.text {
             "crate" => path.clear(),
@@ -121,7 +115,7 @@ fn tree(
             "{" => {
                 at += 1;
                 while !is(tokens, at, "}") && at < tokens.len() {
-                    at = tree(tokens, at, module, path.clone(), found);
+                    at = tree(tokens, at, path.clone(), found);
                     at += usize::from(is(tokens, at, ","));
                 }
                 return at + 1;
