@@ -144,6 +144,9 @@ fn tree(tokens: &[Token<'_>], mut at: usize, mut path: Module, found: &mut Vec<M
 mod tests {
     use super::*;
 
+    /// A file's path and its text.
+    type Source = (&'static str, &'static str);
+
     fn cycles(files: &[(&str, &str)]) -> Vec<String> {
         let texts = files.iter();
         let texts = texts.map(|(path, text)| (PathBuf::from("src").join(path), (*text).to_owned()));
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn finds_files_that_name_each_other() {
-        let table: &[(&[(&str, &str)], &[&str])] = &[
+        let table: &[(&[Source], &[&str])] = &[
             (&[("a.rs", "use crate::b::B;"), ("b.rs", "struct B;")], &[]),
             (
                 &[
