@@ -1,4 +1,4 @@
-//! What happens to a node (events) and what it wants done (actions).
+//! The kernel's input (events) and output (actions).
 //!
 //! ```text
 //!   shell: sockets, clock, disk, clients                      kernel
@@ -11,7 +11,7 @@
 //!                                                                  │
 //!        Commit { batch, then: [Send, Reply, View, …] } ◄──────────┘   one a round
 //! ```
-//! `then` is performed only when that batch, and every one before it, is durable.
+//! The shell performs `then` only after that batch and all earlier ones are durable.
 
 use flow::{FlowId, FlowStatus};
 use ledger::{ContractName, PartyId, Rejection, StateAndRef, StateRef, TokenId, TxId};
@@ -28,11 +28,11 @@ use crate::peers::refusals::DeliveryRefusal;
 use crate::port::WriteBatch;
 use crate::rows::Outcome;
 
-/// Names a client's wait; the shell chose it and gets it back with each [`Reply`].
+/// Identifies a client's wait. The shell chooses it, and each [`Reply`] returns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub u64);
 
-/// How long a client wants to wait.
+/// The event that a client waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Until the start is durable.
@@ -43,30 +43,30 @@ pub enum Wait {
     Delivered,
 }
 
-/// A client's wish to start a flow.
+/// A client's request to start a flow.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// Fresh and random; ignored when the client id is known already.
+    /// A fresh random id. It is ignored if the client id is already known.
     pub flow: FlowId,
-    /// Fresh and random: everything random in the flow is derived from it.
+    /// A fresh random value, from which all random values of the flow are derived.
     pub seed: Seed,
     /// The flow's registered name.
     pub name: String,
-    /// A version, or the newest.
+    /// The version. `None` selects the newest one.
     pub version: Option<u32>,
     /// Encoded arguments, already checked against the flow's type.
     pub args: Vec<u8>,
-    /// Who starts it.
+    /// The user that starts it.
     pub user: String,
-    /// Makes the start exactly once for this user.
+    /// The client id: the same user's starts with one client id start one flow.
     pub client_id: Option<String>,
-    /// What to wait for.
+    /// The event to wait for.
     pub wait: Wait,
-    /// Where the reply goes.
+    /// The token of the reply.
     pub token: Token,
 }
 
-/// Something that happened to the node.
+/// An input of the kernel.
 #[derive(Debug)]
 pub enum Event {
     /// A client starts a flow.
@@ -75,9 +75,9 @@ pub enum Event {
     Attach {
         /// The flow.
         flow: FlowId,
-        /// What to wait for; `Accepted` answers at once with the state.
+        /// The event to wait for. `Accepted` answers at once with the flow's state.
         wait: Wait,
-        /// Where the reply goes.
+        /// The token of the reply.
         token: Token,
     },
     /// A client no longer waits.
@@ -89,7 +89,7 @@ pub enum Event {
     Cancel {
         /// The flow.
         flow: FlowId,
-        /// Where the reply goes.
+        /// The token of the reply.
         token: Token,
     },
     /// A client forgets a client id and the outcome kept for it.
@@ -98,431 +98,431 @@ pub enum Event {
         user: String,
         /// The client id.
         client_id: String,
-        /// Where the reply goes.
+        /// The token of the reply.
         token: Token,
     },
-    /// A user makes a note of a recorded transaction.
+    /// A user adds a note to a recorded transaction.
     Note {
         /// The transaction.
         transaction: TxId,
-        /// Fresh and random: tells notes of the same moment apart.
+        /// A fresh random value that distinguishes notes of the same moment.
         salt: [u8; 4],
-        /// Who.
+        /// The user.
         user: String,
-        /// What it says.
+        /// The note's text.
         text: String,
-        /// Where the reply goes.
+        /// The token of the reply.
         token: Token,
     },
-    /// A user takes a note away.
+    /// A user removes a note.
     RemoveNote {
         /// The transaction.
         transaction: TxId,
         /// The note.
         note: NoteId,
-        /// Where the reply goes.
+        /// The token of the reply.
         token: Token,
     },
-    /// A connection to a peer stands.
+    /// A connection to a peer was opened.
     PeerUp {
         /// The peer.
         peer: PartyId,
-        /// The number that names the peer's store.
+        /// The number that identifies the peer's store.
         epoch: u64,
     },
-    /// A connection is gone.
+    /// The connection to a peer has ended.
     PeerDown {
         /// The peer.
         peer: PartyId,
     },
-    /// A message from a peer, as it came; anything can be in it.
+    /// A message from a peer. Its bytes were not checked.
     Message {
-        /// The peer, authenticated.
+        /// The authenticated peer.
         peer: PartyId,
-        /// A `PeerMessage`, or garbage.
+        /// The encoded `PeerMessage`, or any other bytes.
         bytes: Vec<u8>,
     },
     /// An operator's order for live flows.
     Order {
-        /// What is to be done.
+        /// The order.
         order: Order,
-        /// With which.
+        /// The flows that it concerns.
         filter: Box<FlowFilter>,
-        /// With a greater id.
+        /// Only flows with a greater id.
         after: Option<FlowId>,
-        /// Only count them.
+        /// Whether to count the flows only.
         dry_run: bool,
-        /// Where the reply goes.
+        /// The token of the reply.
         token: Token,
     },
-    /// Somebody lists the live flows.
+    /// A user lists the live flows.
     Flows {
-        /// Which.
+        /// The selected flows.
         filter: Box<FlowFilter>,
-        /// Flows with a greater id.
+        /// Only flows with a greater id.
         after: Option<FlowId>,
-        /// At most so many.
+        /// The maximum number of rows.
         limit: usize,
-        /// Where the reply goes.
+        /// The token of the reply.
         token: Token,
     },
-    /// Somebody asks which states flows hold locked. The answer waits until everything recorded before it is durable, so
-    /// that a state which is in neither the answer nor consumed then was held by nobody.
+    /// A user asks for the states that flows have locked. The answer waits until everything recorded before it is durable. So a state
+    /// that is neither in the answer nor consumed afterwards was not locked.
     Locks {
-        /// Of these flows; of all, if there are none.
+        /// The flows. An empty list selects all.
         of: Vec<FlowId>,
-        /// At most so many.
+        /// The maximum number of rows.
         limit: usize,
-        /// Where the reply goes.
+        /// The token of the reply.
         token: Token,
     },
     /// Every batch up to this number is durable.
     Committed {
-        /// The highest such number.
+        /// The number of the last durable batch.
         number: u64,
     },
-    /// Coins from the vault view.
+    /// Coins from the vault view, for an [`Action::Refill`].
     Refilled {
-        /// The token asked for.
+        /// The requested token.
         token: TokenId,
         /// Unconsumed coins.
         rows: Vec<CoinRow>,
-        /// The ledger position that the view had reached.
+        /// The ledger position of the view at that time.
         view_seq: u64,
         /// The sum of all unconsumed coins of the token in the view.
         total: u128,
-        /// Whether the view holds more than these.
+        /// Whether the view has further coins.
         more: bool,
     },
     /// The answer to an [`Action::LookUp`].
     LookedUp {
-        /// Whose.
+        /// The flow that asked.
         flow: FlowId,
         /// The effect.
         effect: u32,
-        /// What was found.
+        /// The result.
         found: Found,
     },
-    /// An operator changes which transitions of others this node signs, or asks for it.
+    /// An operator reads or changes the consents: the transitions by other parties that this node signs.
     Consents {
         /// The change, if any.
         change: Option<ConsentChange>,
-        /// Who.
+        /// The user.
         user: String,
-        /// Where the reply goes: [`Reply::Consents`].
+        /// The token of the reply, a [`Reply::Consents`].
         token: Token,
     },
-    /// A user's upload is published on this node's disk.
+    /// A user's upload is complete on this node's disk.
     FileStored {
         /// SHA-256 of its bytes.
         hash: Hash,
-        /// Its bytes.
+        /// Its length in bytes.
         size: u64,
-        /// What the user calls it; a hint, unhashed.
+        /// The name that the user gave. It is a hint and not hashed.
         name: String,
-        /// What the user says it is; a hint, unhashed.
+        /// The media type that the user gave. It is a hint and not hashed.
         media_type: String,
-        /// Who.
+        /// The user.
         user: String,
-        /// Where the reply goes: [`Reply::FileKnown`].
+        /// The token of the reply, a [`Reply::FileKnown`].
         token: Token,
     },
-    /// A file asked for by [`Action::FetchFile`] is published on this node's disk.
+    /// A file requested by [`Action::FetchFile`] is complete on this node's disk.
     FileArrived {
-        /// SHA-256 of its bytes, as they came.
+        /// SHA-256 of the received bytes.
         hash: Hash,
-        /// Its bytes.
+        /// Its length in bytes.
         size: u64,
-        /// What the peer calls it.
+        /// The name that the peer gave.
         name: String,
-        /// What the peer says it is.
+        /// The media type that the peer gave.
         media_type: String,
-        /// Who sent it.
+        /// The peer that sent it.
         peer: PartyId,
     },
-    /// A peer that was asked for a file says how large it is; none of its bytes have come.
+    /// A peer announces the length of a requested file, before any of its bytes.
     FileOffered {
         /// The file.
         hash: Hash,
-        /// Who.
+        /// The peer.
         peer: PartyId,
-        /// Its bytes, as the peer says; more never come.
+        /// The announced length in bytes. The transfer never exceeds it.
         size: u64,
     },
-    /// A file asked for does not come, for now or at all; what came of it stays where it can be gone on with.
+    /// The transfer of a requested file failed. The received part is kept for a later attempt.
     FileFailed {
         /// The file.
         hash: Hash,
-        /// Who was asked.
+        /// The peer that was asked.
         peer: PartyId,
-        /// Why.
+        /// The reason.
         failure: FileFailure,
     },
-    /// A peer asks for a file: may it have it? Answered by [`Action::PermitFile`].
+    /// A peer requests a file. The answer is an [`Action::PermitFile`].
     FilePermit {
-        /// Who.
+        /// The peer.
         peer: PartyId,
         /// The file.
         hash: Hash,
-        /// The transaction for which the peer wants it.
+        /// The transaction for which the peer needs it.
         transaction: TxId,
     },
-    /// A user takes a file away that nothing refers to.
+    /// A user removes a file that no transaction refers to.
     FileRemove {
         /// The file.
         hash: Hash,
-        /// Where the reply goes.
+        /// The token of the reply.
         token: Token,
     },
-    /// A user trusts a file, or no longer does.
+    /// A user marks a file as trusted or not trusted.
     FileTrust {
         /// The file.
         hash: Hash,
         /// Whether it is trusted.
         trusted: bool,
-        /// Who.
+        /// The user.
         user: String,
-        /// Where the reply goes: [`Reply::FileKnown`].
+        /// The token of the reply, a [`Reply::FileKnown`].
         token: Token,
     },
-    /// Somebody asks what is known of a file, also if its row is not durable yet.
+    /// A user asks for the record of a file, even if its row is not durable yet.
     FileLook {
         /// The file.
         hash: Hash,
-        /// Where the reply goes: [`Reply::FileKnown`].
+        /// The token of the reply, a [`Reply::FileKnown`].
         token: Token,
     },
-    /// An operator vouches for the node's clock as it is.
+    /// An operator confirms that the node's clock is right.
     ConfirmClock {
-        /// Who.
+        /// The user.
         user: String,
-        /// Where the reply goes.
+        /// The token of the reply.
         token: Token,
     },
-    /// An operator asks how the data stands against what others have seen of it, or orders what is to be done about it.
+    /// An operator asks for the report on a rollback of the data, or orders an action on it.
     Integrity {
         /// The order.
         order: IntegrityOrder,
-        /// The place of the reply: [`Reply::Integrity`].
+        /// The token of the reply, a [`Reply::Integrity`].
         token: Token,
     },
-    /// The time asked for by `next_wakeup` has come (or nothing else happened).
+    /// The time of `next_wakeup` has come. It has no effect before.
     Tick,
-    /// Accept no more starts; say so when the last flow has ended.
+    /// Accepts no more starts. [`Action::Drained`] follows when the last flow has ended.
     Drain,
 }
 
-/// A wait's end.
+/// The answer to a client's wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// The start is durable; the flow runs.
+    /// The start is durable, and the flow runs.
     Accepted {
-        /// The flow, which is the earlier one when the client id was known.
+        /// The flow. It is the earlier one if the client id was known.
         flow: FlowId,
     },
     /// The flow ended.
     Ended {
-        /// What it came to.
+        /// The flow's outcome.
         outcome: Outcome,
         /// Whether every participant has recorded its transactions.
         delivered: bool,
-        /// What participants refused to record of them.
+        /// The deliveries of them that participants refused.
         refused: Vec<DeliveryRefusal>,
     },
     /// The flow has not ended.
     Running {
         /// The flow.
         flow: FlowId,
-        /// Its last progress step, or why it takes none.
+        /// Its last progress step, or the reason why it waits.
         step: String,
-        /// Where it stands.
+        /// Its state.
         standing: Standing,
     },
     /// Live flows in order of id.
     Flows(Vec<FlowStatus>),
-    /// States that flows held when they were asked for.
+    /// The states that flows had locked at the time of the question.
     Locks {
-        /// They.
+        /// The locks.
         locks: Vec<Lock>,
-        /// There were more.
+        /// Whether there are more.
         more: bool,
     },
-    /// What became of an order.
+    /// The result of an order.
     Ordered(Ordered),
-    /// No room: try again later.
+    /// The node has no room. The client may try again later.
     Busy {
-        /// A guess from the rate of late.
+        /// The recommended delay, estimated from the recent rate.
         retry_after_ms: u64,
     },
-    /// A note is made.
+    /// A note was added.
     Noted {
-        /// Its name.
+        /// Its id.
         note: NoteId,
-        /// When.
+        /// The time of the note.
         at: Timestamp,
     },
-    /// Which transitions of others this node signs.
+    /// The transitions by other parties that this node signs.
     Consents(Box<Consents>),
-    /// A file is here.
+    /// A file is on this node.
     FileKnown {
-        /// What is known of it.
+        /// Its record.
         record: Box<FileRecord>,
-        /// Whether it was not here before.
+        /// Whether it is new on this node.
         is_new: bool,
     },
-    /// How the data stands.
+    /// The report on a rollback of the data.
     Integrity(Box<IntegrityReport>),
-    /// The wish is refused.
+    /// The request was refused.
     Rejected(Rejection),
-    /// Done.
+    /// The request was carried out.
     Done,
 }
 
-/// What is asked of the vault view.
+/// A question to the vault view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LookUp {
-    /// The unconsumed states with a linear id, of one contract, among the [`LINEAR_LOOKED_AT_MAX`] recorded last with the id.
+    /// Finds the unconsumed states of one contract with a linear id, among the last [`LINEAR_LOOKED_AT_MAX`] recorded states with the id.
     Linear {
         /// The contract.
         contract: ContractName,
         /// The id.
         id: Hash,
     },
-    /// Which of these states is consumed.
+    /// Finds the first of these states that is consumed.
     Consumed(Vec<StateRef>),
 }
 
-/// What the vault view found.
+/// The answer of the vault view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// States, those recorded last first.
+    /// States, the last recorded one first.
     States(Vec<StateAndRef>),
-    /// The first state that is consumed, if one is; what the view does not know is not.
+    /// The first consumed state, if there is one. A state that the view does not know counts as unconsumed.
     Consumed(Option<StateRef>),
 }
 
-/// States that a look-up by linear id examines: those recorded last with the id.
+/// Maximum number of states that a look-up by linear id examines: the last recorded ones with the id.
 pub const LINEAR_LOOKED_AT_MAX: usize = 64;
 
-/// How urgent a message to a peer is.
+/// The urgency of a message to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
-    /// Everything small.
+    /// Small messages.
     Normal,
     /// Back chains and other bulk.
     Bulk,
 }
 
-/// Something to be done by the shell.
+/// An output of the kernel, which the shell performs.
 #[derive(Debug, PartialEq)]
 pub enum Action {
-    /// Make the batch durable after all earlier ones, then perform `then` in order, then report `Committed`.
+    /// Makes the batch durable after all earlier ones, performs `then` in order, and reports `Committed`.
     Commit {
-        /// Consecutive from 1.
+        /// The batch's number, consecutive from 1.
         number: u64,
-        /// The rows; may be empty, then only the order matters.
+        /// The rows. An empty batch only keeps the order.
         batch: WriteBatch,
-        /// What waits for it.
+        /// The actions that wait for it.
         then: Vec<Action>,
     },
-    /// Send a message; lost ones are sent again by the protocols above.
+    /// Sends a message. The protocols above repeat a lost one.
     Send {
-        /// To whom.
+        /// The receiver.
         peer: PartyId,
-        /// How urgent.
+        /// The urgency.
         priority: Priority,
-        /// A `PeerMessage`.
+        /// The encoded `PeerMessage`.
         bytes: Vec<u8>,
     },
-    /// End a client's wait.
+    /// Ends a client's wait.
     Reply {
-        /// Whose.
+        /// The wait.
         token: Token,
-        /// With what.
+        /// The answer.
         reply: Reply,
     },
-    /// Feed the vault view; comes in the order of the ledger.
+    /// Adds a recorded transaction to the vault view, in the order of the ledger.
     View {
-        /// The transaction's position.
+        /// The transaction's position in the ledger.
         seq: u64,
         /// The transaction.
         id: TxId,
-        /// When it was recorded.
+        /// The time of its recording.
         at: Timestamp,
-        /// What it changes in the vault.
+        /// Its changes of the vault.
         changes: Vec<ViewChange>,
     },
-    /// Tell the vault view that a state is in quarantine; its transaction was fed before.
+    /// Tells the vault view that a state is in quarantine. Its transaction is in the view already.
     Quarantined(StateRef),
-    /// Ask the vault view for coins; answered by [`Event::Refilled`].
+    /// Asks the vault view for coins. The answer is an [`Event::Refilled`].
     Refill(RefillRequest),
-    /// Ask the vault view something for a flow, after all that it was fed before; answered by [`Event::LookedUp`].
+    /// Asks the vault view a question for a flow, after all earlier changes. The answer is an [`Event::LookedUp`].
     LookUp {
-        /// Whose.
+        /// The flow that asked.
         flow: FlowId,
         /// The effect.
         effect: u32,
-        /// What.
+        /// The question.
         what: LookUp,
     },
-    /// A flow was started because a state had scheduled it, or could not be: for the audit log.
+    /// A state's scheduled flow was started or refused. The audit log gets a line.
     Scheduled {
-        /// The flow; all zeros if it was not started.
+        /// The flow. It is all zeros if the start was refused.
         flow: FlowId,
         /// Its name.
         name: String,
         /// The state.
         state: StateRef,
-        /// Why it was not started.
+        /// The reason of a refusal.
         refusal: Option<Rejection>,
     },
-    /// Fetch a file from a peer, until [`Event::FileArrived`] or [`Event::FileFailed`] or [`Action::AbandonFile`]; asked for
-    /// again, another peer's name takes the place of the earlier one's.
+    /// Fetches a file from a peer, until [`Event::FileArrived`], [`Event::FileFailed`] or [`Action::AbandonFile`]. A later request for
+    /// the file replaces the peer.
     FetchFile {
         /// The file.
         hash: Hash,
-        /// From whom.
+        /// The peer that has it.
         peer: PartyId,
-        /// The transaction that entitles to it.
+        /// The transaction that gives the right to it.
         transaction: TxId,
-        /// Most bytes that it may have.
+        /// The maximum length in bytes.
         size_max: u64,
     },
-    /// Nobody waits for a file any more; what has come of it may stay for another try.
+    /// Ends the transfer of a file that no transaction waits for. The received part may stay for another attempt.
     AbandonFile {
         /// The file.
         hash: Hash,
     },
-    /// Whether a peer may have a file: the answer to [`Event::FilePermit`].
+    /// Answers an [`Event::FilePermit`].
     PermitFile {
-        /// Who asked.
+        /// The peer that asked.
         peer: PartyId,
-        /// For what.
+        /// The file.
         hash: Hash,
-        /// What it may have; nothing if the file is not here, or not for this peer, and the peer is not told which.
+        /// The offer. `None` if the file is not here or not for this peer. The peer cannot distinguish the two.
         offer: Option<FileOffer>,
     },
-    /// A file has no row any more: take it from the disk, unless it has one again.
+    /// Deletes a file without a row from the disk, unless it has a row again.
     DropFile {
         /// The file.
         hash: Hash,
     },
-    /// End the connection to a peer, and let it make none for a while: it sent too much garbage.
+    /// Ends the connection to a peer that sent too much garbage, and refuses new ones for a time.
     CutOff {
         /// The peer.
         peer: PartyId,
-        /// For how long, in milliseconds.
+        /// The duration in milliseconds.
         ms: u64,
     },
     /// The drain is complete.
     Drained,
-    /// Something that an operator should read.
+    /// Writes a line to the log for the operator.
     Log {
         /// True for warnings, false for information.
         warning: bool,
         /// A stable code.
         code: &'static str,
-        /// What happened.
+        /// The description.
         message: String,
     },
 }
