@@ -106,7 +106,7 @@ pub struct Kernel {
     pub(crate) verified: GenerationCache<TxId, VerifiedTransaction>,
     /// Recent transactions that only this node has: sent along as dependencies.
     pub(crate) unshared: GenerationCache<TxId, Arc<SignedTransaction>>,
-    /// Which of them went along to whom; a peer that has lost one fetches it.
+    /// The peers that each of them was sent to. A peer that has lost one fetches it.
     pub(crate) sent_along: GenerationCache<(PartyId, TxId), ()>,
     pub(crate) work: VecDeque<Work>,
     pub(crate) round: Round,
@@ -360,7 +360,7 @@ impl Kernel {
         self.settle(reads)
     }
 
-    /// Ends a round: checks the signatures gathered, lets the notary decide, and says what is to be done.
+    /// Ends a round: checks the collected signatures, lets the notary decide, and returns the actions.
     ///
     /// # Errors
     /// The store could not be read: the node has to stop.
@@ -409,7 +409,7 @@ impl Kernel {
                 .as_ref()
                 .is_some_and(Notarisation::can_decide);
         let at_once = self.can_revive() || self.can_wake() || decides;
-        // What depends on several parts.
+        // Wake-ups that depend on several parts.
         let joint = [
             at_once.then_some(self.now.monotonic),
             self.next_scheduled().map(|at| self.now.when(at)),

@@ -15,7 +15,7 @@ mod options;
 pub mod port;
 pub mod rows;
 mod sizes;
-// What nodes say to each other
+// Messages between nodes
 pub mod message;
 // The parts
 mod back_chains;
@@ -29,7 +29,7 @@ mod notarisation;
 mod notes;
 mod peers;
 mod schedule;
-// What the parts share
+// Shared by the parts
 mod cache;
 #[cfg(test)]
 mod fake_store;

@@ -43,7 +43,7 @@ pub enum Answer {
     Wait(u64),
 }
 
-/// The id of answers that nobody asked for: notices. Programs that know no notices ignore such an answer.
+/// The id of notices, which are answers without a question. Programs that do not know notices ignore them.
 pub const NOTICE_ID: RequestId = RequestId {
     flow: FlowId([0xfd; 16]),
     effect: 0,
@@ -305,7 +305,7 @@ pub const SHOWN_SIGNATURES_MAX: usize = 16;
 /// Most tear-offs in one [`RecoveryResponse`].
 pub const RECOVERED_MAX: usize = 256;
 
-/// A node's side of a link: session messages sent and taken, and what the peer itself said earlier.
+/// A node's side of a link: the numbers of session messages sent and received, and the peer's own earlier numbers.
 ///
 /// Encoded as `[sent, acked, taken, mark or null, [[transaction id, [signature, ...]], ...]]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -353,7 +353,7 @@ impl Decode for Standing {
     }
 }
 
-/// Asks for what the answering node has recorded that concerns the asking one.
+/// Asks for the transactions of the answering node that concern the asking one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveryRequest {
     /// Positions of the answering node's ledger after this one.
@@ -362,8 +362,8 @@ pub struct RecoveryRequest {
 
 primitives::record!(RecoveryRequest { after });
 
-/// What became of a part of the answering node's ledger. Transactions in which the asking node takes part are delivered to it
-/// as always; of those that it notarised it gets tear-offs.
+/// The result for a part of the answering node's ledger. Transactions in which the asking node takes part are delivered as usual.
+/// It gets tear-offs of those that it notarised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveryResponse {
     /// The last position looked at; ask again with it unless it is the end.
@@ -407,7 +407,7 @@ pub struct FetchRequest {
     pub wanted: Vec<TxId>,
     /// Most transactions in the answer; grows from request to request.
     pub transactions_max: u32,
-    /// Most bytes in the answer; at least one transaction comes all the same.
+    /// Maximum length of the answer in bytes. It contains at least one transaction.
     pub bytes_max: u32,
 }
 

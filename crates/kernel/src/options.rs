@@ -17,7 +17,7 @@ pub struct KernelOptions {
     pub entropy: Seed,
     /// Flows started by clients that run at once.
     pub live_flows_max: usize,
-    /// What running flows of clients may be taken to weigh together; one alone may weigh more.
+    /// Maximum estimated weight of all running flows of clients. A single flow may have more.
     pub live_bytes_max: usize,
     /// Starts that wait for a place; beyond it clients are told "busy".
     pub start_queue_max: usize,
@@ -52,13 +52,13 @@ pub struct KernelOptions {
     pub outcomes_bytes: usize,
     /// Cache of transactions that only this node has.
     pub unshared_bytes: usize,
-    /// Cache of which transactions went along with a message to which peer.
+    /// Cache of the transactions that were sent to each peer along with a message.
     pub sent_along_bytes: usize,
     /// Cache of decoded public keys.
     pub keys_bytes: usize,
-    /// Caches of which keys are fresh ones of this node, and of whose the keys of others are, each.
+    /// Size of each of two caches: this node's fresh keys, and the owners of other keys.
     pub fresh_keys_bytes: usize,
-    /// Cache of what is known of files.
+    /// Cache of the records of files.
     pub file_rows_bytes: usize,
     /// Peers whose files are trusted when they come.
     pub trust_peers: BTreeSet<PartyId>,

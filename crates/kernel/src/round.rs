@@ -1,4 +1,4 @@
-//! A round: what it gathers, how it becomes one commit, and what a durable commit sets free.
+//! A round: its output, its one commit, and the actions that a durable commit releases.
 
 use std::collections::VecDeque;
 
@@ -34,11 +34,11 @@ pub(crate) enum CheckOwner {
     Effect(FlowId, u32),
     /// A request to this notary, by its number there.
     Notary(u64),
-    /// Nobody yet: what is found good is remembered.
+    /// No transaction waits for it yet. Valid ones are remembered.
     Nobody,
 }
 
-/// What a round has gathered.
+/// The output of a round so far.
 #[derive(Default)]
 pub(crate) struct Round {
     pub(crate) batch: Batch,
@@ -54,7 +54,7 @@ pub(crate) struct Round {
     pub(crate) notary_decided: bool,
 }
 
-/// What becomes true when a commit is durable.
+/// The effects of a durable commit.
 struct Submitted {
     number: u64,
     recorded: Vec<TxId>,
@@ -144,8 +144,7 @@ impl Kernel {
         });
     }
 
-    /// Something that an operator should read about a peer, unless the log has heard enough of that peer. What the peer
-    /// itself wrote is escaped.
+    /// Logs a line about a peer, within the peer's limit of lines. Text from the peer is escaped.
     pub(crate) fn complain(&mut self, code: &'static str, peer: PartyId, what: &str) {
         if let Some(silent) = self.complaints.may_tell(peer, self.now.monotonic) {
             let more = match silent {
@@ -156,7 +155,7 @@ impl Kernel {
         }
     }
 
-    /// The commit that shows what this round has seen as recorded.
+    /// The number of the commit that makes the records of this round durable.
     pub(crate) fn shown_by(&self) -> u64 {
         if self.round.batch.is_empty() {
             self.commits.handed()

@@ -1,4 +1,4 @@
-//! Who waits for which file, whom it is asked of, and when again.
+//! The files that items wait for, the peers that are asked for them, and the times of further attempts.
 //!
 //! # Invariants
 //! - An item waits for at most [`FILES_AT_ONCE`] files at a time, so what waiting takes is bounded by the intake.
@@ -30,15 +30,15 @@ const FAULT: BackOff = BackOff {
 };
 /// A mismatch, which may have cost the transfer of all its bytes, weighs as many refusals.
 pub(crate) const MISMATCH_WEIGHT: u32 = 4;
-/// What a note of a fault costs.
+/// The memory of a note about a fault, in bytes.
 const FAULT_BYTES: usize = 128;
-/// What all such notes may take; the oldest are forgotten first.
+/// Maximum memory of all such notes. The oldest are forgotten first.
 const FAULTS_BYTES_MAX: usize = 256 << 10;
 
-/// What an item lacks.
+/// The files that an item lacks.
 #[derive(Debug)]
 pub(crate) struct Waiter {
-    /// Who has the files.
+    /// The peers that have the files.
     pub(crate) peer: PartyId,
     /// The transaction that lists them.
     pub(crate) transaction: TxId,
@@ -52,9 +52,9 @@ pub(crate) struct Waiter {
 #[derive(Debug, Default)]
 struct Fetch {
     waiting: BTreeSet<ItemId>,
-    /// Who is asked now.
+    /// The peer that is asked now.
     from: Option<PartyId>,
-    /// What that peer says of its size.
+    /// The size that the peer announced.
     offered: Option<u64>,
     tries: u32,
     /// When it is asked for again.
@@ -67,16 +67,16 @@ pub(crate) struct Ask {
     pub(crate) hash: Hash,
     pub(crate) peer: PartyId,
     pub(crate) transaction: TxId,
-    /// The item for which it is asked.
+    /// The item that needs it.
     pub(crate) item: ItemId,
 }
 
-/// See the module.
+/// The requests for files.
 #[derive(Debug)]
 pub(crate) struct FileWaits {
     items: BTreeMap<ItemId, Waiter>,
     fetches: HashMap<Hash, Fetch>,
-    /// To be asked for, or given up because nobody waits any more.
+    /// Files to request, or to give up because no item waits for them.
     touched: BTreeSet<Hash>,
     times: BTreeSet<(Monotonic, Hash)>,
     faults: GenerationCache<(PartyId, Hash), (u32, Monotonic)>,
@@ -107,7 +107,7 @@ impl FileWaits {
         self.items.insert(item, waiter);
     }
 
-    /// An item waits no more.
+    /// Ends the wait of an item.
     pub(crate) fn leave(&mut self, item: ItemId) {
         let Some(waiter) = self.items.remove(&item) else {
             return;
@@ -132,7 +132,7 @@ impl FileWaits {
         self.fetches.len()
     }
 
-    /// A file is here: the items that waited for nothing else, and whether somebody was asked for it.
+    /// Handles the arrival of a file. Returns the items that waited for no other file, and whether a peer was asked for it.
     pub(crate) fn arrived(&mut self, hash: &Hash, size: u64) -> (Vec<ItemId>, bool) {
         let Some(fetch) = self.remove(hash) else {
             return (Vec::new(), false);
@@ -151,7 +151,8 @@ impl FileWaits {
         (ready, fetch.from.is_some())
     }
 
-    /// The peer that is asked says how large a file is. Returns who waits for it on that peer's word; nobody, if it is not asked.
+    /// Notes the size that a peer announces for a file. Returns the items that rely on this peer for it. There are none if the
+    /// peer was not asked.
     pub(crate) fn offered(&mut self, hash: &Hash, peer: &PartyId, size: u64) -> Vec<ItemId> {
         match self.fetches.get_mut(hash) {
             Some(fetch) if fetch.from == Some(*peer) => fetch.offered = Some(size),
@@ -160,7 +161,8 @@ impl FileWaits {
         self.relying_on(hash, peer)
     }
 
-    /// What an item's files take together, as far as it is known: those here, and what is offered of the others, but for one.
+    /// Returns the known total size of an item's files, without one of them: the sizes of those here and the announced sizes of
+    /// the others.
     pub(crate) fn known_bytes(&self, item: &ItemId, without: Option<&Hash>) -> u64 {
         let Some(waiter) = self.items.get(item) else {
             return 0;
@@ -196,7 +198,7 @@ impl FileWaits {
         self.times.insert((at, *hash));
     }
 
-    /// A connection to a peer stands: what it was asked for in vain is asked for at once, and not held against it any more.
+    /// Handles a new connection to a peer. Its failed requests are repeated at once, and its earlier faults are forgotten.
     pub(crate) fn peer_up(&mut self, peer: &PartyId) {
         let theirs: Vec<Hash> = self
             .items
@@ -245,7 +247,7 @@ impl FileWaits {
             .insert((peer, hash), (tries, until), FAULT_BYTES);
     }
 
-    /// Whether a peer is not asked for a file now, for what it did before.
+    /// Returns whether a peer is excluded from requests for a file because of an earlier fault.
     pub(crate) fn is_barred(&self, peer: &PartyId, hash: &Hash, now: Monotonic) -> bool {
         let fault = self.faults.peek(&(*peer, *hash));
         fault.is_some_and(|(_, until)| now < *until)
@@ -261,7 +263,7 @@ impl FileWaits {
         !self.touched.is_empty() || self.next_time().is_some_and(|at| at <= now)
     }
 
-    /// What is to be asked for now, and what nobody waits for any more although somebody is asked for it.
+    /// The requests to send now, and the running requests that no item needs any more.
     pub(crate) fn tend(&mut self, now: Monotonic) -> (Vec<Ask>, Vec<Hash>) {
         while let Some((at, hash)) = self.times.first().copied()
             && at <= now
@@ -312,7 +314,7 @@ impl FileWaits {
     }
 }
 
-/// By what delays of files are told apart.
+/// The key that distinguishes the delays of files.
 fn key(hash: &Hash) -> u64 {
     let first = hash.as_bytes().first_chunk::<8>();
     first.map_or(0, |bytes| u64::from_be_bytes(*bytes))

@@ -44,15 +44,15 @@ pub struct FileRow {
     pub stored_at: Timestamp,
     /// Where it came from first.
     pub origin: FileOrigin,
-    /// Whether somebody here vouches for it. It is data either way: nothing here executes it.
+    /// Whether it is trusted on this node. No file is ever executed.
     pub trusted: bool,
-    /// The user who said last whether it is trusted; nobody, if a rule did.
+    /// The user that last marked it as trusted or not. `None` if a rule did.
     pub trust_by: Option<String>,
     /// What it is called: a hint, unhashed, at most [`FILE_NAME_BYTES_MAX`] bytes without control characters; may be empty.
     pub name: String,
     /// What it is said to be: a hint, unhashed, at most [`MEDIA_TYPE_BYTES_MAX`] bytes without control characters; may be empty.
     pub media_type: String,
-    /// Recorded transactions that list it. It grows only: what is recorded stays.
+    /// The number of recorded transactions that list it. It only grows, because recorded transactions stay.
     pub refs: u64,
 }
 
@@ -67,23 +67,23 @@ primitives::record!(FileRow {
     refs,
 });
 
-/// A file with what is known of it.
+/// A file with its record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRecord {
     /// SHA-256 of its bytes: its name on the ledger.
     pub hash: Hash,
-    /// What is known of it.
+    /// Its record.
     pub row: FileRow,
 }
 
-/// What a peer is told of a file that it may have.
+/// The information that a peer gets about a file that it may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileOffer {
     /// Its bytes.
     pub size: u64,
-    /// What it is called here.
+    /// Its name on this node.
     pub name: String,
-    /// What it is said to be.
+    /// Its media type.
     pub media_type: String,
 }
 
@@ -97,7 +97,7 @@ pub enum FileFailure {
         /// Its bytes.
         size: u64,
     },
-    /// What came has another hash, and was thrown away: the peer's fault.
+    /// The received bytes have another hash and were discarded. The peer is at fault.
     Mismatch,
     /// This node's disk does not take it.
     Disk {
@@ -111,7 +111,7 @@ pub enum FileFailure {
 /// Which files are listed. Each field narrows the list; the default lists all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileFilter {
-    /// The name contains this, in whatever case.
+    /// The name contains this text. Case is ignored.
     pub name: Option<String>,
     /// The media type starts with this.
     pub media_type: Option<String>,
@@ -245,7 +245,7 @@ pub(crate) fn hint(text: &str, bytes_max: usize) -> String {
 }
 
 impl FileRow {
-    /// What a peer is told of it.
+    /// The information about it that a peer gets.
     pub(crate) fn offer(&self) -> FileOffer {
         FileOffer {
             size: self.size,

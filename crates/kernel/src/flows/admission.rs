@@ -1,8 +1,8 @@
 //! Room for the flows that clients start: by their number, by the bytes that they are taken to weigh, and, for those that wait, by
 //! how long they would.
 //!
-//! What a flow will weigh is not known when it starts. It is expected to weigh what flows of its name weighed of late, and weighs
-//! more as soon as it handles more. The weights are estimates; what counts is that memory follows them.
+//! The weight of a flow is not known when it starts. The expected weight is that of recent flows of its name, and it rises when
+//! the flow handles more. Weights are estimates. Their purpose is to bound memory.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,16 @@ use primitives::Monotonic;
 
 use crate::options::KernelOptions;
 
-/// What a flow weighs beside what it handles: its state, its journal, its sessions, its client's wait.
+/// The fixed weight of a flow: its state, its journal, its sessions and its client's wait.
 pub const FLOW_BYTES: usize = 8 << 10;
-/// What each byte of the largest transaction or journal row of a flow weighs: it is held encoded, decoded, torn off, in a batch
-/// and in messages at once.
+/// The weight of each byte of a flow's largest transaction or journal row. It is in memory several times: encoded, decoded, as a
+/// tear-off, in a batch and in messages.
 pub const WEIGHT_PER_BYTE: usize = 6;
-/// So many starts may wait however slowly flows end.
+/// Number of starts that may always wait, even if flows end slowly.
 pub const WAITING_MIN: usize = 100;
 /// The arguments of starts that wait may take this part of the budget of live flows.
 pub const WAITING_PART: usize = 4;
-/// An expected weight falls by this part of what it is too high, with each flow that ends.
+/// The part of its excess by which an expected weight falls with each ended flow.
 const FORGET_PART: usize = 16;
 /// Names whose weights are kept in mind; flows of further ones are expected to weigh nothing special.
 const NAMES_MAX: usize = 1_000;
@@ -36,11 +36,11 @@ const PACE_MS: u64 = 500;
 pub struct Room {
     /// Starts that it would take now, about.
     pub places: usize,
-    /// What it would tell the others, in milliseconds.
+    /// The delay that it would recommend to the others, in milliseconds.
     pub retry_after_ms: u64,
 }
 
-/// What a flow is taken to weigh, in bytes.
+/// The estimated weight of a flow, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Weight {
     /// Counted.
@@ -54,7 +54,7 @@ pub(crate) struct Weight {
 pub(crate) struct Pace {
     since: Monotonic,
     ended: u64,
-    /// So many in so many milliseconds; neither is 0.
+    /// A number of flows in a number of milliseconds. Neither is 0.
     last: Option<(u64, u64)>,
 }
 
@@ -96,14 +96,14 @@ impl Pace {
     }
 }
 
-/// See the module.
+/// The weights and places of flows that clients started.
 #[derive(Debug, Default)]
 pub(crate) struct Admission {
     /// Flows started by clients that have not ended; parked ones hold no place.
     running: usize,
-    /// What they weigh.
+    /// Their total weight.
     bytes: usize,
-    /// What flows of a name are expected to weigh.
+    /// The expected weight of the flows of each name.
     expected: HashMap<String, usize>,
     pace: Pace,
     /// Whether peers have to catch up first.
@@ -111,7 +111,7 @@ pub(crate) struct Admission {
 }
 
 impl Admission {
-    /// What running flows are taken to weigh.
+    /// The estimated weight of the running flows.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -131,7 +131,7 @@ impl Admission {
         self.held_up
     }
 
-    /// Whether a flow may run now. Whatever it weighs, one alone may.
+    /// Returns whether a flow may run now. A single flow always may.
     pub(crate) fn has_place(&self, name: &str, args: usize, options: &KernelOptions) -> bool {
         let bytes = self.bytes.saturating_add(self.expected(name, args));
         !self.held_up
@@ -139,7 +139,7 @@ impl Admission {
             && (self.running == 0 || bytes <= options.live_bytes_max)
     }
 
-    /// A flow takes a place; what it weighs is to be kept with it.
+    /// Gives a place to a flow. The caller keeps the returned weight with the flow.
     pub(crate) fn take(&mut self, name: &str, args: usize, now: Monotonic) -> Weight {
         if self.running == 0 {
             self.pace.begin(now);
@@ -169,7 +169,7 @@ impl Admission {
         self.pace.ended(now);
     }
 
-    /// A flow ended: what the next ones of its name are expected to weigh.
+    /// Updates the expected weight of a flow's name after the flow has ended.
     pub(crate) fn learn(&mut self, name: &str, weight: Weight) {
         let room = self.expected.len() < NAMES_MAX;
         match self.expected.get_mut(name) {
@@ -191,7 +191,7 @@ impl Admission {
         in_time.min(options.start_queue_max)
     }
 
-    /// Room beside so many starts that wait.
+    /// Room in addition to this number of waiting starts.
     pub(crate) fn room(&self, queued: usize, options: &KernelOptions) -> Room {
         let waiting = self.waiting_max(options).saturating_sub(queued);
         let bytes_left = options.live_bytes_max.saturating_sub(self.bytes);
@@ -210,13 +210,13 @@ impl Admission {
         }
     }
 
-    /// What a start that finds no room is told: until about those that wait have their places.
+    /// Returns the delay that a refused start is told: the time until about all waiting starts have their places.
     pub(crate) fn retry_after_ms(&self, queued: usize) -> u64 {
         self.pace.wait_ms(queued).clamp(RETRY_MS.0, RETRY_MS.1)
     }
 }
 
-/// What a flow weighs that handles something of so many bytes.
+/// Returns the weight of a flow that handles an item of this length.
 fn weight_of(bytes: usize) -> usize {
     FLOW_BYTES.saturating_add(bytes.saturating_mul(WEIGHT_PER_BYTE))
 }
@@ -266,7 +266,7 @@ mod tests {
             admission.learn("a", light);
         }
         assert_eq!(admission.expected("a", 0), FLOW_BYTES);
-        // One alone runs whatever it weighs.
+        // A single flow runs with any weight.
         assert!(admission.has_place("a", 1 << 30, &options));
         let heavy = admission.take("a", 1 << 30, at(5));
         assert!(!fits(&admission) && admission.room(0, &options).places == 1_000);
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn as_many_wait_as_end_within_the_time() {
         let options = options();
-        // Flows that end, in so many milliseconds: how many may wait, and what is suggested with 200 waiting.
+        // Ended flows in a number of milliseconds, the number of starts that may wait, and the delay suggested with 200 waiting.
         for (ended, ms, waiting, retry_after_ms) in [
             (0, 0, 1_000, 250),
             (500, 400, 1_000, 250),

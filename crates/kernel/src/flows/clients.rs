@@ -1,4 +1,4 @@
-//! Who waits for which flow, which client ids are taken, and what ended flows came to.
+//! Clients' waits for flows, the client ids in use, and the outcomes of ended flows.
 //!
 //! # Invariants
 //! - A client id names one start for ever (until it is removed): the same id with another start is refused.
@@ -21,7 +21,7 @@ use crate::rows::{ClientRow, OUTCOME_TRANSACTIONS_MAX, Outcome, client_key};
 use crate::writes::{RowRange, Writer};
 use primitives::Monotonic;
 
-/// What a start record says of its caller; opaque to the flow engine.
+/// The caller's data in a start record. The flow engine does not read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Caller {
     /// Who started it.
@@ -58,7 +58,7 @@ impl Decode for Caller {
     }
 }
 
-/// The digest by which a repeated start is recognised.
+/// The digest that identifies a repeated start.
 pub fn start_digest(flow: &str, version: Option<u32>, args: &[u8]) -> Hash {
     let name_len = (flow.len() as u64).to_be_bytes();
     let version = version.map_or([0; 4], u32::to_be_bytes);
@@ -71,11 +71,11 @@ pub fn start_digest(flow: &str, version: Option<u32>, args: &[u8]) -> Hash {
 /// A flow that has not ended. Responders have one only once they have recorded something, or after a restart.
 #[derive(Debug, Default)]
 pub struct LiveFlow {
-    /// Who waits, and for what.
+    /// The waits, each with its event.
     pub waits: Vec<(Token, Wait)>,
     /// The key of its client id and the digest of its start.
     pub client: Option<(Hash, Hash)>,
-    /// What it recorded so far.
+    /// The transactions that it has recorded so far.
     pub transactions: Vec<TxId>,
     /// How many of them its journal holds.
     pub journaled: usize,
@@ -85,21 +85,21 @@ pub struct LiveFlow {
     pub step: &'static str,
     /// Why it is parked.
     pub parked: Option<String>,
-    /// The place that it takes among the flows that clients started: what it weighs.
+    /// Its share of the room for clients' flows, by its weight.
     pub(crate) place: Option<Weight>,
 }
 
-/// An ended flow whose transactions are not all delivered, kept only while somebody waits for that.
+/// An ended flow with open deliveries. It is kept only while a client waits for them.
 #[derive(Debug)]
 struct Undelivered {
     outcome: Outcome,
     tokens: Vec<Token>,
-    /// How many of its transactions are still owed to somebody.
+    /// The number of its transactions with deliveries that are still open.
     owed: usize,
     refused: bool,
 }
 
-/// See the module.
+/// The waits, client ids and outcomes.
 #[derive(Debug)]
 pub struct Clients {
     live: HashMap<FlowId, LiveFlow>,
@@ -223,7 +223,7 @@ impl Clients {
         }
     }
 
-    /// What a flow recorded since its last journal row.
+    /// The transactions that a flow recorded since its last journal row.
     pub fn unjournaled(&mut self, flow: &FlowId) -> &[TxId] {
         let Some(live) = self.live.get_mut(flow) else {
             return &[];
@@ -232,7 +232,7 @@ impl Clients {
         live.transactions.get(from..).unwrap_or_default()
     }
 
-    /// A flow is found in its journal with what it recorded.
+    /// Restores a flow from its journal, with the transactions that it recorded.
     pub fn resume(&mut self, flow: FlowId, mut live: LiveFlow) {
         live.journaled = live.transactions.len();
         self.begin(flow, live);
@@ -288,12 +288,12 @@ impl Clients {
         self.recent.insert(outcome.flow, outcome.clone(), weight);
     }
 
-    /// What a flow came to, if it ended not too long ago.
+    /// Returns the outcome of a flow that ended recently.
     pub fn outcome(&mut self, flow: &FlowId) -> Option<Outcome> {
         self.recent.get(flow)
     }
 
-    /// Of the cache of outcomes, for the metrics.
+    /// Returns the figures of the cache of outcomes, for the metrics.
     pub fn cache_figures(&self) -> CacheFigures {
         self.recent.figures()
     }
@@ -319,7 +319,7 @@ impl Clients {
         self.undelivered.insert(flow, waiting);
     }
 
-    /// A transaction is owed to nobody any more: returns the waits that this ends, and whether all was delivered.
+    /// Handles the end of a transaction's deliveries. Returns the waits that end with it, and whether all were delivered.
     pub fn delivered(&mut self, id: &TxId) -> Vec<(Token, Outcome, bool)> {
         let mut ended = Vec::new();
         for flow in self.held_up.remove(id).unwrap_or_default() {

@@ -7,7 +7,7 @@
 //!                                                     ├─ in flight: wait until it is recorded
 //!                                                     └─ unknown: fetch the back chain from who sent it
 //! ```
-//! This module keeps the items and who waits for what; the kernel runs the steps.
+//! This module keeps the items and their dependencies. The kernel runs the steps.
 //!
 //! # Invariants
 //! - No peer's fault becomes another's: an item that waited for one that failed looks for itself again.
@@ -26,7 +26,7 @@ use crate::files::{FileWaits, Waiter};
 use crate::flows::waits::EffectId;
 use crate::part::Part;
 
-/// Most transactions on their way at once; deliveries over it are left to be sent again.
+/// Maximum number of transactions in progress. A delivery beyond it gets no answer, so its sender repeats it.
 pub const ITEMS_MAX: usize = 20_000;
 /// Bytes of delivered transactions on their way at once.
 pub const ITEMS_BYTES_MAX: usize = 64 << 20;
@@ -39,7 +39,7 @@ pub const PEER_BYTES_MAX: usize = 16 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemId(pub u64);
 
-/// What is to be done with a transaction once it is verified.
+/// The purpose for which a transaction is verified.
 #[derive(Clone, Debug)]
 pub enum Goal {
     /// Tell a flow that it is valid, signatures of some keys aside.
@@ -61,15 +61,15 @@ pub enum Goal {
         flow: FlowId,
         /// The effect to complete.
         effect: u32,
-        /// Who has to receive it.
+        /// The parties that must receive it.
         deliver_to: Vec<PartyId>,
     },
-    /// Record what a peer delivers, and answer.
+    /// Record a peer's delivery, and answer it.
     Deliver {
         /// The peer.
         peer: PartyId,
     },
-    /// Record what another one depends on; nobody asks for an answer.
+    /// Record a dependency of another transaction. No answer is expected.
     Dependency,
     /// Decide it as a validating notary, under this number of its request; recorded only with the notary's signature.
     Notarise {
@@ -126,7 +126,7 @@ pub struct Item {
     pub transaction: Arc<SignedTransaction>,
     /// What for.
     pub goal: Goal,
-    /// Who has its back chain.
+    /// The peer that has its back chain.
     pub from: Option<PartyId>,
     /// Dependencies that came with it; taken up once its own signatures are good, which is within the round, so they are not
     /// counted here.
@@ -140,14 +140,14 @@ pub struct Item {
     bytes: usize,
 }
 
-/// What is on its way from one peer.
+/// The items of one peer that are in progress.
 #[derive(Clone, Copy, Debug, Default)]
 struct Load {
     items: usize,
     bytes: usize,
 }
 
-/// See the module.
+/// The transactions in progress.
 #[derive(Debug)]
 pub struct Intake {
     next: u64,
@@ -320,7 +320,7 @@ impl Intake {
         self.items.get(&item).is_some_and(|item| item.deciding)
     }
 
-    /// What a peer wants notarised and is not verified yet.
+    /// The requests of a peer for notarisation that are not verified yet.
     pub fn unverified_of(&self, peer: &PartyId) -> Vec<ItemId> {
         let theirs = self.items.iter().filter(|(_, item)| {
             let to_notarise = matches!(item.goal, Goal::Notarise { .. }) && !item.deciding;
@@ -329,10 +329,10 @@ impl Intake {
         theirs.map(|(item, _)| *item).collect()
     }
 
-    /// Makes an item wait for dependencies. Returns those that nobody brings: they have to be fetched.
+    /// Makes an item wait for dependencies. Returns those that no item in progress brings, which have to be fetched.
     ///
-    /// What is to be notarised relies on its own requester alone: however slowly or badly another peer brings the same
-    /// dependency, it delays nobody else.
+    /// A transaction to be notarised depends on its own requester only. Another peer that brings the same dependency slowly or
+    /// damaged does not delay it.
     pub fn wait_for(&mut self, item: ItemId, missing: BTreeSet<TxId>) -> BTreeSet<TxId> {
         self.stop_waiting(item);
         let mut to_fetch = BTreeSet::new();
@@ -346,7 +346,7 @@ impl Intake {
         for dependency in &missing {
             self.waiting.entry(*dependency).or_default().insert(item);
             let recording = self.recording.get(dependency);
-            // One that waits for files may wait long: whoever has somebody to ask asks for the transaction alone.
+            // An item may wait long for files. An item with a peer to ask therefore requests the transaction itself.
             let relies = recording.filter(|first| !(can_fetch && self.files.is_waiting(first)));
             let relies = relies.and_then(|first| self.items.get(first));
             match self.resolutions.join(dependency, item, &is_trusted) {
