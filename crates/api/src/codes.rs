@@ -144,7 +144,7 @@ codes! {
         "Try again after the time given in retry_after_ms, with the same client id.";
     /// The node takes no more work until it is restarted.
     NODE_DRAINING = "node.draining" 503
-        "The node finishes what it has and accepts no new work."
+        "The node finishes its present work and accepts no new work."
         "Start the flow on another node, or after the node is back.";
     /// The node stopped before it could answer.
     NODE_STOPPING = "node.stopping" 503
@@ -181,7 +181,7 @@ codes! {
     /// No such note.
     UNKNOWN_NOTE = "node.unknown_note" 404
         "The transaction has no note with this id."
-        "List the transaction's notes; somebody else may have removed it.";
+        "List the transaction's notes; another user may have removed it.";
     /// No contract with this descriptor.
     UNKNOWN_CONTRACT = "node.unknown_contract" 422
         "No contract with this descriptor is registered in the node's binary."
@@ -189,7 +189,7 @@ codes! {
     /// There is no authorisation to withdraw.
     UNKNOWN_CONSENT = "node.unknown_consent" 404
         "The upgrade is not authorised, so there is nothing to withdraw."
-        "See what is authorised: tally contract consents.";
+        "List the authorised changes: tally contract consents.";
     /// The authorisation is in the configuration.
     CONSENT_CONFIGURED = "node.consent_configured" 409
         "The upgrade is authorised in node.toml, which the API does not change."
@@ -224,7 +224,7 @@ pub mod files {
         /// Transactions refer to the file.
         REFERENCED = "file.referenced" 409
             "Recorded transactions list the file: it stays as long as they do."
-            "Leave it; only files to which nothing refers can be removed.";
+            "Leave it. Only a file that no transaction refers to can be removed.";
         /// A flow is using the file.
         IN_USE = "file.in_use" 409
             "A running flow has a transaction that lists the file."

@@ -43,7 +43,7 @@ errors! {
         "Re-issue the states to cut their back chain, or raise the node's limit.";
     BACK_CHAIN_NOT_SHARED = "node.back_chain_not_shared", "A non-validating notary asked for the back chain of a transaction that does not concern it.",
         "Nothing has to be done: a notary that does not validate sees tear-offs only.";
-    NOT_A_PARTICIPANT = "node.not_a_participant", "A peer delivered a transaction in which this node takes no part with the keys that it holds, and for which no flow of it waits.",
+    NOT_A_PARTICIPANT = "node.not_a_participant", "A peer delivered a transaction that concerns no key of this node, and that no flow of this node waits for.",
         "Deliver transactions to their participants; for others run a flow whose responder waits for the transaction. If this node was restored, restore its keys too.";
     KEY_MISSING = "node.key_missing", "The node does not hold the key of its own party.",
         "Give the node the private key that belongs to the key in its node info.";
@@ -58,10 +58,10 @@ errors! {
     PEER_ROLLED_BACK = "node.peer_rolled_back", "A peer has sent fewer messages than this node has taken from it: its data is older than this node's.",
         "Tell the peer's operator that its node was restored from an older copy; it has to run tally recover.";
     ROLLED_BACK = "node.rolled_back", "A peer holds a signed statement of this node that its data does not justify: the data is an older copy, or another process runs with this node's key.",
-        "Make sure that no other process runs with this identity, then run tally recover: it fetches what is lost from the other nodes. Repeat no start of that time before you have read its report.";
-    FLOWS_HELD = "node.flows_held", "Flows of the journal wait after a start, because too few peers have shown what they keep of this node's data: the data could be an older copy, and their effects could have happened already.",
+        "Make sure that no other process runs with this identity, then run tally recover: it fetches the lost transactions from the other nodes. Repeat no start of that time before you have read its report.";
+    FLOWS_HELD = "node.flows_held", "Flows of the journal wait after a start, because too few peers have shown their marks of this node's data: the data could be an older copy, and their effects could have happened already.",
         "Bring the peers that tally flow list names up. If they are gone for good and the data is no restored copy, run tally flow resume.";
-    NOTARY_STOPPED = "notary.rolled_back", "The notary's data is an older copy of what it has signed; it signs nothing until its operator acts.",
+    NOTARY_STOPPED = "notary.rolled_back", "The notary has signed more than its data shows, so the data is an older copy. It signs nothing until its operator acts.",
         "Start the flow again after the notary's operator has run tally recover, or use another notary.";
     RECOVERY_INCOMPLETE = "node.recovery_incomplete", "The recovery was not begun, or some peers have not given everything that they have.",
         "Run tally recover and wait until all peers are done; give --accept-missing to go on without those that are gone for good.";
@@ -76,12 +76,12 @@ errors! {
     NOT_SCHEDULABLE = "node.not_schedulable", "A state schedules a flow that is not registered here as one that states may schedule.",
         "Start a binary that registers the flow for it, which then tries again; where the state is not to be trusted, leave it.";
     PARKED = "flow.parked", "A flow can't go on by itself: it panicked, its retries are used up, or its journal does not fit. It keeps its journal and its locks.",
-        "Read its errors (tally flow list --status parked), put right what they name, then retry or kill the flow.";
+        "Read its errors (tally flow list --status parked), remove their cause, then retry or kill the flow.";
     STUCK = "flow.stuck", "Flows have waited for a minute and more without a step, for something that is not just a time.",
-        "See what each waits for (tally flow stuck): a peer that is away, a notary, coins that others hold.";
+        "Find the cause with tally flow stuck: a peer that is away, a notary, or coins that other flows hold.";
     RETRIED = "flow.retried", "A flow failed for the moment, and is tried again from its journal after a while.",
-        "Nothing has to be done; if it comes often, look at what the message names.";
-    TOO_MANY_KEPT = "node.too_many_kept", "So many flows are kept for an operator that the node starts no more.",
+        "No action is needed. If it comes often, check the cause that the message names.";
+    TOO_MANY_KEPT = "node.too_many_kept", "The node keeps too many flows for an operator, so it accepts no new starts.",
         "Look at them (tally flow list --status parked), then retry or kill them, singly or by query.";
     NOTARY_CHANGE_REFUSED = "node.notary_change_refused", "The participant's node signs no change of notary.",
         "Ask the participant's operator to accept them (tally contract notary-changes accept, or transitions.accept_notary_changes in node.toml), or leave the states where they are.";
@@ -98,13 +98,13 @@ errors! {
     FILES_TOO_LARGE = "tx.attachments_too_large", "The files that a transaction lists have more bytes together than the network's parameters allow.",
         "List fewer files in a transaction, or have the network's operator raise max_transaction_attachment_bytes.";
     FILE_UNAVAILABLE = "tx.attachment_unavailable", "The peer that brought a transaction does not give a file that it lists, or not now.",
-        "See whether the peer is up and has the file; what it delivered comes again by itself, a flow has to be started again.";
-    FILE_MISMATCH = "tx.attachment_mismatch", "What a peer sent as a file has another hash; it was thrown away.",
+        "Check that the peer is up and has the file. A delivery comes again by itself; a flow has to be started again.";
+    FILE_MISMATCH = "tx.attachment_mismatch", "The bytes that a peer sent as a file have another hash and were discarded.",
         "Ask the peer's operator to check its disk and its version.";
     FILE_UNKNOWN = "file.unknown", "The node has no file with this hash.",
         "Check the hash; list the files that are here (tally attachment list).";
     FILE_REFERENCED = "file.referenced", "Recorded transactions list the file: it stays as long as they do.",
-        "Leave it; only files to which nothing refers can be removed.";
+        "Leave it. Only a file that no transaction refers to can be removed.";
     FILE_IN_USE = "file.in_use", "A running flow has a transaction that lists the file.",
         "Remove the file when the flow has ended.";
     FILE_NOT_STORED = "file.not_stored", "A file that a peer sends does not get onto this node's disk; it is tried again.",
@@ -141,7 +141,7 @@ pub(crate) const NOTE_REFUSED: ErrorInfo = ErrorInfo {
 pub(crate) const UNKNOWN_NOTE: ErrorInfo = ErrorInfo {
     code: "node.unknown_note",
     cause: "The transaction has no note with this id.",
-    action: "List the transaction's notes; somebody else may have removed it.",
+    action: "List the transaction's notes; another user may have removed it.",
 };
 pub(crate) const UNKNOWN_CONTRACT: ErrorInfo = ErrorInfo {
     code: "node.unknown_contract",
@@ -151,7 +151,7 @@ pub(crate) const UNKNOWN_CONTRACT: ErrorInfo = ErrorInfo {
 pub(crate) const UNKNOWN_CONSENT: ErrorInfo = ErrorInfo {
     code: "node.unknown_consent",
     cause: "The upgrade is not authorised, so there is nothing to withdraw.",
-    action: "See what is authorised: tally contract consents.",
+    action: "List the authorised changes: tally contract consents.",
 };
 pub(crate) const CONSENT_CONFIGURED: ErrorInfo = ErrorInfo {
     code: "node.consent_configured",
@@ -165,7 +165,7 @@ pub(crate) const TOO_MANY_CONSENTS: ErrorInfo = ErrorInfo {
 };
 pub(crate) const DRAINING: ErrorInfo = ErrorInfo {
     code: "node.draining",
-    cause: "The node finishes what it has and accepts no new work.",
+    cause: "The node finishes its present work and accepts no new work.",
     action: "start the flow on another node, or after the node is back",
 };
 
@@ -173,7 +173,7 @@ pub(crate) fn rejection(info: &ErrorInfo, message: impl Into<String>) -> Rejecti
     Rejection::new(info.code, message, info.action)
 }
 
-/// What those who wait for a start that was taken back are told.
+/// The answer to clients that wait for a start that was taken back.
 pub(crate) fn start_cancelled(flow: &FlowId) -> Rejection {
     let code = "flow.killed";
     let hint = ErrorInfo::action_of(flow::ERRORS, code);

@@ -39,7 +39,7 @@ pub enum Wait {
     Accepted,
     /// Until the flow has ended and its writes are durable here: *finalised*.
     Finalised,
-    /// Until every participant has recorded what the flow recorded: *delivered*.
+    /// Until every participant has recorded the flow's transactions (*delivered*).
     Delivered,
 }
 
@@ -48,7 +48,7 @@ pub enum Wait {
 pub struct Start {
     /// A fresh random id. It is ignored if the client id is already known.
     pub flow: FlowId,
-    /// A fresh random value, from which all random values of the flow are derived.
+    /// A fresh random value. All random values of the flow derive from it.
     pub seed: Seed,
     /// The flow's registered name.
     pub name: String,
@@ -264,7 +264,7 @@ pub enum Event {
         peer: PartyId,
         /// The file.
         hash: Hash,
-        /// The transaction for which the peer needs it.
+        /// The transaction that lists the file.
         transaction: TxId,
     },
     /// A user removes a file that no transaction refers to.

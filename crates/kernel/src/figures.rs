@@ -1,4 +1,4 @@
-//! What a kernel counts, for the metrics.
+//! The counters and gauges of a kernel, for the metrics.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub const CACHES: [&str; 9] = [
     "key_owners",
 ];
 
-/// What a cache was asked, and what it holds.
+/// The figures of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheFigures {
     /// Gauge: bytes held.
@@ -86,7 +86,7 @@ pub struct Figures {
     pub journal_rows: u64,
     /// Signatures checked.
     pub signatures_checked: u64,
-    /// Batches in which they were checked.
+    /// Batches of checked signatures.
     pub signature_batches: u64,
     /// Signatures of each batch.
     pub signature_batch_checks: Sizes,
@@ -116,7 +116,7 @@ pub struct Figures {
     pub files_failed: u64,
     /// Back chains fetched.
     pub resolutions: u64,
-    /// Transactions recorded as somebody's back chain.
+    /// Transactions recorded as part of a back chain.
     pub resolved_transactions: u64,
     /// The caches, each at the place of its name in [`CACHES`].
     pub caches: [CacheFigures; CACHES.len()],
@@ -132,7 +132,7 @@ pub struct Figures {
     pub outbox_pending: u64,
     /// Gauge: requests not answered yet.
     pub requests_outstanding: u64,
-    /// Batches in which the notary decided requests.
+    /// Batches of decided notarisation requests.
     pub notary_batches: u64,
     /// Requests of each batch.
     pub notary_batch_requests: Sizes,
@@ -156,7 +156,7 @@ pub struct Figures {
     pub deliveries_waiting: u64,
     /// Some of them.
     pub waiting: Arc<[WaitingDelivery]>,
-    /// What is known of the node's wall clock.
+    /// The state of the node's wall clock.
     pub clock: ClockFigures,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //! - One round is `handle` any number of times, then `flush` once: one [`Action::Commit`] at most.
-//! - Whatever leaves the node (messages, replies) is in the `then` of the round's commit, so it leaves after that batch and
-//!   all earlier ones are durable. A round that writes nothing while nothing is being written acts at once.
+//! - Everything that leaves the node (messages, replies) is in the `then` of the round's commit. It leaves after that batch and
+//!   all earlier ones are durable. A round that writes nothing acts at once if no commit is in flight.
 //! - No signature is checked alone when others wait: checks of a round are one batch.
 //! - Bulk work (back chains served, back chains verified) takes a bounded part of each round.
 

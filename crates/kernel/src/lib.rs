@@ -1,8 +1,8 @@
 //! One node's deciding core: wires the flow engine, messaging, resolution, coin selection and the notary into a single
 //! pure state machine that the node's shell and the simulator drive alike.
 //!
-//! It opens no socket, reads no clock, writes no disk: events come in, one commit and what waits for it go out
-//! (see [`event`]). What it reads of the disk it reads through [`port::Reads`].
+//! It opens no socket, reads no clock and writes no disk. Events come in, and one commit goes out with the actions that wait for
+//! it (see [`event`]). It reads the disk through [`port::Reads`].
 
 #![warn(missing_docs)]
 

@@ -1,6 +1,6 @@
-//! What nodes say to each other: one [`PeerMessage`] in each message of the transport, in canonical CBOR.
+//! Messages between nodes: each message of the transport holds one [`PeerMessage`] in canonical CBOR.
 //!
-//! Three kinds of traffic, by who remembers what:
+//! There are three kinds of traffic. They differ in the side that keeps them durable:
 //! - *session* messages are durable on both sides, ordered and de-duplicated per pair of nodes;
 //! - *requests* are durable at the requester only (its flow's journal): the server answers the same question the same way
 //!   whenever it is asked, and the requester asks again until it has the answer;
@@ -26,9 +26,9 @@ pub enum ServiceId {
     Notarise = 1,
     /// A part of a back chain; body: [`FetchRequest`], answer: [`FetchResponse`].
     Fetch = 2,
-    /// (3 is left to the transfer of files.) What the peer's clock shows; no body, answer: a `primitives::Timestamp`.
+    /// The time of the peer's wall clock. No body; answer: a `primitives::Timestamp`. Kind 3 belongs to the transfer of files.
     Clock = 4,
-    /// What the asking node has lost; body: [`RecoveryRequest`], answer: [`RecoveryResponse`].
+    /// The transactions that the asking node has lost. Body: [`RecoveryRequest`], answer: [`RecoveryResponse`].
     Recover = 5,
 }
 

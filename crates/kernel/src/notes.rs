@@ -29,7 +29,7 @@ pub struct NoteRow {
     pub user: String,
     /// When.
     pub at: Timestamp,
-    /// What it says, at most [`NOTE_BYTES_MAX`] bytes.
+    /// Its text, at most [`NOTE_BYTES_MAX`] bytes.
     pub text: String,
 }
 

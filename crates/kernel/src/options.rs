@@ -46,7 +46,8 @@ pub struct KernelOptions {
     pub transactions_bytes: usize,
     /// Cache of signatures known to be good, and of transactions known to be valid.
     pub known_signatures_bytes: usize,
-    /// Back chain fetched for one transaction; what does not fit in memory waits on the disk meanwhile (`tx.back_chain_too_long`).
+    /// Maximum size of a back chain fetched for one transaction. The part that does not fit in memory is staged on the disk
+    /// (`tx.back_chain_too_long`).
     pub back_chain_bytes_max: u64,
     /// Cache of outcomes of ended flows.
     pub outcomes_bytes: usize,

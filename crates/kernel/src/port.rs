@@ -15,8 +15,8 @@ pub enum Table {
     Ledger = 1,
     /// `transaction id 32` -> `seq u64 BE`.
     TxIndex = 2,
-    /// `flow id 16 | step u32 BE` -> one journal row, after the ids of what the flow recorded in that round; deleted when
-    /// the flow ends. Step `ffffffff` is the chart of a flow that failed or was paused.
+    /// `flow id 16 | step u32 BE` -> one journal row, after the ids of the transactions that the flow recorded in that round.
+    /// Deleted when the flow ends. Step `ffffffff` is the chart of a flow that failed or was paused.
     Journal = 3,
     /// `peer 32 | seq u64 BE` -> a session message not yet acknowledged.
     Outbox = 4,
@@ -143,7 +143,7 @@ pub type Write = storage::Write<Table>;
 /// Rows of the node's store that become durable together or not at all.
 pub type WriteBatch = storage::WriteBatch<Table>;
 
-/// What is stored makes no sense.
+/// Returns the failure for a row that does not decode.
 pub fn damaged(message: impl Into<String>) -> StoreFailure {
     StoreFailure {
         kind: FailureKind::Damage,

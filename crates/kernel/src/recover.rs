@@ -1,4 +1,4 @@
-//! Opening a kernel on what a store holds: locks first, then every flow from its journal.
+//! Opening a kernel on an existing store: first the locks, then every flow from its journal.
 
 use flow::{FlowId, MissingVersion, Rehydrate};
 use ledger::{SignedTransaction, StateAndRef, StateRef, TxId};
@@ -80,7 +80,7 @@ fn describe_missing(missing: &[MissingVersion]) -> String {
 }
 
 impl Kernel {
-    /// Opens a kernel; `out` gets what is to be done first. Peers are told up by events, as always.
+    /// Opens a kernel. `out` gets the first actions. Events report connected peers, as always.
     ///
     /// # Errors
     /// The store can't be read, or flows are in flight on versions that are not registered.

@@ -1,12 +1,12 @@
-//! What fits one message between nodes. The network's parameters say how large messages and transactions may be; what could not
-//! travel is refused where it is built, and where it comes in, so that it never waits in an outbox for ever.
+//! The sizes that fit one message between nodes. The network's parameters limit messages and transactions. A transaction that
+//! could not travel is refused when it is built and when it comes in, so that it never stays in an outbox.
 
 use ledger::{NetworkParameters, Rejection, SignedTransaction};
 use primitives::{Encode, ErrorInfo, PublicKey};
 
 use crate::options::KernelOptions;
 
-/// One part in so many of the largest message is left for what it carries its content in.
+/// The share of the largest message that is left for its envelope: one part in this many.
 const ENVELOPE_SHARE: u64 = 20;
 /// A signature that is still missing will take so many bytes, about.
 const SIGNATURE_BYTES: usize = 128;
@@ -15,10 +15,10 @@ const SIGNATURE_BYTES_MAX: usize = 2_048;
 /// A required key takes more bytes of a transaction than this.
 const KEY_BYTES_MIN: usize = 32;
 
-/// See the module. In bytes.
+/// The largest content of a message and of a transaction, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
-    /// What one message may carry.
+    /// The largest content of one message.
     pub(crate) content: usize,
     /// A transaction with its signatures.
     transaction: usize,
@@ -36,7 +36,7 @@ impl Room {
         }
     }
 
-    /// Lowers what is sent in one message to what fits one.
+    /// Lowers the limits of the options to the largest content of a message.
     pub(crate) fn keep(&self, options: &mut KernelOptions) {
         let session = &mut options.flow.session_message_bytes_max;
         *session = (*session).min(self.content);
@@ -44,7 +44,7 @@ impl Room {
         *delivered = (*delivered).min(self.part());
     }
 
-    /// What of a message things may fill that are gathered, where each may be a message of its own as well.
+    /// Returns the part of a message that gathered items may fill. Each item may also be a message of its own.
     pub(crate) fn part(&self) -> usize {
         self.content / 4
     }
@@ -56,7 +56,7 @@ impl Room {
     pub(crate) fn check(&self, transaction: &SignedTransaction) -> Result<(), Rejection> {
         let wire = transaction.wire().bytes().len();
         let signed = transaction.signatures();
-        // What is accepted before the notary signs is accepted after that.
+        // The notary's signature is counted already, so a transaction accepted before that signature is accepted after it.
         let signatures = (signed.len() + 1) * SIGNATURE_BYTES_MAX;
         // Most are far below.
         if wire + wire / KEY_BYTES_MIN * SIGNATURE_BYTES + signatures <= self.transaction {

@@ -32,7 +32,7 @@ pub const META_NOTARISED: &[u8] = b"notarised/";
 pub const META_NOTARY_ACCEPTED: &[u8] = b"notary_accepted";
 /// Key of the row that keeps a node stopped whose data is an older copy: [`crate::integrity::RollbackRow`].
 pub const META_ROLLBACK: &[u8] = b"rollback";
-/// Prefix of rows `refused/` + number `u64` BE: what a participant refused, [`crate::RefusalRow`].
+/// Prefix of rows `refused/` + number `u64` BE: a participant's refusal, [`crate::RefusalRow`].
 pub const META_REFUSED: &[u8] = b"refused/";
 
 /// Prefix of rows `proposed/` + flow 16 + transaction id 32: the files of a transaction that a live flow has verified.
@@ -160,7 +160,7 @@ pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
-/// What a flow came to.
+/// The outcome of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The flow.
@@ -230,12 +230,12 @@ impl Decode for Outcome {
     }
 }
 
-/// The row of a client id: which start it stands for and what came of it.
+/// The row of a client id: its start and the outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientRow {
     /// Digest of the flow's name and arguments: the same id with another start is refused.
     pub start_digest: Hash,
-    /// What came of it.
+    /// The outcome of the start.
     pub outcome: Outcome,
 }
 

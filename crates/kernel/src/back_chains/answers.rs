@@ -1,8 +1,8 @@
 //! The server's side of resolution: walks a back chain from the transactions asked for, newest first.
 //!
-//! A transaction's position in this node's ledger is greater than those of everything it depends on, so taking the
-//! greatest position first gives an order in which each transaction comes after all that depend on it, and a requester who
-//! asks again for all it still lacks is continued exactly where this answer ended. Nothing is remembered between requests.
+//! A transaction's position in this node's ledger is greater than the positions of all its ancestors. Answers take the greatest
+//! position first, so each transaction comes after all transactions that depend on it. A requester that asks again for everything
+//! it still lacks therefore continues exactly where this answer ended. No state is kept between requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use crate::ledger_book::Book;
 use crate::message::{FETCH_WANTED_MAX, FetchRequest, FetchResponse};
 use crate::port::{Reads, StoreFailure};
 
-/// Most bytes in one answer, whatever is asked for.
+/// Maximum size of one answer in bytes. The request cannot raise it.
 pub const FETCH_BYTES_MAX: usize = 1 << 20;
-/// Most transactions in one answer, whatever is asked for.
+/// Maximum number of transactions in one answer. The request cannot raise it.
 pub const FETCH_TRANSACTIONS_MAX: usize = 1_000;
 
 /// Answers a fetch, in a message that has room for so many bytes. Also says which transactions the answer holds, in its order.

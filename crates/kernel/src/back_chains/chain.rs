@@ -1,9 +1,9 @@
 //! The requester's side of resolution: one back chain being fetched from one peer, then verified oldest first.
 //!
 //! # Invariants
-//! - Only transactions that something already received depends on are accepted, so everything fetched is an ancestor of the
-//!   root, and what is wrong with it is wrong with the root.
-//! - Every request names all that is still missing, so positions only ever fall and nothing comes twice.
+//! - A transaction is accepted only if an already received one depends on it. Everything fetched is therefore an ancestor of the
+//!   root, and a fault in it is a fault of the root.
+//! - Every request names all missing ids, so positions only fall and no transaction comes twice.
 //! - Memory is bounded by [`STAGED_BYTES_MAX`], one answer and [`FETCH_WANTED_MAX`] ids; the rest waits in the staging table,
 //!   which is bounded too.
 
@@ -26,7 +26,7 @@ const STAGING_ROW_BYTES: usize = 256 << 10;
 const FIRST_TRANSACTIONS: u32 = 16;
 /// Bytes in each answer asked for.
 const ANSWER_BYTES: u32 = 512 << 10;
-/// Transactions verified in one step, of one row of the staging table or of what is in memory.
+/// Transactions verified in one step: one row of the staging table, or this many from memory.
 pub const VERIFY_CHUNK: usize = 256;
 
 /// Why a back chain can't be had.
@@ -34,7 +34,7 @@ pub const VERIFY_CHUNK: usize = 256;
 pub enum ResolutionError {
     /// The peer sent something that was not asked for, or does not decode.
     Unsolicited(String),
-    /// The peer does not have what it refers to.
+    /// The peer lacks an ancestor of a transaction that it sent.
     Unavailable(TxId),
     /// More unrelated ancestors at once than the limit.
     TooWide,
@@ -42,7 +42,7 @@ pub enum ResolutionError {
     TooLong,
 }
 
-/// See the module.
+/// The back chain of one transaction while it is fetched and verified.
 #[derive(Debug)]
 pub struct Resolution {
     /// Names the resolution in requests and staging keys.
@@ -72,7 +72,7 @@ impl Writer for Resolution {
 }
 
 impl Resolution {
-    /// Begins to fetch what is missing; all of it may come to `bytes_max`.
+    /// Begins to fetch the missing transactions. Together they may take up to `bytes_max` bytes.
     pub fn new(
         number: u64,
         root: TxId,
@@ -132,12 +132,12 @@ impl Resolution {
         self.missing.is_empty() && (!self.staged.is_empty() || self.undurable.is_none())
     }
 
-    /// What is still to be fetched.
+    /// Returns the ids that are still to be fetched.
     pub fn missing(&self) -> &BTreeSet<TxId> {
         &self.missing
     }
 
-    /// What was fetched and is in memory.
+    /// Returns the ids of the fetched transactions that are in memory.
     pub fn staged_ids(&self) -> impl Iterator<Item = &TxId> {
         self.staged.values().map(|(id, _)| id)
     }
@@ -154,7 +154,8 @@ impl Resolution {
         }
         let unsolicited = |text: String| Ok(Err(ResolutionError::Unsolicited(text)));
         let mut found = Vec::new();
-        // Ancestors of what came that are recorded here: the peer cannot know that, so they may come as well.
+        // Ancestors of received transactions that are recorded here. The peer cannot know that it may leave them out, so it may
+        // send them.
         let mut known: BTreeSet<TxId> = BTreeSet::new();
         for (position, bytes) in response.transactions {
             if position >= self.last_position {
@@ -213,8 +214,8 @@ impl Resolution {
         Ok(())
     }
 
-    /// Moves what is staged to the store when it has grown too large for memory. Called before the round's commit
-    /// `number`; what is spilled is read back only after that commit is durable. Returns what is no longer in memory.
+    /// Moves the staged transactions to the store if they take too much memory. It is called before the round's commit `number`,
+    /// and these rows are read back only after that commit is durable. Returns the ids that are no longer in memory.
     pub fn spill(&mut self, number: u64, batch: &mut Batch) -> Vec<TxId> {
         if self.staged_bytes <= STAGED_BYTES_MAX || self.missing.is_empty() {
             return Vec::new();
@@ -264,7 +265,7 @@ impl Resolution {
         reads: &dyn Reads,
         batch: &mut Batch,
     ) -> Result<Vec<Vec<u8>>, StoreFailure> {
-        // What is in memory was fetched last, so it is older than everything spilled.
+        // Transactions in memory were fetched last, so they are older than all spilled ones.
         if !self.staged.is_empty() {
             let mut chunk = Vec::new();
             while chunk.len() < VERIFY_CHUNK
@@ -291,7 +292,7 @@ impl Resolution {
         self.missing.is_empty() && self.staged.is_empty() && self.rows.is_empty()
     }
 
-    /// Deletes what is left in the staging table.
+    /// Deletes the remaining rows of the staging table.
     pub fn discard(&self, batch: &mut Batch) {
         for first in &self.rows {
             batch

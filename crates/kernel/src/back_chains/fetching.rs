@@ -38,7 +38,7 @@ struct Part {
 }
 
 impl Kernel {
-    /// Fetches what an item lacks, now or when there is a place.
+    /// Fetches the missing dependencies of an item, at once or as soon as there is a place.
     pub(crate) fn fetch(
         &mut self,
         item: ItemId,
@@ -63,7 +63,7 @@ impl Kernel {
         self.ask_for_chain(number);
     }
 
-    /// Asks for what a resolution still lacks, if anything.
+    /// Requests the transactions that a resolution still lacks, if there are any.
     fn ask_for_chain(&mut self, number: u64) {
         let Some(resolution) = self.intake.resolutions.get_mut(number) else {
             return;
@@ -156,8 +156,8 @@ impl Kernel {
         Ok(None)
     }
 
-    /// Ends a resolution. What is wrong with the chain is wrong with the item that it was fetched for; whoever else waited
-    /// for a part of it looks again.
+    /// Ends a resolution. A fault of the chain is a fault of the item that it was fetched for. Other items that waited for a part
+    /// of it look for their dependencies again.
     fn end_chain(&mut self, number: u64, failure: Option<Failure>) {
         let Some(running) = self.close_chain(number) else {
             return;
@@ -184,8 +184,8 @@ impl Kernel {
         Some(running)
     }
 
-    /// Ends resolutions that nobody needs, lets silent ones make room, and takes up items for which there is a place.
-    /// Whether there is work now.
+    /// Ends resolutions that no item needs, lets silent ones make room, and starts waiting items for which there is a place.
+    /// Returns whether there is work now.
     pub(crate) fn tend_chains(&mut self) -> bool {
         while let Some(number) = self.intake.resolutions.pop_abandoned() {
             self.end_chain(number, None);

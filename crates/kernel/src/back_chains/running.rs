@@ -1,4 +1,4 @@
-//! The back chains being fetched: who waits for which, how many may run at once, and whose turn it is.
+//! The back chains that are being fetched: which items wait for them, how many may run at once, and which peer's turn it is.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -10,7 +10,7 @@ use crate::back_chains::chain::Resolution;
 use crate::intake::items::ItemId;
 use crate::message::FETCH_WANTED_MAX;
 
-/// Most resolutions at once; what needs another one waits for a place.
+/// Maximum number of resolutions at once. An item that needs another one waits for a place.
 pub const RESOLUTIONS_MAX: usize = 64;
 /// Most resolutions at once from one peer.
 pub const RESOLUTIONS_PER_PEER_MAX: usize = 16;
@@ -30,7 +30,7 @@ pub struct Running {
     progress_at: Monotonic,
 }
 
-/// See the module.
+/// The running resolutions, and the items that wait for one.
 #[derive(Debug, Default)]
 pub struct Resolutions {
     next: u64,
@@ -38,14 +38,14 @@ pub struct Resolutions {
     /// Transactions that a resolution asks for or has in memory: bounded by [`FETCH_WANTED_MAX`] a peer, and one answer a
     /// resolution.
     in_flight: HashMap<TxId, u64>,
-    /// Items that need a resolution for which there is no place.
+    /// Items that need a resolution while there is no place for one.
     held: BTreeMap<PartyId, BTreeSet<ItemId>>,
     up: BTreeSet<PartyId>,
     /// Whose chain was verified last.
     turn: u64,
     /// Whose held item was taken last.
     held_turn: Option<PartyId>,
-    /// Resolutions that nobody needs any more.
+    /// Resolutions that no item needs any more.
     abandoned: Vec<u64>,
 }
 
@@ -115,8 +115,8 @@ impl Resolutions {
         number
     }
 
-    /// An item depends on a transaction: if that is being fetched, from a peer on whom the item may rely, it waits for the
-    /// resolution.
+    /// Lets an item wait for a dependency, if a resolution already fetches it from a peer that the item may rely on. Returns the
+    /// number of that resolution.
     pub fn join(
         &mut self,
         dependency: &TxId,
@@ -132,7 +132,7 @@ impl Resolutions {
         Some(number)
     }
 
-    /// An item needs a resolution no more.
+    /// Notes that an item does not need a resolution any more.
     pub fn leave(&mut self, number: u64, item: ItemId) {
         if let Some(running) = self.running.get_mut(&number) {
             running.waiting.remove(&item);
@@ -142,10 +142,10 @@ impl Resolutions {
         }
     }
 
-    /// A resolution that nobody needs.
+    /// Returns a resolution that no item needs.
     pub fn pop_abandoned(&mut self) -> Option<u64> {
         while let Some(number) = self.abandoned.pop() {
-            // Somebody may have joined it since.
+            // An item may have joined it since.
             if self
                 .running
                 .get(&number)
@@ -245,7 +245,8 @@ impl Resolutions {
         }
     }
 
-    /// A held item for which there is a place now, the oldest of its peer; peers take turns, those that have none first.
+    /// Returns the oldest held item of a peer, if there is a place for it. Peers take turns, and those without a running
+    /// resolution come first.
     pub fn next_held(&mut self) -> Option<ItemId> {
         if self.held.is_empty() || self.running.len() >= RESOLUTIONS_MAX {
             return None;

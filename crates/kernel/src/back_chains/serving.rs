@@ -23,7 +23,7 @@ pub const FETCH_WAIT_MS: u64 = 1_000;
 #[derive(Debug, Default)]
 pub struct FetchQueue {
     peers: BTreeMap<PartyId, VecDeque<(RequestId, FetchRequest)>>,
-    /// Who was served last.
+    /// The peer that was served last.
     last: Option<PartyId>,
     ids: usize,
 }

@@ -15,7 +15,7 @@ use crate::message::{Answer, PeerMessage, ServiceId};
 const CLOCK_QUESTION: [u8; 8] = [0xfe; 8];
 
 impl Kernel {
-    /// Time goes on. The wall clock may have jumped, either way: only what is of the wall clock follows it.
+    /// Advances the time. The wall clock may have jumped forwards or backwards. Only deadlines on the wall clock follow a jump.
     pub(crate) fn advance(&mut self, now: Moment) {
         let monotonic = self.now.monotonic.max(now.monotonic);
         self.now = Moment::new(monotonic, now.wall);
@@ -33,7 +33,7 @@ impl Kernel {
         self.warn(errors::CLOCK_JUMPED.code, text);
     }
 
-    /// Asks peers for their clocks, and judges what they said.
+    /// Asks peers for their clocks, and judges the answers.
     pub(crate) fn tend_clock(&mut self) {
         let now = self.now.monotonic;
         match self.clock_watch.judge(now) {
@@ -57,7 +57,7 @@ impl Kernel {
         }
     }
 
-    /// What this node's clock shows, for a peer that asks.
+    /// Answers a peer that asks for the time of this node's wall clock.
     pub(crate) fn tell_clock(&self) -> Answer {
         Answer::Done(self.now.wall.to_bytes())
     }

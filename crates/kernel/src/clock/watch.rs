@@ -35,11 +35,11 @@ const REBASE_MS: u64 = 60_000;
 pub struct ClockJump {
     /// By how many milliseconds; back if negative.
     pub by_ms: i64,
-    /// What the clock showed after it.
+    /// The wall-clock time after the jump.
     pub at: Timestamp,
 }
 
-/// What the watch says of the clock.
+/// The figures of the clock watch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClockFigures {
     /// Jumps since the start.
@@ -62,13 +62,13 @@ pub(crate) struct Asking {
 /// How an asking ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Agreement {
-    /// So many peers' clocks agree with ours.
+    /// This many peers' clocks agree with this node's.
     Agrees { answers: usize },
     /// They do not, or too few answered.
     Differs,
 }
 
-/// See the module.
+/// The watch over this node's wall clock.
 #[derive(Debug)]
 pub(crate) struct ClockWatch {
     secret: Seed,
@@ -165,7 +165,7 @@ impl ClockWatch {
         self.figures.last = Some(jump);
         self.figures.in_doubt = true;
         self.figures.peers_ahead_ms = None;
-        // Answers to what was asked before compare with another clock.
+        // Answers to the previous question compare with the clock before the jump.
         self.asking = None;
         self.ask_at = now.monotonic;
         Some(jump)
@@ -244,7 +244,7 @@ impl ClockWatch {
         debug_assert!(low <= high, "the middle of what is sorted");
         self.figures.peers_ahead_ms = Some(clipped((low + high) / 2));
         let agrees = |ms: i128| ms.unsigned_abs() <= u128::from(AGREE_MAX_MS);
-        // Of an even number both in the middle: one of them may be a liar's.
+        // With an even number of answers, both middle ones count, because one of them may come from a liar.
         if !(enough && agrees(low) && agrees(high)) {
             return Some(Agreement::Differs);
         }
@@ -252,7 +252,7 @@ impl ClockWatch {
         Some(Agreement::Agrees { answers })
     }
 
-    /// Whom to ask: all that are connected, or some that none of them can foresee.
+    /// Returns the peers to ask: all connected ones, or a random choice that no peer can foresee.
     fn chosen(&self, number: u64) -> Vec<PartyId> {
         let mut peers: Vec<PartyId> = self.up.iter().copied().collect();
         if peers.len() > ASKED_MAX {
@@ -267,7 +267,7 @@ impl ClockWatch {
     }
 }
 
-/// For people: nobody has to tell such times apart.
+/// Clips a difference for display. Differences beyond the range need not be told apart.
 fn clipped(ms: i128) -> i64 {
     i64::try_from(ms).unwrap_or(if ms < 0 { i64::MIN } else { i64::MAX })
 }
@@ -367,7 +367,7 @@ mod tests {
         const HOUR: i64 = 3_600_000;
         let agrees = |answers| Some(Agreement::Agrees { answers });
         let differs = Some(Agreement::Differs);
-        // Each peer's clock less ours after a jump of an hour, and what that says of ours.
+        // The difference between each peer's clock and this node's after a jump of an hour, and the expected judgement.
         let table: &[(&[Option<i64>], Option<Agreement>)] = &[
             (&[Some(0), Some(5), Some(-9)], agrees(3)),
             (&[Some(-HOUR), Some(-HOUR), Some(-HOUR)], differs),

@@ -21,7 +21,7 @@ pub struct ConsentOptions {
 }
 
 impl Default for ConsentOptions {
-    /// Changes of notary, for the network's parameters say whom all trust; no upgrade.
+    /// Consents to changes of notary, because the network's parameters list the trusted notaries. Consents to no upgrade.
     fn default() -> Self {
         Self {
             notary_changes: true,

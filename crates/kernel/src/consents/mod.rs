@@ -1,4 +1,4 @@
-//! What this node signs although others propose it: the rows of operators, and the checks.
+//! The proposals of others that this node signs: the consents of operators, and the checks.
 
 pub(crate) mod checks;
 pub(crate) mod rows;

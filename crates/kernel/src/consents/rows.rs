@@ -1,4 +1,4 @@
-//! What this node signs that others propose, as its operators set it while it runs: durable, beside what the configuration says.
+//! The consents of this node's operators: which proposals of others it signs. They are durable and add to the configuration.
 //!
 //! An upgrade is authorised if the configuration or an operator says so. Whether changes of notary are signed is the
 //! configuration's business until an operator says otherwise.
@@ -35,7 +35,7 @@ pub struct ConsentRow {
 
 primitives::record!(ConsentRow { by, at });
 
-/// What an operator said about changes of notary.
+/// An operator's decision about changes of notary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotaryConsentRow {
     /// Whether to sign them.
@@ -48,7 +48,7 @@ pub struct NotaryConsentRow {
 
 primitives::record!(NotaryConsentRow { accept, by, at });
 
-/// What an operator wants changed.
+/// A change of the consents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConsentChange {
     /// Sign upgrades from one code to another, by the hashes of their descriptors.
@@ -58,25 +58,25 @@ pub enum ConsentChange {
         /// The code that they come under.
         to: Hash,
     },
-    /// Sign them no more.
+    /// Withdraw the consent to an upgrade.
     Withdraw {
         /// The code that states are under.
         from: Hash,
         /// The code that they come under.
         to: Hash,
     },
-    /// Whether to sign changes of notary; without, what the configuration says.
+    /// Whether to sign changes of notary. `None` returns to the configuration.
     NotaryChanges(Option<bool>),
 }
 
-/// What this node signs that others propose.
+/// The proposals of others that this node signs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Consents {
-    /// What the configuration says.
+    /// The consents of the configuration.
     pub configured: ConsentOptions,
     /// Upgrades authorised at run time, at most `UPGRADES_MAX`.
     pub upgrades: BTreeMap<(Hash, Hash), ConsentRow>,
-    /// What an operator said about changes of notary.
+    /// The operator's decision about changes of notary, if there is one.
     pub notary_changes: Option<NotaryConsentRow>,
 }
 
@@ -98,7 +98,7 @@ impl Consents {
         for (key, value) in reads.scan(Table::Meta, META_UPGRADE, to.as_deref(), UPGRADES_MAX)? {
             let pair = key.get(META_UPGRADE.len()..).and_then(pair_of);
             let row = ConsentRow::from_bytes(&value).ok();
-            // What does not decode authorises nothing.
+            // A row that does not decode authorises nothing.
             if let (Some(pair), Some(row)) = (pair, row) {
                 consents.upgrades.insert(pair, row);
             }
@@ -127,7 +127,7 @@ impl Consents {
 }
 
 impl Kernel {
-    /// An operator changes what this node signs, or asks for it.
+    /// Handles an operator's change of the consents, or a request to read them.
     pub(crate) fn on_consents(&mut self, change: Option<ConsentChange>, by: String, token: Token) {
         let changed = match change {
             None => Ok(()),

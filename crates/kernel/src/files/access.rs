@@ -1,4 +1,5 @@
-//! Who may have a file: whoever takes part in a transaction that lists it, is owed it, or is asked to sign it.
+//! The rule for access to files: a party may have a file if it takes part in a transaction that lists it, is owed that
+//! transaction, or is asked to sign it.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! What the shell and users tell the kernel of files.
+//! The events about files, from the shell and from users.
 
 use ledger::{PartyId, Rejection};
 use primitives::Hash;
@@ -25,7 +25,7 @@ pub(crate) struct Stored {
 }
 
 impl Kernel {
-    /// A user's upload is on the disk: it gets a row, or the one it has; whoever uploads a file vouches for it.
+    /// Handles a user's upload that is on the disk: it gets a row, unless it has one. A file that a user uploads is trusted.
     pub(crate) fn on_file_stored(
         &mut self,
         stored: Stored,
@@ -105,14 +105,14 @@ impl Kernel {
         Ok(())
     }
 
-    /// Wakes those who wait for a file. Whether somebody is asked for it.
+    /// Wakes the items that wait for a file. Returns whether a peer is asked for it.
     fn file_is_here(&mut self, hash: &Hash, size: u64) -> bool {
         let (ready, is_asked) = self.intake.files.arrived(hash, size);
         self.work.extend(ready.into_iter().map(Work::Ready));
         is_asked
     }
 
-    /// A peer says how large a file is: what is over the limits is refused before its bytes move.
+    /// Checks the size that a peer announces for a file. A file over the limits is refused before its bytes move.
     pub(crate) fn on_file_offered(
         &mut self,
         hash: Hash,
@@ -152,7 +152,7 @@ impl Kernel {
                 continue;
             };
             let is_theirs = row.origin == FileOrigin::Received { from } && row.trust_by.is_none();
-            // Whoever else waits for it with other files looks again once those are here.
+            // Other items that wait for it together with other files look again once those are here.
             if is_theirs && row.refs == 0 && !self.proposals.holds(&hash) {
                 self.files.set(hash, None, self.commits.next());
                 self.round.then.push(Action::DropFile { hash });
@@ -187,7 +187,7 @@ impl Kernel {
                 self.intake
                     .files
                     .fault(peer, hash, MISMATCH_WEIGHT, self.now.monotonic);
-                let text = format!("what the peer sent as file {hash} is another file");
+                let text = format!("the peer sent other bytes as file {hash}");
                 let rejection = errors::rejection(&errors::FILE_MISMATCH, text);
                 for item in self.intake.files.relying_on(&hash, &peer) {
                     let code = errors::FILE_MISMATCH.code;
@@ -203,7 +203,7 @@ impl Kernel {
                         self.refuse_for_files(item, rejection, reads)?;
                     }
                 }
-                // Not too large for whoever is left.
+                // It is not too large for the remaining items.
                 self.file_comes_later(&hash, tries, "it was asked for with too little room");
             }
             FileFailure::Disk { code } => {
@@ -219,7 +219,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// A file is asked for again after a while, but not for ever.
+    /// Asks for a file again after a while, up to a maximum number of attempts.
     fn file_comes_later(&mut self, hash: &Hash, tries: u32, why: &str) {
         if tries < FILE_TRIES_MAX {
             self.intake.files.later(hash, self.now.monotonic);
@@ -228,7 +228,7 @@ impl Kernel {
         let text = format!("file {hash} was asked for {tries} times: {why}");
         let rejection = errors::rejection(&errors::FILE_UNAVAILABLE, text);
         for item in self.intake.files.waiting_for(hash) {
-            // What a peer that is away delivered comes again; what it proposed is waited for until it is back.
+            // A delivery of a peer that is away comes again. A proposal of such a peer waits until the peer is back.
             let waits_for_peer = self.intake.get(item).is_some_and(|waiting| {
                 let peer = waiting.from.unwrap_or(self.my_id);
                 matches!(waiting.goal, Goal::Verify { .. }) && !self.intake.resolutions.is_up(&peer)
@@ -292,7 +292,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Somebody asks what is known of a file.
+    /// Answers a request for the record of a file.
     pub(crate) fn on_file_look(
         &mut self,
         hash: Hash,

@@ -1,4 +1,5 @@
-//! Files that transactions list by their hash (attachments): which are here, who waits for which, who may have them.
+//! Files that transactions list by their hash (attachments): which ones are here, which items wait for them, and which parties
+//! may have them.
 //!
 //! The kernel decides and keeps the rows. The bytes never pass through it: the shell fetches, stores and serves them.
 //!
@@ -10,8 +11,8 @@
 //! ```
 //!
 //! # Invariants
-//! - A node takes part in no transaction whose files it lacks. What it records as another one's back chain, or decides as a
-//!   notary, needs none.
+//! - A node takes part in a transaction only if it has all its files. A transaction that it records as part of a back chain, or
+//!   that it decides as a notary, needs no files.
 //! - A row is written only after the bytes are whole on the disk, and goes before they go.
 //! - References are written in the batch that records the transaction.
 //! - No byte of a file goes to, or is asked of, a peer for a transaction that does not list it or is not that peer's business.

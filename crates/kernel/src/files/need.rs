@@ -1,4 +1,4 @@
-//! What a transaction needs of files before it is settled, and who is asked for what it lacks.
+//! The files that a transaction needs before it is settled, and the peers that are asked for missing ones.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
 
 impl Kernel {
-    /// What a transaction lists beside the descriptors of contracts: its files.
+    /// Returns the files of a transaction: its attachments without the descriptors of contracts.
     pub(crate) fn files_of(&self, wire: &WireTransaction) -> Vec<Hash> {
         let contracts = &self.identity.contracts;
         let files = wire.attachments().iter();
@@ -96,14 +96,14 @@ impl Kernel {
             missing,
             here_bytes,
         };
-        // Whoever waits for this transaction need not wait for its files.
+        // Items that wait for this transaction need not wait for its files.
         for waiting in self.intake.wait_for_files(item, waiter) {
             self.work.push_back(Work::Signed(waiting));
         }
         Ok(true)
     }
 
-    /// Asks for what is waited for, and says what nobody waits for any more.
+    /// Requests the files that items wait for, and withdraws the requests for those that no item needs any more.
     pub(crate) fn tend_files(&mut self) {
         if !self.intake.files.is_touched(self.now.monotonic) {
             return;
@@ -135,7 +135,7 @@ impl Kernel {
         }
     }
 
-    /// What flows that live on had verified before the node stopped.
+    /// Restores the transactions that live flows had verified before the node stopped.
     pub(crate) fn restore_proposals(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let engine = &self.engine;
         let is_live = |flow: &FlowId| engine.is_live(flow);

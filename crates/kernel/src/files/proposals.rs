@@ -1,5 +1,5 @@
-//! Transactions with files that live flows of this node have verified: who is in a session with such a flow may have the files,
-//! before anything is recorded, and nobody removes them.
+//! Transactions with files that live flows of this node have verified. The parties in a session with such a flow may have the
+//! files before anything is recorded, and the files cannot be removed meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub(crate) const PROPOSALS_PER_FLOW_MAX: usize = 64;
 /// Rows and bytes read at once.
 const PAGE: (usize, usize) = (10_000, 1 << 20);
 
-/// See the module. Bounded by the live flows.
+/// The verified proposals of live flows. Bounded by the live flows.
 #[derive(Debug, Default)]
 pub(crate) struct Proposals {
     of_flow: BTreeMap<FlowId, Vec<Proposal>>,

@@ -1,9 +1,10 @@
 //! The files that items wait for, the peers that are asked for them, and the times of further attempts.
 //!
 //! # Invariants
-//! - An item waits for at most [`FILES_AT_ONCE`] files at a time, so what waiting takes is bounded by the intake.
+//! - An item waits for at most [`FILES_AT_ONCE`] files at a time. The intake therefore bounds the memory for waiting.
 //! - A file is asked of one peer at a time, and only of one that brought a transaction which lists it.
-//! - No peer's fault becomes another's: what one does not give is asked of the next who brought it.
+//! - A fault of one peer does not become another's. A file that one peer does not give is requested from the next peer that
+//!   brought it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

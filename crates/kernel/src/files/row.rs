@@ -1,4 +1,4 @@
-//! What is known of a file: its row, and how rows are listed. Pure reading: for the kernel, the node's API and tools alike.
+//! The row of a file, and lists of rows. All functions only read: the kernel, the node's API and tools use them alike.
 
 use ledger::{PartyId, TxId};
 use primitives::{Decode, Encode, Hash, Timestamp};
@@ -35,7 +35,7 @@ pub enum FileOrigin {
 
 primitives::variants!(FileOrigin { 0 => Uploaded { user }, 1 => Received { from } });
 
-/// What is known of a file that is here whole: the value of its row in [`Table::Attachments`].
+/// The record of a file that is completely stored: the value of its row in [`Table::Attachments`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRow {
     /// Its bytes.
@@ -48,9 +48,10 @@ pub struct FileRow {
     pub trusted: bool,
     /// The user that last marked it as trusted or not. `None` if a rule did.
     pub trust_by: Option<String>,
-    /// What it is called: a hint, unhashed, at most [`FILE_NAME_BYTES_MAX`] bytes without control characters; may be empty.
+    /// Its name: a hint that no hash covers, at most [`FILE_NAME_BYTES_MAX`] bytes without control characters. It may be empty.
     pub name: String,
-    /// What it is said to be: a hint, unhashed, at most [`MEDIA_TYPE_BYTES_MAX`] bytes without control characters; may be empty.
+    /// Its media type: a hint that no hash covers, at most [`MEDIA_TYPE_BYTES_MAX`] bytes without control characters. It may be
+    /// empty.
     pub media_type: String,
     /// The number of recorded transactions that list it. It only grows, because recorded transactions stay.
     pub refs: u64,
@@ -144,7 +145,7 @@ pub struct FilePage {
     pub next: Option<Hash>,
 }
 
-/// What the store knows of a file. What is not durable yet only the kernel knows ([`crate::Event::FileLook`]).
+/// Returns the row of a file in the store. Only the kernel knows rows that are not durable yet ([`crate::Event::FileLook`]).
 ///
 /// # Errors
 /// The store could not be read, or the row is damaged.

@@ -1,4 +1,4 @@
-//! The rows of files, with what is not durable yet: who records a transaction and who looks see the same.
+//! The rows of files, including those that are not durable yet. Recording and look-ups therefore see the same rows.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -14,16 +14,17 @@ use crate::rows::prefix_end;
 use crate::writes::{Batch, RowRange, Writer};
 use primitives::Monotonic;
 
-/// References counted when a file comes that recorded transactions list already. Of more its row says so many.
+/// Maximum number of references that are counted when a file arrives that recorded transactions already list. The row of a file
+/// with more of them shows this number.
 const REFS_COUNTED_MAX: u64 = 100_000;
 /// Rows and bytes of them read at once.
 const PAGE: (usize, usize) = (10_000, 1 << 20);
 
-/// See the module.
+/// The rows of files, with a cache.
 pub(crate) struct FileBook {
     cache: GenerationCache<Hash, FileRow>,
-    /// What the store may not show yet, with the commit that writes it; no row is one that goes. As many as the commits in
-    /// flight write.
+    /// Rows that the store may not show yet, with the number of the commit that writes each. `None` stands for a deleted row.
+    /// Bounded by the commits in flight.
     undurable: HashMap<Hash, (u64, Option<FileRow>)>,
     order: VecDeque<(u64, Hash)>,
     /// Changed in this round.
@@ -48,7 +49,7 @@ impl Part for FileBook {
             if self.undurable.get(&hash).is_some_and(|(n, _)| *n <= upto)
                 && let Some((_, row)) = self.undurable.remove(&hash)
             {
-                // Always put anew: what the cache held is older.
+                // The cache may hold an older row, so this one replaces it.
                 match row {
                     Some(row) => self.cache.insert(hash, row.clone(), row.weight_bytes()),
                     None => self.cache.remove(&hash),

@@ -19,12 +19,12 @@ pub const WEIGHT_PER_BYTE: usize = 6;
 pub const WAITING_MIN: usize = 100;
 /// The arguments of starts that wait may take this part of the budget of live flows.
 pub const WAITING_PART: usize = 4;
-/// The part of its excess by which an expected weight falls with each ended flow.
+/// The share of its excess by which an expected weight falls with each ended flow: one part in this many.
 const FORGET_PART: usize = 16;
 /// Names whose weights are kept in mind; flows of further ones are expected to weigh nothing special.
 const NAMES_MAX: usize = 1_000;
 
-/// What "busy" suggests before a rate is known, in milliseconds.
+/// Delay in milliseconds that a `busy` answer suggests before a rate is known.
 const RETRY_UNKNOWN_MS: u64 = 250;
 /// The least and the most it suggests.
 const RETRY_MS: (u64, u64) = (50, 10_000);

@@ -17,7 +17,7 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::writes::{Batch, RowRange, Writer};
 use primitives::Monotonic;
 
-/// The claims that the store may not show yet. Bounded by the commits in flight and by what flows claim in a round.
+/// The claims that the store may not show yet. Bounded by the commits in flight and by the claims of flows in a round.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     unsaved: HashMap<Hash, (u64, Vec<u8>)>,
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::fake_store::FakeStore;
 
-    /// Applies a batch in which every row is a new claim.
+    /// Applies a batch that consists of new claims.
     fn save(store: &mut FakeStore, batch: Batch) {
         for write in &batch.writes {
             assert_eq!(write.table, Table::Claims);

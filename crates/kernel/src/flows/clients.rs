@@ -1,7 +1,7 @@
 //! Clients' waits for flows, the client ids in use, and the outcomes of ended flows.
 //!
 //! # Invariants
-//! - A client id names one start for ever (until it is removed): the same id with another start is refused.
+//! - A client id names one start until it is removed. The same id with another start is refused.
 //! - Everything here is bounded: live flows by admission and the engine's limit of responders, waits by the shell's
 //!   connections, outcomes by bytes.
 

@@ -1,4 +1,4 @@
-//! What flows ask for, carried out.
+//! The effects that flows request, carried out.
 
 use std::sync::Arc;
 
@@ -143,7 +143,7 @@ impl Kernel {
                 let goal = Goal::Verify {
                     flow,
                     effect,
-                    // What is recorded lacks nothing.
+                    // A recorded transaction lacks no signature.
                     missing_allowed: if keep { Vec::new() } else { missing_allowed },
                     fetching,
                     keep,
@@ -313,8 +313,8 @@ impl Kernel {
         }
     }
 
-    /// A flow gave an effect up. A record goes on all the same: its transaction is final. A selection goes on too, and what
-    /// it locks is free again when the flow ends.
+    /// Handles an effect that its flow gave up. A record continues, because its transaction is final. A selection continues too,
+    /// and its locks are released when the flow ends.
     fn on_effect_cancelled(&mut self, flow: FlowId, effect: u32) {
         self.waits.cancel((flow, effect));
         self.look_ups.cancel((flow, effect));
@@ -330,7 +330,7 @@ impl Kernel {
         trusts && self.waits.end(until, clocks, self.now) <= self.now.monotonic
     }
 
-    /// What is due by time: sleeping flows, selections past their deadline, requests and deliveries to send again.
+    /// Handles everything that is due: sleeping flows, selections past their deadline, and requests and deliveries to repeat.
     pub(crate) fn on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let in_doubt = self.clock_watch.in_doubt();
         while let Some((flow, effect)) = self.waits.due(self.now, in_doubt) {

@@ -1,4 +1,4 @@
-//! Which live flows somebody asks for.
+//! The filter of a list of live flows.
 
 use flow::{FlowId, FlowStatus, Stage, WaitsFor};
 use ledger::PartyId;
@@ -32,7 +32,7 @@ pub struct FlowFilter {
     pub code: Option<String>,
     /// Who started it.
     pub user: Option<String>,
-    /// The other side of one of its sessions, or of what it waits for.
+    /// The other side of one of its sessions, or of the answer that it waits for.
     pub peer: Option<PartyId>,
     /// Started so long ago, in milliseconds.
     pub older_than_ms: Option<u64>,
@@ -79,7 +79,7 @@ pub fn standing(status: &FlowStatus) -> Standing {
     }
 }
 
-/// Who started a flow; nobody if a counterparty did.
+/// Returns the user that started a flow. `None` if a counterparty started it.
 pub fn user_of(status: &FlowStatus) -> Option<String> {
     let start = status
         .start

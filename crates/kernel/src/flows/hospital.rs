@@ -1,7 +1,7 @@
-//! Flows that take no step: when they are tried again, and what operators do with them.
+//! Flows that take no step: the times of further attempts, and the orders of operators.
 //!
-//! A flow that was set aside comes back from its journal alone, so it is read only when all its rows are durable; until then
-//! the wish waits. What it holds locked stays locked meanwhile, as its journal says when it comes back.
+//! A flow that was set aside comes back from its journal alone, so its journal is read only when all its rows are durable. Until
+//! then the order waits. The states that it locked stay locked, and its journal names them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ const REVIVED_A_ROUND_MAX: usize = 64;
 /// Rows and bytes of a journal read at once.
 const PAGE: (usize, usize) = (10_000, 4 << 20);
 
-/// What an operator wants done with flows.
+/// An operator's order about flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Try kept flows again, and those that wait for their next try.
@@ -38,16 +38,16 @@ pub enum Order {
     Kill,
 }
 
-/// What became of an order.
+/// The result of an order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ordered {
     /// Flows that met the filter and that the order is for.
     pub matched: u64,
-    /// Of them, those with which it was done; 0 in a dry run.
+    /// Number of matched flows that the order was carried out for. 0 in a dry run.
     pub done: u64,
-    /// Of them, those that wait for an answer that cannot be given up, and follow the order after it.
+    /// Number of matched flows that wait for an answer that cannot be given up. They follow the order after it.
     pub waiting: u64,
-    /// The first of the flows that it is for, as a look at what is meant.
+    /// The first matched flows, as a sample.
     pub flows: Vec<FlowId>,
     /// There are more after this one: order again from there.
     pub next: Option<FlowId>,
@@ -56,7 +56,7 @@ pub struct Ordered {
 /// Most flows that the answer to an order names.
 const NAMED_MAX: usize = 100;
 
-/// See the module. Bounded by the flows that are set aside.
+/// The flows that are set aside, with the orders about them. Bounded by their number.
 #[derive(Debug, Default)]
 pub(crate) struct Hospital {
     /// When flows are tried again.
@@ -106,7 +106,7 @@ impl Hospital {
         self.paused.remove(flow);
     }
 
-    /// A flow waits to come back: what is written of it from now on is waited for.
+    /// Notes that a flow waits to come back. From now on, the commits that write its rows are noted.
     pub(crate) fn shelve(&mut self, flow: FlowId) {
         self.rows_in.insert(flow, 0);
     }
@@ -211,7 +211,7 @@ impl Kernel {
         self.engine.is_written(flow) && written <= self.commits.durable()
     }
 
-    /// Flows whose time has come, or whom an operator wants back.
+    /// Brings back flows whose time has come or that an operator wants back.
     pub(crate) fn revive(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         while let Some((at, flow)) = self.hospital.due.first().copied() {
             if at > self.now.monotonic {
@@ -278,7 +278,7 @@ impl Kernel {
                 let step = key
                     .last_chunk::<4>()
                     .map_or(0, |step| u32::from_be_bytes(*step));
-                // What cannot be split does not decode either: the flow is parked for it.
+                // A row that cannot be split does not decode either, so the flow is parked.
                 let row = split_journal_row(value).map_or(&[][..], |(_, row)| row);
                 rows.push((step, row.to_vec()));
             }

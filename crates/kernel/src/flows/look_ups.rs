@@ -1,7 +1,7 @@
-//! What flows ask of the vault view: versions of linear states, and whether states that they lock are consumed.
+//! The look-ups of flows in the vault view: versions of linear states, and whether the states that they lock are consumed.
 //!
-//! The view answers after all that it was fed before the question, so an answer shows whatever was recorded before it was
-//! asked for.
+//! The view answers after everything that it was fed before the question. An answer therefore shows everything that was recorded
+//! before the request.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::flows::waits::EffectId;
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 
-/// What is done with an answer.
+/// The use of an answer.
 #[derive(Clone, Debug)]
 enum Asked {
     /// It is the flow's.
@@ -31,7 +31,7 @@ pub(crate) struct LookUps {
 }
 
 impl LookUps {
-    /// An effect is given up. What it locked is free when the flow ends.
+    /// Gives up an effect. Its locks are released when the flow ends.
     pub(crate) fn cancel(&mut self, effect: EffectId) {
         self.asked.remove(&effect);
     }
@@ -50,7 +50,7 @@ impl Kernel {
         self.ask_view(effect, LookUp::Linear { contract, id }, Asked::Linear);
     }
 
-    /// Locks states at once, so that nobody else gets them, and asks whether they are still there.
+    /// Locks states at once, so that no other flow gets them, and asks whether they are unconsumed.
     pub(crate) fn on_lock(
         &mut self,
         effect: EffectId,
@@ -58,7 +58,7 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         let (flow, number) = effect;
-        // What is not in the ledger is not held on to.
+        // States that are not in the ledger are not kept locked.
         let known = self.look_up(refs.clone(), reads)?;
         if !matches!(known, EffectResult::States(_)) {
             self.complete(flow, number, known);

@@ -62,7 +62,7 @@ impl Kernel {
         }
     }
 
-    /// Tells the operator of a responder that has ended because its counterparty was silent: what it had locked is free again.
+    /// Tells the operator that a responder has ended because its counterparty was silent, and that its locks are released.
     fn tell_given_up(
         &mut self,
         peer: PartyId,
@@ -135,7 +135,7 @@ impl Kernel {
         self.reply(token, ended);
     }
 
-    /// What participants refused of some transactions.
+    /// Returns the refusals of some transactions by their participants.
     fn refused_of(&self, transactions: &[TxId]) -> Vec<DeliveryRefusal> {
         let rows = transactions
             .iter()
@@ -223,7 +223,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// A journal is deleted: the flow is gone, also one whose start nobody can read.
+    /// Handles the deletion of a journal. The flow is gone, even if its start cannot be read.
     pub(crate) fn on_forgotten(&mut self, flow: FlowId) {
         let parked = self
             .clients
@@ -268,7 +268,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// A transaction is owed to nobody any more.
+    /// Handles a transaction whose last delivery was answered.
     pub(crate) fn on_all_delivered(&mut self, id: &TxId) {
         for (token, outcome, delivered) in self.clients.delivered(id) {
             self.reply_ended(token, outcome, delivered);

@@ -21,7 +21,7 @@ pub(crate) struct Queued {
     pub scheduled: Option<Due>,
 }
 
-/// See the module. Its length is bounded by the option `start_queue_max`, the waits by the shell's connections.
+/// The starts that wait for a place. Its length is bounded by the option `start_queue_max`, the waits by the shell's connections.
 #[derive(Debug, Default)]
 pub(crate) struct StartQueue {
     next: u64,
@@ -37,7 +37,7 @@ impl StartQueue {
         self.starts.len()
     }
 
-    /// What their arguments take.
+    /// Returns the bytes of their arguments.
     pub(crate) fn args_bytes(&self) -> usize {
         self.args_bytes
     }
@@ -103,7 +103,7 @@ impl StartQueue {
         self.starts.get(self.by_client.get(key)?)
     }
 
-    /// Somebody waits for a start as well.
+    /// Adds a client that waits for a queued start.
     pub(crate) fn wait(&mut self, flow: &FlowId, token: Token, wait: Wait) {
         if let Some(number) = self.by_flow.get(flow)
             && let Some(queued) = self.starts.get_mut(number)
@@ -113,7 +113,7 @@ impl StartQueue {
         }
     }
 
-    /// Somebody no longer waits; the start keeps its place all the same.
+    /// Removes a client that no longer waits. The start keeps its place.
     pub(crate) fn detach(&mut self, token: Token) {
         if let Some(number) = self.by_token.remove(&token)
             && let Some(queued) = self.starts.get_mut(&number)

@@ -1,7 +1,7 @@
 //! Admission: which starts run, which wait, and which are told "busy"; exactly-once starts by client id.
 //!
-//! Nothing is promised about a start before it runs, and its first journal row or its outcome is written by the commit of the
-//! round in which it runs. So a start that waited when the node went down is as if it had never been sent.
+//! A start is acknowledged only after it runs: the commit of the round in which it runs writes its first journal row or its
+//! outcome. A start that still waits when the node stops is therefore as if it had never been sent.
 
 use flow::{FlowId, StartRecord};
 use primitives::{Decode, Encode, Hash, Monotonic};
@@ -16,8 +16,8 @@ use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{ClientRow, client_key};
 
-/// Starts that waited and run in one round. Were it all for which there is room, rounds under overload would take as long as it
-/// takes to begin a thousand flows, and everything that needs several rounds, deliveries above all, would fall behind.
+/// Maximum number of queued starts that run in one round. Without it, a round under overload would take as long as the start of a
+/// thousand flows, and work that needs several rounds, above all deliveries, would fall behind.
 pub const QUEUED_STARTS_PER_ROUND: usize = 128;
 
 /// Between two looks whether starts still have to wait for peers, in milliseconds.
@@ -59,7 +59,7 @@ impl Starts {
         self.draining
     }
 
-    /// Whether somebody was told that the drain is complete: nothing may begin to run any more.
+    /// Returns whether the drain was reported as complete. After that no flow may begin to run.
     pub(crate) fn is_drained_for_good(&self) -> bool {
         self.drained
     }
@@ -80,8 +80,8 @@ impl Starts {
 }
 
 impl Kernel {
-    /// What room there is for starts, so that a shell need not ask for each one. Without a bound where all are refused for
-    /// another reason, which the kernel has to say.
+    /// Returns the room for starts, so that a shell need not ask for each one. It is unbounded while all starts are refused for
+    /// another reason, because the kernel has to give that reason.
     pub fn room(&self) -> Room {
         let starts = &self.starts;
         let room = starts.admission.room(starts.queue.len(), &self.options);
@@ -195,7 +195,7 @@ impl Kernel {
         Ok(true)
     }
 
-    /// What is kept of the ended start of a client id.
+    /// Returns the row of a client id whose start has ended.
     fn client_row(&self, key: &Hash, reads: &dyn Reads) -> Result<Option<ClientRow>, StoreFailure> {
         if let Some(row) = self.clients.ended_client(key) {
             return Ok(Some(row));
@@ -314,7 +314,7 @@ impl Kernel {
         }
     }
 
-    /// Starts what waits, as far as there is room; in several rounds if it is much.
+    /// Runs queued starts while there is room, in several rounds if there are many.
     pub(crate) fn start_queued(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.starts.may_run = false;
         let mut begun = 0;

@@ -1,4 +1,4 @@
-//! Steps of flows' progress, kept for those who follow them and for nobody else.
+//! Steps of the progress of flows, kept only while a client follows them.
 
 use flow::FlowId;
 
@@ -7,7 +7,7 @@ use crate::kernel::Kernel;
 /// Steps kept between two takings; further ones are passed over, and a follower sees the next.
 const STEPS_MAX: usize = 16_384;
 
-/// See the module.
+/// The steps since the last call of `take_steps`.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     watched: bool,
@@ -23,7 +23,7 @@ impl Steps {
 }
 
 impl Kernel {
-    /// The steps that flows came to since the last call, in order. While nobody watches, none are kept.
+    /// Returns the steps that flows came to since the last call, in order. None are kept while no client watches.
     ///
     /// They are news and no facts: after a crash a flow may come to the same step again.
     pub fn take_steps(&mut self, watched: bool) -> Vec<(FlowId, &'static str)> {

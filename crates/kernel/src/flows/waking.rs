@@ -261,7 +261,7 @@ mod tests {
         let woken = wake_all(&mut waking);
         let of = |from: u8, to: u8| woken.iter().filter(|n| (from..to).contains(*n)).count();
         assert_eq!(woken[..2], [1, 2]);
-        // Eighty are left: whoever comes first has half of them, and the next half of the rest.
+        // Eighty are left: the first peer has half of them, and the next peer half of the rest.
         let mut shares = [of(10, 30), of(30, 50)];
         shares.sort_unstable();
         assert_eq!(shares, [2, 4]);

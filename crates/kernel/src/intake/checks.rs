@@ -14,12 +14,12 @@ use crate::peers::budget::{GARBAGE_SIGNATURE, work_of};
 use crate::port::{Reads, StoreFailure};
 use crate::round::{CheckOwner, Work};
 
-/// What a known-good signature costs in its cache.
+/// Weight of a known-good signature in its cache, in bytes.
 pub(crate) const KNOWN_BYTES: usize = 64;
-/// What a transaction known to be valid costs in its cache.
+/// Weight of a transaction known to be valid in its cache, in bytes.
 pub(crate) const VALID_BYTES: usize = 96;
 
-/// What stands for a signed message in the cache of good ones.
+/// Returns the key of a signed message in the cache of good ones.
 fn digest(signed: &SignedMessage) -> Hash {
     let key: &[u8] = match &signed.key {
         PublicKey::Ed25519(bytes) => bytes,
@@ -57,7 +57,7 @@ impl Kernel {
         work > 0
     }
 
-    /// Adds one check to the round, whatever is known, for which a peer pays.
+    /// Adds one check to the round and charges it to a peer, even if the result is known.
     pub(crate) fn check_for(&mut self, peer: PartyId, owner: CheckOwner, message: SignedMessage) {
         if peer != self.my_id {
             self.budgets.charge(peer, work_of([&message]));
@@ -65,7 +65,7 @@ impl Kernel {
         self.round.checks.push((owner, message));
     }
 
-    /// Checks what the round has gathered, as one batch.
+    /// Checks the signatures gathered in the round as one batch.
     pub(crate) fn check_signatures(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let checks = std::mem::take(&mut self.round.checks);
         let verdicts = self.check_messages(checks.iter().map(|(_, message)| message));

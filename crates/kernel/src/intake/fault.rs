@@ -1,8 +1,8 @@
 //! Whose fault it is that a transaction cannot be recorded here and now: its own, or this node's.
 //!
-//! A refusal of a delivery is for good: the sender forgets it. So only what is wrong for every honest node for ever may
-//! refuse one. What depends on this node's parameters, programs, keys, data or limits leaves it without an answer: it is
-//! delivered again, and the sender is told the reason meanwhile.
+//! A refusal of a delivery is final: the sender forgets the delivery. So only a fault that every honest node will always find may
+//! refuse one. A fault that depends on this node's parameters, programs, keys, data or limits leaves the delivery without an
+//! answer. The sender repeats it, and is told the reason meanwhile.
 //!
 //! The matches name every variant: a new error has to be classified before it compiles.
 
@@ -15,7 +15,7 @@ use crate::port::{Reads, StoreFailure};
 /// Why a transaction is not recorded.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
-    /// It is wrong for every honest node, for ever.
+    /// Every honest node will always find it wrong.
     Final(Rejection),
     /// This node cannot take it as it is now.
     Local(Rejection),
@@ -58,7 +58,7 @@ impl From<SignatureError> for Fault {
 }
 
 impl Kernel {
-    /// The fault behind what verification found.
+    /// Returns the fault behind a rejection of verification.
     pub(crate) fn fault_of(
         &mut self,
         error: &ContextualError,
@@ -84,7 +84,7 @@ impl Kernel {
             ContextualError::NotaryUnknown(_) | ContextualError::AlwaysAcceptRefused(_) => {
                 Fault::Local(self.with_parameters(rejection, transaction))
             }
-            // This node's ledger lacks what made a state.
+            // This node's ledger lacks the transaction that made a state.
             ContextualError::OriginUnknown(_) => Fault::Local(rejection),
             ContextualError::ContractMissing(_) | ContextualError::CodeNotAttached(_) => {
                 if self.lacks_code(transaction, reads)? {

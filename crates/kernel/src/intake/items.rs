@@ -10,7 +10,7 @@
 //! This module keeps the items and their dependencies. The kernel runs the steps.
 //!
 //! # Invariants
-//! - No peer's fault becomes another's: an item that waited for one that failed looks for itself again.
+//! - A fault of one peer does not become another's. An item whose dependency failed at one peer looks for it again.
 //! - What peers deliver takes a bounded share each, and a bounded room together. A share is never more than what is left over
 //!   for others, so peers that fill theirs, however many, leave room for one more.
 
@@ -39,7 +39,7 @@ pub const PEER_BYTES_MAX: usize = 16 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ItemId(pub u64);
 
-/// The purpose for which a transaction is verified.
+/// Why a transaction is verified.
 #[derive(Clone, Debug)]
 pub enum Goal {
     /// Tell a flow that it is valid, signatures of some keys aside.

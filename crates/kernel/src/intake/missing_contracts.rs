@@ -1,6 +1,5 @@
-//! Transactions of contracts that this node's program lacks. What they are worth cannot be said here and now: started with the
-//! application, the node can take them. So who delivers one gets no answer, and delivers it again, at the latest when this node
-//! comes back.
+//! Transactions of contracts that this node's program lacks. This program cannot judge them, but a program with the application
+//! can. Such a delivery therefore gets no answer, and its sender repeats it, at the latest when this node comes back.
 
 use ledger::{
     ContractExecutor, ContractName, PartyId, RegistryError, Rejection, SignedTransaction, TxId,
@@ -10,12 +9,12 @@ use primitives::Hash;
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 
-/// The code under which the log names what is missing.
+/// The code under which the log names the missing contract.
 const UNKNOWN: &str = "contract.unknown";
 
 impl Kernel {
-    /// A contract of the transaction's states that is not registered here. It cannot say whom its states concern: it may well be
-    /// us.
+    /// Returns a contract of the transaction's states that is not registered here. Such a contract cannot name the parties that
+    /// its states concern, and this node may be one of them.
     pub(crate) fn contract_unknown_of(
         &mut self,
         transaction: &SignedTransaction,

@@ -1,7 +1,7 @@
 //! How a transaction is settled: signatures in the round's batch, dependencies, contracts, then recorded or refused.
 //!
-//! A refusal is for good: the peer forgets the delivery. So only what is wrong with the transaction itself, or with its back
-//! chain, refuses it ([`crate::intake::fault`]). Anything else leaves it without an answer, and the peer delivers it again.
+//! A refusal is final: the peer forgets the delivery. So only a fault of the transaction itself, or of its back chain, refuses it
+//! ([`crate::intake::fault`]). Any other fault leaves it without an answer, and the peer delivers it again.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -173,7 +173,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// A flow's transaction is in the book, since now or before: it counts among the flow's, and is owed to whom the flow says.
+    /// Notes that a flow's transaction is in the book, since this round or before. It counts among the flow's transactions, and
+    /// is owed to the parties that the flow names.
     pub(crate) fn recorded_by(
         &mut self,
         flow: FlowId,
@@ -278,8 +279,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Ends an item that cannot be recorded. A delivery is refused for its own faults only, and waits for any other. A flow,
-    /// and a notary's requester, are told either way: they do not wait until somebody installs an application.
+    /// Ends an item that cannot be recorded. A delivery is refused for its own faults only, and waits for any other. A flow and a
+    /// notary's requester are told in both cases: they do not wait until an operator installs an application.
     pub(crate) fn refuse(&mut self, item: ItemId, fault: Fault) {
         let Some(refused) = self.take_out(item) else {
             return;
@@ -305,7 +306,7 @@ impl Kernel {
                 self.fail(flow, effect, fault.rejection());
             }
             (Goal::Dependency, Fault::Final(_)) => self.figures.transactions_refused += 1,
-            // It comes again with what depends on it.
+            // It comes again with the transaction that depends on it.
             (Goal::Dependency, Fault::Local(_) | Fault::Program(_)) => {}
         }
     }
@@ -359,7 +360,7 @@ impl Kernel {
         }
     }
 
-    /// Forgets an item that nobody needs any more.
+    /// Forgets an item that is not needed any more.
     pub(crate) fn drop_item(&mut self, item: ItemId) {
         self.take_out(item);
     }

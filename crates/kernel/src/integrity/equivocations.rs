@@ -9,7 +9,7 @@ use crate::pages::{after, row_page};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::writes::{Batch, RowRange, Writer};
 
-/// Proofs kept. Of later ones only the log tells.
+/// Maximum number of stored proofs. Later ones appear only in the log.
 pub const EQUIVOCATIONS_MAX: usize = 256;
 /// Bytes of all proofs kept.
 pub const EQUIVOCATION_BYTES_MAX: usize = 64 << 20;
@@ -36,7 +36,7 @@ record!(EquivocationRow {
     at
 });
 
-/// The refused transactions of which a proof is kept.
+/// The refused transactions for which a proof is stored.
 #[derive(Debug, Default)]
 pub(crate) struct Equivocations {
     known: BTreeSet<TxId>,

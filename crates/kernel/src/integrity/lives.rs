@@ -2,7 +2,7 @@
 //! justify proves that the data is an older copy, or that another process runs with this node's key.
 //!
 //! # Invariants
-//! - A life's row is durable before any mark of it leaves.
+//! - A life's row is durable before any mark of that life leaves the node.
 //! - A mark states no more than what is durable when it leaves.
 //! - Marks of lives before the baseline are settled: an operator has dealt with them.
 
@@ -62,7 +62,7 @@ impl Lives {
     ) -> Result<Self, StoreFailure> {
         let mut lives = Vec::new();
         let to = prefix_end(META_LIFE);
-        // One row a life, of which so many are kept.
+        // Each life has one row, and the number of lives is bounded.
         for (key, value) in reads.scan(Table::Meta, META_LIFE, to.as_deref(), usize::MAX)? {
             let ordinal = seq_of(&key);
             let parts = value.split_first_chunk::<16>();
@@ -186,7 +186,7 @@ impl Lives {
         Some(mark)
     }
 
-    /// An operator has settled a rollback of which these marks told: a new life begins above all lives that may be lost.
+    /// Begins a new life after an operator has settled a rollback. Its ordinal is above all lives that may be lost.
     pub(crate) fn settle(&mut self, highest: u64, number: u64, batch: &mut Batch) {
         let highest = highest.max(self.ordinal());
         let next = highest.saturating_add(LIVES_SKIPPED);

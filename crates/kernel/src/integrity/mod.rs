@@ -1,4 +1,4 @@
-//! Checks of this node's data against what others have seen of it: consumed states, contradictory notaries, older copies.
+//! Checks of this node's data against the observations of other nodes: consumed states, contradictory notaries, older copies.
 
 mod consumed;
 mod equivocations;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! # Invariants
-//! - What comes back is verified like any delivery; a notary takes only what it has itself signed.
+//! - Returned transactions are verified like any delivery. A notary accepts only those that it has signed itself.
 //! - A peer's request costs this node one page of its ledger at a time, and pages are paced.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -44,7 +44,7 @@ pub const RECOVERED_LISTED_MAX: usize = 1_000;
 pub enum IntegrityOrder {
     /// Tell how things stand.
     Show,
-    /// Fetch from all peers what this node has lost.
+    /// Fetch the lost transactions from all peers.
     Recover,
     /// Go on: all peers have answered, or the operator accepts that some have not.
     Finish {
@@ -64,7 +64,7 @@ pub enum PeerProgress {
     Refused(Rejection),
 }
 
-/// What came from a peer.
+/// The progress of recovery from one peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerRecovery {
     /// How far it is.
@@ -101,18 +101,18 @@ pub struct Recovery {
     pub recorded: u64,
     /// Notarised transactions that were entered again.
     pub notarised: u64,
-    /// States of which peers showed another consumer than the one entered.
+    /// States for which a peer showed another consumer than the entered one.
     pub conflicts: u64,
     /// Consumers whose rows the store may not show yet, with the commits that write them.
     entered: HashMap<StateRef, (u64, TxId)>,
 }
 
-/// How a node's data stands against what others have seen of it.
+/// The state of a node's data compared with the observations of other nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntegrityReport {
     /// The ordinal of the present life.
     pub ordinal: u64,
-    /// The number to which the data has come.
+    /// The number that the data has reached.
     pub number: u64,
     /// The proof that it is an older copy, until an operator finishes the recovery.
     pub rollback: Option<RollbackRow>,
@@ -354,7 +354,7 @@ impl Kernel {
             return Ok(());
         }
         self.recovery_of(peer, |known| {
-            // A part without progress is the end: what was found before is answered by then.
+            // A part without progress is the last one. The transactions found before are answered by then.
             let goes_on = response.upto > known.upto;
             known.found = known.found.saturating_add(response.delivered);
             known.found = known.found.saturating_add(response.notarised.len() as u64);
@@ -434,7 +434,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Searches a part of this node's ledger for what concerns a peer that has lost data.
+    /// Searches a part of this node's ledger for transactions that concern a peer that has lost data.
     pub(crate) fn on_recover_request(
         &mut self,
         peer: PartyId,
@@ -463,11 +463,11 @@ impl Kernel {
         after: u64,
         reads: &dyn Reads,
     ) -> Result<Answer, StoreFailure> {
-        // What was found before comes first.
+        // Transactions found before come first.
         let pending = self.links.deliveries.in_flight(&peer);
         if pending > 0 || self.links.deliveries.has_backlog(&peer) {
-            // Not as a wait of the request: that would hold a place among the requests to this node, of which the asking node
-            // may need each to fetch what these deliveries depend on.
+            // The request does not wait for them. It would hold one of the places for requests to this node, and the asking node
+            // may need each of them to fetch the dependencies of these deliveries.
             let response = RecoveryResponse {
                 upto: after,
                 end: self.book.last_seq(),

@@ -37,7 +37,7 @@ pub struct RollbackRow {
     pub at: Timestamp,
     /// The ordinal of the node's life then.
     pub ordinal: u64,
-    /// The number to which its data had come then.
+    /// The number that its data had reached then.
     pub number: u64,
     /// The time at which the last transaction was recorded in the copy.
     pub data_until: Timestamp,
@@ -56,7 +56,7 @@ record!(RollbackRow {
 });
 
 impl Kernel {
-    /// The number to which this node's data has come.
+    /// Returns the number that this node's data has reached.
     pub(crate) fn data_number(&self) -> u64 {
         let accepted = self.integrity.lives.accepted();
         self.book.last_seq().saturating_add(accepted)
@@ -162,7 +162,7 @@ impl Kernel {
         self.warn(errors::ROLLED_BACK.code, text);
     }
 
-    /// A notary whose data is an older copy refuses what waits for a decision.
+    /// Refuses the requests that wait for a decision, if a notary's data is an older copy.
     pub(crate) fn refuse_undecided(&mut self) {
         let Some(notarisation) = &mut self.notarisation else {
             return;

@@ -1,4 +1,4 @@
-//! What two nodes tell each other when they connect: how far their link has come, and what they hold of each other's marks.
+//! The handshake of two connected nodes: how far their link has come, and which marks they hold of each other.
 //!
 //! ```text
 //!   peer up ──► Standing ──►  own mark justified? ──no, and the signature is ours──► rolled back: the whole node stops

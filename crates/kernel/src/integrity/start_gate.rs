@@ -1,4 +1,4 @@
-//! The gate at a start: flows of the journal go on once peers have shown what they keep of this node's data marks.
+//! The gate at a start: flows of the journal continue once peers have shown which data marks of this node they hold.
 //!
 //! ```text
 //!   start ──► flow held ──► each peer of its sessions has told its standing ─┐
@@ -24,7 +24,7 @@ use primitives::Monotonic;
 use crate::errors;
 use crate::kernel::Kernel;
 
-/// Longest time for which a notary judges nothing after a start because too few peers were met, in milliseconds.
+/// Maximum time after a start for which a notary judges nothing because it has met too few peers, in milliseconds.
 pub const NOTARY_MEETS_MS_MAX: u64 = 10_000;
 /// Peers that [`HeldFlows`] names of each kind.
 pub const AWAITED_SHOWN_MAX: usize = 16;
@@ -36,17 +36,17 @@ pub struct HeldFlows {
     pub flows: u64,
     /// The wait has been longer than configured.
     pub overdue: bool,
-    /// Peers of which one has to show a mark, if none has: at most [`AWAITED_SHOWN_MAX`].
+    /// Peers that may show the mark that is still needed: at most [`AWAITED_SHOWN_MAX`].
     pub any_of: Vec<PartyId>,
     /// Peers of sessions that have not told their standing: at most [`AWAITED_SHOWN_MAX`].
     pub each_of: Vec<PartyId>,
 }
 
-/// See the module. Bounded by the flows in the store and the nodes of the network.
+/// The flows held back at the start, and the peers they wait for. Bounded by the flows in the store and the nodes of the network.
 #[derive(Debug)]
 pub(crate) struct StartGate {
     hold: bool,
-    /// Nodes of the network of which this node keeps a mark: they keep marks of this node as well.
+    /// Nodes of the network whose mark this node holds. They hold marks of this node as well.
     witnesses: BTreeSet<PartyId>,
     /// A peer has shown a mark that the data justifies, or there is no need for one.
     witnessed: bool,

@@ -1,4 +1,4 @@
-//! What the kernel keeps to check this node's data against what others have seen of it.
+//! The kernel's state for checks of this node's data against the observations of other nodes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

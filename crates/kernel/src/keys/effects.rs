@@ -1,4 +1,4 @@
-//! What flows ask about keys: fresh ones, signatures by any of this node's, and whose a key is.
+//! The effects of flows on keys: fresh keys, signatures by this node's keys, and the owners of keys.
 
 use flow::{EffectResult, FlowId};
 use ledger::{OwnershipProof, PartyId};

@@ -1,4 +1,5 @@
-//! This node's fresh keys, and whose the keys of others are: in the store, with what is not durable yet and a cache before it.
+//! This node's fresh keys, and the owners of other nodes' keys. They are in the store, with a cache and the rows that are not
+//! durable yet.
 //!
 //! # Invariants
 //! - A key's row is in the batch of the round that makes it, so the key leaves only once the node can't forget it.
@@ -18,12 +19,12 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::writes::{Batch, RowRange, Writer};
 use primitives::Monotonic;
 
-/// Fresh keys that one peer can be told without using them; whoever asks on gets the same again.
+/// Fresh keys that one peer can be told without using them. A peer that asks for more gets the same ones again.
 pub const UNUSED_KEYS_MAX: u32 = 1_024;
-/// Keys of one peer of which this node remembers whose they are; the oldest are forgotten first.
+/// Keys of one peer whose owner this node remembers. The oldest are forgotten first.
 pub const OWNED_KEYS_MAX: u64 = 1 << 20;
 
-/// What an entry of these caches is reckoned at: a key, its value, and the map around them.
+/// Weight of an entry of these caches in bytes: a key, its value, and the map around them.
 const CACHED_BYTES: usize = 160;
 const META_NEXT: &[u8] = b"fresh_keys";
 const META_OWNED: &[u8] = b"owned_keys/";
@@ -32,13 +33,13 @@ const META_TOLD: &[u8] = b"told_keys/";
 /// A fresh key's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fresh {
-    /// What its secret is derived from.
+    /// The number from which its secret is derived.
     pub(crate) number: u64,
     /// Whether a recorded transaction has made a state of this key.
     used: bool,
 }
 
-/// What is looked up by key: what is not durable yet, then a cache, then the table.
+/// Values by key: first those that are not durable yet, then a cache, then the table.
 struct Known<V> {
     table: Table,
     unsaved: HashMap<PublicKey, (u64, V)>,
@@ -101,12 +102,13 @@ impl<V: Copy> Known<V> {
     }
 }
 
-/// See the module.
+/// This node's own keys and the known owners of keys.
 pub(crate) struct KeyBook {
     next: u64,
     own: Known<Fresh>,
     owners: Known<PartyId>,
-    /// Where the next key told to a peer goes. Durable, so that a restart tells nobody a key again that is about to be used.
+    /// The slot of the next key that each peer is told. It is durable, so that no peer is told a key again after a restart while
+    /// the key is in use.
     told: BTreeMap<PartyId, u32>,
     /// The next slot of a peer's keys.
     owned: BTreeMap<PartyId, u64>,

@@ -20,7 +20,7 @@ use crate::round::CheckOwner;
 use crate::rows::{META_JUDGED, META_NOTARY_ACCEPTED, state_ref_key};
 use crate::writes::{Batch, RowRange, Writer};
 
-/// See the module.
+/// The state of a notary: its requests and their decisions.
 pub(crate) struct Notarisation {
     pub(crate) notary: Notary,
     /// Whole transactions, until they are decided.
@@ -178,7 +178,7 @@ impl Kernel {
         }
     }
 
-    /// What a request shows, if it has the form that this notary takes and is the sender's own.
+    /// Returns the content of a request, if it has the form that this notary takes and is the sender's own.
     fn check_notary_request(
         &self,
         peer: PartyId,
@@ -254,7 +254,7 @@ impl Kernel {
         self.answer_notary(peer, id, NotaryResponse::Refused(error));
     }
 
-    /// Decides what waits, one batch a round.
+    /// Decides the waiting requests, one batch for each round.
     pub(crate) fn decide_notarisations(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         if self.round.notary_decided {
             return Ok(());

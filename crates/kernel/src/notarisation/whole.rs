@@ -1,5 +1,5 @@
-//! A validating notary's way to a decision: the whole transaction comes in, its back chain is fetched from the requester,
-//! signatures and contracts are checked as for any transaction, and only then the notary decides. What is signed is recorded in
+//! The requests to a validating notary. The whole transaction comes in, its back chain is fetched from the requester, and
+//! signatures and contracts are checked as for any transaction. Only then the notary decides. A signed transaction is recorded in
 //! the same commit, with the signature.
 //!
 //! ```text
@@ -10,8 +10,8 @@
 //!
 //! # Invariants
 //! - The time window is judged at the arrival of the request, however long its back chain is.
-//! - A transaction that was accepted before is accepted without a second look, whenever it comes.
-//! - What is wrong with a transaction refuses it; what may be otherwise next time asks the requester to come again.
+//! - A transaction that was accepted before is accepted again without further checks.
+//! - A fault of the transaction refuses it. A fault that may pass asks the requester to come again.
 //! - A requester has a bounded share of the intake until its requests are decided; if it goes away, those that are not
 //!   verified yet are forgotten, and arrive anew when it asks again.
 
@@ -38,7 +38,7 @@ use crate::round::CheckOwner;
 /// not be had.
 const COME_AGAIN_MS: u64 = 1_000;
 
-/// Who asks, and the proof of it.
+/// The requester, and its proof of identity.
 #[derive(Clone, Debug)]
 pub(crate) struct Asks {
     pub(crate) requester: PartyId,
@@ -47,7 +47,7 @@ pub(crate) struct Asks {
 }
 
 impl Asks {
-    /// What the requester's signature has to cover.
+    /// Returns the message that the requester's signature has to cover.
     pub(crate) fn message(&self, transaction: &TxId, notary: &PartyId) -> SignedMessage {
         SignedMessage {
             key: self.key.clone(),
@@ -148,7 +148,7 @@ impl Kernel {
         }
         let ours = self.signed_by_deciding(&transaction);
         if let Ok(pending) = transaction.check_signatures(&ours) {
-            // Checked in the same batch as the request; what is good is remembered.
+            // It is checked in the same batch as the request, and a good result is remembered.
             self.gather(CheckOwner::Nobody, pending.messages(), Some(peer));
         }
         let message = asks.message(&tx, &self.my_id);
@@ -168,8 +168,9 @@ impl Kernel {
         Ok(())
     }
 
-    /// Keys whose signature a transaction may lack because this notary gives it by deciding: its own, unless a
-    /// command needs that key too and lacks its signature. Who asks for a decision must not get consent to a command with it.
+    /// Returns the keys whose signature a transaction may lack because this notary gives it by deciding: its own key, unless a
+    /// command needs that key too and lacks its signature. A requester of a decision must not obtain consent to a command with
+    /// it.
     pub(crate) fn signed_by_deciding(&self, transaction: &SignedTransaction) -> Vec<PublicKey> {
         let wire = transaction.wire();
         let Some(notary) = wire.notary().filter(|notary| notary.id() == self.my_id) else {
@@ -269,7 +270,7 @@ impl Kernel {
             .err()
     }
 
-    /// The notary has decided: what it signs is recorded with the signature, in the same commit.
+    /// Records the transactions that the notary signs, with the signature and in the same commit.
     pub(crate) fn on_decided(
         &mut self,
         number: u64,
@@ -323,7 +324,7 @@ impl Kernel {
         self.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
     }
 
-    /// A requester is gone: what of its is not verified yet makes room for others.
+    /// Drops the unverified requests of a requester that is gone, which makes room for others.
     pub(crate) fn forget_notarisations_of(&mut self, peer: PartyId) {
         for item in self.intake.unverified_of(&peer) {
             let taken = self.take_out(item);

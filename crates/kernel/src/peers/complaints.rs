@@ -17,7 +17,7 @@ struct Told {
     silent: u64,
 }
 
-/// See the module. One entry a peer, so bounded by the network map.
+/// The log lines about peers. It has one entry for each peer, so the network map bounds it.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints {
     peers: BTreeMap<PartyId, Told>,

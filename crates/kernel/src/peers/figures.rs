@@ -1,4 +1,4 @@
-//! What each peer costs this node, for operators.
+//! The cost of each peer to this node, for operators.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::peers::budget::PeerWork;
 /// One peer that has been heard in this run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PeerFigures {
-    /// What live flows hold on its behalf.
+    /// The resources that live flows hold on its behalf.
     pub flows: PeerUsage,
     /// The work that its messages caused, and its garbage.
     pub work: PeerWork,

@@ -1,7 +1,8 @@
-//! How far this node is ahead of peers that take deliveries more slowly than it finishes flows: what new starts wait for.
+//! How far peers lag behind with deliveries. New starts wait while a peer that keeps up has too many unanswered ones.
 //!
-//! Only peers that keep up in a foreseeable time count. One that is away, or that would need minutes for what it is owed, holds up
-//! nobody: what it is owed waits on the disk. Nor does what a peer leaves unanswered while it answers the rest.
+//! Only peers that will catch up within [`CATCH_UP_MS`] count. A peer that is away, or that needs longer for its deliveries,
+//! delays no start: its deliveries wait on the disk. Deliveries that a peer leaves unanswered while it answers others do not
+//! count either.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +15,10 @@ use crate::flows::admission::Pace;
 pub const AHEAD_MAX: usize = 2_048;
 /// A peer that has answered nothing for so long, in milliseconds, does not count.
 pub const SILENCE_MS: u64 = 3_000;
-/// A peer that would need longer for what it is owed, in milliseconds, does not count.
+/// Maximum time in milliseconds in which a peer can catch up. A peer that needs longer does not count.
 pub const CATCH_UP_MS: u64 = 30_000;
 
-/// See the module. One entry for each peer that is owed something.
+/// The unanswered deliveries of each peer that is owed any.
 #[derive(Debug, Default)]
 pub(crate) struct DeliveryLag {
     peers: BTreeMap<PartyId, Peer>,
@@ -77,7 +78,8 @@ mod tests {
     fn peers_count_while_they_answer_and_will_catch_up() {
         let at = |ms: u64| Monotonic::from_ms(1_000_000 + ms);
         let peer = PartyId::from_hash(Hash::ZERO);
-        // Owed at first, answered after so many milliseconds, asked after so many: what counts.
+        // Deliveries owed at first, number answered and the time of it, time of the question, and the expected count. Times are
+        // in milliseconds.
         for (owed, answered, after, asked, rows) in [
             (5, 0, 0, 0, 5),
             (5, 0, 0, SILENCE_MS, 5),

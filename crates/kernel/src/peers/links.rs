@@ -39,7 +39,7 @@ pub const UNCONFIRMED_MAX: usize = 1_024;
 /// Their bytes.
 pub const UNCONFIRMED_BYTES_MAX: usize = 1 << 20;
 
-/// See the module.
+/// The messaging with all peers: sessions, requests and deliveries.
 pub struct Links {
     pub(crate) outbox: Outbox,
     pub(crate) inbox: Inbox,
@@ -49,7 +49,7 @@ pub struct Links {
     pub(crate) inbox_out: Vec<InboxAction>,
     pub(crate) delivery_out: Vec<DeliveryAction>,
     pub(crate) request_out: Vec<RequestAction>,
-    /// Who has not answered for a transaction.
+    /// The peers that have not answered for a transaction.
     pub(crate) unanswered: Unanswered,
     /// How far those who answer are behind.
     pub(crate) lag: DeliveryLag,
@@ -57,17 +57,17 @@ pub struct Links {
     pub(crate) sizes: HashMap<TxId, usize>,
     /// Answers to deliveries, sent once the round is durable.
     answers: BTreeMap<PartyId, Vec<TxId>>,
-    /// What is read back once the commit of this number is durable; one for each peer and machine at most.
+    /// Rows that are read back once the commit of this number is durable. At most one for each peer and machine.
     pub(crate) read_backs: VecDeque<(u64, ReadBack)>,
     /// Commits up to this one are durable.
     durable: u64,
-    /// The epoch of each peer, and what was taken of its session messages: the inbox's cursors.
+    /// The epoch of each peer, and the last number taken of its session messages: the cursors of the inbox.
     taken: BTreeMap<PartyId, (u64, u64)>,
     /// Session messages not acknowledged, of all peers.
     unacked: u64,
     /// Peers that are connected and have not told their standing.
     pub(crate) awaited: BTreeSet<PartyId>,
-    /// Peers to which nothing numbered is sent before that, with the end of the wait.
+    /// Peers that get no numbered message before their standing is known, with the end of the wait.
     held: BTreeMap<PartyId, Monotonic>,
     /// Peers whose numbers agree with this node's, since its start.
     pub(crate) confirmed: BTreeSet<PartyId>,
@@ -214,7 +214,8 @@ impl Links {
         }
     }
 
-    /// Numbers what was sent to a peer since the start again, after a number that the peer has taken. Returns how many.
+    /// Gives new numbers, after a number that the peer has taken, to all messages sent to it since the start. Returns how many
+    /// there are.
     pub(crate) fn renumber(&mut self, peer: PartyId, taken: u64, now: Monotonic) -> usize {
         self.unacked = self.unacked.saturating_sub(self.outbox.pending(&peer));
         self.outbox.renumber(peer, taken, &mut self.outbox_out);
@@ -224,7 +225,7 @@ impl Links {
             self.unacked += 1;
             self.outbox.push(peer, bytes, now, &mut self.outbox_out);
         }
-        // Its stream begins anew, so it is told up again.
+        // Its stream begins again, so the peer is reported as connected again.
         self.held.entry(peer).or_insert(now);
         count
     }
@@ -263,7 +264,7 @@ impl Kernel {
         if taken.0 != epoch {
             *taken = (epoch, 0);
         }
-        // What was on its way may be lost.
+        // Messages in flight may be lost.
         self.sent_along.clear();
         links.inbox.peer_up(peer, epoch);
         links.awaited.insert(peer);
@@ -372,7 +373,7 @@ impl Kernel {
             .ask(id, party, service, body, now, &mut links.request_out);
     }
 
-    /// An answer came; whether anybody waits for it.
+    /// Notes an answer. Returns whether a flow waits for it.
     pub(crate) fn request_answered(&mut self, id: &RequestId, peer: &PartyId) -> bool {
         let now = self.now.monotonic;
         let links = &mut self.links;
@@ -477,7 +478,7 @@ impl Kernel {
         self.read_back(reads)
     }
 
-    /// What is left to say at the end of a round.
+    /// Adds the outgoing messages at the end of a round.
     pub(crate) fn links_end_round(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let now = self.now.monotonic;
         let links = &mut self.links;

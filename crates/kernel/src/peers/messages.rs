@@ -1,4 +1,4 @@
-//! Messages from peers: anything can be in them, from anybody whom TLS let in.
+//! Messages from peers. Any peer that TLS admits may send any bytes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -151,8 +151,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// A notary that does not validate knows the ids of everything it notarises, and must not see more than that. Of others,
-    /// whoever knows an id has been told it by a participant.
+    /// A notary that does not validate knows the ids of all transactions that it notarises, and must not see their content. At
+    /// any other node, a peer that knows an id was told it by a participant.
     fn may_fetch(
         &self,
         peer: PartyId,
@@ -182,11 +182,11 @@ impl Kernel {
             && let Some((peer, id, request)) = self.fetches.pop()
         {
             let (response, ids) = answers::serve(&request, self.room.part(), &self.book, reads)?;
-            // What a peer has fetched need not go along with a later delivery.
+            // A transaction that a peer has fetched need not go along with a later delivery.
             for id in ids.into_iter().filter(|id| self.unshared.contains(id)) {
                 self.sent_along.insert((peer, id), (), SENT_ALONG_WEIGHT);
             }
-            // Looking up what is asked for is work too.
+            // Looking up the requested ids is work too.
             served += 1 + response.transactions.len() + request.wanted.len() / 16;
             let answer = Answer::Done(response.to_bytes());
             self.send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
@@ -249,7 +249,7 @@ impl Kernel {
             }
         }
         for bytes in transactions {
-            // What one message brings beyond the peer's share of the round gets no answer, and is delivered again.
+            // Transactions beyond the peer's share of the round get no answer, and are delivered again.
             if !self.budgets.may_work(&peer, self.now.monotonic) {
                 break;
             }
@@ -311,7 +311,7 @@ impl Kernel {
             .has_room(&peer, transaction.wire().bytes().len())
         {
             for dependency in &mine {
-                // Checked in the same batch as the transaction; what is good is remembered.
+                // It is checked in the same batch as the transaction, and a good result is remembered.
                 if let Ok(pending) = dependency.check_signatures(&[]) {
                     self.gather(CheckOwner::Nobody, pending.messages(), Some(peer));
                 }
@@ -326,9 +326,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether a transaction is any business of ours: what a peer delivers and is not goes no further, so that no peer can
-    /// fill our disk. Ours are those that make states of ours, consume or read states that are ours, or need our signature;
-    /// and those that a flow here waits for.
+    /// Returns whether a transaction concerns this node. It does if it makes, consumes or reads a state of this node, needs its
+    /// signature, or is awaited by a flow here. Other deliveries are dropped, so that no peer can fill the disk.
     fn concerns_us(
         &mut self,
         transaction: &SignedTransaction,
@@ -356,7 +355,7 @@ impl Kernel {
         Ok(false)
     }
 
-    /// Whether a transaction makes states of somebody's or needs their signature; notarising it is no part in it.
+    /// Returns whether a transaction makes states of some keys or needs their signature. Notarising it does not count.
     pub(crate) fn concerns(
         &self,
         transaction: &SignedTransaction,

@@ -1,4 +1,4 @@
-//! Everything between this node and its peers: sessions, requests, deliveries, and what each peer may cost.
+//! The dealings with peers: sessions, requests, deliveries, and the share of resources that each peer may use.
 
 pub(crate) mod budget;
 pub(crate) mod complaints;

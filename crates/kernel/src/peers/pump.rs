@@ -1,4 +1,5 @@
-//! What the messaging machines ask for, as rows of the round's batch and messages after it; and rows read back for them.
+//! The actions of the messaging machines, as rows of the round's batch and messages after it. Also rows that are read back for
+//! them.
 
 use flow::SessionMessage;
 use flow::messaging::{DeliveryAction, InboxAction, OutboxAction, PendingDelivery, RequestAction};
@@ -17,7 +18,7 @@ use crate::rows::{META_INBOUND, meta_key, peer_seq_key, prefix_end, seq_of};
 
 /// Bytes of dependencies sent along with a delivery.
 const ALONG_BYTES_MAX: usize = 512 << 10;
-/// What a note costs that a dependency went along.
+/// Weight of a note that a dependency went along, in bytes.
 pub(crate) const SENT_ALONG_WEIGHT: usize = 128;
 /// Rows to be read back once a commit is durable.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +36,7 @@ pub(crate) enum ReadBack {
 }
 
 impl Kernel {
-    /// Works off what the machines ask for.
+    /// Carries out the actions of the messaging machines.
     pub(crate) fn pump_links(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         loop {
             let inbox = std::mem::take(&mut self.links.inbox_out);
@@ -225,7 +226,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// No commit came of this round: what would have waited for it waits for the one before.
+    /// Handles a round without a commit: read-backs that would have waited for its commit wait for the previous one.
     pub(crate) fn round_without_commit(&mut self) {
         let (next, handed) = (self.commits.next(), self.commits.handed());
         for (number, _) in &mut self.links.read_backs {

@@ -1,4 +1,4 @@
-//! Which participants refused what: told to those who ask what became of a flow, also after a restart.
+//! The refusals of participants. Clients that ask for the outcome of a flow see them, also after a restart.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,9 +9,9 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_REFUSED, meta_key, prefix_end, seq_key, seq_of};
 use crate::writes::{Batch, RowRange, Writer};
 
-/// Refusals kept, in memory and on disk. Of older ones nobody is told: what was refused counts as delivered then.
+/// Maximum number of refusals, in memory and on disk. The oldest are forgotten, and their deliveries then count as delivered.
 pub const REFUSALS_KEPT_MAX: usize = 4_096;
-/// Of what a peer says in a refusal, so many characters of the message and of the hint are kept.
+/// Maximum number of characters of a peer's message, and of its hint, that a refusal keeps.
 const TEXT_CHARS_MAX: usize = 256;
 
 /// A participant refused to record a transaction, for good.
@@ -31,7 +31,7 @@ record!(RefusalRow {
     rejection
 });
 
-/// A refusal as whoever waits for the flow is told it.
+/// A refusal in the form that a waiting client gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryRefusal {
     /// The transaction.
@@ -42,7 +42,7 @@ pub struct DeliveryRefusal {
     pub rejection: Rejection,
 }
 
-/// See the module.
+/// The refusals by transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     rows: BTreeMap<u64, RefusalRow>,
@@ -117,7 +117,7 @@ impl Refusals {
         seqs.filter_map(|seq| self.rows.get(seq))
     }
 
-    /// Whether somebody refused a transaction.
+    /// Returns whether a participant refused a transaction.
     pub(crate) fn contains(&self, id: &TxId) -> bool {
         self.by_id.contains_key(id)
     }

@@ -1,4 +1,5 @@
-//! Who has not answered for a transaction: what "delivered" means for the clients that wait for it.
+//! The peers that have not answered for a transaction. They decide when a transaction is *delivered* for the clients that wait
+//! for it.
 
 use std::collections::HashMap;
 
@@ -6,29 +7,29 @@ use ledger::{PartyId, TxId};
 
 use crate::peers::refusals::Refusals;
 
-/// Transactions of which is known who has not answered for them. Of more than these, a client that waits for delivery is
-/// told at once that the flow has ended and is not delivered.
+/// Maximum number of transactions for which the unanswered peers are tracked. For any further one, a client that waits for
+/// delivery is told at once that the flow has ended and is not delivered.
 pub const OWED_TRACKED_MAX: usize = 100_000;
 
 /// How far the delivery of a transaction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Nobody lacks it.
+    /// No participant lacks it.
     Delivered,
-    /// Somebody has not answered.
+    /// A participant has not answered.
     Unanswered,
     /// A participant refused it, or more is owed than is kept in mind.
     NotDelivered,
 }
 
-/// See the module.
+/// The transactions that are not delivered to all their participants yet.
 pub struct Unanswered {
     peers: HashMap<TxId, Vec<PartyId>>,
     /// Rows in the store.
     rows: u64,
     /// Rows that `peers` does not know of.
     untracked: u64,
-    /// What participants refused.
+    /// The refusals of participants.
     pub(crate) refusals: Refusals,
 }
 
@@ -60,7 +61,7 @@ impl Unanswered {
         self.peers.get(id).is_some_and(|peers| peers.contains(peer))
     }
 
-    /// A row was answered. Whether the transaction is owed to nobody now.
+    /// Notes that a row was answered. Returns whether no peer owes an answer for the transaction now.
     pub fn answered(&mut self, peer: &PartyId, id: &TxId) -> bool {
         self.rows = self.rows.saturating_sub(1);
         let Some(peers) = self.peers.get_mut(id) else {

@@ -27,7 +27,7 @@ const REFUSED_LOOKED_AT: usize = 10_000;
 /// Their bytes, about.
 const REFUSED_BYTES: usize = 4 << 20;
 
-/// The client id of the start that a state asked for: what came of it is found under it.
+/// Returns the client id of a start that a state scheduled. The outcome of the start is stored under it.
 pub fn schedule_client_id(state: &StateRef) -> String {
     format!("{}:{}", state.tx, state.index)
 }
@@ -173,7 +173,7 @@ impl Kernel {
     pub(crate) fn refuse_scheduled(&mut self, due: Due, name: String, rejection: Rejection) {
         let (state, commit) = (due.1, self.commits.next());
         self.figures.scheduled_refused += 1;
-        // The log is spared what a counterparty may write into any number of states.
+        // A counterparty may write such an entry into any number of states, so the log has a limit.
         if let Some(silent) = self.complaints.may_tell(self.my_id, self.now.monotonic) {
             let shown = name.escape_debug();
             let text = format!(

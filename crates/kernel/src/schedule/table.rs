@@ -5,8 +5,8 @@
 //!   consume ─delete─►
 //! ```
 //! # Invariants
-//! - Memory holds the first rows of the table, at most [`WINDOW`], whether they are durable yet or not. Cost does not depend
-//!   on how many rows there are, nor on how many there were: what was deleted is not walked over again.
+//! - Memory holds the first rows of the table, at most [`WINDOW`], durable or not. The cost depends neither on the number of rows
+//!   nor on the number of deleted ones, because a read starts behind the deleted rows.
 //! - A row is deleted in the batch that holds the started flow's first journal row, or in the one that consumes the state.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -26,7 +26,7 @@ pub(crate) const WINDOW: usize = 1_024;
 /// Starts that wait for a place at once; the rest of those that are due waits in the table.
 pub(crate) const QUEUED_MAX: usize = 64;
 
-/// When, and for which state.
+/// The time of a start, and the state that scheduled it.
 pub(crate) type Due = (Timestamp, StateRef);
 
 /// Rows are kept apart by this: those that wait for their time.
@@ -45,7 +45,7 @@ pub struct ScheduleRow {
 
 primitives::record!(ScheduleRow { flow, refusal });
 
-/// See the module.
+/// The scheduled starts.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     /// The next ones, with their flows.
@@ -54,7 +54,7 @@ pub(crate) struct Schedule {
     more: bool,
     /// The table holds nothing before this that waits; unknown until rows were found.
     from: Option<Due>,
-    /// What the store may not show yet, with the commit that writes it.
+    /// Changes that the store may not show yet, with the commit that writes each.
     undurable: BTreeMap<Due, (u64, Option<String>)>,
     /// Those in the order of commits.
     order: VecDeque<(u64, Due)>,
@@ -200,11 +200,11 @@ impl Schedule {
         self.order.push_back((commit, due));
     }
 
-    /// Reads the first rows; what the store does not show yet is laid over them.
+    /// Reads the first rows, and applies the changes that the store does not show yet.
     fn refill(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        // So many may have to be left out.
+        // The largest number of rows that may have to be left out.
         let limit = WINDOW + self.queued.len() + self.undurable.len();
-        // A store walks over what was deleted before the first row that is there, and after a while that is very much.
+        // A store walks over deleted rows before the first present one, and their number grows.
         let from = match &self.from {
             Some((at, state)) => schedule_key(SCHEDULE_WAITING, *at, state),
             None => vec![SCHEDULE_WAITING],
@@ -259,7 +259,7 @@ mod tests {
 
     use super::*;
 
-    /// What is durable, and from where it was last asked for rows that wait.
+    /// The durable rows, and the key from which waiting rows were last read.
     #[derive(Default)]
     struct Disk {
         rows: BTreeMap<Vec<u8>, Vec<u8>>,
