@@ -32,7 +32,7 @@ fn what_the_builder_refuses() {
     let many_outputs = (0..=OUTPUTS_MAX).fold(base(), |builder, _| builder.output(state(notary())));
     let table: Vec<(TransactionBuilder, &str, &str)> = vec![
         (base(), "tx.empty", "add an input or an output"),
-        (no_command, "tx.no_command", "add the command"),
+        (no_command, "tx.no_command", "add a command"),
         (
             base()
                 .output(state(notary()))
