@@ -25,10 +25,10 @@ test: setup ## all tests, one optimised profile, with the time of each suite
 	@$(CARGO) xtask test
 
 slow: setup ## what `make test` leaves out: sieges of simulated days, thousands of simulated chains (CHAIN_SIM_RUNS=..) and ledgers (SIM_RUNS=..), what the pool costs, a swap whose coordinator goes silent
-	$(CARGO) test --release --locked --package sim --test chain -- --ignored --nocapture
-	$(CARGO) test --release --locked --package sim --test seeds --test rollback -- --ignored --nocapture
+	$(CARGO) test --release --locked --package sim --test it -- chain:: --ignored --nocapture
+	$(CARGO) test --release --locked --package sim --test it -- seeds:: rollback:: --ignored --nocapture
 	$(CARGO) test --release --locked --package chain --lib pool_cost -- --ignored --nocapture
-	$(CARGO) test --release --locked --package tally --test silent_counterparty -- --ignored --nocapture
+	$(CARGO) test --release --locked --package tally --test it -- silent_counterparty:: --ignored --nocapture
 
 bench: setup ## the benchmarks that BENCHES names ("ledger load node chain attachments siege" are all; ledger without); one line of JSON, last on stdout
 	@$(CARGO) xtask bench $(BENCHES)

@@ -12,7 +12,7 @@ use crate::metadata;
 /// Benchmarks that are a target of the crate `node`; all others are commands of `tally bench`.
 const OF_NODE: [&str; 1] = ["siege"];
 
-/// Returns the words by which cargo runs a benchmark.
+/// Returns cargo's arguments for a benchmark.
 fn words(name: &str) -> Vec<&str> {
     let (chore, package) = match OF_NODE.contains(&name) {
         true => ("bench", "node"),

@@ -11,11 +11,16 @@ const OF_THIS_PACKAGE: [&str; 2] = ["CARGO_MANIFEST_", "CARGO_PKG_"];
 pub fn cargo() -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut cargo = Command::new(program);
-    let told = |name: &str| OF_THIS_PACKAGE.iter().any(|start| name.starts_with(start));
+    without_this_package(&mut cargo);
+    cargo
+}
+
+/// Removes the variables that cargo sets for this package from the environment of a command.
+pub fn without_this_package(command: &mut Command) {
+    let is_set = |name: &str| OF_THIS_PACKAGE.iter().any(|start| name.starts_with(start));
     for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(told) {
-            cargo.env_remove(name);
+        if name.to_str().is_some_and(is_set) {
+            command.env_remove(name);
         }
     }
-    cargo
 }

@@ -6,7 +6,7 @@
 //! | `secrets` | reads all sources; fails on a field with the name of a secret whose type shows its value |
 //! | `deps` | licences and sources of every dependency |
 //! | `docs [--check]` | writes (or compares) pages generated from the code, checks links and listings; then writes the book |
-//! | `test` | `cargo test` over the workspace, then the time of each suite |
+//! | `test [ARGUMENTS..]` | `cargo test` over the workspace or the given crates, one suite after another, then the time of each suite |
 //! | `bench NAMES..` | runs each benchmark and merges their JSON lines into one |
 //! | `lab [--json] [--full] [NAMES..]` | runs the shipped scenarios of the laboratory into target/lab; with `--json` prints their main figures as one line |
 //! | `properties [SECONDS] [CRATES..]` | runs the tests of the pure crates again and again |
@@ -32,6 +32,7 @@ mod links;
 mod listings;
 mod metadata;
 mod metrics;
+mod programs;
 mod properties;
 mod secrets;
 mod source;

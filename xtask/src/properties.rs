@@ -1,14 +1,10 @@
 //! Repeats the tests of the pure crates for a set time each: properties draw new cases in every run.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
 
-use crate::cargo::cargo;
-use crate::metadata;
+use crate::programs::{self, Program};
 
 /// The pure crates (`ARCHITECTURE.md`).
 const PURE: &[&str] = &[
@@ -41,80 +37,29 @@ pub fn run(arguments: &[String]) -> Result<()> {
 
 /// Runs a crate's tests until the time is over, at least once, and returns the number of runs.
 fn repeat(name: &str, time: Duration) -> Result<u64> {
-    let binaries = binaries(name)?;
-    let folder = metadata::root().join("crates").join(name);
+    let arguments = ["--lib", "--tests", "--package", name].map(str::to_owned);
+    let programs = programs::build(&arguments)?;
     let start = Instant::now();
     let mut runs = 0;
     while runs == 0 || start.elapsed() < time {
-        for binary in &binaries {
-            run_once(binary, &folder)?;
+        for program in &programs {
+            run_once(program)?;
         }
         runs += 1;
     }
     Ok(runs)
 }
 
-fn run_once(binary: &Path, folder: &Path) -> Result<()> {
-    let output = Command::new(binary)
+fn run_once(program: &Program) -> Result<()> {
+    let output = program
+        .command()
         .arg("--quiet")
-        .current_dir(folder)
         .output()
-        .with_context(|| binary.display().to_string())?;
+        .with_context(|| program.executable.display().to_string())?;
     if !output.status.success() {
         eprintln!("{}", String::from_utf8_lossy(&output.stdout));
         eprintln!("{}", String::from_utf8_lossy(&output.stderr));
         bail!("found something: see above");
     }
     Ok(())
-}
-
-/// Builds the test binaries of a crate and returns them.
-fn binaries(name: &str) -> Result<Vec<PathBuf>> {
-    let output = cargo()
-        .args(["test", "--release", "--locked", "--no-run"])
-        .args([
-            "--message-format=json",
-            "--lib",
-            "--tests",
-            "--package",
-            name,
-        ])
-        .current_dir(metadata::root())
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cargo test does not start")?;
-    if !output.status.success() {
-        bail!("the tests of {name} do not build");
-    }
-    let text = String::from_utf8(output.stdout).context("output that is not text")?;
-    Ok(text.lines().filter_map(executable).collect())
-}
-
-/// Returns the test binary that a line of cargo's messages names.
-fn executable(line: &str) -> Option<PathBuf> {
-    let message: Value = serde_json::from_str(line).ok()?;
-    if message["profile"]["test"] != true {
-        return None;
-    }
-    message["executable"].as_str().map(PathBuf::from)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_test_binaries_are_run() {
-        for (line, expected) in [
-            (
-                r#"{"profile":{"test":true},"executable":"/t/a"}"#,
-                Some("/t/a"),
-            ),
-            (r#"{"profile":{"test":false},"executable":"/t/b"}"#, None),
-            (r#"{"profile":{"test":true},"executable":null}"#, None),
-            ("not JSON", None),
-        ] {
-            assert_eq!(executable(line), expected.map(PathBuf::from), "{line}");
-        }
-    }
 }

@@ -1,5 +1,10 @@
 //! Runs the tests of the whole workspace in the one release profile, and reports the time of each suite.
+//!
+//! One program holds all outside tests of a crate (`tests/it`). Tests that start processes, use sockets or measure need the
+//! machine for their module: for the crates in [`BY_MODULE`] each module of the program is a suite with a process of its own, and
+//! the suites run one after another. Within a suite cargo's usual number of tests run at a time.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -8,8 +13,21 @@ use anyhow::{Context, Result, bail};
 
 use crate::cargo::cargo;
 use crate::metadata;
+use crate::programs::{self, Program};
 
-/// The result of one test binary, or of one crate's documentation tests.
+/// Crates whose modules of outside tests run one after another.
+const BY_MODULE: &[&str] = &["diskimage", "net", "node", "perf", "sim", "store", "tally"];
+/// Arguments of cargo that select programs, after which documentation tests are not meant.
+const TARGETS: &[&str] = &[
+    "--lib",
+    "--bin",
+    "--bins",
+    "--test",
+    "--tests",
+    "--all-targets",
+];
+
+/// The result of a test program, of one of its modules, or of the documentation tests.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Suite {
     name: String,
@@ -19,55 +37,127 @@ struct Suite {
     took: Duration,
 }
 
-/// Runs the chore and passes `arguments` to `cargo test`.
+/// Runs the chore. Its arguments are those of `cargo test`; options after `--` have the form `--option=value`.
 pub fn run(arguments: &[String]) -> Result<()> {
-    let mut child = cargo()
-        .args([
-            "test",
-            "--release",
-            "--locked",
-            "--workspace",
-            "--no-fail-fast",
-        ])
-        .args(arguments)
-        .current_dir(metadata::root())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .context("cargo test does not start")?;
-    let stderr = child.stderr.take().context("no stderr")?;
-    let stdout = child.stdout.take().context("no stdout")?;
-    // Cargo names a suite on stderr before its start, and the suite prints its result on stdout. Both are forwarded at once.
-    let (names, received) = std::sync::mpsc::channel();
-    let reader = std::thread::spawn(move || {
-        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-            eprintln!("{line}");
-            if let Some(name) = suite_name(&line) {
-                // The receiver lives as long as the loop below.
-                let _ = names.send((name, Instant::now()));
-            }
-        }
-    });
+    let end = arguments.iter().position(|word| word == "--");
+    let (selection, filters) = arguments.split_at(end.unwrap_or(arguments.len()));
+    let filters = filters.get(1..).unwrap_or_default();
+    let mut selection = selection.to_vec();
+    if !selection
+        .iter()
+        .any(|word| is_option(word, &["-p", "--package"]))
+    {
+        selection.insert(0, "--workspace".to_owned());
+    }
+    selection.push("--no-fail-fast".to_owned());
+
     let mut suites = Vec::new();
+    for program in programs::build(&selection)? {
+        for (name, tests) in parts(&program, program.tests(filters)?) {
+            suites.push(run_suite(&program, name, &tests, filters)?);
+        }
+    }
+    if !selection.iter().any(|word| is_option(word, TARGETS)) {
+        suites.push(run_documentation(&selection, filters)?);
+    }
+    print(&suites);
+    if suites.iter().any(|suite| suite.failed > 0) {
+        bail!("tests failed");
+    }
+    Ok(())
+}
+
+/// Returns whether a word of the command line is one of the options, alone or with a value.
+fn is_option(word: &str, options: &[&str]) -> bool {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    options.contains(&name)
+}
+
+/// Divides the tests of a program into suites: name to tests.
+fn parts(program: &Program, tests: Vec<String>) -> BTreeMap<String, Vec<String>> {
+    let Program {
+        package, target, ..
+    } = program;
+    let mut parts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for test in tests {
+        let name = match test.split_once("::") {
+            _ if !program.outside => format!("{package} (unit)"),
+            Some((module, _)) if target == "it" && BY_MODULE.contains(&package.as_str()) => {
+                format!("{package} {module}")
+            }
+            _ if target == "it" => package.clone(),
+            _ => format!("{package} {target}"),
+        };
+        parts.entry(name).or_default().push(test);
+    }
+    parts
+}
+
+/// Runs some tests of a program in one process, and forwards the output.
+fn run_suite(
+    program: &Program,
+    name: String,
+    tests: &[String],
+    filters: &[String],
+) -> Result<Suite> {
+    println!("\n     Running {name}");
+    let options = filters.iter().filter(|word| word.starts_with('-'));
+    let started = Instant::now();
+    let mut child = program
+        .command()
+        .args(options.filter(|word| *word != "--exact"))
+        .arg("--exact")
+        .args(tests)
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| program.executable.display().to_string())?;
+    let stdout = child.stdout.take().context("no stdout")?;
+    let mut suite = None;
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
         println!("{line}");
-        if let Some(mut suite) = result_line(&line) {
-            if let Ok((name, started)) = received.recv_timeout(Duration::from_secs(10)) {
-                suite.name = name;
-                suite.took = started.elapsed();
-            }
-            suites.push(suite);
+        suite = result_line(&line).or(suite);
+    }
+    let status = child.wait()?;
+    let mut suite = suite.unwrap_or_default();
+    if !status.success() && suite.failed == 0 {
+        println!("{name} ended before its result ({status})");
+        suite.failed = 1;
+    }
+    suite.name = name;
+    suite.took = started.elapsed();
+    Ok(suite)
+}
+
+/// Runs the documentation tests of all crates as one suite, and forwards the output.
+fn run_documentation(selection: &[String], filters: &[String]) -> Result<Suite> {
+    let started = Instant::now();
+    let mut child = cargo()
+        .args(["test", "--release", "--locked", "--doc"])
+        .args(selection)
+        .arg("--")
+        .args(filters)
+        .current_dir(metadata::root())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cargo test does not start")?;
+    let stdout = child.stdout.take().context("no stdout")?;
+    let mut suite = Suite::default();
+    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+        println!("{line}");
+        if let Some(part) = result_line(&line) {
+            suite.passed += part.passed;
+            suite.failed += part.failed;
+            suite.ignored += part.ignored;
         }
     }
     let status = child.wait()?;
-    // The reader ends with the pipe that the child just closed.
-    let _ = reader.join();
-    print(&suites);
-    let failed: u64 = suites.iter().map(|suite| suite.failed).sum();
-    if !status.success() || failed > 0 {
-        bail!("tests failed ({status})");
+    if !status.success() && suite.failed == 0 {
+        println!("the documentation tests ended before their result ({status})");
+        suite.failed = 1;
     }
-    Ok(())
+    suite.name = "documentation".to_owned();
+    suite.took = started.elapsed();
+    Ok(suite)
 }
 
 fn print(suites: &[Suite]) {
@@ -94,23 +184,6 @@ fn print(suites: &[Suite]) {
     );
 }
 
-/// Returns the short name of the suite that cargo announces with this line, such as `crate unittests`, `crash` or `doc ledger`.
-fn suite_name(line: &str) -> Option<String> {
-    let line = line.trim();
-    if let Some(name) = line.strip_prefix("Doc-tests ") {
-        return Some(format!("doc {name}"));
-    }
-    let rest = line.strip_prefix("Running ")?;
-    let (what, binary) = rest.rsplit_once(" (")?;
-    let file = binary.trim_end_matches(')').rsplit('/').next()?;
-    let short = file.rsplit_once('-').map_or(file, |(short, _)| short);
-    Some(if what.starts_with("unittests") {
-        format!("{short} (unit)")
-    } else {
-        short.to_owned()
-    })
-}
-
 /// Parses `test result: ok. 3 passed; 0 failed; 1 ignored; ..`.
 fn result_line(line: &str) -> Option<Suite> {
     let rest = line.strip_prefix("test result: ")?;
@@ -134,21 +207,49 @@ fn result_line(line: &str) -> Option<Suite> {
 mod tests {
     use super::*;
 
+    fn names(package: &str, outside: bool, target: &str) -> Vec<(String, usize)> {
+        let program = Program {
+            package: package.to_owned(),
+            outside,
+            target: target.to_owned(),
+            folder: "/r".into(),
+            executable: "/t".into(),
+        };
+        let tests = ["demo::a", "demo::b", "swap::c"].map(str::to_owned);
+        let parts = parts(&program, tests.to_vec()).into_iter();
+        parts.map(|(name, tests)| (name, tests.len())).collect()
+    }
+
     #[test]
-    fn names() {
-        let check = |line: &str, expected: Option<&str>| {
-            assert_eq!(suite_name(line).as_deref(), expected, "{line}");
+    fn modules_of_process_tests_are_suites() {
+        let check = |found: Vec<(String, usize)>, expected: &[(&str, usize)]| {
+            let found: Vec<_> = found.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+            assert_eq!(found, expected);
         };
         check(
-            "     Running unittests src/lib.rs (target/release/deps/ledger-0123456789abcdef)",
-            Some("ledger (unit)"),
+            names("tally", true, "it"),
+            &[("tally demo", 2), ("tally swap", 1)],
         );
-        check(
-            "     Running tests/crash.rs (target/release/deps/crash-0123456789abcdef)",
-            Some("crash"),
-        );
-        check("   Doc-tests flow", Some("doc flow"));
-        check("   Compiling flow v0.1.0", None);
+        check(names("ledger", true, "it"), &[("ledger", 3)]);
+        check(names("tally", false, "tally"), &[("tally (unit)", 3)]);
+        check(names("iou", true, "network"), &[("iou network", 3)]);
+    }
+
+    #[test]
+    fn every_crate_that_runs_by_module_exists() {
+        for name in BY_MODULE {
+            let main = metadata::root()
+                .join("crates")
+                .join(name)
+                .join("tests/it/main.rs");
+            assert!(main.is_file(), "{name}");
+        }
+    }
+
+    #[test]
+    fn options_are_known_with_and_without_a_value() {
+        assert!(is_option("--test", TARGETS) && is_option("--test=it", TARGETS));
+        assert!(!is_option("--testing", TARGETS) && !is_option("it", TARGETS));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! `siege [PAIRS [SECONDS]]`: pairs of windows for each kind of attack, and the seconds of a window.
 
 mod attack;
-#[path = "../../tests/running/besieger.rs"]
+#[path = "../../tests/it/running/besieger.rs"]
 mod besieger;
 mod load;
 mod process;

@@ -4,7 +4,7 @@
 //! The tests cover the operator's part: failing flows are found, kept over restarts, and retried and killed by query. Code is
 //! upgraded only with consent.
 
-#[path = "../stage/mod.rs"]
+#[path = "../it/stage/mod.rs"]
 mod stage;
 
 mod consent;
@@ -63,20 +63,42 @@ fn main() -> ExitCode {
             Ok(())
         });
     }
-    let filters: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|word| !word.starts_with('-'))
-        .collect();
-    let is_meant =
-        |name: &str| filters.is_empty() || filters.iter().any(|f| name.contains(f.as_str()));
-    for (name, test) in TESTS {
-        if is_meant(name) {
-            // A test that panics ends the program, and says where.
-            test();
-            println!("test {name} ... ok");
-        }
-    }
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    run_tests(&words);
     ExitCode::SUCCESS
+}
+
+/// Runs or lists the tests that the arguments select, with the output of the standard harness.
+fn run_tests(words: &[String]) {
+    let has = |flag: &str| words.iter().any(|word| word == flag);
+    let filters: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
+    let matches = |name: &str, filter: &str| {
+        if has("--exact") {
+            name == filter
+        } else {
+            name.contains(filter)
+        }
+    };
+    // There are no ignored tests.
+    let selected = TESTS.iter().filter(|(name, _)| {
+        let named = filters.is_empty() || filters.iter().any(|filter| matches(name, filter));
+        named && !has("--ignored")
+    });
+    if has("--list") {
+        selected.for_each(|(name, _)| println!("{name}: test"));
+        return;
+    }
+    let mut passed = 0;
+    for (name, test) in selected {
+        // A test that panics ends the program with a failure.
+        test();
+        println!("test {name} ... ok");
+        passed += 1;
+    }
+    let filtered = TESTS.len() - passed;
+    println!(
+        "\ntest result: ok. {passed} passed; 0 failed; 0 ignored; 0 measured; {filtered} filtered out"
+    );
 }
 
 /// A network whose nodes are this program.

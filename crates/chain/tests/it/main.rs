@@ -1,0 +1,8 @@
+//! Tests of `chain` from outside, in one program: `cargo test --release -p chain --test it core::` runs one module.
+
+mod core;
+mod genesis;
+mod history;
+mod messages;
+mod state;
+mod vectors;

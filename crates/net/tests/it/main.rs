@@ -1,0 +1,5 @@
+//! Tests of `net` from outside, in one program: `cargo test --release -p net --test it gossip::` runs one module.
+
+mod gossip;
+mod peers;
+mod properties;

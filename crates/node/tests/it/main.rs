@@ -1,0 +1,5 @@
+//! Tests of `node` from outside, in one program: `cargo test --release -p node --test it bootstrap::` runs one module.
+
+mod bootstrap;
+mod http_api;
+mod running;

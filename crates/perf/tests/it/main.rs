@@ -1,0 +1,6 @@
+//! Tests of `perf` from outside, in one program: `cargo test --release -p perf --test it agents::` runs one module.
+
+mod agents;
+mod chain_run;
+mod honesty;
+mod nxt;

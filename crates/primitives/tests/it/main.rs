@@ -1,0 +1,8 @@
+//! Tests of `primitives` from outside, in one program: `cargo test --release -p primitives --test it allocation::` runs one module.
+
+mod allocation;
+mod codec;
+mod composite;
+mod hash;
+mod merkle;
+mod signatures;

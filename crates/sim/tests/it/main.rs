@@ -1,0 +1,5 @@
+//! Tests of `sim` from outside, in one program: `cargo test --release -p sim --test it chain::` runs one module.
+
+mod chain;
+mod rollback;
+mod seeds;

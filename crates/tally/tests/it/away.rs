@@ -1,0 +1,67 @@
+//! An absent participant occupies no flow slot and delays no other node. When it returns, it gets the transactions that it
+//! missed.
+
+use std::time::{Duration, Instant};
+
+use api::{FlowStatus, Wait};
+use perf::scenario::cash;
+
+use crate::stage::{self, A, B, C};
+
+const PAYMENTS: u64 = 300;
+const COIN: u64 = 1_000;
+/// Limit for payments that need no absent party. They take milliseconds; a payment that waited for the absent party would never
+/// end.
+const SOON: Duration = Duration::from_secs(20);
+
+#[tokio::test]
+async fn the_absent_miss_nothing_and_slow_nobody() {
+    let mut network = stage::network(&["A", "B", "C"]);
+    let [a, b, c] = [A, B, C].map(|who| stage::client(&network, who));
+    let [name_b, name_c] = [B, C].map(|who| network.name(who).to_owned());
+    let issue = cash::issue("GBP", 10 * PAYMENTS * COIN).expect("arguments");
+    stage::completes(&a, issue, Wait::Delivered).await;
+
+    network.kill(B);
+    let started = Instant::now();
+    let mut owed = Vec::new();
+    for _ in 0..PAYMENTS {
+        let pay = cash::pay("GBP", None, COIN, &name_b, 1).expect("arguments");
+        let outcome = stage::completes(&a, pay, Wait::Finalised).await;
+        assert_eq!(
+            outcome.status,
+            FlowStatus::Completed,
+            "finalised, not delivered"
+        );
+        owed.push(outcome.flow_id);
+    }
+    let to_the_absent = started.elapsed();
+    let node = a.node().await.expect("it answers");
+    assert_eq!(
+        (node.flows_in_flight, node.flows_queued),
+        (0, 0),
+        "no slot is taken"
+    );
+
+    let started = Instant::now();
+    for _ in 0..PAYMENTS {
+        let pay = cash::pay("GBP", None, COIN, &name_c, 1).expect("arguments");
+        stage::completes(&a, pay, Wait::Delivered).await;
+    }
+    let to_the_present = started.elapsed();
+    println!(
+        "{PAYMENTS} payments: {to_the_absent:?} to the absent, {to_the_present:?} to the present"
+    );
+    assert!(to_the_absent < SOON && to_the_present < SOON);
+    let held = stage::holds(&c, "GBP").await.expect("readable");
+    assert_eq!(held, u128::from(PAYMENTS * COIN));
+
+    // The payer restarts while it owes: the debt survives.
+    network.restart(A).expect("it comes back");
+    network.start(B).expect("it comes back");
+    stage::eventually("the absent has everything", async || {
+        let held = stage::holds(&b, "GBP").await.ok()?;
+        (held == u128::from(PAYMENTS * COIN)).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,121 @@
+//! Real processes: a disk that has no room for a moment. The limit of file sizes stands for it, which another process can set and lift.
+
+use std::process::Command;
+
+use api::{NodeState, StartFlow, Wait};
+use client::Client;
+use perf::scenario::cash;
+use perf::topology::Network;
+use serde_json::json;
+
+use crate::stage::command::tally;
+use crate::stage::{self, A, client, completes, eventually, holds};
+
+/// No file grows beyond this: the database of the view would, and segments of the store's log do not.
+const FILE_BYTES_MAX: u64 = 1_300_000;
+/// Transactions before that.
+const BULK: u64 = 160;
+/// Coins of each.
+const BULK_COINS: u64 = 40;
+/// More starts than the view's own log has room for.
+const STARTS_MAX: u64 = 2_000;
+
+/// Bounds the size of a node's files, or lifts the bound. A privileged process or one of the same user may.
+fn bound_files(network: &Network, bytes: Option<u64>) {
+    let pid = network.pid(A).expect("it runs");
+    let bound = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
+    let done = Command::new("prlimit")
+        // The soft limit alone, so that it can be lifted again.
+        .args(["--pid", &pid.to_string(), &format!("--fsize={bound}:")])
+        .status()
+        .expect("util-linux is installed");
+    assert!(done.success(), "{done}");
+}
+
+/// Issues so many coins in so many transactions that the view's database is larger than [`FILE_BYTES_MAX`].
+async fn fill_the_view(a: &Client) -> u128 {
+    for _ in 0..BULK {
+        let arguments = json!({ "currency": "GBP", "quantity": BULK_COINS, "outputs": BULK_COINS });
+        let start = StartFlow::new("cash.issue", &arguments).expect("JSON");
+        completes(a, start, Wait::Finalised).await;
+    }
+    u128::from(BULK * BULK_COINS)
+}
+
+/// Issues until the view has failed, and returns the sum.
+async fn issue_until_the_view_fails(a: &Client) -> u128 {
+    for issued in 1..=STARTS_MAX {
+        let start = cash::issue("GBP", 1).expect("arguments");
+        completes(a, start, Wait::Finalised).await;
+        if a.health().await.expect("answered").state == NodeState::Degraded {
+            return u128::from(issued);
+        }
+    }
+    panic!("the view has room for {STARTS_MAX} starts");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_view_comes_back_when_the_disk_has_room_again() {
+    let mut options = stage::options(&["A"]);
+    options.settings = vec!["store.log_bytes = 1048576".into()];
+    let network = Network::bring_up(&options).expect("the network comes up");
+    let a = client(&network, A);
+    let filled = fill_the_view(&a).await;
+    bound_files(&network, Some(FILE_BYTES_MAX));
+    let issued = filled + issue_until_the_view_fails(&a).await;
+
+    let health = a.health().await.expect("answered");
+    assert!(health.live && !health.ready, "{health:?}");
+    assert!(
+        health
+            .code
+            .as_deref()
+            .is_some_and(|code| code.starts_with("view.")),
+        "{health:?}"
+    );
+    let doctor = tally(network.folder(A), "doctor --node % --json");
+    assert_eq!(doctor.code, 5, "{}", doctor.out);
+    let findings = doctor.json();
+    let view = findings.as_array().expect("a list").iter();
+    let view = view.filter(|found| found["check"] == "vault's view");
+    let verdicts: Vec<_> = view.map(|found| found["verdict"].clone()).collect();
+    assert_eq!(verdicts, ["problem"], "{findings}");
+    let refused = tally(network.folder(A), "vault balances --node %");
+    assert_eq!(refused.code, 4, "{}", refused.err);
+    assert!(refused.err.contains("vault.view_failed"), "{}", refused.err);
+
+    bound_files(&network, None);
+    eventually("the view follows again", async || {
+        a.health().await.ok().filter(|health| health.ready)
+    })
+    .await;
+    assert_eq!(holds(&a, "GBP").await.expect("readable"), issued);
+    // It goes on, flows that need coins from the view too.
+    let start = cash::exit("GBP", 3).expect("arguments");
+    completes(&a, start, Wait::Finalised).await;
+    assert_eq!(holds(&a, "GBP").await.expect("readable"), issued - 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_whose_store_failed_exits_with_its_own_code() {
+    let mut options = stage::options(&["A"]);
+    options.settings = vec!["store.exit_after_failure_s = 1".into()];
+    let mut network = Network::bring_up(&options).expect("the network comes up");
+    let a = client(&network, A);
+    let start = || cash::issue("GBP", 1).expect("arguments");
+    completes(&a, start(), Wait::Finalised).await;
+    bound_files(&network, Some(0));
+    let refused = a.start(&start()).await.expect_err("nothing can be written");
+    assert!(
+        refused.code() == "node.store_failed" || refused.is_outcome_unknown(),
+        "{refused}"
+    );
+    let status = network
+        .process(A)
+        .ended_within(stage::DEADLINE)
+        .expect("it ends");
+    assert_eq!(status.code(), Some(6), "{status}");
+    network.start(A).expect("it comes back");
+    let a = client(&network, A);
+    completes(&a, start(), Wait::Finalised).await;
+}
