@@ -7,7 +7,7 @@ BENCHES := ledger
 # Seconds for each pure crate's properties and each fuzz target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: help setup demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain bench-attachments bench-siege lab lab-json check fmt-check clippy doc layering secrets deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
+.PHONY: help setup demo demo-chain test slow bench bench-ledger bench-load bench-node bench-chain bench-attachments bench-siege lab lab-json check fmt-check prose clippy doc layering secrets deps docs docs-check fuzz api-check client-check interop test-python python-generate python-check clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,10 +57,13 @@ lab: setup ## the ledger's shipped scenarios of the laboratory, small, into one 
 lab-json: setup ## the same, and the comparison tried on itself; one line of JSON with every main figure, last on stdout
 	@$(CARGO) xtask lab --json $(if $(FULL),--full) $(SCENARIOS)
 
-check: setup fmt-check clippy doc layering secrets deps docs-check python-check ## everything that can be judged without running; changes nothing
+check: setup fmt-check prose clippy doc layering secrets deps docs-check python-check ## everything that can be judged without running; changes nothing
 
 fmt-check: ## formatting
 	$(CARGO) fmt --all --check
+
+prose: ## comments, messages and pages are plain English: the share of marked blocks in each folder, with a limit
+	@scripts/prose
 
 clippy: ## lints, warnings denied
 	$(CARGO) clippy --release --locked --workspace --all-targets -- -D warnings

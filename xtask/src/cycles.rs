@@ -174,7 +174,7 @@ mod tests {
                 ],
                 &["a", "b", "c"],
             ),
-            // Tests may name what they like.
+            // Tests may name any file.
             (
                 &[
                     ("a.rs", "use crate::b::B;"),
