@@ -16,6 +16,7 @@ const PARTS: &[(&str, &str)] = &[
     ("Start", "README.md"),
     ("Guides", "docs/guides"),
     ("How it is built", "ARCHITECTURE.md"),
+    ("Contributing", "CONTRIBUTING.md"),
     ("Reference", "docs/reference"),
     ("Formats", "docs/formats"),
     ("Decisions", "docs/decisions"),

@@ -10,7 +10,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use crate::metadata;
 
 /// Pages outside `docs` that belong to the documents.
-const OTHERS: &[&str] = &["README.md", "ARCHITECTURE.md"];
+const OTHERS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
 
 /// Returns every page by its path from the repository's root.
 pub fn pages() -> Result<BTreeMap<PathBuf, String>> {
@@ -143,7 +143,7 @@ pub fn headings(text: &str) -> Vec<Heading> {
 }
 
 /// Makes an anchor like the web pages of repositories: lower case, hyphens for spaces, and only letters, digits, `-` and `_`.
-fn anchor(heading: &str) -> String {
+pub fn anchor(heading: &str) -> String {
     heading
         .to_lowercase()
         .chars()
