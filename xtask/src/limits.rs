@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use node::config::{FIELDS, Field, default_text};
 
 use crate::value::{Constants, Value, value};
-use crate::{metadata, tree};
+use crate::{error_pages, metadata, tree};
 
 /// The crates of a node, lowest layer first, with the title of their limits.
 const CRATES: &[(&str, &str)] = &[
@@ -110,7 +110,7 @@ pub fn page(generated: &str, codes: &BTreeSet<&str>) -> Result<String> {
          ## Settings\n\n| setting | default | unit | meaning | code |\n|---|---|---|---|---|\n"
     );
     for field in FIELDS {
-        page.push_str(&setting(field));
+        page.push_str(&setting(field)?);
     }
     let mut set: BTreeSet<&str> = SET.iter().copied().collect();
     for (name, about) in CRATES {
@@ -121,7 +121,7 @@ pub fn page(generated: &str, codes: &BTreeSet<&str>) -> Result<String> {
         );
         for limit in limits {
             if !set.remove(limit.name.as_str()) {
-                page.push_str(&row(&limit, codes));
+                page.push_str(&row(&limit, codes)?);
             }
         }
     }
@@ -132,7 +132,7 @@ pub fn page(generated: &str, codes: &BTreeSet<&str>) -> Result<String> {
 }
 
 /// Returns a row of the first table, if the setting is a limit.
-fn setting(field: &Field) -> String {
+fn setting(field: &Field) -> Result<String> {
     let Field {
         name,
         unit,
@@ -143,23 +143,26 @@ fn setting(field: &Field) -> String {
     match default {
         Some(default) if !name.ends_with("linger_us") => {
             let unit = if unit.is_empty() { "count" } else { unit };
-            format!(
+            Ok(format!(
                 "| `{name}` | {default} | {unit} | {meaning} | {} |\n",
-                link(code)
-            )
+                link(code)?
+            ))
         }
-        _ => String::new(),
+        _ => Ok(String::new()),
     }
 }
 
-fn link(code: &str) -> String {
+fn link(code: &str) -> Result<String> {
     if code.is_empty() {
-        return String::new();
+        return Ok(String::new());
     }
-    format!("[{code}](../errors/{code}.md)")
+    Ok(format!(
+        "[{code}](../errors/{})",
+        error_pages::target(code)?
+    ))
 }
 
-fn row(limit: &Limit, codes: &BTreeSet<&str>) -> String {
+fn row(limit: &Limit, codes: &BTreeSet<&str>) -> Result<String> {
     let mut quoted = limit.meaning.split('`').skip(1).step_by(2);
     let code = quoted.find(|word| codes.contains(word)).unwrap_or_default();
     let meaning = limit.meaning.replace(&format!(" (`{code}`)"), "");
@@ -169,11 +172,11 @@ fn row(limit: &Limit, codes: &BTreeSet<&str>) -> String {
         Value::Millis(millis) => (millis, "milliseconds"),
         Value::Number(number) => (number, unit(&limit.name)),
     };
-    format!(
+    Ok(format!(
         "| `{}` | {value} | {unit} | {meaning} | {} |\n",
         limit.name,
-        link(code)
-    )
+        link(code)?
+    ))
 }
 
 /// Returns the unit that a name implies.
@@ -337,7 +340,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "
-/// Things of one (`x.many`).
+/// Things of one (`tx.many`).
 pub(crate) const THINGS_MAX: usize = 4 * FEW;
 /// Not a limit.
 const FEW: usize = 5;
@@ -364,12 +367,12 @@ impl Default for XOptions {
         let found = of_file(TEXT, &known).expect("good");
         let rows: Vec<String> = found
             .iter()
-            .map(|limit| row(limit, &BTreeSet::from(["x.many"])))
+            .map(|limit| row(limit, &BTreeSet::from(["tx.many"])).expect("a known domain"))
             .collect();
         assert_eq!(
             rows,
             [
-                "| `THINGS_MAX` | 20 | count | Things of one. | [x.many](../errors/x.many.md) |\n",
+                "| `THINGS_MAX` | 20 | count | Things of one. | [tx.many](../errors/ledger.md#txmany) |\n",
                 "| `XOptions.room_bytes` | 1024 | bytes | Bytes. |  |\n"
             ]
         );

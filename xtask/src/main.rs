@@ -21,6 +21,7 @@ mod codes;
 mod cycles;
 mod deps;
 mod docs;
+mod error_pages;
 mod errors;
 mod fields;
 mod fuzz;

@@ -1,6 +1,6 @@
 //! The error codes of the API itself. Flows, the ledger and the notary have their own.
 
-/// An error code: its page in `docs/errors`, and its HTTP status.
+/// An error code: its entry in `docs/errors`, and its HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorInfo {
     /// The stable code, `domain.snake_case`.

@@ -18,7 +18,7 @@ pub struct Problem {
     pub status: u16,
     /// Description of this occurrence.
     pub detail: String,
-    /// The stable code, `domain.snake_case`; `docs/errors` has a page for each.
+    /// The stable code, `domain.snake_case`; `docs/errors` describes each.
     pub code: String,
     /// Suggested action.
     pub hint: String,

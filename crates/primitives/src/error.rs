@@ -1,6 +1,6 @@
 //! Stable error codes, and the interface of every public error.
 
-/// One code of the catalogue, the source of a page under `docs/errors/`.
+/// One code of the catalogue, the source of an entry in `docs/errors/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorInfo {
     /// `domain.snake_case`, never changed once released.

@@ -88,7 +88,7 @@ impl Failure {
                 "transaction {id} of the flow is final, but {party} refuses to record it: {why}"
             ),
             hint: format!(
-                "Settle it with the operator of {party}; docs/errors has a page for {}.",
+                "Settle it with the operator of {party}; docs/errors describes {}.",
                 refused.code
             ),
             exit: REFUSED,

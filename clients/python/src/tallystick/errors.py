@@ -1,5 +1,5 @@
 """The exceptions of this package. Each has a stable `code` (`domain.snake_case`), a `message` that describes this failure, and
-a `hint` with the suggested action. The codes of nodes have pages in the project's docs/errors.
+a `hint` with the suggested action. The project's docs/errors describes the codes of nodes.
 
     TallystickError
     ├── Problem             the node's answer is a problem

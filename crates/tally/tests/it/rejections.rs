@@ -1,6 +1,4 @@
-//! The code and the hint that a client gets with each refusal. Every code has its page.
-
-use std::path::Path;
+//! The code and the hint that a client gets with each refusal. Every code is documented.
 
 use api::{StartFlow, Wait};
 use client::{Client, ClientError, Endpoint};
@@ -22,10 +20,7 @@ impl Refusal {
         assert_eq!(self.code, code, "{}", self.message);
         assert!(!self.hint.trim().is_empty(), "{code} has no hint");
         assert!(!self.message.trim().is_empty(), "{code} has no message");
-        let page = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../docs/errors")
-            .join(format!("{code}.md"));
-        assert!(page.exists(), "{code} has no page; run `make docs`");
+        assert!(stage::is_documented(code), "{code}: run `make docs`");
     }
 }
 

@@ -5,7 +5,7 @@ pub mod banks;
 pub mod command;
 pub mod restore;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use api::{FlowStatus, Outcome, StartFlow, Wait};
@@ -87,6 +87,17 @@ pub async fn holds(client: &Client, currency: &str) -> Result<u128, ClientError>
         .filter(|balance| balance.symbol == currency)
         .map(|balance| balance.quantity.parse::<u128>().expect("a number"))
         .sum())
+}
+
+/// Returns whether a page of `docs/errors` has a heading for the code.
+pub fn is_documented(code: &str) -> bool {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors");
+    let pages = std::fs::read_dir(folder).expect("generated pages");
+    pages.into_iter().any(|page| {
+        let text = std::fs::read_to_string(page.expect("readable").path()).expect("text");
+        text.lines()
+            .any(|line| line.strip_prefix("### ") == Some(code))
+    })
 }
 
 /// A small seeded generator (SplitMix64), so that a failing run can be repeated.
