@@ -87,7 +87,8 @@ fn module_of(path: &Path) -> Option<Module> {
     Some(module)
 }
 
-/// Returns every path of this crate that a module names, as a path from the root.
+/// Returns every path of this crate that a module names, as a path from the root. The path of a visibility (`pub(in PATH)`) limits
+/// the use of an item, and is no use itself.
 fn names(tokens: &[Token<'_>], module: &Module) -> Vec<Module> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -95,7 +96,9 @@ fn names(tokens: &[Token<'_>], module: &Module) -> Vec<Module> {
         let used = is(tokens, at, "use");
         let start = if used { at + 1 } else { at };
         let word = tokens.get(start).map_or("", |token| token.text);
-        let rooted = matches!(word, "crate" | "super" | "self") && is(tokens, start + 1, ":");
+        let limits = at >= 3 && is(tokens, at - 1, "in") && is(tokens, at - 3, "pub");
+        let rooted =
+            !limits && matches!(word, "crate" | "super" | "self") && is(tokens, start + 1, ":");
         if used || rooted {
             at = tree(tokens, start, module.clone(), &mut found);
         } else {
@@ -173,6 +176,14 @@ mod tests {
                     ("d.rs", "use crate::a;"),
                 ],
                 &["a", "b", "c"],
+            ),
+            // A visibility is no use.
+            (
+                &[
+                    ("a/mod.rs", "mod b; use self::b::B;"),
+                    ("a/b.rs", "pub(in crate::a) struct B;"),
+                ],
+                &[],
             ),
             // Tests may name any file.
             (

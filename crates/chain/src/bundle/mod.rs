@@ -5,6 +5,7 @@
 //! usually makes exactly one child block per chain and block. Bundlers announce their rates as [`SignedRates`], and each node
 //! keeps a [`RateBook`].
 
+mod bundler;
 mod plan;
 mod propose;
 mod rate_book;
@@ -15,6 +16,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use bundler::Bundler;
 pub use plan::{Expected, plan, rank};
 pub use propose::{Means, Proposal, Scene, Skipped, fee_for, propose};
 pub use rate_book::{BUNDLERS_MAX, RATES_AGE_SECONDS, RATES_EVERY_SECONDS, RateBook};
@@ -22,14 +24,3 @@ pub use rates::{RATES_BYTES, SignedRates};
 pub use record::{BundleRecord, PROVEN_BLOCKS};
 pub use rules::BundlerRules;
 pub use settings::BundleSettings;
-
-use primitives::KeyPair;
-
-/// An account that bundles one child chain's transactions on this node.
-#[derive(Clone, Debug)]
-pub struct Bundler {
-    /// The key of the account that pays the parent fee and earns the child fees.
-    pub key: KeyPair,
-    /// The rules for the transactions that it carries, and their fees.
-    pub rules: BundlerRules,
-}

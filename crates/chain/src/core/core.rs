@@ -1,32 +1,21 @@
 //! The state of the core, and the handling of events.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use primitives::{Hash, SignatureChecker};
+use primitives::SignatureChecker;
 
-use super::announced::Release;
-use super::assembly::Assembly;
-use super::bundling::Bundling;
-use super::equivocation::Firsts;
-use super::evidence::Evidence;
-use super::figures::Counters;
-use super::follow::Following;
-use super::forged::Forged;
-use super::forging::Forging;
-use super::held::HeldBlocks;
-use super::intake::Intake;
-use super::left::LeftRows;
-use super::limits::{BAD_MAX, TIED_MAX, TRUSTED_MAX};
-use super::peers::Peers;
-use super::questions::Questions;
-use super::rates::Rates;
-use super::relay::Relay;
-use super::remembered::Remembered;
-use super::serving_budget::ServingBudget;
-use super::side::Side;
-use super::stuck::Stuck;
-use super::switch::Switch;
+use super::blocks::{Assemblies, HeldBlocks, Release, Side};
+use super::bounded_set::Remembered;
+use super::bundling::{Bundling, Rates};
+use super::counters::Counters;
+use super::forging::{Forged, Forging};
+use super::fork_choice::{Evidence, Firsts, Stuck, Switch, TiedTips};
+use super::limits::BAD_MAX;
+use super::mempool::{Intake, LeftRows, LocalTransactions, Relay, Wanted};
+use super::orders::TrustedBlocks;
+use super::peers::{Peers, Questions, ServingBudget};
+use super::sync::Following;
 use super::{Action, Event, Notice, Round, Settings};
 use crate::TxId;
 use crate::genesis::Genesis;
@@ -49,23 +38,19 @@ pub struct Core<R> {
     pub(super) relay: Relay,
     /// Transactions to gossip again, because a reorg put them back.
     pub(super) anew: VecDeque<TxId>,
-    /// Transactions of the pool that have a row, the oldest first.
-    pub(super) own: BTreeSet<TxId>,
+    pub(super) own: LocalTransactions,
     pub(super) left: LeftRows,
     pub(super) peers: Peers,
     /// The budget for answers to all peers together.
     pub(super) serving: ServingBudget,
     pub(super) questions: Questions,
-    /// The last time at which any peer answered.
-    pub(super) heard_ms: u64,
-    pub(super) assemblies: Vec<Assembly>,
+    pub(super) assemblies: Assemblies,
     pub(super) held: HeldBlocks,
     /// The first announced header of each forger on each parent.
     pub(super) firsts: Firsts,
     /// Pairs of signed headers by forgers that signed two blocks on one parent.
     pub(super) evidence: Evidence,
-    /// Tips of branches that begin with a second block by the forger of our block, and have no more work than ours.
-    pub(super) tied: Remembered,
+    pub(super) tied: TiedTips,
     pub(super) following: Following,
     pub(super) switch: Option<Switch>,
     /// Blocks that break a rule, and blocks after them.
@@ -76,12 +61,12 @@ pub struct Core<R> {
     pub(super) forged: Forged,
     pub(super) bundling: Bundling,
     pub(super) rates: Rates,
-    pub(super) trusted: BTreeMap<u32, Hash>,
+    pub(super) trusted: TrustedBlocks,
     pub(super) stuck: Option<Stuck>,
     /// Maximum height of the blocks whose bodies an operator ordered to be deleted.
     pub(super) pruning: Option<u32>,
     /// Ids from peers' pools to request, with their peers.
-    pub(super) wanted: super::compare::Wanted,
+    pub(super) wanted: Wanted,
     pub(super) counters: Counters,
     /// Whether more work is due than one round may do.
     pub(super) more: bool,
@@ -100,7 +85,7 @@ impl<R: Reads<Table>> Core<R> {
         now_ms: u64,
     ) -> Result<Self, Fault> {
         let rows = Overlay::open(store, &genesis)?;
-        let trusted = settings.trusted.iter().copied().take(TRUSTED_MAX).collect();
+        let trusted = TrustedBlocks::open(&rows, &settings.trusted)?;
         let mut core = Self {
             pool: Pool::new(
                 settings
@@ -112,19 +97,18 @@ impl<R: Reads<Table>> Core<R> {
             now_ms,
             actions: Vec::new(),
             intake: Intake::default(),
-            relay: Relay::default(),
+            relay: Relay::new(settings.gossip_linger_ms),
             anew: VecDeque::new(),
-            own: BTreeSet::new(),
+            own: LocalTransactions::default(),
             left: LeftRows::open(&rows)?,
             peers: Peers::default(),
             serving: ServingBudget::of_all(now_ms),
             questions: Questions::default(),
-            heard_ms: 0,
-            assemblies: Vec::new(),
+            assemblies: Assemblies::default(),
             held: HeldBlocks::default(),
             firsts: Firsts::default(),
             evidence: Evidence::open(&rows)?,
-            tied: Remembered::new(TIED_MAX),
+            tied: TiedTips::default(),
             following: Following::new(),
             switch: None,
             bad: Remembered::new(BAD_MAX),
@@ -136,14 +120,13 @@ impl<R: Reads<Table>> Core<R> {
             trusted,
             stuck: None,
             pruning: None,
-            wanted: super::compare::Wanted::default(),
+            wanted: Wanted::default(),
             counters: Counters::default(),
             more: false,
             genesis,
             settings,
             rows,
         };
-        core.restore_trusted()?;
         core.check_trusted()?;
         core.restore_record()?;
         core.restore_side()?;
@@ -254,19 +237,14 @@ impl<R: Reads<Table>> Core<R> {
         if self.more || !self.intake.is_empty() {
             return Some(self.now_ms);
         }
-        let seconds = |second: u32| u64::from(second) * 1_000;
         let wakes = [
-            self.questions.next_deadline_ms(),
-            self.pool.next_expiry().map(seconds),
-            self.held.iter().map(|held| held.due_ms).min(),
+            self.parts_next_time_ms(),
             self.following_due_ms(),
             self.forging_due_ms(),
             self.bundling_due_ms(),
             self.rates_due_ms(),
             self.statuses_due_ms(),
-            self.wanted.due_ms(),
             self.anew_due_ms(),
-            self.relay.due_ms(self.settings.gossip_linger_ms),
         ];
         wakes.into_iter().flatten().min()
     }

@@ -1,8 +1,8 @@
 //! Figures of a core, for display and metrics.
 
-use super::follow::State;
-use super::questions::Purpose;
-use super::stuck::Stuck;
+use super::fork_choice::Stuck;
+use super::peers::Purpose;
+use super::sync::State;
 use super::{Core, PeerId};
 use crate::bundle::BundlerRules;
 use crate::message::Status;
@@ -10,25 +10,6 @@ use crate::pool::PoolFigures;
 use crate::port::{Reads, Table};
 use crate::state::Point;
 use crate::{AccountId, ChainId};
-
-/// Counters since the start.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counters {
-    pub(super) accepted: u64,
-    pub(super) refused: u64,
-    pub(super) transactions: u64,
-    pub(super) forged: u64,
-    pub(super) failed_forgings: u64,
-    pub(super) bundled: u64,
-    pub(super) forks: u64,
-    pub(super) deepest_fork: u32,
-    pub(super) deep_branches: u64,
-    pub(super) bad_blocks: u64,
-    pub(super) last_bad: Option<&'static str>,
-    pub(super) equivocations: u64,
-    pub(super) forged_again: u64,
-    pub(super) turns_refused: u64,
-}
 
 /// A key that forges on this node.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,13 +1,16 @@
 //! A node's deciding core: events in, rounds out.
 //!
 //! ```text
-//!  Gossip, Submit ──► intake ──► pool ──────┬──► forging, bundling ──┐
-//!  Gossip (block) ──► announced ► assembly ─┤                        ├──► chain's end ──► rows (one batch a round)
-//!  Answered ─► following, contest ► download ─┴► switch ─────────────┘         │
-//!  Asked ───────────► serve                                                   └──► actions, after the batch is durable
+//!  Gossip, Submit ──► mempool ──► pool ─────┬──► forging, bundling ──┐
+//!  Gossip (block) ──► blocks: announce, assemble ────────────────────┼──► blocks: tip ──► rows (one batch a round)
+//!  Answered ─► sync: headers, bodies ─► fork_choice: reorg ──────────┘        │
+//!  Asked ───► peers: serve                                                   └──► actions, after the batch is durable
 //! ```
 //! [`Core::handle`] handles events. [`Core::flush`] ends a round and performs the work that is due. Between rounds the core reads
 //! its own changes before they are durable, but no message or answer leaves the node before they are.
+//!
+//! Each folder holds a part of the core. Files with a noun as name define the part's types, which own its fields. Files with a verb
+//! as name hold the steps of [`Core`] that use them. `parts.rs` lists the fields that get the common events.
 //!
 //! # Invariants
 //! - The tip is always a valid chain from genesis: each block is applied or undone as a whole.
@@ -19,51 +22,33 @@
 //! - All collections are bounded by [`limits`].
 
 mod action;
-mod announced;
-mod answered;
-mod assembly;
+mod blocks;
+mod bounded_set;
 mod bundling;
-mod chain_end;
-mod compare;
-mod contest;
 #[allow(clippy::module_inception)]
 mod core;
-mod download;
-mod equivocation;
+mod counters;
 mod event;
-mod evidence;
 mod figures;
-mod follow;
-mod forged;
 mod forging;
-mod held;
-mod intake;
-mod left;
+mod fork_choice;
 pub mod limits;
-mod open;
+mod mempool;
 mod orders;
+mod part;
+mod parts;
 mod peers;
-mod prune;
-mod questions;
-mod rates;
-mod relay;
-mod remembered;
+mod restore;
 mod round;
-mod serve;
-mod serving_budget;
 mod settings;
-mod side;
-mod silence;
-mod stuck;
-mod switch;
+mod sync;
 
 pub use action::{Action, Notice, Verdict};
+pub use bundling::UsableRate;
 pub use core::Core;
 pub use event::{Event, PeerId, RequestFailure, Ticket};
-pub use evidence::{EVIDENCE_PLACE_BYTES, Equivocation, equivocations};
 pub use figures::{BundlerFigures, Figures, ForgerFigures};
-pub use left::why_left;
-pub use rates::UsableRate;
+pub use fork_choice::{EVIDENCE_PLACE_BYTES, Equivocation, Stuck, equivocations};
+pub use mempool::why_left;
 pub use round::Round;
 pub use settings::Settings;
-pub use stuck::Stuck;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use primitives::{PublicKey, SecretText, hex};
 use serde::{Deserialize, Serialize};
 
-use super::{BALANCES_MAX, ChainInfo, Genesis, ParamsOverrides, rejected};
+use super::document::rejected;
+use super::{BALANCES_MAX, ChainInfo, Genesis, ParamsOverrides};
 use crate::{AccountId, ChainId, Params, Rejection, key_of_passphrase};
 
 /// A genesis file.
@@ -151,6 +152,30 @@ impl ChainSpec {
             supply: 0,
         }
     }
+}
+
+/// Returns a test network with only the parent chain and one account.
+#[cfg(test)]
+pub(crate) fn small_genesis() -> Genesis {
+    let balance = BalanceSpec {
+        passphrase: Some("1".into()),
+        amounts: [("TALLY".to_owned(), 10_000_000_000)].into(),
+        ..BalanceSpec::default()
+    };
+    let spec = GenesisSpec {
+        network: "small".into(),
+        time_ms: 1_750_000_000_000,
+        profile: "loadtest".into(),
+        params: ParamsOverrides::default(),
+        chains: vec![ChainSpec {
+            id: ChainId::PARENT,
+            name: "parent".into(),
+            symbol: "TALLY".into(),
+            decimals: 4,
+        }],
+        balances: vec![balance],
+    };
+    spec.build().expect("the genesis keeps its own rules")
 }
 
 #[cfg(test)]

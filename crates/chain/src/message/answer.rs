@@ -5,8 +5,13 @@ use primitives::Hash;
 use super::wire::{Reader, malformed, put_count, put_ids};
 use super::{BODIES_MAX, HEADERS_MAX, IDS_MAX, QUESTION_IDS_MAX, Status};
 use crate::block::HEADER_BYTES;
+use crate::params::BLOCK_BYTES_MAX;
 use crate::transaction::PAYMENT_BYTES;
 use crate::{Header, Rejection, Transaction, TxId};
+
+/// Maximum length of an answer, in bytes: the largest body that a network may allow, its length, and the kind. Other answers are
+/// shorter.
+pub const ANSWER_BYTES_MAX: usize = 1 + 4 + BLOCK_BYTES_MAX;
 
 const STATUS: u8 = 1;
 const HEADERS: u8 = 2;

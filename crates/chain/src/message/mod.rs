@@ -6,43 +6,14 @@
 
 mod answer;
 mod gossip;
+mod limits;
 mod question;
 mod wire;
 
-pub use answer::{Answer, Listed};
+pub use answer::{ANSWER_BYTES_MAX, Answer, Listed};
 pub use gossip::{Announcement, Gossip};
+pub use limits::{
+    BODIES_MAX, GOSSIP_BYTES_MAX, GOSSIP_RATES_MAX, GOSSIP_TRANSACTIONS_MAX, HEADERS_MAX, IDS_MAX,
+    LOCATOR_MAX, QUESTION_BYTES_MAX, QUESTION_IDS_MAX,
+};
 pub use question::{Question, Status};
-
-use crate::params::BLOCK_BYTES_MAX;
-
-/// Maximum length of a gossiped message, in bytes.
-pub const GOSSIP_BYTES_MAX: usize = 1 << 20;
-
-/// Maximum length of a question, in bytes: [`QUESTION_IDS_MAX`] ids and 64 more.
-pub const QUESTION_BYTES_MAX: usize = 64 + 32 * QUESTION_IDS_MAX;
-
-/// Maximum length of an answer, in bytes: the largest body that a network may allow, its length, and the kind. Other answers are
-/// shorter.
-pub const ANSWER_BYTES_MAX: usize = 1 + 4 + BLOCK_BYTES_MAX;
-
-/// Maximum number of ids that one message lists. Longer lists are fetched in another way.
-pub const IDS_MAX: usize = 32_000;
-
-/// Maximum number of transactions in one gossiped batch.
-pub const GOSSIP_TRANSACTIONS_MAX: usize = 4_096;
-
-/// Maximum number of bundlers' rates in one gossiped message.
-pub const GOSSIP_RATES_MAX: usize = 64;
-
-/// Maximum number of the asker's block hashes in a question for headers. Their distances double, so they cover all possible
-/// heights.
-pub const LOCATOR_MAX: usize = 40;
-
-/// Maximum number of headers in one answer.
-pub const HEADERS_MAX: usize = 1_024;
-
-/// Maximum number of blocks whose bodies one question requests.
-pub const BODIES_MAX: usize = 128;
-
-/// Maximum number of transactions that one question requests by id.
-pub const QUESTION_IDS_MAX: usize = 8_192;

@@ -1,7 +1,5 @@
 //! Child blocks in the pool: a few for each chain, the best first.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::entry::Turn;
@@ -10,26 +8,6 @@ use super::links::End;
 use super::{Balances, ChildBlock, Pool};
 use crate::Rejection;
 use crate::port::StoreFailure;
-
-/// The child blocks of one chain in the order that forgers prefer: by greater fee, then greater count, then earlier arrival.
-#[derive(Debug, Default)]
-pub(super) struct Offers {
-    pub(super) best: BTreeMap<(Reverse<u64>, Reverse<usize>, i64), u32>,
-}
-
-impl Offers {
-    pub(super) fn add(&mut self, block: &ChildBlock, turn: Turn, slot: u32) {
-        self.best.insert(merit(block, turn), slot);
-    }
-}
-
-fn merit(block: &ChildBlock, turn: Turn) -> (Reverse<u64>, Reverse<usize>, i64) {
-    (
-        Reverse(block.fee()),
-        Reverse(block.ids().len()),
-        turn.place(),
-    )
-}
 
 impl Pool {
     /// Inserts a child block or returns the reason for its refusal. Worse child blocks of the same bundler or chain make room for
@@ -164,7 +142,7 @@ impl Pool {
     pub(super) fn drop_offer(&mut self, block: &ChildBlock, turn: Turn) {
         let child = block.child();
         if let Some(offers) = self.offers.get_mut(&child) {
-            offers.best.remove(&merit(block, turn));
+            offers.remove(block, turn);
             if offers.best.is_empty() {
                 self.offers.remove(&child);
             }

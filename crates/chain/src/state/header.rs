@@ -3,55 +3,10 @@
 use primitives::Hash;
 
 use super::stake::{Former, LeasesAt, effective, effective_tokens, tokens};
-use super::{Fault, Overlay};
+use super::{Fault, Overlay, Point};
 use crate::block::Header;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::{Genesis, Rejection, pos};
-
-/// The data of a block that the next one needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Point {
-    /// Its height.
-    pub height: u32,
-    /// Its hash.
-    pub hash: Hash,
-    /// Its time, in seconds since genesis.
-    pub time: u32,
-    /// Its generation signature.
-    pub generation: Hash,
-    /// The base target after it.
-    pub base_target: u64,
-    /// The cumulative work up to it.
-    pub difficulty: u128,
-}
-
-impl Point {
-    /// Returns genesis as the point before block 1.
-    #[must_use]
-    pub fn genesis(genesis: &Genesis) -> Self {
-        Self {
-            height: 0,
-            hash: genesis.hash,
-            time: 0,
-            generation: genesis.hash,
-            base_target: genesis.base_target,
-            difficulty: 0,
-        }
-    }
-
-    /// Returns the point of a block.
-    #[must_use]
-    pub fn of(header: &Header, hash: Hash) -> Self {
-        Self {
-            height: header.height,
-            hash,
-            time: header.time,
-            generation: header.generation,
-            base_target: header.base_target,
-            difficulty: header.difficulty,
-        }
-    }
-}
 
 /// Returns the height of the block that begins the span, if the base target changes at `height`.
 pub(super) fn span_start(genesis: &Genesis, height: u32) -> Option<u32> {

@@ -14,8 +14,9 @@ use primitives::Hash;
 
 use super::*;
 use crate::block::{CarriedBlock, CarriedEntry, Header, root_of};
+use crate::port::StoreFailure;
 use crate::transaction::Body;
-use crate::{Anchor, Carried, Transaction};
+use crate::{AccountId, Anchor, Carried, ChainId, Transaction, TxId};
 
 /// The parameters of a payment that tests vary.
 #[derive(Clone, Debug)]

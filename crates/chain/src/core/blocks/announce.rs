@@ -1,0 +1,217 @@
+//! Blocks that peers announce, from the arrival of the header on.
+//!
+//! A header that follows the tip, or beats it at its height, is checked completely and forwarded to other peers at once. Its body
+//! is then assembled, for one block of each forger on each parent. Other headers only show a peer's position.
+
+use primitives::Hash;
+
+use super::assembly::{Assembly, lists};
+use super::pending::{Held, Waiting};
+use crate::Header;
+use crate::core::limits::points;
+use crate::core::{Action, Core, PeerId, Ticket, Verdict};
+use crate::message::{Announcement, Gossip, Status};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::state::{Branch, Fault};
+
+/// Maximum wait of an announced block for its predecessor, in milliseconds.
+const PREDECESSOR_MS: u64 = 3_000;
+
+/// The position of a header relative to the tip.
+enum Stand {
+    /// Directly after the tip.
+    Next,
+    /// At the height of the tip, and better.
+    Beside,
+    /// At the height of the tip, and not better.
+    Worse,
+    /// At any other position.
+    Elsewhere,
+}
+
+impl<R: Reads<Table>> Core<R> {
+    pub(in crate::core) fn gossiped(
+        &mut self,
+        peer: PeerId,
+        message: Ticket,
+        bytes: &[u8],
+    ) -> Result<(), StoreFailure> {
+        match Gossip::read(bytes) {
+            Ok(Gossip::Transactions(transactions)) => {
+                self.gossiped_transactions(peer, message, transactions)
+            }
+            Ok(Gossip::ChildBlock { transaction, ids }) => {
+                self.gossiped_child_block(peer, message, transaction, ids)
+            }
+            Ok(Gossip::Rates(rates)) => self.gossiped_rates(peer, message, rates),
+            Ok(Gossip::Block(announcement)) => {
+                // The block may contain transactions that arrived earlier in this round.
+                self.settle_intake()?;
+                self.announced(peer, message, announcement)
+            }
+            Err(rejection) => {
+                self.penalise(peer, points::GARBAGE, rejection.code);
+                self.verdict(message, Verdict::Reject);
+                Ok(())
+            }
+        }
+    }
+
+    pub(in crate::core) fn verdict(&mut self, message: Ticket, verdict: Verdict) {
+        self.actions.push(Action::Verdict { message, verdict });
+    }
+
+    pub(super) fn announced(
+        &mut self,
+        peer: PeerId,
+        message: Ticket,
+        announcement: Announcement,
+    ) -> Result<(), StoreFailure> {
+        let header = &announcement.header;
+        let hash = header.hash(&self.genesis.hash);
+        if self.bad.contains(&hash) || self.is_block(&hash)? {
+            self.verdict(message, Verdict::Ignore);
+            return Ok(());
+        }
+        if let Some(assembly) = self.assemblies.get_mut(&hash) {
+            assembly.also_from(peer);
+            self.verdict(message, Verdict::Ignore);
+            return Ok(());
+        }
+        if self.is_held(&hash) {
+            self.verdict(message, Verdict::Ignore);
+            return Ok(());
+        }
+        if self.is_beyond_drift(header.time) {
+            self.penalise(peer, points::SILENCE, "chain_block.from_future");
+            self.verdict(message, Verdict::Ignore);
+            return Ok(());
+        }
+        let first = self.first_block(header)?;
+        if let Some(first) = first.filter(|first| first.stays_before(header)) {
+            return self.second_announced(peer, message, &announcement, first, hash);
+        }
+        match self.stand_of(header, &hash)? {
+            Stand::Next => self.begin(peer, message, announcement, hash, self.rows.tip().height),
+            Stand::Beside => {
+                let common = self.rows.tip().height.saturating_sub(1);
+                self.begin(peer, message, announcement, hash, common)
+            }
+            Stand::Worse => {
+                self.verdict(message, Verdict::Ignore);
+                Ok(())
+            }
+            Stand::Elsewhere => {
+                self.elsewhere(peer, message, announcement, hash);
+                Ok(())
+            }
+        }
+    }
+
+    fn stand_of(&self, header: &Header, hash: &Hash) -> Result<Stand, StoreFailure> {
+        let tip = self.rows.tip();
+        if self.switch.is_some() {
+            return Ok(Stand::Elsewhere);
+        }
+        if header.previous == tip.hash {
+            return Ok(Stand::Next);
+        }
+        if tip.height == 0 || header.height != tip.height {
+            return Ok(Stand::Elsewhere);
+        }
+        if Some(header.previous) != self.hash_at(tip.height - 1)? {
+            return Ok(Stand::Elsewhere);
+        }
+        Ok(if self.is_better(header.difficulty, hash) {
+            Stand::Beside
+        } else {
+            Stand::Worse
+        })
+    }
+
+    /// Checks a header that follows the block at `common`, and begins to assemble the block.
+    fn begin(
+        &mut self,
+        peer: PeerId,
+        message: Ticket,
+        announcement: Announcement,
+        hash: Hash,
+        common: u32,
+    ) -> Result<(), StoreFailure> {
+        let Announcement { header, ids } = announcement;
+        let fault = if !self.checker.check(&header.signed_message(hash)) {
+            Some((points::BAD_SIGNATURE, "chain_block.signature"))
+        } else if !lists(&header, &ids) {
+            Some((points::GARBAGE, "chain_message.malformed"))
+        } else {
+            self.fault_of(&header, &hash, common)?
+                .map(|code| (points::BAD_BLOCK, code))
+        };
+        if let Some((points, code)) = fault {
+            self.penalise(peer, points, code);
+            self.verdict(message, Verdict::Reject);
+            return Ok(());
+        }
+        if let Some(first) = self.first_block(&header)? {
+            self.keep_evidence(first.into_header(), header.clone());
+        }
+        self.firsts.add(&header);
+        self.verdict(message, Verdict::Accept);
+        if !self.assemblies.add(Assembly::new(header, hash, ids, peer)) {
+            return Ok(());
+        }
+        self.assemble(&hash)
+    }
+
+    /// Returns the fault of a header with a valid signature after the block at `common`. Remembers the hash of a header with a
+    /// fault, unless the header does not follow that block.
+    pub(in crate::core) fn fault_of(
+        &mut self,
+        header: &Header,
+        hash: &Hash,
+        common: u32,
+    ) -> Result<Option<&'static str>, StoreFailure> {
+        let checked = match Branch::at(&self.rows, &self.genesis, common) {
+            Ok(mut branch) => branch.push(&self.rows, &self.genesis, header, *hash),
+            Err(fault) => Err(fault),
+        };
+        let code = match checked {
+            Ok(_) if self.is_distrusted(header.height, hash) => "chain_block.distrusted",
+            // The stake of the block after a common one is known exactly.
+            Ok(_) => return Ok(None),
+            Err(Fault::NotNext(rejection)) => return Ok(Some(rejection.code)),
+            Err(fault) => fault.rejection()?.code,
+        };
+        self.bad.insert(*hash);
+        Ok(Some(code))
+    }
+
+    /// Handles a header away from the tip. It may show that the peer has a better branch than ours.
+    fn elsewhere(&mut self, peer: PeerId, message: Ticket, announcement: Announcement, hash: Hash) {
+        let header = &announcement.header;
+        let follows = self.assemblies.contains(&header.previous) || self.is_held(&header.previous);
+        if follows || self.switch.is_some() {
+            let due_ms = self.now_ms + PREDECESSOR_MS;
+            self.hold(Held {
+                hash,
+                due_ms,
+                what: Waiting::Announced {
+                    peer,
+                    message,
+                    announcement: Box::new(announcement),
+                },
+            });
+            return;
+        }
+        if self.is_better(header.difficulty, &hash)
+            && let Some(peer) = self.peers.get_mut(&peer)
+        {
+            peer.status = Some(Status {
+                height: header.height,
+                tip: hash,
+                difficulty: header.difficulty,
+            });
+        }
+        self.verdict(message, Verdict::Ignore);
+    }
+}

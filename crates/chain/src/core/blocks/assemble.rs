@@ -1,0 +1,200 @@
+//! Assembles the bodies of announced blocks from the pool and from the parts that peers send.
+
+use std::sync::Arc;
+
+use primitives::Hash;
+
+use super::assembly::Progress;
+use super::faults::BodyFault;
+use super::pending::{Held, Waiting};
+use crate::Transaction;
+use crate::block::CarriedBlock;
+use crate::core::limits::{ASSEMBLY_ATTEMPTS_MAX, points};
+use crate::core::peers::Purpose;
+use crate::core::{Core, PeerId};
+use crate::message::{Listed, Question};
+use crate::pool::ChildBlock;
+use crate::port::{Reads, StoreFailure, Table};
+use crate::transaction::{Body, Carried};
+
+impl<R: Reads<Table>> Core<R> {
+    /// Assembles the available parts. Requests the missing ones, or passes the block on when it is complete.
+    pub(in crate::core) fn assemble(&mut self, hash: &Hash) -> Result<(), StoreFailure> {
+        let Some(assembly) = self.assemblies.get(hash).filter(|one| !one.asking) else {
+            return Ok(());
+        };
+        match assembly.progress(&self.pool) {
+            Progress::Whole(block) => {
+                self.assemblies.remove(hash);
+                self.whole(block)
+            }
+            Progress::Lacks(question, purpose, patience_ms) => {
+                self.ask_for_parts(hash, &question, purpose, patience_ms);
+                Ok(())
+            }
+        }
+    }
+
+    /// Asks the next peer that may have the parts: first those that announced the block, then others. If all have failed, the
+    /// block is given up. If it matters, the next status of a peer brings it back.
+    fn ask_for_parts(
+        &mut self,
+        hash: &Hash,
+        question: &Question,
+        purpose: Purpose,
+        patience_ms: u64,
+    ) {
+        let Some(assembly) = self.assemblies.get(hash) else {
+            return;
+        };
+        let better = |peer: &PeerId| {
+            let status = self.peers.get(peer).and_then(|peer| peer.status);
+            status.is_some_and(|status| status.difficulty >= assembly.header.difficulty)
+        };
+        let others = self.peers.iter().map(|(id, _)| *id).filter(better);
+        let candidate = assembly
+            .sources
+            .iter()
+            .copied()
+            .chain(others)
+            .find(|peer| !assembly.failed.contains(peer) && self.may_ask(peer));
+        let tried = assembly.attempts >= ASSEMBLY_ATTEMPTS_MAX;
+        match candidate {
+            Some(peer) if !tried => {
+                if let Some(assembly) = self.assemblies.get_mut(hash) {
+                    assembly.attempts += 1;
+                    assembly.asking = true;
+                }
+                self.ask(peer, purpose, question, patience_ms);
+            }
+            _ => self.assemblies.remove(hash),
+        }
+    }
+
+    /// Records that a peer did not help, and continues.
+    pub(in crate::core) fn part_failed(
+        &mut self,
+        peer: PeerId,
+        hash: &Hash,
+    ) -> Result<(), StoreFailure> {
+        if let Some(assembly) = self.assemblies.get_mut(hash) {
+            assembly.asking = false;
+            assembly.failed.insert(peer);
+        }
+        self.assemble(hash)
+    }
+
+    /// Handles parent transactions, with the id lists of child blocks.
+    pub(in crate::core) fn parents_came(
+        &mut self,
+        peer: PeerId,
+        hash: &Hash,
+        listed: Vec<Listed>,
+    ) -> Result<(), StoreFailure> {
+        let mut transactions = Vec::with_capacity(listed.len());
+        let mut lists = Vec::new();
+        for Listed { transaction, ids } in listed {
+            let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
+            if matches!(carried.transaction.body, Body::ChildBlock { .. }) {
+                match ChildBlock::new(carried.clone(), ids) {
+                    Ok(block) => lists.push((carried.id, block.ids().to_vec())),
+                    Err(rejection) => {
+                        self.penalise(peer, points::WRONG_ANSWER, rejection.code);
+                        return self.part_failed(peer, hash);
+                    }
+                }
+            }
+            transactions.push(carried);
+        }
+        let Some(assembly) = self.assemblies.get_mut(hash) else {
+            return Ok(());
+        };
+        // Keep only the requested transactions, whose ids are in the block.
+        transactions.retain(|carried| assembly.ids.binary_search(&carried.id).is_ok());
+        lists.retain(|(id, _)| assembly.ids.binary_search(id).is_ok());
+        assembly.lists.extend(lists);
+        self.parts_came(peer, hash, transactions)
+    }
+
+    /// Handles transactions that child blocks carry.
+    pub(in crate::core) fn children_came(
+        &mut self,
+        peer: PeerId,
+        hash: &Hash,
+        transactions: Vec<Transaction>,
+    ) -> Result<(), StoreFailure> {
+        let carried = transactions
+            .into_iter()
+            .map(|transaction| Arc::new(Carried::new(&self.genesis.hash, transaction)))
+            .collect();
+        self.parts_came(peer, hash, carried)
+    }
+
+    fn parts_came(
+        &mut self,
+        peer: PeerId,
+        hash: &Hash,
+        carried: Vec<Arc<Carried>>,
+    ) -> Result<(), StoreFailure> {
+        if carried.is_empty() {
+            return self.part_failed(peer, hash);
+        }
+        let signed: Vec<_> = carried.iter().map(|one| one.signed_message()).collect();
+        let verdicts = self.checker.check_batch(&signed);
+        let all_hold = verdicts.iter().all(|holds| *holds);
+        if let Some(assembly) = self.assemblies.get_mut(hash) {
+            assembly.asking = false;
+            for (one, holds) in carried.into_iter().zip(verdicts) {
+                if holds {
+                    assembly.fetched.insert(one.id, one);
+                }
+            }
+        }
+        if all_hold {
+            return self.assemble(hash);
+        }
+        self.penalise(peer, points::BAD_SIGNATURE, "chain_tx.signature");
+        self.part_failed(peer, hash)
+    }
+
+    /// Handles the whole body of an announced block.
+    pub(in crate::core) fn body_came(
+        &mut self,
+        peer: PeerId,
+        hash: &Hash,
+        bytes: &[u8],
+    ) -> Result<(), StoreFailure> {
+        let Some(assembly) = self.assemblies.get_mut(hash) else {
+            return Ok(());
+        };
+        let header = assembly.header.clone();
+        match self.read_body(header, *hash, bytes) {
+            Ok(block) => {
+                self.assemblies.remove(hash);
+                self.whole(block)
+            }
+            Err(BodyFault::Sender(code)) => {
+                self.penalise(peer, points::WRONG_ANSWER, code);
+                self.part_failed(peer, hash)
+            }
+            Err(BodyFault::Block(_)) => {
+                self.assemblies.remove(hash);
+                Ok(())
+            }
+        }
+    }
+
+    /// Accepts a complete block, or holds it until its time.
+    pub(in crate::core) fn whole(&mut self, block: CarriedBlock) -> Result<(), StoreFailure> {
+        let due_ms = u64::from(block.header.time) * 1_000;
+        if due_ms > self.now_ms {
+            self.hold(Held {
+                hash: block.hash,
+                due_ms,
+                what: Waiting::Whole(Box::new(block)),
+            });
+            return Ok(());
+        }
+        self.accept(block)
+    }
+}

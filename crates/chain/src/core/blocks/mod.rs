@@ -1,0 +1,15 @@
+//! Blocks on their way to the tip: announced, assembled, pending, applied, and rolled back.
+
+mod announce;
+mod assemble;
+mod assembly;
+mod faults;
+mod pending;
+mod release;
+mod side_blocks;
+mod tip;
+
+pub(super) use assembly::{Assemblies, lists};
+pub(super) use faults::{BodyFault, NotJoined};
+pub(super) use pending::{HeldBlocks, Release, Waiting};
+pub(super) use side_blocks::Side;

@@ -1,0 +1,181 @@
+//! The tip of the chain. Blocks join it and are rolled back, and the pool, the rows of locally accepted transactions and the
+//! followers are updated.
+
+use primitives::Hash;
+
+use super::faults::{BodyFault, NotJoined};
+use crate::block::{CarriedBlock, read_carried_body};
+use crate::core::fork_choice::{Cause, Step};
+use crate::core::limits::{PRUNE_ROWS, points};
+use crate::core::{Action, Core, Notice, PeerId};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::state::{BlockFault, apply_block, check_shape, prune, read, undo_block};
+use crate::transaction::Body;
+use crate::{Header, TxId};
+
+impl<R: Reads<Table>> Core<R> {
+    /// Returns whether the hash belongs to a block of the chain.
+    pub(in crate::core) fn is_block(&self, hash: &Hash) -> Result<bool, StoreFailure> {
+        Ok(self.height_of(hash)?.is_some())
+    }
+
+    /// Returns the height of a block of the chain.
+    pub(in crate::core) fn height_of(&self, hash: &Hash) -> Result<Option<u32>, StoreFailure> {
+        read::height_of(&self.rows, hash)
+    }
+
+    /// Returns the hash of the chain's block at a height.
+    pub(in crate::core) fn hash_at(&self, height: u32) -> Result<Option<Hash>, StoreFailure> {
+        self.rows.hash_at(height)
+    }
+
+    /// Returns whether a transaction is in a block.
+    pub(in crate::core) fn is_confirmed(&self, id: &TxId) -> Result<bool, StoreFailure> {
+        self.rows.contains(id)
+    }
+
+    /// Decodes a body and checks that it matches the header's commitment and that its signatures are valid.
+    pub(in crate::core) fn read_body(
+        &mut self,
+        header: Header,
+        hash: Hash,
+        bytes: &[u8],
+    ) -> Result<CarriedBlock, BodyFault> {
+        let body = read_carried_body(&self.genesis.hash, bytes, self.genesis.transactions_max())
+            .map_err(|rejection| BodyFault::Sender(rejection.code))?;
+        let block = CarriedBlock { header, hash, body };
+        match check_shape(&self.genesis, &block) {
+            Ok(()) => {}
+            Err(BlockFault::Invalid(rejection)) => {
+                self.found_bad(hash, rejection.code);
+                return Err(BodyFault::Block(rejection.code));
+            }
+            Err(BlockFault::Body(rejection)) => return Err(BodyFault::Sender(rejection.code)),
+            Err(BlockFault::NotNext | BlockFault::Store(_)) => {
+                return Err(BodyFault::Sender("chain_block.body_mismatch"));
+            }
+        }
+        let unknown: Vec<_> = block
+            .transactions()
+            .filter(|carried| {
+                let known = self.pool.get(&carried.id);
+                known.is_none_or(|known| {
+                    known.transaction.signature != carried.transaction.signature
+                })
+            })
+            .map(|carried| carried.signed_message())
+            .collect();
+        if self.checker.check_batch(&unknown).contains(&false) {
+            return Err(BodyFault::Sender("chain_tx.signature"));
+        }
+        Ok(block)
+    }
+
+    /// Accepts a complete block whose time has come. It joins the chain, or replaces the tip if it is better.
+    pub(in crate::core) fn accept(&mut self, block: CarriedBlock) -> Result<(), StoreFailure> {
+        let tip = self.rows.tip();
+        if self.switch.is_some() || self.bad.contains(&block.hash) {
+            return Ok(());
+        }
+        if block.header.previous == tip.hash {
+            return self.join(block, false).map(drop);
+        }
+        let beside = tip.height > 0 && block.header.height == tip.height;
+        if !beside || !self.beats_ours(&block.header, block.header.difficulty, &block.hash)? {
+            return Ok(());
+        }
+        let common = tip.height - 1;
+        if self.hash_at(common)? == Some(block.header.previous) {
+            let step = Step::Here(Box::new(block));
+            self.begin_switch(common, vec![step], Cause::Better(None));
+            self.step_switch()?;
+        }
+        Ok(())
+    }
+
+    /// Appends a block to the chain and settles the pool.
+    pub(in crate::core) fn join(
+        &mut self,
+        block: CarriedBlock,
+        own: bool,
+    ) -> Result<Result<(), NotJoined>, StoreFailure> {
+        let appended = self.append(&block, own)?;
+        if appended.is_ok() {
+            self.settle_pool()?;
+        }
+        Ok(appended)
+    }
+
+    /// Applies a block that follows the tip, as a whole or not at all. The hash of a block that breaks a rule is remembered. The
+    /// pool is not settled here.
+    pub(in crate::core) fn append(
+        &mut self,
+        block: &CarriedBlock,
+        own: bool,
+    ) -> Result<Result<(), NotJoined>, StoreFailure> {
+        match apply_block(&mut self.rows, &self.genesis, block) {
+            Ok(_) => {}
+            Err(BlockFault::Store(failure)) => return Err(failure),
+            Err(BlockFault::Invalid(rejection)) => {
+                self.found_bad(block.hash, rejection.code);
+                return Ok(Err(NotJoined::Invalid(rejection.code)));
+            }
+            Err(BlockFault::Body(rejection)) => return Ok(Err(NotJoined::Body(rejection.code))),
+            Err(BlockFault::NotNext) => return Ok(Err(NotJoined::NotNext)),
+        }
+        let kept = self.settings.bodies_kept;
+        prune(&mut self.rows, &self.genesis, kept, PRUNE_ROWS)?;
+        self.pool.block_added(block);
+        self.rates.record.added(block);
+        self.count_spent(block, true)?;
+        for carried in block.transactions() {
+            self.forget_own(&carried.id);
+            self.counters.transactions += 1;
+        }
+        self.parts_tip_moved();
+        self.actions.push(Action::Notice(Box::new(Notice::Added {
+            header: block.header.clone(),
+            hash: block.hash,
+            own,
+        })));
+        Ok(Ok(()))
+    }
+
+    /// Rolls the last block back. The block is kept in the table `Side`, and its transactions return to the pool.
+    pub(in crate::core) fn take_back(&mut self) -> Result<CarriedBlock, StoreFailure> {
+        let block = match undo_block(&mut self.rows, &self.genesis) {
+            Ok(block) => block,
+            Err(fault) => return Err(damaged(fault.rejection()?.to_string())),
+        };
+        self.side.put(&mut self.rows, &block);
+        self.rates.record.popped(block.header.height);
+        self.pool.block_popped(&block, self.now_seconds());
+        self.count_spent(&block, false)?;
+        for carried in block.transactions() {
+            let bundled = matches!(carried.transaction.body, Body::ChildBlock { .. });
+            if !bundled && self.pool.contains(&carried.id) {
+                self.keep(carried);
+            }
+        }
+        self.parts_tip_moved();
+        self.actions.push(Action::Notice(Box::new(Notice::Popped {
+            header: block.header.clone(),
+            hash: block.hash,
+        })));
+        Ok(block)
+    }
+
+    /// Records a block that breaks a rule, regardless of the peer that sent it.
+    pub(in crate::core) fn found_bad(&mut self, hash: Hash, code: &'static str) {
+        self.counters.bad_blocks += 1;
+        self.counters.last_bad = Some(code);
+        self.bad.insert(hash);
+    }
+
+    /// Penalises the peer that gave a branch with a block that does not join through the peer's fault.
+    pub(in crate::core) fn blame(&mut self, peer: Option<PeerId>, reason: NotJoined) {
+        if let (Some(peer), Some(code)) = (peer, reason.code()) {
+            self.penalise(peer, points::BAD_BLOCK, code);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Announces the rates of this node's bundlers, and learns those that peers gossip.
+
+use crate::bundle::{Bundler, PROVEN_BLOCKS, RATES_EVERY_SECONDS, SignedRates};
+use crate::core::limits::{ROUND_BYTES, points};
+use crate::core::{Action, Core, PeerId, Ticket, Verdict};
+use crate::message::{GOSSIP_RATES_MAX, Gossip};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::state::carried_block;
+use crate::{ChainId, Rejection};
+
+impl<R: Reads<Table>> Core<R> {
+    /// Restores the record of bundlers from the newest blocks after a start.
+    pub(in crate::core) fn restore_record(&mut self) -> Result<(), StoreFailure> {
+        let tip = self.rows.tip().height;
+        let mut bytes = 0usize;
+        let mut newest = Vec::new();
+        for height in (1..=tip).rev().take(PROVEN_BLOCKS) {
+            let Some(block) = carried_block(&self.rows, &self.genesis, height)? else {
+                break;
+            };
+            bytes = bytes.saturating_add(block.header.body_bytes as usize);
+            if bytes > ROUND_BYTES {
+                break;
+            }
+            newest.push(block);
+        }
+        for block in newest.iter().rev() {
+            self.rates.record.added(block);
+        }
+        Ok(())
+    }
+
+    pub(in crate::core) fn rates_due_ms(&self) -> Option<u64> {
+        let idle = self.bundling.is_empty() && self.rates.book.is_empty();
+        (!idle).then(|| self.rates.due_ms.max(self.now_ms))
+    }
+
+    /// Forgets outdated rates, and announces the rates of this node's bundlers. This node learns them first.
+    pub(in crate::core) fn say_rates_if_due(&mut self) -> Result<(), StoreFailure> {
+        if self.rates.due_ms > self.now_ms {
+            return Ok(());
+        }
+        self.rates.said_ms = self.now_ms;
+        self.rates.due_ms = self.now_ms + u64::from(RATES_EVERY_SECONDS) * 1_000;
+        let now = self.now_seconds();
+        self.rates.book.expire(now);
+        self.rates.forget_floors();
+        let bundlers: Vec<Bundler> = self
+            .bundling
+            .keyed()
+            .map(|(_, bundler)| bundler)
+            .filter(|bundler| !bundler.rules.is_filtered())
+            .cloned()
+            .collect();
+        let mut said = Vec::new();
+        for bundler in bundlers {
+            let signed = SignedRates::new(&bundler.key, &bundler.rules, now, &self.genesis.hash);
+            if let Ok(rates) = signed
+                && self.learn(rates.clone())?.is_ok_and(|is_news| is_news)
+            {
+                said.push(rates);
+            }
+        }
+        for rates in said.chunks(GOSSIP_RATES_MAX) {
+            let bytes = Gossip::Rates(rates.to_vec()).to_bytes();
+            self.actions.push(Action::Gossip(bytes));
+        }
+        Ok(())
+    }
+
+    /// Handles gossiped rates. They are forwarded if one of them is new.
+    pub(in crate::core) fn gossiped_rates(
+        &mut self,
+        peer: PeerId,
+        message: Ticket,
+        rates: Vec<SignedRates>,
+    ) -> Result<(), StoreFailure> {
+        let now = self.now_seconds();
+        let mut fresh = rates;
+        fresh.retain(|rates| {
+            let is_new = !self.rates.book.knows(rates);
+            let is_chain = rates.child.is_child() && self.genesis.chain(rates.child).is_some();
+            let checked = self.rates.book.check(rates, now, &self.genesis.params);
+            is_new && is_chain && checked.is_ok()
+        });
+        let genesis = &self.genesis.hash;
+        let signed: Vec<_> = fresh
+            .iter()
+            .map(|rates| rates.signed_message(genesis))
+            .collect();
+        if self.checker.check_batch(&signed).contains(&false) {
+            self.penalise(peer, points::BAD_SIGNATURE, "chain_rates.signature");
+            self.verdict(message, Verdict::Reject);
+            return Ok(());
+        }
+        let mut news = false;
+        for rates in fresh {
+            news |= self.learn(rates)?.is_ok_and(|is_news| is_news);
+        }
+        let verdict = if news {
+            Verdict::Accept
+        } else {
+            Verdict::Ignore
+        };
+        self.verdict(message, verdict);
+        Ok(())
+    }
+
+    fn learn(&mut self, rates: SignedRates) -> Result<Result<bool, Rejection>, StoreFailure> {
+        let balance = self.rows.balance(&rates.account(), ChainId::PARENT)?;
+        let now = self.now_seconds();
+        self.rates.forget_floors();
+        let book = &mut self.rates.book;
+        Ok(book.insert(rates, balance, now, &self.genesis.params))
+    }
+}

@@ -1,0 +1,179 @@
+//! Bundling: child blocks are made shortly before the next expected block, on whichever node its forger is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use primitives::PublicKey;
+
+use super::bundlers::{Outlook, Place};
+use crate::bundle::{Bundler, Expected, Means, Proposal, Scene, plan, propose, rank};
+use crate::core::{Action, Core};
+use crate::message::{GOSSIP_BYTES_MAX, Gossip, IDS_MAX};
+use crate::pool::ChildBlock;
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::state::{effective_tokens, recent_forgers};
+use crate::{AccountId, Anchor, ChainId, pos};
+
+/// Number of latest blocks whose forgers are considered.
+const FORGERS_OF_BLOCKS: usize = 512;
+/// Maximum number of forgers considered.
+const FORGERS_KNOWN_MAX: usize = 64;
+/// If the expected block does not come, bundlers look again after a quarter of the block time, within these bounds in
+/// milliseconds.
+const AGAIN_MS: (u64, u64) = (250, 5_000);
+
+impl<R: Reads<Table>> Core<R> {
+    /// Returns whether this node may bundle. During a reorg neither the tip nor the waiting transactions are known.
+    fn may_bundle(&self) -> bool {
+        self.switch.is_none() && !self.bundling.bundlers.is_empty()
+    }
+
+    pub(in crate::core) fn bundling_due_ms(&self) -> Option<u64> {
+        if !self.may_bundle() {
+            return None;
+        }
+        match &self.bundling.outlook {
+            None => Some(self.now_ms),
+            Some(outlook) => {
+                let first = outlook.due_ms.values().min().copied();
+                first.map(|due| due.max(self.held_back_until_ms()))
+            }
+        }
+    }
+
+    pub(in crate::core) fn bundle_if_due(&mut self) -> Result<(), StoreFailure> {
+        if !self.may_bundle() {
+            return Ok(());
+        }
+        let mut outlook = match self.bundling.outlook.take() {
+            Some(outlook) => outlook,
+            None => self.look_out()?,
+        };
+        let now_ms = self.now_ms;
+        let due: Vec<Place> = outlook
+            .due_ms
+            .iter()
+            .filter(|(_, due_ms)| **due_ms <= now_ms)
+            .map(|(place, _)| *place)
+            .collect();
+        for place in due {
+            let Some(bundler) = self.bundling.bundlers.get(&place).cloned() else {
+                outlook.due_ms.remove(&place);
+                continue;
+            };
+            self.bundle(&bundler)?;
+            let next = self.next_look(&outlook, place, Some(now_ms));
+            outlook.due_ms.insert(place, next);
+        }
+        self.bundling.outlook = Some(outlook);
+        Ok(())
+    }
+
+    /// Returns the next time at which a bundler looks at the pool. If the expected blocks do not come, it looks again after a
+    /// part of the block time.
+    fn next_look(&self, outlook: &Outlook, (key, child): Place, last_ms: Option<u64>) -> u64 {
+        let height = self.rows.tip().height.saturating_add(1);
+        let rank = rank(&key, self.rates.book.bundlers(child), child, height);
+        let params = &self.genesis.params;
+        let planned = plan(
+            &self.settings.bundling,
+            params,
+            &outlook.forgers,
+            rank,
+            outlook.tip_ms,
+            last_ms,
+        );
+        let quarter = u64::from(params.block_seconds) * 250;
+        planned.unwrap_or(self.now_ms + quarter.clamp(AGAIN_MS.0, AGAIN_MS.1))
+    }
+
+    /// Predicts the next forgers from the recent forgers and the keys that forge here.
+    fn look_out(&self) -> Result<Outlook, StoreFailure> {
+        let mut keys = recent_forgers(&self.rows, FORGERS_OF_BLOCKS, FORGERS_KNOWN_MAX);
+        for own in self.forging.keys() {
+            if !keys.contains(own) {
+                keys.push(*own);
+            }
+        }
+        let mut candidates = Vec::with_capacity(keys.len());
+        for key in keys {
+            let account = AccountId::of_key(&key);
+            let tokens = effective_tokens(&self.rows, &self.genesis, &account)?;
+            candidates.push((key, tokens));
+        }
+        let tip = self.rows.tip();
+        let turns = pos::next_forgers(tip.time, &tip.generation, tip.base_target, &candidates);
+        let mut outlook = Outlook {
+            forgers: turns
+                .iter()
+                .map(|turn| Expected {
+                    at_ms: u64::from(turn.time) * 1_000,
+                    local: self.forging.keys().any(|key| *key == turn.forger),
+                })
+                .collect(),
+            tip_ms: self.now_ms,
+            due_ms: BTreeMap::new(),
+        };
+        for place in self.bundling.bundlers.keys() {
+            let look = self.next_look(&outlook, *place, None);
+            outlook.due_ms.insert(*place, look);
+        }
+        Ok(outlook)
+    }
+
+    fn bundle(&mut self, bundler: &Bundler) -> Result<(), StoreFailure> {
+        let PublicKey::Ed25519(key) = *bundler.key.public() else {
+            return Ok(());
+        };
+        let account = AccountId::of_key(&key);
+        let tip = self.rows.tip().height;
+        let deep = tip.saturating_sub(self.genesis.params.anchor_depth_min);
+        let anchor = self.hash_at(deep)?;
+        let anchor = anchor.ok_or_else(|| damaged(format!("there is no block at {deep}")))?;
+        let scene = Scene {
+            genesis: &self.genesis.hash,
+            params: &self.genesis.params,
+            parent_decimals: self
+                .genesis
+                .chain(ChainId::PARENT)
+                .map_or(0, |parent| parent.decimals),
+            height: tip.saturating_add(1),
+            now_ms: self.now_ms,
+            anchor: Anchor::at(deep, &anchor),
+        };
+        let means = Means {
+            balance: self.rows.balance(&account, ChainId::PARENT)?,
+            spent: self.spent(&account, bundler.rules.child)?,
+        };
+        let proposal = propose(&self.pool, bundler, means, &self.settings.bundling, &scene);
+        if let Ok(Proposal::Make(block)) = proposal {
+            self.offer(block)?;
+        }
+        Ok(())
+    }
+
+    /// Puts a child block of this node into the pool and gossips it.
+    fn offer(&mut self, block: Arc<ChildBlock>) -> Result<(), StoreFailure> {
+        let rows = &self.rows;
+        let mut balances = |account: AccountId, chain| rows.balance(&account, chain);
+        let now = u32::try_from(self.now_ms / 1_000).unwrap_or(u32::MAX);
+        let taken = self
+            .pool
+            .insert_child_block(block.clone(), now, &mut balances)?;
+        if taken.is_err() {
+            return Ok(());
+        }
+        self.counters.bundled += 1;
+        // The carried transactions are sent first, so that the child block is complete on arrival.
+        self.actions.extend(self.relay.take());
+        let bytes = Gossip::ChildBlock {
+            transaction: block.transaction().transaction.clone(),
+            ids: block.ids().to_vec(),
+        }
+        .to_bytes();
+        if block.ids().len() <= IDS_MAX && bytes.len() <= GOSSIP_BYTES_MAX {
+            self.actions.push(Action::Gossip(bytes));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! The known rates of bundlers, and the time of the next announcement.
+
+use std::collections::BTreeMap;
+
+use crate::bundle::{BundleRecord, RateBook};
+use crate::core::part::Part;
+use crate::state::Point;
+use crate::{AccountId, ChainId};
+
+/// The known rates, and the time of the next announcement.
+#[derive(Debug, Default)]
+pub(in crate::core) struct Rates {
+    pub(super) book: RateBook,
+    /// Time of the next announcement, in milliseconds since genesis. 0 means at once.
+    pub(super) due_ms: u64,
+    /// Time of the last announcement.
+    pub(super) said_ms: u64,
+    /// The fees in recent blocks.
+    pub(in crate::core) record: BundleRecord,
+    /// The lowest fee that a chain's usable bundlers ask, for the chains computed so far for this tip and these rates.
+    pub(super) floors: BTreeMap<ChainId, Option<u64>>,
+}
+
+/// A rate that a wallet may rely on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsableRate {
+    /// The bundler's account.
+    pub bundler: AccountId,
+    /// Its rate.
+    pub rate: u64,
+    /// Whether the bundler has recently bundled at this rate. Otherwise its rate counts because of its stake.
+    pub proven: bool,
+}
+
+/// Minimum interval between announcements, in milliseconds, because their times count whole seconds.
+const PAUSE_MS: u64 = 5_000;
+
+impl Rates {
+    /// Discards the computed fees after a change of the tip or of a rate.
+    pub(in crate::core) fn forget_floors(&mut self) {
+        self.floors.clear();
+    }
+
+    /// Schedules an announcement soon, because a bundler was added, its rules changed, or a peer connected.
+    pub(in crate::core) fn say_soon(&mut self) {
+        self.due_ms = match self.said_ms {
+            0 => 0,
+            said_ms => self.due_ms.min(said_ms + PAUSE_MS),
+        };
+    }
+}
+
+impl Part for Rates {
+    fn tip_moved(&mut self, _: &Point) {
+        self.forget_floors();
+    }
+}

@@ -1,0 +1,219 @@
+//! Forging: the turns of the local keys, and their blocks.
+
+use primitives::Hash;
+
+use super::forgers::KeyTurn;
+use crate::AccountId;
+use crate::block::CarriedBlock;
+use crate::core::limits::{GATHER_MS, PATIENCE_MS};
+use crate::core::sync::State;
+use crate::core::{Action, Core};
+use crate::forge::{assemble, seal};
+use crate::message::{Announcement, GOSSIP_BYTES_MAX, Gossip, IDS_MAX};
+use crate::pool::Pool;
+use crate::port::{Reads, StoreFailure, Table};
+use crate::state::{next_header, turn};
+
+/// Delay before the next attempt after an own block was invalid, in milliseconds.
+const RETRY_MS: u64 = 1_000;
+
+/// Encodes a block's announcement, with its ids if they fit.
+pub(in crate::core) fn announce(block: &CarriedBlock) -> Vec<u8> {
+    let mut ids: Vec<_> = block
+        .body
+        .iter()
+        .map(|entry| entry.transaction.id)
+        .collect();
+    if ids.len() > IDS_MAX || 32 * ids.len() > GOSSIP_BYTES_MAX - 1_024 {
+        ids.clear();
+    }
+    Gossip::Block(Announcement {
+        header: block.header.clone(),
+        ids,
+    })
+    .to_bytes()
+}
+
+impl<R: Reads<Table>> Core<R> {
+    fn may_forge(&self) -> bool {
+        self.switch.is_none() && !self.forging.keys.is_empty()
+    }
+
+    /// Returns the time at which the next block is forged on this node.
+    pub(in crate::core) fn forging_due_ms(&self) -> Option<u64> {
+        if !self.may_forge() {
+            return None;
+        }
+        if self.forging.turns.is_none() {
+            return Some(self.now_ms);
+        }
+        Some(self.forging_ms(&self.forging.first()?))
+    }
+
+    /// Returns the time at which a turn is used. A turn before this core was opened waits until peers could show a better branch.
+    /// If an old copy of the data lacks a block that the key already forged on this parent, the key would otherwise sign a second
+    /// one.
+    fn forging_ms(&self, turn: &KeyTurn) -> u64 {
+        let turn_ms = u64::from(turn.due) * 1_000 + self.settings.forging_delay_ms;
+        let opened_ms = self.forging.opened_ms;
+        let met_ms = match &self.following.state {
+            _ if turn_ms >= opened_ms => 0,
+            State::Headers(_) => opened_ms + GATHER_MS + PATIENCE_MS,
+            State::Idle | State::Bodies(_) => opened_ms + GATHER_MS,
+        };
+        turn_ms
+            .max(met_ms)
+            .max(self.forging.not_before_ms)
+            .max(self.held_back_until_ms())
+    }
+
+    /// Computes the turns after a new tip.
+    pub(in crate::core) fn reckon_turns(&mut self) -> Result<(), StoreFailure> {
+        if self.forging.turns.is_some() {
+            return Ok(());
+        }
+        let mut turns = Vec::with_capacity(self.forging.keys.len());
+        for key in self.forging.keys.keys() {
+            if let Some(time) = turn(&self.rows, &self.genesis, key)? {
+                let (due, key) = (time, *key);
+                turns.push(KeyTurn { due, time, key });
+            }
+        }
+        turns.sort_unstable();
+        self.forging.turns = Some(turns);
+        Ok(())
+    }
+
+    /// Returns the turn to use now, if there is one.
+    fn due_turn(&mut self) -> Result<Option<KeyTurn>, StoreFailure> {
+        if !self.may_forge() {
+            return Ok(None);
+        }
+        self.reckon_turns()?;
+        let first = self.forging.first();
+        Ok(first.filter(|turn| self.forging_ms(turn) <= self.now_ms))
+    }
+
+    /// Returns the second of the turn of a key that forges here now, in milliseconds.
+    pub(in crate::core) fn own_turn_ms(&mut self) -> Result<Option<u64>, StoreFailure> {
+        let turn = self.due_turn()?;
+        Ok(turn.map(|turn| u64::from(turn.time) * 1_000))
+    }
+
+    pub(in crate::core) fn forge_if_due(&mut self) -> Result<(), StoreFailure> {
+        let Some(turn) = self.due_turn()? else {
+            return Ok(());
+        };
+        self.use_turn(&turn)?;
+        // The next turn may be due at once.
+        if self.due_turn()?.is_some() {
+            self.more = true;
+        }
+        Ok(())
+    }
+
+    /// Forges a block, unless the key has already signed one on this parent. That block joins again instead. If the store no
+    /// longer has it, the turn is skipped until the standstill rule applies.
+    fn use_turn(&mut self, turn: &KeyTurn) -> Result<(), StoreFailure> {
+        // After a standstill the chain continues from the current time: the rule then allows any later time.
+        let still = turn
+            .time
+            .saturating_add(self.genesis.params.standstill_seconds);
+        let now = self.now_seconds();
+        let is_still = now >= still;
+        let tip = self.rows.tip();
+        let height = tip.height.saturating_add(1);
+        if let Some(signed) = self.forged.on(height, &tip.hash, &turn.key) {
+            if self.forge_again(&signed)? {
+                return Ok(());
+            }
+            if !is_still {
+                self.counters.turns_refused += 1;
+                self.forging.pass(&turn.key, still);
+                return Ok(());
+            }
+        }
+        self.forge(&turn.key, if is_still { now } else { turn.time })
+    }
+
+    /// Lets a local block join again after it was rolled back. Returns false if the store no longer has it, or if it may not
+    /// join.
+    fn forge_again(&mut self, hash: &Hash) -> Result<bool, StoreFailure> {
+        if self.bad.contains(hash) {
+            return Ok(false);
+        }
+        let Some(block) = self.side.get(&self.rows, &self.genesis, hash)? else {
+            return Ok(false);
+        };
+        let header = &block.header;
+        if self.is_distrusted(header.height, hash) || header.time > self.now_seconds() {
+            return Ok(false);
+        }
+        let announcement = announce(&block);
+        if self.join(block, true)?.is_err() {
+            return Ok(false);
+        }
+        self.side.remove(&mut self.rows, hash);
+        self.counters.forged_again += 1;
+        self.actions.push(Action::Gossip(announcement));
+        Ok(true)
+    }
+
+    fn forge(&mut self, key: &[u8; 32], time: u32) -> Result<(), StoreFailure> {
+        let height = self.rows.tip().height.saturating_add(1);
+        let candidate = assemble(&self.pool, &self.genesis.params, height, time);
+        let empty = candidate.body.is_empty();
+        if self.seal_and_join(key, time, candidate)? {
+            return Ok(());
+        }
+        // The transactions of the pool made no valid block. Continue without them.
+        self.counters.failed_forgings += 1;
+        if !empty {
+            let nothing = Pool::new(self.settings.pool.clone());
+            let candidate = assemble(&nothing, &self.genesis.params, height, time);
+            if self.seal_and_join(key, time, candidate)? {
+                return Ok(());
+            }
+        }
+        self.forging.not_before_ms = self.now_ms + RETRY_MS;
+        Ok(())
+    }
+
+    fn seal_and_join(
+        &mut self,
+        key: &[u8; 32],
+        time: u32,
+        candidate: crate::forge::Candidate,
+    ) -> Result<bool, StoreFailure> {
+        let Some(pair) = self.forging.keys.get(key) else {
+            return Ok(false);
+        };
+        let header = next_header(&self.rows, &self.genesis, key, time)?;
+        let Ok(block) = seal(candidate, header, &self.genesis.hash, pair) else {
+            return Ok(false);
+        };
+        if self.is_distrusted(block.header.height, &block.hash) {
+            return Ok(false);
+        }
+        let announcement = announce(&block);
+        let (header, hash) = (block.header.clone(), block.hash);
+        if self.join(block, true)?.is_err() {
+            return Ok(false);
+        }
+        let lowest = header
+            .height
+            .saturating_sub(self.genesis.params.rollback_blocks_max);
+        self.forged.add(&mut self.rows, &header, hash, lowest);
+        self.counters.forged += 1;
+        self.actions.push(Action::Gossip(announcement));
+        Ok(true)
+    }
+
+    /// Returns the keys that forge on this node, with their accounts and the seconds of their turns.
+    pub(in crate::core) fn forgers(&self) -> Vec<(AccountId, [u8; 32], Option<u32>)> {
+        self.forging
+            .keys()
+            .map(|key| (AccountId::of_key(key), *key, self.forging.turn_of(key)))
+            .collect()
+    }
+}

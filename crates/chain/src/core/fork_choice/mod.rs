@@ -1,0 +1,18 @@
+//! The choice of the branch: its rules, reorgs, equivocation, and forks beyond the rollback limit.
+
+mod deep_fork;
+mod equivocation;
+mod evidence;
+mod first_headers;
+mod reorg;
+mod reorganise;
+mod report_deep_fork;
+mod rules;
+mod tied_tips;
+
+pub use deep_fork::Stuck;
+pub(super) use evidence::Evidence;
+pub use evidence::{EVIDENCE_PLACE_BYTES, Equivocation, equivocations};
+pub(super) use first_headers::Firsts;
+pub(super) use reorg::{Cause, Step, Switch};
+pub(super) use tied_tips::TiedTips;

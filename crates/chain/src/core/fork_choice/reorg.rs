@@ -1,0 +1,92 @@
+//! The state of a reorg.
+
+use std::collections::VecDeque;
+
+use primitives::Hash;
+
+use crate::TxId;
+use crate::block::CarriedBlock;
+use crate::core::PeerId;
+use crate::core::orders::Order;
+
+/// A block of the branch.
+#[derive(Debug)]
+pub(in crate::core) enum Step {
+    /// A block in memory.
+    Here(Box<CarriedBlock>),
+    /// A block in the table `Side`.
+    Side(Hash),
+}
+
+impl Step {
+    pub(in crate::core) fn hash(&self) -> Hash {
+        match self {
+            Self::Here(block) => block.hash,
+            Self::Side(hash) => *hash,
+        }
+    }
+}
+
+/// The cause of a reorg.
+#[derive(Debug)]
+pub(in crate::core) enum Cause {
+    /// A better branch, with the peer that gave it.
+    Better(Option<PeerId>),
+    /// An operator's order. Blocks are rolled back and none join.
+    Ordered(Order),
+    /// A crash left side blocks that follow the tip. They join again, and none are rolled back.
+    Resumed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Our blocks are rolled back to the common one.
+    Back,
+    /// The blocks of the branch join.
+    Forth,
+    /// One of them was bad. Those that joined are rolled back.
+    Unwind,
+    /// Our old blocks join again.
+    Restore,
+}
+
+/// A reorg in progress.
+#[derive(Debug)]
+pub(in crate::core) struct Switch {
+    pub(super) phase: Phase,
+    pub(super) common: u32,
+    /// The cumulative work of our old branch.
+    pub(super) old_difficulty: u128,
+    /// Our blocks that were rolled back, the last one first.
+    pub(super) old: Vec<Hash>,
+    pub(super) branch: VecDeque<Step>,
+    pub(super) cause: Cause,
+    /// Transactions of the blocks that were rolled back.
+    pub(super) returned: Vec<TxId>,
+}
+
+impl Switch {
+    pub(in crate::core) fn new(
+        common: u32,
+        old_difficulty: u128,
+        branch: Vec<Step>,
+        cause: Cause,
+    ) -> Self {
+        Self {
+            phase: Phase::Back,
+            common,
+            old_difficulty,
+            old: Vec::new(),
+            branch: branch.into(),
+            cause,
+            returned: Vec::new(),
+        }
+    }
+}
+
+impl Switch {
+    /// Returns whether this completes a reorg that a crash interrupted. The pool's rows are not read yet in that case.
+    pub(in crate::core) fn is_resumption(&self) -> bool {
+        matches!(self.cause, Cause::Resumed)
+    }
+}

@@ -1,0 +1,60 @@
+//! Branches that fork off too deep are ignored and reported. This node keeps its own branch, and its operator decides.
+
+use primitives::Hash;
+
+use super::deep_fork::Stuck;
+use crate::core::sync::Candidate;
+use crate::core::{Action, Core, Notice, PeerId};
+use crate::port::{Reads, Table};
+use crate::state::Branch;
+
+impl<R: Reads<Table>> Core<R> {
+    /// Reports a branch whose judged headers are better than ours and that forks off beyond the rollback limit. The first report
+    /// stays until our own branch has as much work, or an operator intervenes.
+    pub(in crate::core) fn report_deep(&mut self, common: u32, other: Hash, difficulty: u128) {
+        self.counters.deep_branches += 1;
+        if self.stuck.is_some() {
+            return;
+        }
+        self.stuck = Some(Stuck {
+            common,
+            other,
+            difficulty,
+        });
+        self.actions
+            .push(Action::Notice(Box::new(Notice::Stuck { common, other })));
+    }
+
+    /// Reports a claimed branch that cannot be judged, because no row bounds the stake of its forgers. The claim may be false, so
+    /// this node keeps its own branch. The operator is told once for each peer while it is connected.
+    pub(in crate::core) fn cannot_judge(&mut self, peer: PeerId, common: u32) {
+        self.counters.deep_branches += 1;
+        let Some(known) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        let other = known.status.map_or(Hash::ZERO, |status| status.tip);
+        if std::mem::replace(&mut known.too_deep_said, true) {
+            return;
+        }
+        self.actions.push(Action::Notice(Box::new(Notice::TooDeep {
+            peer,
+            common,
+            other,
+        })));
+    }
+
+    /// Returns whether a branch forks off deeper than the rollback limit. If it does, reports it and ignores its peer for a
+    /// while.
+    pub(in crate::core) fn is_too_deep(&mut self, candidate: &Candidate) -> bool {
+        let common = candidate.branch.as_ref().map_or(0, Branch::common);
+        let depth = self.rows.tip().height.saturating_sub(common);
+        if depth <= self.genesis.params.rollback_blocks_max {
+            return false;
+        }
+        if let Some((header, hash)) = candidate.headers.last() {
+            self.report_deep(common, *hash, header.difficulty);
+        }
+        self.failed(candidate.peer);
+        true
+    }
+}

@@ -1,0 +1,341 @@
+//! Transactions from clients and peers. Cheap checks happen at once, and signatures are checked together at the end of the round.
+
+use std::sync::Arc;
+
+use super::intake::{Message, Source, Submission, Unchecked};
+use crate::core::limits::{UNCHECKED_MAX, USELESS_MAX, points};
+use crate::core::{Action, Core, PeerId, Ticket, Verdict};
+use crate::pool::ChildBlock;
+use crate::port::{Reads, StoreFailure, Table};
+use crate::state::{Fault, When, check_transaction};
+use crate::transaction::{Body, Carried};
+use crate::{Rejection, Transaction, TxId};
+
+/// The reason why a transaction is not accepted.
+enum No {
+    /// It is in the pool or in a block.
+    Known,
+    /// Its fee is below the rate of each bundler known here.
+    Unpaid(Rejection),
+    Refused(Rejection),
+}
+
+impl<R: Reads<Table>> Core<R> {
+    pub(in crate::core) fn submitted(
+        &mut self,
+        ticket: Ticket,
+        transactions: Vec<Transaction>,
+    ) -> Result<(), StoreFailure> {
+        let submission = self.intake.submissions.len();
+        self.intake.submissions.push(Submission {
+            ticket,
+            outcomes: transactions.iter().map(|_| None).collect(),
+        });
+        for (place, transaction) in transactions.into_iter().enumerate() {
+            let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
+            self.take_in(carried, None, Source::Submission(submission, place))?;
+        }
+        self.settle_if_many()
+    }
+
+    /// Handles a gossiped batch of transactions.
+    pub(in crate::core) fn gossiped_transactions(
+        &mut self,
+        peer: PeerId,
+        ticket: Ticket,
+        transactions: Vec<Transaction>,
+    ) -> Result<(), StoreFailure> {
+        let source = self.open_message(peer, ticket);
+        for transaction in transactions {
+            let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
+            self.take_in(carried, None, source)?;
+        }
+        self.settle_if_many()
+    }
+
+    /// Handles a gossiped child block.
+    pub(in crate::core) fn gossiped_child_block(
+        &mut self,
+        peer: PeerId,
+        ticket: Ticket,
+        transaction: Transaction,
+        ids: Vec<TxId>,
+    ) -> Result<(), StoreFailure> {
+        let source = self.open_message(peer, ticket);
+        let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
+        match ChildBlock::new(carried.clone(), ids) {
+            Ok(block) => self.take_in(carried, Some(Arc::new(block)), source),
+            Err(rejection) => {
+                if let Source::Message(at) = source {
+                    self.intake.messages[at].bad = Some(rejection.code);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn open_message(&mut self, peer: PeerId, ticket: Ticket) -> Source {
+        self.intake.messages.push(Message {
+            ticket,
+            peer,
+            taken: false,
+            bad: None,
+            refused: 0,
+        });
+        Source::Message(self.intake.messages.len() - 1)
+    }
+
+    /// Makes the cheap checks. A transaction that passes waits for the check of its signature.
+    pub(in crate::core) fn take_in(
+        &mut self,
+        carried: Arc<Carried>,
+        block: Option<Arc<ChildBlock>>,
+        source: Source,
+    ) -> Result<(), StoreFailure> {
+        let mut checked = self.pre_check(&carried, block.as_deref())?;
+        if checked.is_ok()
+            && let Some(rejection) = self.unpaid(&carried)?
+        {
+            checked = Err(No::Unpaid(rejection));
+        }
+        match checked {
+            Ok(()) => self.intake.unchecked.push(Unchecked {
+                carried,
+                block,
+                source,
+            }),
+            Err(No::Known) => self.known(&carried, source),
+            Err(No::Unpaid(rejection)) => self.unpaid_here(source, rejection),
+            Err(No::Refused(rejection)) => self.refused(source, rejection),
+        }
+        Ok(())
+    }
+
+    /// Returns the rejection of a child-chain transaction that pays less than every known bundler asks. No block would include
+    /// it, so its sender could have it verified, relayed and stored for free. A child block that lists it pays for it. While no
+    /// bundler is known, a fee of one unit is enough.
+    fn unpaid(&mut self, carried: &Carried) -> Result<Option<Rejection>, StoreFailure> {
+        let transaction = &carried.transaction;
+        if !transaction.chain.is_child() || self.genesis.chain(transaction.chain).is_none() {
+            return Ok(None);
+        }
+        let least = self.fee_floor(transaction.chain)?.unwrap_or(1);
+        if transaction.fee >= least
+            || self.is_carried_here(carried)
+            || self.pool.is_listed(&carried.id)
+        {
+            return Ok(None);
+        }
+        let detail = format!(
+            "a fee of {}; the cheapest bundler known of chain {} asks {least}",
+            transaction.fee, transaction.chain
+        );
+        Ok(Some(Rejection::new("chain_pool.unpaid", detail)))
+    }
+
+    fn pre_check(
+        &self,
+        carried: &Carried,
+        block: Option<&ChildBlock>,
+    ) -> Result<Result<(), No>, StoreFailure> {
+        if self.pool.contains(&carried.id) {
+            return Ok(Err(No::Known));
+        }
+        if block.is_none() && matches!(carried.transaction.body, Body::ChildBlock { .. }) {
+            let detail = "a child block comes with the ids that it carries, from a bundler";
+            return Ok(Err(No::Refused(Rejection::new(
+                "chain_pool.wrong_list",
+                detail,
+            ))));
+        }
+        let when = When {
+            time: self.now_seconds(),
+            height: self.rows.tip().height.saturating_add(1),
+        };
+        match check_transaction(&self.rows, &self.genesis, carried, when) {
+            Ok(()) => {}
+            Err(Fault::InBlock(_)) => return Ok(Err(No::Known)),
+            Err(fault) => return Ok(Err(No::Refused(fault.rejection()?))),
+        }
+        let now = self.now_seconds();
+        let checked = match block {
+            Some(block) => self.pool.check_child_block(block, now),
+            None => self.pool.check(carried, now),
+        };
+        Ok(checked.map_err(No::Refused))
+    }
+
+    fn settle_if_many(&mut self) -> Result<(), StoreFailure> {
+        if self.intake.unchecked.len() >= UNCHECKED_MAX {
+            self.settle_intake()?;
+        }
+        Ok(())
+    }
+
+    /// Checks the signatures of all waiting transactions, puts the valid ones into the pool, and reports the outcomes.
+    pub(in crate::core) fn settle_intake(&mut self) -> Result<(), StoreFailure> {
+        let unchecked = std::mem::take(&mut self.intake.unchecked);
+        if !unchecked.is_empty() {
+            let signed: Vec<_> = unchecked
+                .iter()
+                .map(|one| one.carried.signed_message())
+                .collect();
+            let verdicts = self.checker.check_batch(&signed);
+            for (one, holds) in unchecked.into_iter().zip(verdicts) {
+                if holds {
+                    self.enter(one)?;
+                } else {
+                    self.bad_signature(&one);
+                }
+            }
+        }
+        for submission in std::mem::take(&mut self.intake.submissions) {
+            let outcomes = submission.outcomes.into_iter().flatten().collect();
+            self.actions.push(Action::Submitted {
+                ticket: submission.ticket,
+                outcomes,
+            });
+        }
+        for message in std::mem::take(&mut self.intake.messages) {
+            self.judge(&message);
+        }
+        Ok(())
+    }
+
+    /// Puts a transaction with a valid signature into the pool.
+    fn enter(&mut self, one: Unchecked) -> Result<(), StoreFailure> {
+        let Unchecked {
+            carried,
+            block,
+            source,
+        } = one;
+        // The same transaction may have arrived twice in this round.
+        if self.pool.contains(&carried.id) {
+            self.known(&carried, source);
+            return Ok(());
+        }
+        let now = self.now_seconds();
+        let rows = &self.rows;
+        let mut balances = |account: crate::AccountId, chain| rows.balance(&account, chain);
+        let entered = match &block {
+            Some(block) => {
+                if let Some(rejection) = self.carries_confirmed(block)? {
+                    self.refused(source, rejection);
+                    return Ok(());
+                }
+                self.pool
+                    .insert_child_block(block.clone(), now, &mut balances)?
+            }
+            None => self.pool.insert(carried.clone(), now, &mut balances)?,
+        };
+        if let Err(rejection) = entered {
+            self.refused(source, rejection);
+            return Ok(());
+        }
+        self.counters.accepted += 1;
+        match source {
+            Source::Submission(submission, place) => {
+                self.keep(&carried);
+                self.gossip_transaction(&carried)?;
+                self.answer_submission(submission, place, Ok(carried.id));
+            }
+            Source::Message(at) => {
+                self.intake.messages[at].taken = true;
+                if let Some(block) = block {
+                    let peer = self.intake.messages[at].peer;
+                    let missing = self.pool.missing_of(&block);
+                    self.wanted.add(peer, missing, self.now_ms);
+                }
+            }
+            Source::Fetched(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Rejects a child block that carries a confirmed transaction, because no block can include it.
+    fn carries_confirmed(&self, block: &ChildBlock) -> Result<Option<Rejection>, StoreFailure> {
+        for id in block.ids() {
+            if !self.pool.contains(id) && self.is_confirmed(id)? {
+                let detail = format!("it carries {id}, which is in a block");
+                return Ok(Some(Rejection::new("chain_pool.superseded", detail)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn known(&mut self, carried: &Arc<Carried>, source: Source) {
+        if let Source::Submission(submission, place) = source {
+            // An accepted transaction survives a crash, regardless of the peer or client that sent it first.
+            if let Some(held) = self.pool.get(&carried.id).cloned() {
+                self.keep(&held);
+            }
+            self.answer_submission(submission, place, Ok(carried.id));
+        }
+    }
+
+    /// Refuses a fee that is too low here. Nodes learn rates at different times, so it may be sufficient at an honest sender.
+    fn unpaid_here(&mut self, source: Source, rejection: Rejection) {
+        match source {
+            Source::Message(_) => self.counters.refused += 1,
+            _ => self.refused(source, rejection),
+        }
+    }
+
+    fn refused(&mut self, source: Source, rejection: Rejection) {
+        self.counters.refused += 1;
+        match source {
+            Source::Submission(submission, place) => {
+                self.answer_submission(submission, place, Err(rejection));
+            }
+            Source::Message(at) => self.intake.messages[at].refused += 1,
+            Source::Fetched(_) => {}
+        }
+    }
+
+    fn bad_signature(&mut self, one: &Unchecked) {
+        let code = "chain_tx.signature";
+        match one.source {
+            Source::Message(at) => self.intake.messages[at].bad = Some(code),
+            Source::Fetched(peer) => self.penalise(peer, points::BAD_SIGNATURE, code),
+            Source::Submission(..) => {
+                let detail = format!("the signature of {} does not hold", one.carried.id);
+                self.refused(one.source, Rejection::new(code, detail));
+            }
+        }
+    }
+
+    fn answer_submission(
+        &mut self,
+        submission: usize,
+        place: usize,
+        outcome: Result<TxId, Rejection>,
+    ) {
+        self.intake.submissions[submission].outcomes[place] = Some(outcome);
+    }
+
+    fn judge(&mut self, message: &Message) {
+        let verdict = match (message.bad, message.taken) {
+            (Some(code), _) => {
+                self.penalise(message.peer, points::BAD_SIGNATURE, code);
+                Verdict::Reject
+            }
+            (None, true) => Verdict::Accept,
+            (None, false) => Verdict::Ignore,
+        };
+        self.actions.push(Action::Verdict {
+            message: message.ticket,
+            verdict,
+        });
+        let mut useless = false;
+        if let Some(peer) = self.peers.get_mut(&message.peer) {
+            peer.useless = peer.useless.saturating_add(message.refused);
+            if peer.useless > USELESS_MAX {
+                peer.useless = 0;
+                useless = true;
+            }
+        }
+        if useless {
+            self.penalise(message.peer, points::USELESS, "chain_peer.useless");
+        }
+    }
+}

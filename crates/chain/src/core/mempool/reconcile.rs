@@ -1,0 +1,138 @@
+//! Comparison of pools with one peer after the other, so that transactions and child blocks that gossip lost or a partition held
+//! back reach every node in the end.
+
+use std::sync::Arc;
+
+use primitives::Hash;
+
+use super::intake::Source;
+use super::reconciliation::WAIT_MS;
+use crate::core::limits::{COMPARE_MS, PATIENCE_MS, WANTED_MAX, points};
+use crate::core::peers::Purpose;
+use crate::core::{Core, PeerId};
+use crate::message::{IDS_MAX, Listed, Question};
+use crate::pool::ChildBlock;
+use crate::port::{Reads, StoreFailure, Table};
+use crate::transaction::{Body, Carried};
+use crate::{Transaction, TxId};
+
+/// Maximum number of concurrent questions for transactions.
+const FETCHES_MAX: usize = 4;
+/// Maximum size of a pool that is compared with several peers at once.
+const SMALL_POOL: usize = 5_000;
+/// Number of peers in such a comparison.
+const COMPARED_AT_ONCE: usize = 3;
+
+impl<R: Reads<Table>> Core<R> {
+    /// Compares with the next peers if it is time, and requests missing transactions.
+    pub(in crate::core) fn compare_pools(&mut self) {
+        if self.wanted.compare_ms <= self.now_ms {
+            self.wanted.compare_ms = self.now_ms + COMPARE_MS;
+            for (_, peer) in self.peers.iter_mut() {
+                peer.useless = 0;
+            }
+            self.repeat_own();
+            let small = self.pool.figures().transactions <= SMALL_POOL;
+            for _ in 0..if small { COMPARED_AT_ONCE } else { 1 } {
+                if let Some(peer) = self.peers.next_to_compare() {
+                    self.compare_with(peer);
+                }
+            }
+        }
+        let fetching = |purpose: &Purpose| *purpose == Purpose::PoolTransactions;
+        while self.wanted.due_ms <= self.now_ms && self.questions.count(fetching) < FETCHES_MAX {
+            let Some((peer, mut ids)) = self.wanted.next() else {
+                return;
+            };
+            ids.retain(|id| !self.pool.contains(id));
+            if ids.is_empty() || !self.may_ask(&peer) {
+                continue;
+            }
+            let question = Question::Transactions {
+                block: Hash::ZERO,
+                ids,
+            };
+            self.ask(peer, Purpose::PoolTransactions, &question, PATIENCE_MS);
+        }
+        if !self.wanted.queue.is_empty() && self.wanted.due_ms <= self.now_ms {
+            // The number of concurrent questions is limited. Look again soon.
+            self.wanted.due_ms = self.now_ms + WAIT_MS;
+        }
+    }
+
+    /// Asks a peer for the ids of its pool.
+    pub(in crate::core) fn compare_with(&mut self, peer: PeerId) {
+        if self.may_ask(&peer) && self.wanted.queue.len() < WANTED_MAX {
+            let question = Question::PoolIds {
+                after: TxId::default(),
+            };
+            self.ask(peer, Purpose::PoolIds, &question, PATIENCE_MS);
+        }
+    }
+
+    pub(in crate::core) fn pool_ids_came(&mut self, peer: PeerId, ids: &[TxId]) {
+        let missing = ids.iter().filter(|id| !self.pool.contains(id));
+        let missing: Vec<TxId> = missing.copied().collect();
+        self.wanted.add(peer, missing, self.now_ms);
+        if ids.len() == IDS_MAX
+            && let Some(last) = ids.last()
+            && self.may_ask(&peer)
+        {
+            let question = Question::PoolIds { after: *last };
+            self.ask(peer, Purpose::PoolIds, &question, PATIENCE_MS);
+        }
+    }
+
+    pub(in crate::core) fn pool_transactions_came(
+        &mut self,
+        peer: PeerId,
+        transactions: Vec<Transaction>,
+    ) -> Result<(), StoreFailure> {
+        let mut child_blocks = Vec::new();
+        for transaction in transactions {
+            let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
+            if matches!(carried.transaction.body, Body::ChildBlock { .. }) {
+                child_blocks.push(carried.id);
+            } else {
+                self.take_in(carried, None, Source::Fetched(peer))?;
+            }
+        }
+        self.settle_intake()?;
+        self.fetch_child_blocks(peer, child_blocks);
+        Ok(())
+    }
+
+    /// Requests child blocks with their lists, which an answer with transactions lacks. Each is requested once while the tip
+    /// stays, because this node may refuse a child block that the peer keeps.
+    fn fetch_child_blocks(&mut self, peer: PeerId, ids: Vec<TxId>) {
+        if ids.is_empty() || !self.may_ask(&peer) {
+            return;
+        }
+        let ids = self.wanted.new_child_blocks(peer, ids);
+        if ids.is_empty() {
+            return;
+        }
+        let question = Question::Parents {
+            block: Hash::ZERO,
+            ids,
+        };
+        self.ask(peer, Purpose::PoolChildBlocks, &question, PATIENCE_MS);
+    }
+
+    pub(in crate::core) fn pool_child_blocks_came(
+        &mut self,
+        peer: PeerId,
+        listed: Vec<Listed>,
+    ) -> Result<(), StoreFailure> {
+        for one in listed {
+            let carried = Arc::new(Carried::new(&self.genesis.hash, one.transaction));
+            match ChildBlock::new(carried.clone(), one.ids) {
+                Ok(block) => {
+                    self.take_in(carried, Some(Arc::new(block)), Source::Fetched(peer))?;
+                }
+                Err(rejection) => self.penalise(peer, points::BAD_SIGNATURE, rejection.code),
+            }
+        }
+        self.settle_intake()
+    }
+}

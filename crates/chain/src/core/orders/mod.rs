@@ -1,0 +1,10 @@
+//! Operators' orders: rollback, trusted blocks, emptying of the pool, and pruning.
+
+mod order;
+mod prune;
+mod roll_back;
+mod trust;
+mod trusted_blocks;
+
+pub(super) use order::Order;
+pub(super) use trusted_blocks::TrustedBlocks;

@@ -1,0 +1,47 @@
+//! An operator's order to delete the bodies of old blocks, done in small parts over several rounds.
+
+use crate::core::limits::PRUNE_ROUND_ROWS;
+use crate::core::{Action, Core, Ticket};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::state::{Pruned, prunable, prune};
+
+impl<R: Reads<Table>> Core<R> {
+    pub(in crate::core) fn prune_bodies(
+        &mut self,
+        ticket: Ticket,
+        keep: u32,
+    ) -> Result<(), StoreFailure> {
+        let until = prunable(&self.rows, &self.genesis, keep)?;
+        let gone = Pruned::load(&self.rows)?.bodies;
+        let outcome = if until > gone {
+            self.pruning = Some(until);
+            format!(
+                "the bodies of {} blocks go, up to block {until}",
+                until - gone
+            )
+        } else {
+            "there is nothing to drop: younger blocks may still be asked for".to_owned()
+        };
+        self.actions.push(Action::Done {
+            ticket,
+            outcome: Ok(outcome),
+        });
+        Ok(())
+    }
+
+    /// Continues the ordered pruning.
+    pub(in crate::core) fn prune_on(&mut self) -> Result<(), StoreFailure> {
+        let Some(until) = self.pruning else {
+            return Ok(());
+        };
+        let kept = self.rows.tip().height.saturating_sub(until);
+        let before = Pruned::load(&self.rows)?.bodies;
+        let after = prune(&mut self.rows, &self.genesis, Some(kept), PRUNE_ROUND_ROWS)?.bodies;
+        if after >= until || after == before {
+            self.pruning = None;
+        } else {
+            self.more = true;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! Operators' orders. An order that rolls blocks back is a reorg to an empty branch, see [`super::switch`].
+
+use super::order::Order;
+use super::trust::TRUSTED_NOW;
+use crate::Rejection;
+use crate::core::fork_choice::{Cause, Switch};
+use crate::core::sync::State;
+use crate::core::{Action, Core, Ticket};
+use crate::port::{Reads, StoreFailure, Table};
+
+impl<R: Reads<Table>> Core<R> {
+    pub(in crate::core) fn pop_off(
+        &mut self,
+        ticket: Ticket,
+        height: u32,
+    ) -> Result<(), StoreFailure> {
+        if let Err(rejection) = self.roll_back(height, Order::PopOff { ticket })? {
+            self.done(ticket, Err(rejection));
+        }
+        Ok(())
+    }
+
+    pub(super) fn done(&mut self, ticket: Ticket, outcome: Result<String, Rejection>) {
+        self.actions.push(Action::Done { ticket, outcome });
+    }
+
+    /// Begins to roll blocks back to a height, regardless of peers' branches, a part in each round. The last round answers the
+    /// order. A crash before that leaves a valid chain and an order that is not completed.
+    pub(super) fn roll_back(
+        &mut self,
+        height: u32,
+        order: Order,
+    ) -> Result<Result<(), Rejection>, StoreFailure> {
+        let tip = self.rows.tip().height;
+        if let Err(rejection) = self.not_busy() {
+            return Ok(Err(rejection));
+        }
+        if height > tip {
+            let detail = format!("height {height} is above the tip, {tip}");
+            return Ok(Err(Rejection::new("chain_order.no_such_block", detail)));
+        }
+        if !self.may_be_taken_back(height)? {
+            let detail = format!("block {} cannot be taken back any more", height + 1);
+            return Ok(Err(Rejection::new("chain_block.too_deep", detail)));
+        }
+        // Do not follow or assemble anything meanwhile, because it would begin at a tip that is rolled back.
+        self.following.state = State::Idle;
+        self.assemblies.clear();
+        self.begin_switch(height, Vec::new(), Cause::Ordered(order));
+        Ok(Ok(()))
+    }
+
+    pub(super) fn not_busy(&self) -> Result<(), Rejection> {
+        if self.switch.is_some() {
+            let detail = "a change of branch or another order is under way";
+            return Err(Rejection::new("chain_order.busy", detail));
+        }
+        Ok(())
+    }
+
+    /// Completes an order whose blocks are rolled back. The node then looks for a branch to follow again.
+    pub(in crate::core) fn rolled_back(
+        &mut self,
+        order: Order,
+        common: u32,
+        depth: u32,
+    ) -> Result<(), StoreFailure> {
+        self.drop_lost_anchors(common)?;
+        self.settle_pool()?;
+        self.side.trim(&mut self.rows);
+        let mut said = format!("{depth} blocks were taken back");
+        let ticket = match order {
+            Order::PopOff { ticket } => ticket,
+            Order::Trust {
+                ticket,
+                height,
+                hash,
+            } => {
+                self.keep_trusted(height, hash);
+                said = format!("{TRUSTED_NOW}; {said}");
+                ticket
+            }
+        };
+        self.follow_anew();
+        self.done(ticket, Ok(said));
+        Ok(())
+    }
+
+    /// Forgets everything that kept this node from following a branch.
+    pub(super) fn follow_anew(&mut self) {
+        self.stuck = None;
+        self.bad.clear();
+        self.assemblies.clear();
+        self.following.state = State::Idle;
+        for (_, peer) in self.peers.iter_mut() {
+            peer.cool_until_ms = 0;
+            peer.failures = 0;
+        }
+        self.tell_where_we_stand();
+    }
+
+    pub(in crate::core) fn clear_pool(&mut self, ticket: Ticket) -> Result<(), StoreFailure> {
+        if self.switch.as_ref().is_some_and(Switch::is_resumption)
+            && let Err(rejection) = self.not_busy()
+        {
+            self.done(ticket, Err(rejection));
+            return Ok(());
+        }
+        self.settle_intake()?;
+        let count = self.pool.figures().transactions;
+        self.pool.clear();
+        self.anew.clear();
+        self.actions.push(Action::Done {
+            ticket,
+            outcome: Ok(format!("{count} transactions left the pool")),
+        });
+        Ok(())
+    }
+}

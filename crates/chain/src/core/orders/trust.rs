@@ -1,0 +1,85 @@
+//! Blocks that an operator or the settings trust.
+
+use primitives::Hash;
+
+use super::order::Order;
+use crate::Rejection;
+use crate::core::limits::TRUSTED_MAX;
+use crate::core::{Core, Ticket};
+use crate::port::{Reads, StoreFailure, Table};
+use crate::state::Fault;
+
+/// The result of an order to trust a block.
+pub(super) const TRUSTED_NOW: &str = "the block is trusted";
+
+impl<R: Reads<Table>> Core<R> {
+    pub(in crate::core) fn trust(
+        &mut self,
+        ticket: Ticket,
+        height: u32,
+        hash: Hash,
+    ) -> Result<(), StoreFailure> {
+        let order = Order::Trust {
+            ticket,
+            height,
+            hash,
+        };
+        let outcome = self.trust_block(height, hash, order)?;
+        if let Some(outcome) = outcome.transpose() {
+            self.done(ticket, outcome);
+        }
+        Ok(())
+    }
+
+    /// Trusts a block and returns the result. Returns no result yet if blocks must be rolled back first.
+    fn trust_block(
+        &mut self,
+        height: u32,
+        hash: Hash,
+        order: Order,
+    ) -> Result<Result<Option<String>, Rejection>, StoreFailure> {
+        if self.trusted.is_full() || height == 0 {
+            let detail = format!("height {height}; at most {TRUSTED_MAX} blocks above genesis");
+            return Ok(Err(Rejection::new("chain_order.no_such_block", detail)));
+        }
+        if let Err(rejection) = self.not_busy() {
+            return Ok(Err(rejection));
+        }
+        if height <= self.rows.tip().height && self.hash_at(height)? != Some(hash) {
+            let begun = self.roll_back(height - 1, order)?;
+            return Ok(begun.map(|()| None));
+        }
+        self.keep_trusted(height, hash);
+        self.follow_anew();
+        Ok(Ok(Some(TRUSTED_NOW.to_owned())))
+    }
+
+    pub(super) fn keep_trusted(&mut self, height: u32, hash: Hash) {
+        self.trusted.add(&mut self.rows, height, hash);
+    }
+
+    /// Compares the trusted blocks with the stored chain.
+    ///
+    /// # Errors
+    /// `chain.checkpoint_mismatch`, naming the first height that differs.
+    pub(in crate::core) fn check_trusted(&self) -> Result<(), Fault> {
+        for (height, trusted) in self.trusted.iter() {
+            if *height > self.rows.tip().height {
+                return Ok(());
+            }
+            let stored = match height {
+                0 => Some(self.genesis.hash),
+                _ => self.hash_at(*height)?,
+            };
+            if stored != Some(*trusted) {
+                let stored = stored.map_or_else(|| "missing".to_owned(), |hash| hash.to_string());
+                let detail = format!("block {height} is {stored}, expected {trusted}");
+                return Err(Fault::Refused(Rejection::new(
+                    "chain.checkpoint_mismatch",
+                    detail,
+                )));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! The open questions to peers.
+
+use std::collections::BTreeMap;
+
+use primitives::Hash;
+
+use crate::core::limits::{GRACE_MS, QUESTIONS_MAX};
+use crate::core::part::Part;
+use crate::core::{PeerId, Ticket};
+
+/// The purpose of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::core) enum Purpose {
+    /// The peer's status.
+    Status,
+    /// Headers of a branch, for the attempt with this number.
+    Headers(u64),
+    /// Bodies for the download with this number: `count` blocks from index `first` on.
+    Bodies {
+        download: u64,
+        first: usize,
+        count: usize,
+    },
+    /// Parent transactions of an announced block.
+    Parents(Hash),
+    /// Transactions carried by child blocks of an announced block.
+    Children(Hash),
+    /// The whole body of an announced block.
+    Body(Hash),
+    /// Ids of the peer's pool.
+    PoolIds,
+    /// Transactions of the peer's pool.
+    PoolTransactions,
+    /// Child blocks of the peer's pool, with their lists.
+    PoolChildBlocks,
+}
+
+/// A question without an answer yet.
+#[derive(Clone, Debug)]
+pub(in crate::core) struct UnderWay {
+    pub(super) peer: PeerId,
+    pub(super) purpose: Purpose,
+    deadline_ms: u64,
+}
+
+/// All open questions, by ticket.
+#[derive(Debug, Default)]
+pub(in crate::core) struct Questions {
+    all: BTreeMap<Ticket, UnderWay>,
+    last: Ticket,
+}
+
+impl Questions {
+    /// Returns whether one more question may be asked.
+    pub(in crate::core) fn has_room(&self) -> bool {
+        self.all.len() < QUESTIONS_MAX
+    }
+
+    /// Adds a question and returns its ticket.
+    pub(in crate::core) fn add(
+        &mut self,
+        peer: PeerId,
+        purpose: Purpose,
+        now_ms: u64,
+        patience_ms: u64,
+    ) -> Ticket {
+        self.last += 1;
+        let deadline_ms = now_ms.saturating_add(patience_ms).saturating_add(GRACE_MS);
+        self.all.insert(
+            self.last,
+            UnderWay {
+                peer,
+                purpose,
+                deadline_ms,
+            },
+        );
+        self.last
+    }
+
+    /// Removes the question that an answer belongs to, if this peer was asked it.
+    pub(in crate::core) fn answered(&mut self, ticket: Ticket, peer: PeerId) -> Option<UnderWay> {
+        if self.all.get(&ticket)?.peer != peer {
+            return None;
+        }
+        self.all.remove(&ticket)
+    }
+
+    /// Removes the questions to a peer that has disconnected.
+    pub(in crate::core) fn of_peer(&mut self, peer: PeerId) -> Vec<UnderWay> {
+        self.take(|question| question.peer == peer)
+    }
+
+    /// Removes the overdue questions.
+    pub(in crate::core) fn late(&mut self, now_ms: u64) -> Vec<UnderWay> {
+        if self.next_deadline_ms().is_none_or(|next| next > now_ms) {
+            return Vec::new();
+        }
+        self.take(|question| question.deadline_ms <= now_ms)
+    }
+
+    fn take(&mut self, which: impl Fn(&UnderWay) -> bool) -> Vec<UnderWay> {
+        let tickets: Vec<Ticket> = self
+            .all
+            .iter()
+            .filter(|(_, question)| which(question))
+            .map(|(ticket, _)| *ticket)
+            .collect();
+        tickets
+            .iter()
+            .filter_map(|ticket| self.all.remove(ticket))
+            .collect()
+    }
+
+    /// Returns the earliest deadline.
+    pub(in crate::core) fn next_deadline_ms(&self) -> Option<u64> {
+        self.all.values().map(|question| question.deadline_ms).min()
+    }
+
+    /// Returns the number of open questions of this kind.
+    pub(in crate::core) fn count(&self, which: impl Fn(&Purpose) -> bool) -> usize {
+        self.all
+            .values()
+            .filter(|question| which(&question.purpose))
+            .count()
+    }
+}
+
+impl Part for Questions {
+    fn next_time_ms(&self) -> Option<u64> {
+        self.next_deadline_ms()
+    }
+}

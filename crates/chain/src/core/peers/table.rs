@@ -1,0 +1,142 @@
+//! The connected peers, their status, and their serving budgets.
+
+use std::collections::BTreeMap;
+
+use super::serving_budget::ServingBudget;
+use super::timeouts::Silence;
+use crate::core::PeerId;
+use crate::core::limits::PEERS_MAX;
+use crate::core::part::Part;
+use crate::message::Status;
+
+/// The state of a connected peer.
+#[derive(Clone, Debug)]
+pub(in crate::core) struct Peer {
+    /// The last status that it sent, if any.
+    pub(in crate::core) status: Option<Status>,
+    /// Time of the next status question to it.
+    pub(in crate::core) status_due_ms: u64,
+    /// Time before which it is not followed.
+    pub(in crate::core) cool_until_ms: u64,
+    /// Time before which it is asked for no bodies, because it reported that it is busy.
+    pub(in crate::core) busy_until_ms: u64,
+    /// Open questions to it.
+    pub(in crate::core) asked: usize,
+    /// Number of peers that had been asked for headers when it was last asked, or zero if it was not.
+    pub(in crate::core) asked_last: u64,
+    /// Failures in a row of its branch.
+    pub(in crate::core) failures: u32,
+    /// Its unanswered questions in a row.
+    silence: Silence,
+    /// Refused transactions that it sent since the last count.
+    pub(in crate::core) useless: u32,
+    /// Whether the operator was told that its branch forks off too deep to be judged.
+    pub(in crate::core) too_deep_said: bool,
+    /// The budget for answers to it.
+    pub(super) serving: ServingBudget,
+}
+
+/// The connected peers, in the order of their keys. A choice among them depends on no other order.
+#[derive(Debug, Default)]
+pub(in crate::core) struct Peers {
+    all: BTreeMap<PeerId, Peer>,
+    /// The time at which the first of them was connected.
+    since_ms: u64,
+    /// The last time at which any peer answered.
+    heard_ms: u64,
+    /// The peer that pools were compared with last.
+    compared: Option<PeerId>,
+}
+
+impl Peers {
+    /// Tracks a peer. Returns false beyond the limit.
+    pub(in crate::core) fn add(&mut self, id: PeerId, now_ms: u64) -> bool {
+        if self.all.len() >= PEERS_MAX && !self.all.contains_key(&id) {
+            return false;
+        }
+        if self.all.is_empty() {
+            self.since_ms = now_ms;
+        }
+        self.all.entry(id).or_insert(Peer {
+            status: None,
+            status_due_ms: now_ms,
+            cool_until_ms: 0,
+            busy_until_ms: 0,
+            asked: 0,
+            asked_last: 0,
+            failures: 0,
+            silence: Silence::default(),
+            useless: 0,
+            too_deep_said: false,
+            serving: ServingBudget::of_peer(now_ms),
+        });
+        true
+    }
+
+    /// Counts a question that a peer did not answer in time. Returns true if the peer must be disconnected: it has been silent for
+    /// too long, and others were heard.
+    pub(super) fn was_silent(&mut self, id: &PeerId, now_ms: u64) -> bool {
+        let heard_ms = self.heard_ms;
+        let Some(peer) = self.all.get_mut(id) else {
+            return false;
+        };
+        let is_over = peer.silence.count(now_ms, heard_ms);
+        if is_over {
+            peer.silence = Silence::default();
+        }
+        is_over
+    }
+
+    /// Resets a peer's silence after an answer.
+    pub(super) fn was_heard(&mut self, id: &PeerId, now_ms: u64) {
+        self.heard_ms = now_ms;
+        if let Some(peer) = self.all.get_mut(id) {
+            peer.silence = Silence::default();
+        }
+    }
+
+    pub(in crate::core) fn get(&self, id: &PeerId) -> Option<&Peer> {
+        self.all.get(id)
+    }
+
+    pub(in crate::core) fn get_mut(&mut self, id: &PeerId) -> Option<&mut Peer> {
+        self.all.get_mut(id)
+    }
+
+    pub(in crate::core) fn iter(&self) -> impl Iterator<Item = (&PeerId, &Peer)> {
+        self.all.iter()
+    }
+
+    pub(in crate::core) fn iter_mut(&mut self) -> impl Iterator<Item = (&PeerId, &mut Peer)> {
+        self.all.iter_mut()
+    }
+
+    pub(in crate::core) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Returns the time since which at least one peer has been connected.
+    pub(in crate::core) fn since_ms(&self) -> u64 {
+        self.since_ms
+    }
+
+    /// Returns the next peer to compare pools with, in turn.
+    pub(in crate::core) fn next_to_compare(&mut self) -> Option<PeerId> {
+        let after = self.compared.and_then(|last| {
+            self.all
+                .range((std::ops::Bound::Excluded(last), std::ops::Bound::Unbounded))
+                .next()
+        });
+        let next = after
+            .or_else(|| self.all.first_key_value())
+            .map(|(id, _)| *id);
+        self.compared = next;
+        next
+    }
+}
+
+impl Part for Peers {
+    fn peer_down(&mut self, peer: &PeerId) {
+        self.all.remove(peer);
+    }
+}

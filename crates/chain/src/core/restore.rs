@@ -1,0 +1,123 @@
+//! Restores a core's state when its store is opened.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use primitives::Hash;
+
+use super::core::Core;
+use super::fork_choice::{Cause, Step};
+use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::state::{Fault, When, check_transaction};
+use crate::transaction::Carried;
+
+/// Rows that are read at once.
+const PAGE: usize = 1_024;
+
+impl<R: Reads<Table>> Core<R> {
+    /// Puts locally accepted transactions that are in no block back into the pool. Transactions that are no longer valid leave
+    /// with their reason.
+    fn restore_pool(&mut self) -> Result<(), StoreFailure> {
+        let mut from = Vec::new();
+        loop {
+            let page = self.rows.scan(Table::Pool, &from, None, PAGE)?;
+            let full = page.len() == PAGE;
+            if let Some((key, _)) = page.last() {
+                from.clone_from(key);
+                from.push(0);
+            }
+            for (key, value) in page {
+                let wrong = |what: String| damaged(format!("a transaction of the pool: {what}"));
+                let (carried, used) = Carried::read(&self.genesis.hash, &value)
+                    .map_err(|rejection| wrong(rejection.to_string()))?;
+                if used != value.len() || key != carried.id.0 {
+                    return Err(wrong(format!("{} stands elsewhere", carried.id)));
+                }
+                self.restore(Arc::new(carried))?;
+            }
+            if !full {
+                break;
+            }
+        }
+        self.settle_pool()?;
+        self.write_left()
+    }
+
+    fn restore(&mut self, carried: Arc<Carried>) -> Result<(), StoreFailure> {
+        let id = carried.id;
+        self.own.restore(id);
+        if self.pool.contains(&id) {
+            // It was received again while blocks joined.
+            return Ok(());
+        }
+        let now = self.now_seconds();
+        let when = When {
+            time: now,
+            height: self.rows.tip().height.saturating_add(1),
+        };
+        let refused = match check_transaction(&self.rows, &self.genesis, &carried, when) {
+            // Blocks that are not applied again yet may have credited the sender. The transaction waits for them.
+            Ok(()) => self.pool.restore(carried, now).err(),
+            Err(Fault::InBlock(_)) => {
+                self.forget_own(&id);
+                return Ok(());
+            }
+            Err(fault) => Some(fault.rejection()?),
+        };
+        if let Some(rejection) = refused {
+            self.forget_own(&id);
+            self.note_left(&id, rejection.code)?;
+        }
+        Ok(())
+    }
+
+    /// Completes an interrupted reorg. A crash in the middle of a reorg leaves a shorter chain. The side blocks that follow the
+    /// tip join again, a part in each round. The pool is restored afterwards, because its transactions may depend on those
+    /// blocks.
+    pub(super) fn restore_side(&mut self) -> Result<(), StoreFailure> {
+        let branch = self.side_after_tip()?;
+        if !branch.is_empty() {
+            self.begin_switch(self.rows.tip().height, branch, Cause::Resumed);
+            self.more = true;
+            return Ok(());
+        }
+        self.side.trim(&mut self.rows);
+        self.restore_pool()?;
+        self.tell_where_we_stand();
+        Ok(())
+    }
+
+    /// Returns the best branch of side blocks that begins at the tip.
+    fn side_after_tip(&self) -> Result<Vec<Step>, StoreFailure> {
+        let mut beside = Vec::new();
+        for hash in self.side.hashes() {
+            if let Some(header) = self.side.header(&self.rows, &hash)?
+                && !self.is_distrusted(header.height, &hash)
+                && header.time <= self.now_seconds()
+            {
+                beside.push((header, hash));
+            }
+        }
+        beside.sort_unstable_by_key(|(header, hash)| (header.height, *hash));
+        let tip = self.rows.tip().hash;
+        let mut previous = HashMap::new();
+        let mut best: Option<(u128, Reverse<Hash>)> = None;
+        for (header, hash) in beside {
+            if header.previous == tip || previous.contains_key(&header.previous) {
+                previous.insert(hash, header.previous);
+                best = best.max(Some((header.difficulty, Reverse(hash))));
+            }
+        }
+        let mut branch = Vec::new();
+        let mut next = best.map(|(_, Reverse(hash))| hash);
+        while let Some(hash) = next
+            && let Some(before) = previous.get(&hash)
+        {
+            branch.push(Step::Side(hash));
+            next = Some(*before);
+        }
+        branch.reverse();
+        Ok(branch)
+    }
+}

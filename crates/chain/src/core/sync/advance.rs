@@ -1,0 +1,105 @@
+//! Synchronisation with the network. Peers' branches are first compared by their headers. The best one is then downloaded and
+//! applied.
+
+use std::collections::BTreeSet;
+
+use primitives::Hash;
+
+use super::body_download::Download;
+use super::header_sync::Candidate;
+use super::stage::State;
+use crate::core::{Core, PeerId};
+use crate::message::LOCATOR_MAX;
+use crate::port::{Reads, StoreFailure, Table};
+
+impl<R: Reads<Table>> Core<R> {
+    /// Looks for a branch to follow, or continues with the current one.
+    pub(in crate::core) fn follow(&mut self) -> Result<(), StoreFailure> {
+        if self.switch.is_some() {
+            return Ok(());
+        }
+        match self.following.state {
+            State::Bodies(_) => self.step_download(),
+            State::Headers(_) => self.continue_contest(),
+            State::Idle => self.begin_contest(),
+        }
+    }
+
+    /// Returns the next time at which following continues without an event.
+    pub(in crate::core) fn following_due_ms(&self) -> Option<u64> {
+        match &self.following.state {
+            State::Idle => {}
+            State::Headers(contest) => return self.contest_due_ms(contest),
+            State::Bodies(_) => {
+                let busy = self.peers.iter().map(|(_, peer)| peer.busy_until_ms);
+                return busy.filter(|until| *until > self.now_ms).min();
+            }
+        }
+        self.peers
+            .iter()
+            .filter(|(_, peer)| {
+                peer.cool_until_ms > self.now_ms
+                    && peer
+                        .status
+                        .is_some_and(|status| self.is_better(status.difficulty, &status.tip))
+            })
+            .map(|(_, peer)| peer.cool_until_ms)
+            .min()
+    }
+
+    /// Returns our tip and blocks at doubling distances below it, down to genesis.
+    pub(in crate::core) fn locator(&self) -> Result<Vec<Hash>, StoreFailure> {
+        let tip = self.rows.tip();
+        let mut locator = vec![tip.hash];
+        let (mut height, mut step) = (tip.height, 1);
+        while height > 0 && locator.len() < LOCATOR_MAX - 1 {
+            height = height.saturating_sub(step);
+            step = step.saturating_mul(2);
+            locator.extend(self.hash_at(height)?);
+        }
+        if locator.last() != Some(&self.genesis.hash) {
+            locator.push(self.genesis.hash);
+        }
+        Ok(locator)
+    }
+
+    /// Downloads the branch that won a contest, if it still beats ours. The download is limited to a length at which a better
+    /// branch, delivered later, can still replace it.
+    pub(in crate::core) fn follow_branch(
+        &mut self,
+        mut best: Candidate,
+        givers: BTreeSet<PeerId>,
+    ) -> Result<(), StoreFailure> {
+        let blocks = self.genesis.params.rollback_blocks_max as usize;
+        let cut = blocks
+            .checked_sub(1)
+            .and_then(|last| best.headers.get(last));
+        if cut.is_some_and(|(header, hash)| self.is_better(header.difficulty, hash)) {
+            best.headers.truncate(blocks);
+        }
+        let (Some((begin, _)), Some((end, hash))) = (best.headers.first(), best.headers.last())
+        else {
+            return Ok(());
+        };
+        if !self.beats_ours(begin, end.difficulty, hash)? || self.is_too_deep(&best) {
+            return Ok(());
+        }
+        let stored = |hash: &Hash| self.side.contains(hash);
+        let tip = self.rows.tip().hash;
+        let hold_ms = match self.following.held_back_on.replace(tip) {
+            Some(before) if before == tip => 0,
+            _ => self.hold_ms(),
+        };
+        let download = Download::new(
+            self.following.number,
+            best.peer,
+            givers,
+            best.headers,
+            stored,
+            self.now_ms,
+            hold_ms,
+        );
+        self.following.state = State::Bodies(Box::new(download));
+        self.step_download()
+    }
+}

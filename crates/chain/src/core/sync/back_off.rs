@@ -1,0 +1,48 @@
+//! Back-off from peers whose branch failed or cannot be judged now.
+
+use crate::core::limits::{COOL_DOUBLINGS_MAX, COOL_DOWN_MS};
+use crate::core::{Core, PeerId};
+use crate::port::{Reads, Table};
+
+impl<R: Reads<Table>> Core<R> {
+    /// Ignores a peer for a while, without a penalty.
+    pub(in crate::core) fn cool_down(&mut self, peer: PeerId) {
+        self.leave_until(peer, self.now_ms + COOL_DOWN_MS);
+    }
+
+    /// Counts a failure of a peer that was followed. Each failure in a row doubles the peer's cool-down. A repeated claim does
+    /// not reset the count, but a delivery does ([`Core::delivered`]).
+    pub(in crate::core) fn failed(&mut self, peer: PeerId) {
+        let Some(known) = self.peers.get_mut(&peer) else {
+            return;
+        };
+        let doublings = known.failures.min(COOL_DOUBLINGS_MAX);
+        known.failures = known.failures.saturating_add(1);
+        self.leave_until(peer, self.now_ms + (COOL_DOWN_MS << doublings));
+    }
+
+    /// Resets a peer's failures after it has delivered a body that joins or may join the chain.
+    pub(in crate::core) fn delivered(&mut self, peer: PeerId) {
+        if let Some(known) = self.peers.get_mut(&peer) {
+            known.failures = 0;
+        }
+    }
+
+    fn leave_until(&mut self, peer: PeerId, until_ms: u64) {
+        if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.cool_until_ms = until_ms;
+            peer.status = None;
+            peer.status_due_ms = until_ms;
+        }
+    }
+
+    /// Waits for a peer whose branch continues with a block of this time, which is ahead of our clock. The peer is asked again at
+    /// that time, or after the cool-down if the block is beyond the drift.
+    pub(in crate::core) fn wait_for(&mut self, peer: PeerId, time: u32) {
+        if self.is_beyond_drift(time) {
+            self.cool_down(peer);
+        } else if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.cool_until_ms = u64::from(time) * 1_000;
+        }
+    }
+}

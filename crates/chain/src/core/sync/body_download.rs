@@ -1,0 +1,133 @@
+//! The blocks of a branch that is being downloaded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use primitives::Hash;
+
+use crate::Header;
+use crate::block::CarriedBlock;
+use crate::core::PeerId;
+use crate::core::limits::{ANSWER_BYTES, DOWNLOAD_BYTES_MAX};
+use crate::message::BODIES_MAX;
+
+/// The blocks of a branch that is being downloaded.
+#[derive(Debug)]
+pub(in crate::core) struct Download {
+    pub(super) number: u64,
+    /// The peer that delivered the headers first.
+    pub(super) peer: PeerId,
+    /// All peers that delivered these headers. They are asked for bodies before other peers with an equal claim.
+    pub(super) givers: BTreeSet<PeerId>,
+    pub(super) blocks: Vec<Wanted>,
+    /// Number of blocks at the beginning that are on the chain.
+    pub(super) joined: usize,
+    /// Bytes of bodies in memory or requested.
+    pub(super) bytes: usize,
+    /// Peers that do not have the branch.
+    pub(super) lacking: BTreeSet<PeerId>,
+    pub(super) failures: BTreeMap<PeerId, u32>,
+    /// Time of the last body.
+    pub(super) progress_ms: u64,
+    /// Time until which forging on our own tip waits for the branch.
+    pub(super) hold_until_ms: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) header: Header,
+    pub(super) hash: Hash,
+    pub(super) stage: Stage,
+}
+
+#[derive(Debug)]
+pub(super) enum Stage {
+    Missing,
+    Asked,
+    Here(Box<CarriedBlock>),
+    /// In the table `Side`.
+    Stored,
+    Joined,
+}
+
+impl Download {
+    pub(in crate::core) fn new(
+        number: u64,
+        peer: PeerId,
+        givers: BTreeSet<PeerId>,
+        headers: Vec<(Header, Hash)>,
+        stored: impl Fn(&Hash) -> bool,
+        now_ms: u64,
+        hold_ms: u64,
+    ) -> Self {
+        let blocks = headers
+            .into_iter()
+            .map(|(header, hash)| Wanted {
+                stage: if stored(&hash) {
+                    Stage::Stored
+                } else if header.body_bytes == 0 {
+                    Stage::Here(Box::new(CarriedBlock {
+                        header: header.clone(),
+                        hash,
+                        body: Vec::new(),
+                    }))
+                } else {
+                    Stage::Missing
+                },
+                header,
+                hash,
+            })
+            .collect();
+        Self {
+            number,
+            peer,
+            givers,
+            blocks,
+            joined: 0,
+            bytes: 0,
+            lacking: BTreeSet::new(),
+            failures: BTreeMap::new(),
+            progress_ms: now_ms,
+            hold_until_ms: now_ms + hold_ms,
+        }
+    }
+
+    /// Returns the height of the last block.
+    pub(in crate::core) fn target(&self) -> u32 {
+        self.blocks.last().map_or(0, |block| block.header.height)
+    }
+
+    /// Returns the next blocks to request: from the first missing one, up to the size of one answer.
+    pub(super) fn next_part(&self) -> Option<(usize, usize, usize)> {
+        let first = self
+            .blocks
+            .iter()
+            .position(|block| matches!(block.stage, Stage::Missing))?;
+        let (mut count, mut bytes) = (0, 0);
+        for block in &self.blocks[first..] {
+            let more = block.header.body_bytes as usize;
+            let fits = count == 0 || bytes + more <= ANSWER_BYTES;
+            if !matches!(block.stage, Stage::Missing) || count == BODIES_MAX || !fits {
+                break;
+            }
+            bytes += more;
+            count += 1;
+        }
+        // The first missing block may always be requested. Otherwise the download could stall.
+        let blocked = self.blocks[self.joined..first]
+            .iter()
+            .any(|block| matches!(block.stage, Stage::Asked | Stage::Here(_)));
+        (!blocked || self.bytes + bytes <= DOWNLOAD_BYTES_MAX).then_some((first, count, bytes))
+    }
+}
+
+/// Marks requested bodies that did not come as missing again.
+pub(super) fn give_back(download: &mut Download, first: usize, count: usize) {
+    for block in &mut download.blocks[first..first + count] {
+        if matches!(block.stage, Stage::Asked) {
+            block.stage = Stage::Missing;
+            download.bytes = download
+                .bytes
+                .saturating_sub(block.header.body_bytes as usize);
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Requests the bodies of a better branch from several peers at once, within a budget of bytes.
+
+use super::body_download::{Download, Stage, give_back};
+use super::stage::State;
+use crate::core::blocks::BodyFault;
+use crate::core::limits::{BUSY_MS, DOWNLOADS_MAX, PATIENCE_BODIES_MS, points};
+use crate::core::peers::Purpose;
+use crate::core::{Core, PeerId};
+use crate::message::Question;
+use crate::port::{Reads, StoreFailure, Table};
+
+/// Time without a new body after which a download no longer waits for busy peers, in milliseconds.
+const PROGRESS_MS: u64 = 10_000;
+/// Failed questions after which a peer is not asked again for this branch.
+const FAILURES_MAX: u32 = 2;
+
+impl<R: Reads<Table>> Core<R> {
+    /// Requests bodies as far as the budget allows. Returns false if bodies are missing and no peer can be asked.
+    pub(super) fn ask_for_bodies(&mut self, download: &mut Download) -> bool {
+        let number = download.number;
+        loop {
+            let under_way = self
+                .questions
+                .count(|purpose| matches!(purpose, Purpose::Bodies { download, .. } if *download == number));
+            if under_way >= DOWNLOADS_MAX {
+                return true;
+            }
+            let Some((first, count, bytes)) = download.next_part() else {
+                return true;
+            };
+            let Some(peer) = self.who_has(download) else {
+                return under_way > 0 || self.is_a_peer_busy(download);
+            };
+            let part = &mut download.blocks[first..first + count];
+            for block in part.iter_mut() {
+                block.stage = Stage::Asked;
+            }
+            let question = Question::Bodies(part.iter().map(|block| block.hash).collect());
+            download.bytes += bytes;
+            let purpose = Purpose::Bodies {
+                download: number,
+                first,
+                count,
+            };
+            self.ask(peer, purpose, &question, PATIENCE_BODIES_MS);
+        }
+    }
+
+    /// Returns the least busy peer that may have the branch.
+    fn who_has(&self, download: &Download) -> Option<PeerId> {
+        let difficulty = download.blocks.last()?.header.difficulty;
+        self.peers
+            .iter()
+            .filter(|(id, peer)| {
+                let far_enough = peer
+                    .status
+                    .is_some_and(|status| status.difficulty >= difficulty);
+                (far_enough || download.givers.contains(id))
+                    && !download.lacking.contains(id)
+                    && peer.busy_until_ms <= self.now_ms
+                    && self.may_ask(id)
+            })
+            .min_by_key(|(id, peer)| {
+                let gave = download.givers.contains(id);
+                (!gave, peer.failures, peer.asked)
+            })
+            .map(|(id, _)| *id)
+    }
+
+    /// Returns whether a busy peer that may have the branch will have room again soon. Returns false if no body has arrived for
+    /// too long.
+    fn is_a_peer_busy(&self, download: &Download) -> bool {
+        self.now_ms.saturating_sub(download.progress_ms) < PROGRESS_MS
+            && self.peers.iter().any(|(id, peer)| {
+                peer.busy_until_ms > self.now_ms && !download.lacking.contains(id)
+            })
+    }
+
+    fn take_download(&mut self, number: u64) -> Option<Box<Download>> {
+        match std::mem::replace(&mut self.following.state, State::Idle) {
+            State::Bodies(download) if download.number == number => Some(download),
+            state => {
+                self.following.state = state;
+                None
+            }
+        }
+    }
+
+    pub(in crate::core) fn bodies_came(
+        &mut self,
+        peer: PeerId,
+        number: u64,
+        first: usize,
+        count: usize,
+        bodies: Vec<Vec<u8>>,
+    ) -> Result<(), StoreFailure> {
+        let Some(mut download) = self.take_download(number) else {
+            return Ok(());
+        };
+        if bodies.is_empty() {
+            download.lacking.insert(peer);
+        }
+        let came = bodies.len().min(count);
+        let mut blame = None;
+        for (at, bytes) in (first..first + came).zip(bodies) {
+            let wanted = &download.blocks[at];
+            if !matches!(wanted.stage, Stage::Asked) {
+                continue;
+            }
+            match self.read_body(wanted.header.clone(), wanted.hash, &bytes) {
+                Ok(block) => {
+                    download.blocks[at].stage = Stage::Here(Box::new(block));
+                    download.progress_ms = self.now_ms;
+                    download.hold_until_ms = self.now_ms + self.hold_ms();
+                }
+                Err(BodyFault::Sender(code)) => {
+                    blame = Some((points::BAD_SIGNATURE, code));
+                    break;
+                }
+                Err(BodyFault::Block(code)) => {
+                    blame = Some((points::BAD_BLOCK, code));
+                    break;
+                }
+            }
+        }
+        give_back(&mut download, first, count);
+        if let Some((points, code)) = blame {
+            self.penalise(peer, points, code);
+            download.lacking.insert(peer);
+        } else if came > 0 {
+            self.delivered(peer);
+        }
+        self.following.state = State::Bodies(download);
+        self.step_download()
+    }
+
+    /// Postpones a question that a peer has no room to answer now. The bodies are requested again, and the peer is not penalised.
+    pub(in crate::core) fn bodies_put_off(
+        &mut self,
+        peer: PeerId,
+        number: u64,
+        first: usize,
+        count: usize,
+    ) {
+        let until = self.now_ms.saturating_add(BUSY_MS);
+        if let Some(peer) = self.peers.get_mut(&peer) {
+            peer.busy_until_ms = until;
+        }
+        let Some(mut download) = self.take_download(number) else {
+            return;
+        };
+        give_back(&mut download, first, count);
+        self.following.state = State::Bodies(download);
+    }
+
+    pub(in crate::core) fn bodies_failed(
+        &mut self,
+        peer: PeerId,
+        number: u64,
+        first: usize,
+        count: usize,
+    ) {
+        let Some(mut download) = self.take_download(number) else {
+            return;
+        };
+        let failures = download.failures.entry(peer).or_default();
+        *failures += 1;
+        if *failures >= FAILURES_MAX {
+            download.lacking.insert(peer);
+        }
+        give_back(&mut download, first, count);
+        self.following.state = State::Bodies(download);
+    }
+}

@@ -1,0 +1,51 @@
+//! A block as the point before the next one.
+
+use primitives::Hash;
+
+use crate::Genesis;
+use crate::block::Header;
+
+/// The data of a block that the next one needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Its height.
+    pub height: u32,
+    /// Its hash.
+    pub hash: Hash,
+    /// Its time, in seconds since genesis.
+    pub time: u32,
+    /// Its generation signature.
+    pub generation: Hash,
+    /// The base target after it.
+    pub base_target: u64,
+    /// The cumulative work up to it.
+    pub difficulty: u128,
+}
+
+impl Point {
+    /// Returns genesis as the point before block 1.
+    #[must_use]
+    pub fn genesis(genesis: &Genesis) -> Self {
+        Self {
+            height: 0,
+            hash: genesis.hash,
+            time: 0,
+            generation: genesis.hash,
+            base_target: genesis.base_target,
+            difficulty: 0,
+        }
+    }
+
+    /// Returns the point of a block.
+    #[must_use]
+    pub fn of(header: &Header, hash: Hash) -> Self {
+        Self {
+            height: header.height,
+            hash,
+            time: header.time,
+            generation: header.generation,
+            base_target: header.base_target,
+            difficulty: header.difficulty,
+        }
+    }
+}
