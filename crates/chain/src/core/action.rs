@@ -107,7 +107,7 @@ pub enum Notice {
         depth: u32,
     },
     /// A transaction left the pool without being in a block.
-    Left {
+    Removed {
         /// The transaction.
         id: TxId,
         /// The reason, a code of [`crate::ERRORS`].
@@ -124,7 +124,7 @@ pub enum Notice {
         other: Hash,
     },
     /// A better branch forks off beyond the rollback limit. This node keeps its own branch, and an operator must decide.
-    Stuck {
+    DeepFork {
         /// Height of the last known common block.
         common: u32,
         /// The tip of the other branch.

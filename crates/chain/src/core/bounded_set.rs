@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 
 /// A bounded set that drops the oldest hash first.
 #[derive(Debug)]
-pub(super) struct Remembered {
+pub(super) struct BoundedSet {
     order: VecDeque<Hash>,
     set: HashSet<Hash>,
     max: usize,
 }
 
-impl Remembered {
+impl BoundedSet {
     /// Returns an empty set of at most `max` hashes.
     pub(super) fn new(max: usize) -> Self {
         Self {
@@ -50,14 +50,14 @@ mod tests {
 
     #[test]
     fn the_oldest_goes_first() {
-        let mut bad = Remembered::new(2);
+        let mut set = BoundedSet::new(2);
         let hashes: Vec<Hash> = (0u8..3).map(|byte| Hash::plain(&[byte])).collect();
-        bad.insert(hashes[0]);
-        bad.insert(hashes[0]);
-        bad.insert(hashes[1]);
-        assert!(hashes[..2].iter().all(|hash| bad.contains(hash)));
-        bad.insert(hashes[2]);
-        let held: Vec<bool> = hashes.iter().map(|hash| bad.contains(hash)).collect();
-        assert_eq!(held, [false, true, true]);
+        set.insert(hashes[0]);
+        set.insert(hashes[0]);
+        set.insert(hashes[1]);
+        assert!(hashes[..2].iter().all(|hash| set.contains(hash)));
+        set.insert(hashes[2]);
+        let known: Vec<bool> = hashes.iter().map(|hash| set.contains(hash)).collect();
+        assert_eq!(known, [false, true, true]);
     }
 }

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use primitives::SignatureChecker;
 
-use super::blocks::{Assemblies, HeldBlocks, Release, Side};
-use super::bounded_set::Remembered;
+use super::blocks::{Assemblies, PendingBlocks, Release, SideBlocks};
+use super::bounded_set::BoundedSet;
 use super::bundling::{Bundling, Rates};
 use super::counters::Counters;
-use super::forging::{Forged, Forging};
-use super::fork_choice::{Evidence, Firsts, Stuck, Switch, TiedTips};
-use super::limits::BAD_MAX;
-use super::mempool::{Intake, LeftRows, LocalTransactions, Relay, Wanted};
+use super::forging::{Forging, OwnBlocks};
+use super::fork_choice::{DeepFork, Evidence, FirstHeaders, Reorg, TiedTips};
+use super::limits::INVALID_BLOCKS_MAX;
+use super::mempool::{GossipBatch, Intake, LocalTransactions, PoolReconciliation, RemovalLog};
 use super::orders::TrustedBlocks;
-use super::peers::{Peers, Questions, ServingBudget};
-use super::sync::Following;
+use super::peers::{InFlightRequests, Peers, ServingBudget};
+use super::sync::ChainSync;
 use super::{Action, Event, Notice, Round, Settings};
 use crate::TxId;
 use crate::genesis::Genesis;
@@ -35,38 +35,38 @@ pub struct Core<R> {
     pub(super) now_ms: u64,
     pub(super) actions: Vec<Action>,
     pub(super) intake: Intake,
-    pub(super) relay: Relay,
+    pub(super) gossip_batch: GossipBatch,
     /// Transactions to gossip again, because a reorg put them back.
-    pub(super) anew: VecDeque<TxId>,
-    pub(super) own: LocalTransactions,
-    pub(super) left: LeftRows,
+    pub(super) regossip: VecDeque<TxId>,
+    pub(super) local: LocalTransactions,
+    pub(super) removals: RemovalLog,
     pub(super) peers: Peers,
     /// The budget for answers to all peers together.
-    pub(super) serving: ServingBudget,
-    pub(super) questions: Questions,
+    pub(super) serving_budget: ServingBudget,
+    pub(super) requests: InFlightRequests,
     pub(super) assemblies: Assemblies,
-    pub(super) held: HeldBlocks,
+    pub(super) pending: PendingBlocks,
     /// The first announced header of each forger on each parent.
-    pub(super) firsts: Firsts,
+    pub(super) first_headers: FirstHeaders,
     /// Pairs of signed headers by forgers that signed two blocks on one parent.
     pub(super) evidence: Evidence,
-    pub(super) tied: TiedTips,
-    pub(super) following: Following,
-    pub(super) switch: Option<Switch>,
+    pub(super) tied_tips: TiedTips,
+    pub(super) sync: ChainSync,
+    pub(super) reorg: Option<Reorg>,
     /// Blocks that break a rule, and blocks after them.
-    pub(super) bad: Remembered,
-    pub(super) side: Side,
+    pub(super) invalid: BoundedSet,
+    pub(super) side_blocks: SideBlocks,
     pub(super) forging: Forging,
     /// Blocks that local keys have forged.
-    pub(super) forged: Forged,
+    pub(super) own_blocks: OwnBlocks,
     pub(super) bundling: Bundling,
     pub(super) rates: Rates,
     pub(super) trusted: TrustedBlocks,
-    pub(super) stuck: Option<Stuck>,
+    pub(super) deep_fork: Option<DeepFork>,
     /// Maximum height of the blocks whose bodies an operator ordered to be deleted.
     pub(super) pruning: Option<u32>,
     /// Ids from peers' pools to request, with their peers.
-    pub(super) wanted: Wanted,
+    pub(super) reconciliation: PoolReconciliation,
     pub(super) counters: Counters,
     /// Whether more work is due than one round may do.
     pub(super) more: bool,
@@ -97,30 +97,30 @@ impl<R: Reads<Table>> Core<R> {
             now_ms,
             actions: Vec::new(),
             intake: Intake::default(),
-            relay: Relay::new(settings.gossip_linger_ms),
-            anew: VecDeque::new(),
-            own: LocalTransactions::default(),
-            left: LeftRows::open(&rows)?,
+            gossip_batch: GossipBatch::new(settings.gossip_linger_ms),
+            regossip: VecDeque::new(),
+            local: LocalTransactions::default(),
+            removals: RemovalLog::open(&rows)?,
             peers: Peers::default(),
-            serving: ServingBudget::of_all(now_ms),
-            questions: Questions::default(),
+            serving_budget: ServingBudget::of_all(now_ms),
+            requests: InFlightRequests::default(),
             assemblies: Assemblies::default(),
-            held: HeldBlocks::default(),
-            firsts: Firsts::default(),
+            pending: PendingBlocks::default(),
+            first_headers: FirstHeaders::default(),
             evidence: Evidence::open(&rows)?,
-            tied: TiedTips::default(),
-            following: Following::new(),
-            switch: None,
-            bad: Remembered::new(BAD_MAX),
-            side: Side::open(&rows)?,
+            tied_tips: TiedTips::default(),
+            sync: ChainSync::new(),
+            reorg: None,
+            invalid: BoundedSet::new(INVALID_BLOCKS_MAX),
+            side_blocks: SideBlocks::open(&rows)?,
             forging: Forging::new(&settings.forgers, now_ms),
-            forged: Forged::open(&rows)?,
+            own_blocks: OwnBlocks::open(&rows)?,
             bundling: Bundling::new(&settings.bundlers),
             rates: Rates::default(),
             trusted,
-            stuck: None,
+            deep_fork: None,
             pruning: None,
-            wanted: Wanted::default(),
+            reconciliation: PoolReconciliation::default(),
             counters: Counters::default(),
             more: false,
             genesis,
@@ -130,7 +130,7 @@ impl<R: Reads<Table>> Core<R> {
         core.check_trusted()?;
         core.restore_record()?;
         core.restore_side()?;
-        core.step_switch()?;
+        core.step_reorg()?;
         // No follower was connected yet when these blocks joined again.
         core.actions.retain(|action| !is_of_a_block(action));
         Ok(core)
@@ -145,7 +145,7 @@ impl<R: Reads<Table>> Core<R> {
         match event {
             Event::PeerUp(peer) => {
                 self.peers.add(peer, self.now_ms);
-                self.rates.say_soon();
+                self.rates.announce_soon();
                 Ok(())
             }
             Event::PeerDown(peer) => self.peer_down(peer),
@@ -163,7 +163,7 @@ impl<R: Reads<Table>> Core<R> {
                 peer,
                 ticket,
                 result,
-            } => self.answered(peer, ticket, result),
+            } => self.handle_answer(peer, ticket, result),
             Event::Submit {
                 ticket,
                 transactions,
@@ -178,7 +178,7 @@ impl<R: Reads<Table>> Core<R> {
             }
             Event::StartBundling(bundler) => {
                 self.bundling.start(bundler);
-                self.rates.say_soon();
+                self.rates.announce_soon();
                 Ok(())
             }
             Event::StopBundling { key, child } => {
@@ -203,23 +203,23 @@ impl<R: Reads<Table>> Core<R> {
     pub fn flush(&mut self, now_ms: u64) -> Result<Round, StoreFailure> {
         self.now_ms = self.now_ms.max(now_ms);
         self.more = false;
-        self.settle_intake()?;
-        self.give_up_late()?;
+        self.check_intake()?;
+        self.expire_requests()?;
         self.pool.expire(self.now_seconds());
-        self.step_switch()?;
-        self.release_held(Release::BeforeOwn)?;
-        self.follow()?;
-        self.say_rates_if_due()?;
+        self.step_reorg()?;
+        self.release_pending(Release::BeforeOwn)?;
+        self.advance_sync()?;
+        self.announce_rates_if_due()?;
         self.bundle_if_due()?;
         self.forge_if_due()?;
-        self.release_held(Release::All)?;
-        self.ask_where_peers_stand();
+        self.release_pending(Release::All)?;
+        self.poll_statuses();
         self.compare_pools();
-        self.gossip_anew()?;
+        self.regossip_step()?;
         self.relay_if_due();
-        self.prune_on()?;
+        self.continue_pruning()?;
         self.settle_pool()?;
-        self.write_left()?;
+        self.record_removals()?;
         Ok(Round {
             batch: self.rows.take_batch(),
             actions: std::mem::take(&mut self.actions),
@@ -239,12 +239,12 @@ impl<R: Reads<Table>> Core<R> {
         }
         let wakes = [
             self.parts_next_time_ms(),
-            self.following_due_ms(),
+            self.sync_due_ms(),
             self.forging_due_ms(),
             self.bundling_due_ms(),
             self.rates_due_ms(),
             self.statuses_due_ms(),
-            self.anew_due_ms(),
+            self.regossip_due_ms(),
         ];
         wakes.into_iter().flatten().min()
     }

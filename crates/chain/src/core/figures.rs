@@ -1,8 +1,8 @@
 //! Figures of a core, for display and metrics.
 
-use super::fork_choice::Stuck;
+use super::fork_choice::DeepFork;
 use super::peers::Purpose;
-use super::sync::State;
+use super::sync::SyncStage;
 use super::{Core, PeerId};
 use crate::bundle::BundlerRules;
 use crate::message::Status;
@@ -47,7 +47,7 @@ pub struct Figures {
     /// The target height while a better branch is downloaded.
     pub catching_up_to: Option<u32>,
     /// The report of a better branch beyond the rollback limit, if there is one.
-    pub stuck: Option<Stuck>,
+    pub deep_fork: Option<DeepFork>,
     /// Open questions to peers.
     pub questions: usize,
     /// Open questions for the headers of peers' branches.
@@ -95,14 +95,14 @@ impl<R: Reads<Table>> Core<R> {
             tip: self.rows.tip().clone(),
             pool: self.pool.figures(),
             peers: self.peers.len(),
-            catching_up_to: match &self.following.state {
-                State::Bodies(download) => Some(download.target()),
-                State::Idle | State::Headers(_) => None,
+            catching_up_to: match &self.sync.state {
+                SyncStage::Bodies(download) => Some(download.target()),
+                SyncStage::Idle | SyncStage::Headers(_) => None,
             },
-            stuck: self.stuck,
-            questions: self.questions.count(|_| true),
+            deep_fork: self.deep_fork,
+            questions: self.requests.count(|_| true),
             headers_asked: self
-                .questions
+                .requests
                 .count(|purpose| matches!(purpose, Purpose::Headers(_))),
             assemblies: self.assemblies.len(),
             accepted: counters.accepted,

@@ -41,21 +41,21 @@ pub const ASSEMBLY_ATTEMPTS_MAX: u32 = 8;
 /// Maximum number of missing transactions that are requested by their ids. Beyond this number, the whole body is requested.
 pub const MISSING_MAX: usize = 4_000;
 /// Blocks that are held because they are ahead of this node's clock or their predecessor is being assembled.
-pub const HELD_MAX: usize = 32;
+pub const PENDING_BLOCKS_MAX: usize = 32;
 /// Held announcements of one peer with unchecked headers.
-pub const HELD_PER_PEER_MAX: usize = 4;
+pub const ORPHANS_PER_PEER_MAX: usize = 4;
 /// Checked headers that are remembered as the first of their forger on their parent.
-pub const FIRSTS_MAX: usize = 64;
+pub const FIRST_HEADERS_MAX: usize = 64;
 /// Pieces of evidence of equivocation that are kept, with two headers each.
 pub const EQUIVOCATIONS_MAX: usize = 1_024;
 /// Pieces of evidence of equivocation that are kept against one forger.
 pub const EQUIVOCATIONS_PER_FORGER_MAX: usize = 16;
 /// Remembered tips that are no better than ours because of a second block by the forger of ours.
-pub const TIED_MAX: usize = 256;
+pub const TIED_TIPS_MAX: usize = 256;
 /// Own blocks that are remembered, so that no key signs a second one on their parents.
-pub const FORGED_MAX: usize = 8_192;
+pub const OWN_BLOCKS_MAX: usize = 8_192;
 /// Remembered hashes of bad blocks.
-pub const BAD_MAX: usize = 4_096;
+pub const INVALID_BLOCKS_MAX: usize = 4_096;
 /// Headers of a branch that are held while it is judged, in addition to the rollback limit.
 pub const BRANCH_HEADERS_MAX: usize = 4_096;
 /// Bytes of bodies that a download holds in memory or has requested.
@@ -73,11 +73,11 @@ pub const UNCHECKED_MAX: usize = 4_096;
 /// Size in bytes at which a gossiped batch of transactions is sent.
 pub const BATCH_BYTES: usize = 32 << 10;
 /// Transactions that wait to be gossiped again after a reorg.
-pub const ANEW_MAX: usize = 200_000;
+pub const REGOSSIP_MAX: usize = 200_000;
 /// Transactions gossiped again in one linger time.
-pub const ANEW_STEP: usize = 512;
+pub const REGOSSIP_STEP: usize = 512;
 /// Ids of peers' pools that are unknown here and wait to be requested.
-pub const WANTED_MAX: usize = 2 * crate::message::IDS_MAX;
+pub const MISSING_IDS_MAX: usize = 2 * crate::message::IDS_MAX;
 /// Maximum number of child blocks that are fetched from the pool of one peer while the tip stays.
 pub const CHILD_BLOCKS_FETCHED_MAX: usize = 64;
 /// Interval between comparisons of pools.
@@ -88,32 +88,32 @@ pub const REPEAT_SECONDS: u32 = 20;
 /// Number of the oldest such transactions that are sent each time that pools are compared.
 pub const REPEAT_STEP: usize = 1_000;
 /// Cool-down of a peer after its branch failed.
-pub const COOL_DOWN_MS: u64 = 5_000;
+pub const BACK_OFF_MS: u64 = 5_000;
 /// Maximum number of times that this time doubles, once for each failure in a row.
-pub const COOL_DOUBLINGS_MAX: u32 = 3;
+pub const BACK_OFF_DOUBLINGS_MAX: u32 = 3;
 /// Peers asked for the headers of their branch at the same time.
-pub const CANDIDATES_MAX: usize = 8;
+pub const HEADER_REQUESTS_MAX: usize = 8;
 /// Peers asked before one branch is followed, in several waves of questions.
-pub const CONTESTANTS_MAX: usize = 32;
+pub const HEADER_PEERS_MAX: usize = 32;
 /// Length or fork depth above which a branch is followed only after all peers that claim a better one were asked.
-pub const CONFIRM_BLOCKS: usize = 10;
+pub const LONG_BRANCH_BLOCKS: usize = 10;
 /// Time after which a short delivered branch wins without the open answers.
-pub const DECIDE_MS: u64 = 1_000;
+pub const SHORT_BRANCH_WAIT_MS: u64 = 1_000;
 /// Time after its first peer during which a node follows no long branch, so that it can connect to more peers.
-pub const GATHER_MS: u64 = 3_000;
+pub const PEER_GATHERING_MS: u64 = 3_000;
 /// Silences in a row after which a peer is disconnected, counted at most once each [`PATIENCE_MS`].
-pub const SILENCES_MAX: u32 = 6;
+pub const TIMEOUTS_MAX: u32 = 6;
 /// Pause before the next request for bodies to a busy peer. The peer is not penalised.
 pub const BUSY_MS: u64 = 500;
 /// Rows that are kept with the reasons why transactions left.
-pub const LEFT_ROWS_MAX: u64 = 1_000_000;
+pub const REMOVAL_ROWS_MAX: u64 = 1_000_000;
 /// Refused transactions that a peer may send before it is penalised.
-pub const USELESS_MAX: u32 = 2_000;
+pub const REFUSED_TRANSACTIONS_MAX: u32 = 2_000;
 /// Blocks that an operator or the settings pin.
 pub const TRUSTED_MAX: usize = 1_024;
 /// Divisor of the block time. The quotient is the maximum time that forging on our own tip waits for a better branch without
 /// receiving a body, once for each tip of ours.
-pub const HOLD_PARTS: u64 = 4;
+pub const FORGING_PAUSE_PARTS: u64 = 4;
 /// Keys that forge on one node.
 pub const FORGERS_MAX: usize = 64;
 /// Bundlers on one node.
@@ -132,7 +132,7 @@ pub mod points {
     /// A claim of more difficulty than the headers have.
     pub const EMPTY_CLAIM: u32 = 10;
     /// No answer.
-    pub const SILENCE: u32 = 2;
+    pub const TIMEOUT: u32 = 2;
     /// Many refused transactions.
-    pub const USELESS: u32 = 5;
+    pub const REFUSED_TRANSACTIONS: u32 = 5;
 }

@@ -21,7 +21,18 @@ macro_rules! parts {
 }
 
 parts![
-    pool, relay, wanted, peers, questions, assemblies, held, tied, stuck, forging, bundling, rates,
+    pool,
+    gossip_batch,
+    reconciliation,
+    peers,
+    requests,
+    assemblies,
+    pending,
+    tied_tips,
+    deep_fork,
+    forging,
+    bundling,
+    rates,
 ];
 
 impl<R: Reads<Table>> Core<R> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use primitives::Hash;
 
 use super::core::Core;
-use super::fork_choice::{Cause, Step};
+use super::fork_choice::{ReorgBlock, ReorgCause};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::state::{Fault, When, check_transaction};
 use crate::transaction::Carried;
@@ -32,7 +32,7 @@ impl<R: Reads<Table>> Core<R> {
                 let (carried, used) = Carried::read(&self.genesis.hash, &value)
                     .map_err(|rejection| wrong(rejection.to_string()))?;
                 if used != value.len() || key != carried.id.0 {
-                    return Err(wrong(format!("{} stands elsewhere", carried.id)));
+                    return Err(wrong(format!("{} has the key of another one", carried.id)));
                 }
                 self.restore(Arc::new(carried))?;
             }
@@ -41,12 +41,12 @@ impl<R: Reads<Table>> Core<R> {
             }
         }
         self.settle_pool()?;
-        self.write_left()
+        self.record_removals()
     }
 
     fn restore(&mut self, carried: Arc<Carried>) -> Result<(), StoreFailure> {
         let id = carried.id;
-        self.own.restore(id);
+        self.local.restore(id);
         if self.pool.contains(&id) {
             // It was received again while blocks joined.
             return Ok(());
@@ -60,14 +60,14 @@ impl<R: Reads<Table>> Core<R> {
             // Blocks that are not applied again yet may have credited the sender. The transaction waits for them.
             Ok(()) => self.pool.restore(carried, now).err(),
             Err(Fault::InBlock(_)) => {
-                self.forget_own(&id);
+                self.forget_local(&id);
                 return Ok(());
             }
             Err(fault) => Some(fault.rejection()?),
         };
         if let Some(rejection) = refused {
-            self.forget_own(&id);
-            self.note_left(&id, rejection.code)?;
+            self.forget_local(&id);
+            self.record_removal(&id, rejection.code)?;
         }
         Ok(())
     }
@@ -78,32 +78,32 @@ impl<R: Reads<Table>> Core<R> {
     pub(super) fn restore_side(&mut self) -> Result<(), StoreFailure> {
         let branch = self.side_after_tip()?;
         if !branch.is_empty() {
-            self.begin_switch(self.rows.tip().height, branch, Cause::Resumed);
+            self.begin_reorg(self.rows.tip().height, branch, ReorgCause::Resumed);
             self.more = true;
             return Ok(());
         }
-        self.side.trim(&mut self.rows);
+        self.side_blocks.trim(&mut self.rows);
         self.restore_pool()?;
-        self.tell_where_we_stand();
+        self.announce_status();
         Ok(())
     }
 
     /// Returns the best branch of side blocks that begins at the tip.
-    fn side_after_tip(&self) -> Result<Vec<Step>, StoreFailure> {
-        let mut beside = Vec::new();
-        for hash in self.side.hashes() {
-            if let Some(header) = self.side.header(&self.rows, &hash)?
+    fn side_after_tip(&self) -> Result<Vec<ReorgBlock>, StoreFailure> {
+        let mut headers = Vec::new();
+        for hash in self.side_blocks.hashes() {
+            if let Some(header) = self.side_blocks.header(&self.rows, &hash)?
                 && !self.is_distrusted(header.height, &hash)
                 && header.time <= self.now_seconds()
             {
-                beside.push((header, hash));
+                headers.push((header, hash));
             }
         }
-        beside.sort_unstable_by_key(|(header, hash)| (header.height, *hash));
+        headers.sort_unstable_by_key(|(header, hash)| (header.height, *hash));
         let tip = self.rows.tip().hash;
         let mut previous = HashMap::new();
         let mut best: Option<(u128, Reverse<Hash>)> = None;
-        for (header, hash) in beside {
+        for (header, hash) in headers {
             if header.previous == tip || previous.contains_key(&header.previous) {
                 previous.insert(hash, header.previous);
                 best = best.max(Some((header.difficulty, Reverse(hash))));
@@ -114,7 +114,7 @@ impl<R: Reads<Table>> Core<R> {
         while let Some(hash) = next
             && let Some(before) = previous.get(&hash)
         {
-            branch.push(Step::Side(hash));
+            branch.push(ReorgBlock::Side(hash));
             next = Some(*before);
         }
         branch.reverse();

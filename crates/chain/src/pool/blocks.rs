@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::entry::Turn;
 use super::insert::{refused_as_known, turn_of};
 use super::links::End;
-use super::{ChildBlock, Left, Pool};
+use super::{ChildBlock, Pool, Removal};
 use crate::block::{CarriedBlock, CarriedEntry};
 use crate::transaction::Body;
 use crate::{AccountId, Carried, ChainId, Rejection};
@@ -100,7 +100,7 @@ impl Pool {
         {
             // Its debit returns to the sender and may cover a parked transaction.
             self.unsettle((carried.sender, carried.transaction.chain));
-            self.left.push(Left {
+            self.left.push(Removal {
                 carried: carried.clone(),
                 reason: rejection.code,
             });

@@ -1,6 +1,6 @@
 //! Removal of transactions without a block, with the reasons.
 
-use super::{Left, Pool};
+use super::{Pool, Removal};
 use crate::{Anchor, ChainId, TxId};
 
 impl Pool {
@@ -70,7 +70,7 @@ impl Pool {
             // Its debit may now cover a parked transaction.
             self.unsettled.insert(owner);
         }
-        self.left.push(Left {
+        self.left.push(Removal {
             carried: entry.carried,
             reason,
         });

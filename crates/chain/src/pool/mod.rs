@@ -3,14 +3,14 @@
 //! ```text
 //!  insert ─────────┐                       ┌─► waiting(chain): best fee rate first, then the earliest arrival
 //!  block_popped ───┼──► lanes, purses, ────┼─► child_blocks(chain)
-//!  block_added ────┤    ends, carriers     └─► take_left(): transactions that left without a block, with the reasons
+//!  block_added ────┤    ends, carriers     └─► take_removals(): transactions that left without a block, with the reasons
 //!  expire, settle ─┘
 //! ```
 //! # Invariants
 //! - An account's confirmed balance on a chain covers the debits of its *ready* transactions there, unless the account is
 //!   *unsettled*. Transactions of an unsettled account are not offered to blocks until [`Pool::settle`] has checked it. In a
 //!   block debits come before credits, so any part of the offered transactions is valid.
-//! - An accepted transaction leaves with a block, or is named by [`Pool::take_left`] with a code of [`crate::ERRORS`].
+//! - An accepted transaction leaves with a block, or is named by [`Pool::take_removals`] with a code of [`crate::ERRORS`].
 //! - A transaction that a block or a rollback has left without cover is *parked*. It stays out of blocks until its sender's
 //!   balance suffices again, and leaves after the patience of the settings.
 //! - Each operation costs `O(log n)` for every transaction that it touches. A block touches its own transactions, and the
@@ -48,5 +48,5 @@ pub use balances::Balances;
 pub use child_block::ChildBlock;
 pub use entry::fee_rate;
 pub use look::{Offer, PoolFigures, Standing};
-pub use pool::{Left, Pool};
+pub use pool::{Pool, Removal};
 pub use settings::PoolSettings;

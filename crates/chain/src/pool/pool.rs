@@ -13,7 +13,7 @@ use crate::{AccountId, Carried, ChainId, TxId};
 
 /// A transaction that left the pool without being in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct Removal {
     /// The transaction.
     pub carried: Arc<Carried>,
     /// The reason, a code of [`crate::ERRORS`].
@@ -51,7 +51,7 @@ pub struct Pool {
     /// The last place at the end of the order, and the first place at its beginning.
     pub(super) last_place: i64,
     pub(super) first_place: i64,
-    pub(super) left: Vec<Left>,
+    pub(super) left: Vec<Removal>,
 }
 
 impl Pool {
@@ -65,7 +65,7 @@ impl Pool {
     }
 
     /// Takes the transactions that left without a block since the last call, in order.
-    pub fn take_left(&mut self) -> Vec<Left> {
+    pub fn take_removals(&mut self) -> Vec<Removal> {
         std::mem::take(&mut self.left)
     }
 }

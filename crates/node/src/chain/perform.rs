@@ -85,7 +85,7 @@ fn note(shared: &Shared, notice: Notice) {
             metrics.fork_depth.record(u64::from(*depth));
             tracing::info!(common, depth, "a branch has won");
         }
-        Notice::Left { id, reason } => {
+        Notice::Removed { id, reason } => {
             metrics.count_reason(&metrics.left, reason);
             tracing::debug!(%id, reason, "a transaction left the pool without a block");
         }
@@ -101,7 +101,7 @@ fn note(shared: &Shared, notice: Notice) {
             "a peer claims a better branch that forks deeper than blocks can be taken back: it cannot be checked, and this node goes \
              on with its own; compare the tips of nodes that you trust (docs/guides/chain-forks.md)"
         ),
-        Notice::Stuck { common, other } => tracing::error!(
+        Notice::DeepFork { common, other } => tracing::error!(
             common,
             %other,
             "a better branch forks deeper than may be rolled back: this node goes on with its own; compare the branches, then order \

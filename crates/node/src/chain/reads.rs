@@ -263,7 +263,7 @@ impl Reader {
             }
             return Ok(Some(answer));
         }
-        if let Some((time, code)) = chain::core::why_left(&self.store, id)? {
+        if let Some((time, code)) = chain::core::removal_reason(&self.store, id)? {
             answer.state = TransactionState::Left;
             answer.left_at = Some(time);
             answer.reason = Some(code);

@@ -419,7 +419,7 @@ impl World {
 
     /// Returns the reason if a transaction has left the pool of a node.
     pub(super) fn left(&self, n: usize, id: &TxId) -> Option<String> {
-        let why = chain::core::why_left(&self.nodes[n].store, id);
+        let why = chain::core::removal_reason(&self.nodes[n].store, id);
         why.ok().flatten().map(|(_, code)| code)
     }
 }

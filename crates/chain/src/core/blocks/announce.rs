@@ -6,7 +6,7 @@
 use primitives::Hash;
 
 use super::assembly::{Assembly, lists};
-use super::pending::{Held, Waiting};
+use super::pending::{PendingBlock, PendingStage};
 use crate::Header;
 use crate::core::limits::points;
 use crate::core::{Action, Core, PeerId, Ticket, Verdict};
@@ -18,7 +18,7 @@ use crate::state::{Branch, Fault};
 const PREDECESSOR_MS: u64 = 3_000;
 
 /// The position of a header relative to the tip.
-enum Stand {
+enum TipRelation {
     /// Directly after the tip.
     Next,
     /// At the height of the tip, and better.
@@ -46,7 +46,7 @@ impl<R: Reads<Table>> Core<R> {
             Ok(Gossip::Rates(rates)) => self.gossiped_rates(peer, message, rates),
             Ok(Gossip::Block(announcement)) => {
                 // The block may contain transactions that arrived earlier in this round.
-                self.settle_intake()?;
+                self.check_intake()?;
                 self.announced(peer, message, announcement)
             }
             Err(rejection) => {
@@ -69,68 +69,70 @@ impl<R: Reads<Table>> Core<R> {
     ) -> Result<(), StoreFailure> {
         let header = &announcement.header;
         let hash = header.hash(&self.genesis.hash);
-        if self.bad.contains(&hash) || self.is_block(&hash)? {
+        if self.invalid.contains(&hash) || self.is_block(&hash)? {
             self.verdict(message, Verdict::Ignore);
             return Ok(());
         }
         if let Some(assembly) = self.assemblies.get_mut(&hash) {
-            assembly.also_from(peer);
+            assembly.add_source(peer);
             self.verdict(message, Verdict::Ignore);
             return Ok(());
         }
-        if self.is_held(&hash) {
+        if self.is_pending(&hash) {
             self.verdict(message, Verdict::Ignore);
             return Ok(());
         }
         if self.is_beyond_drift(header.time) {
-            self.penalise(peer, points::SILENCE, "chain_block.from_future");
+            self.penalise(peer, points::TIMEOUT, "chain_block.from_future");
             self.verdict(message, Verdict::Ignore);
             return Ok(());
         }
         let first = self.first_block(header)?;
         if let Some(first) = first.filter(|first| first.stays_before(header)) {
-            return self.second_announced(peer, message, &announcement, first, hash);
+            return self.second_block_announced(peer, message, &announcement, first, hash);
         }
-        match self.stand_of(header, &hash)? {
-            Stand::Next => self.begin(peer, message, announcement, hash, self.rows.tip().height),
-            Stand::Beside => {
-                let common = self.rows.tip().height.saturating_sub(1);
-                self.begin(peer, message, announcement, hash, common)
+        match self.relation_to_tip(header, &hash)? {
+            TipRelation::Next => {
+                self.begin_assembly(peer, message, announcement, hash, self.rows.tip().height)
             }
-            Stand::Worse => {
+            TipRelation::Beside => {
+                let common = self.rows.tip().height.saturating_sub(1);
+                self.begin_assembly(peer, message, announcement, hash, common)
+            }
+            TipRelation::Worse => {
                 self.verdict(message, Verdict::Ignore);
                 Ok(())
             }
-            Stand::Elsewhere => {
-                self.elsewhere(peer, message, announcement, hash);
+            TipRelation::Elsewhere => {
+                self.announced_elsewhere(peer, message, announcement, hash);
                 Ok(())
             }
         }
     }
 
-    fn stand_of(&self, header: &Header, hash: &Hash) -> Result<Stand, StoreFailure> {
+    fn relation_to_tip(&self, header: &Header, hash: &Hash) -> Result<TipRelation, StoreFailure> {
         let tip = self.rows.tip();
-        if self.switch.is_some() {
-            return Ok(Stand::Elsewhere);
+        if self.reorg.is_some() {
+            return Ok(TipRelation::Elsewhere);
         }
         if header.previous == tip.hash {
-            return Ok(Stand::Next);
+            return Ok(TipRelation::Next);
         }
         if tip.height == 0 || header.height != tip.height {
-            return Ok(Stand::Elsewhere);
+            return Ok(TipRelation::Elsewhere);
         }
         if Some(header.previous) != self.hash_at(tip.height - 1)? {
-            return Ok(Stand::Elsewhere);
+            return Ok(TipRelation::Elsewhere);
         }
         Ok(if self.is_better(header.difficulty, hash) {
-            Stand::Beside
+            TipRelation::Beside
         } else {
-            Stand::Worse
+            TipRelation::Worse
         })
     }
 
     /// Checks a header that follows the block at `common`, and begins to assemble the block.
-    fn begin(
+    fn begin_assembly(
         &mut self,
         peer: PeerId,
         message: Ticket,
@@ -155,7 +157,7 @@ impl<R: Reads<Table>> Core<R> {
         if let Some(first) = self.first_block(&header)? {
             self.keep_evidence(first.into_header(), header.clone());
         }
-        self.firsts.add(&header);
+        self.first_headers.add(&header);
         self.verdict(message, Verdict::Accept);
         if !self.assemblies.add(Assembly::new(header, hash, ids, peer)) {
             return Ok(());
@@ -182,20 +184,27 @@ impl<R: Reads<Table>> Core<R> {
             Err(Fault::NotNext(rejection)) => return Ok(Some(rejection.code)),
             Err(fault) => fault.rejection()?.code,
         };
-        self.bad.insert(*hash);
+        self.invalid.insert(*hash);
         Ok(Some(code))
     }
 
     /// Handles a header away from the tip. It may show that the peer has a better branch than ours.
-    fn elsewhere(&mut self, peer: PeerId, message: Ticket, announcement: Announcement, hash: Hash) {
+    fn announced_elsewhere(
+        &mut self,
+        peer: PeerId,
+        message: Ticket,
+        announcement: Announcement,
+        hash: Hash,
+    ) {
         let header = &announcement.header;
-        let follows = self.assemblies.contains(&header.previous) || self.is_held(&header.previous);
-        if follows || self.switch.is_some() {
+        let follows =
+            self.assemblies.contains(&header.previous) || self.is_pending(&header.previous);
+        if follows || self.reorg.is_some() {
             let due_ms = self.now_ms + PREDECESSOR_MS;
-            self.hold(Held {
+            self.add_pending(PendingBlock {
                 hash,
                 due_ms,
-                what: Waiting::Announced {
+                stage: PendingStage::Orphan {
                     peer,
                     message,
                     announcement: Box::new(announcement),

@@ -6,7 +6,7 @@ use primitives::Hash;
 
 use super::assembly::Progress;
 use super::faults::BodyFault;
-use super::pending::{Held, Waiting};
+use super::pending::{PendingBlock, PendingStage};
 use crate::Transaction;
 use crate::block::CarriedBlock;
 use crate::core::limits::{ASSEMBLY_ATTEMPTS_MAX, points};
@@ -26,7 +26,7 @@ impl<R: Reads<Table>> Core<R> {
         match assembly.progress(&self.pool) {
             Progress::Whole(block) => {
                 self.assemblies.remove(hash);
-                self.whole(block)
+                self.body_complete(block)
             }
             Progress::Lacks(question, purpose, patience_ms) => {
                 self.ask_for_parts(hash, &question, purpose, patience_ms);
@@ -57,7 +57,7 @@ impl<R: Reads<Table>> Core<R> {
             .iter()
             .copied()
             .chain(others)
-            .find(|peer| !assembly.failed.contains(peer) && self.may_ask(peer));
+            .find(|peer| !assembly.branch_failed.contains(peer) && self.can_ask(peer));
         let tried = assembly.attempts >= ASSEMBLY_ATTEMPTS_MAX;
         match candidate {
             Some(peer) if !tried => {
@@ -79,13 +79,13 @@ impl<R: Reads<Table>> Core<R> {
     ) -> Result<(), StoreFailure> {
         if let Some(assembly) = self.assemblies.get_mut(hash) {
             assembly.asking = false;
-            assembly.failed.insert(peer);
+            assembly.branch_failed.insert(peer);
         }
         self.assemble(hash)
     }
 
     /// Handles parent transactions, with the id lists of child blocks.
-    pub(in crate::core) fn parents_came(
+    pub(in crate::core) fn parents_received(
         &mut self,
         peer: PeerId,
         hash: &Hash,
@@ -113,11 +113,11 @@ impl<R: Reads<Table>> Core<R> {
         transactions.retain(|carried| assembly.ids.binary_search(&carried.id).is_ok());
         lists.retain(|(id, _)| assembly.ids.binary_search(id).is_ok());
         assembly.lists.extend(lists);
-        self.parts_came(peer, hash, transactions)
+        self.parts_received(peer, hash, transactions)
     }
 
     /// Handles transactions that child blocks carry.
-    pub(in crate::core) fn children_came(
+    pub(in crate::core) fn children_received(
         &mut self,
         peer: PeerId,
         hash: &Hash,
@@ -127,10 +127,10 @@ impl<R: Reads<Table>> Core<R> {
             .into_iter()
             .map(|transaction| Arc::new(Carried::new(&self.genesis.hash, transaction)))
             .collect();
-        self.parts_came(peer, hash, carried)
+        self.parts_received(peer, hash, carried)
     }
 
-    fn parts_came(
+    fn parts_received(
         &mut self,
         peer: PeerId,
         hash: &Hash,
@@ -158,7 +158,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Handles the whole body of an announced block.
-    pub(in crate::core) fn body_came(
+    pub(in crate::core) fn body_received(
         &mut self,
         peer: PeerId,
         hash: &Hash,
@@ -171,7 +171,7 @@ impl<R: Reads<Table>> Core<R> {
         match self.read_body(header, *hash, bytes) {
             Ok(block) => {
                 self.assemblies.remove(hash);
-                self.whole(block)
+                self.body_complete(block)
             }
             Err(BodyFault::Sender(code)) => {
                 self.penalise(peer, points::WRONG_ANSWER, code);
@@ -185,16 +185,19 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Accepts a complete block, or holds it until its time.
-    pub(in crate::core) fn whole(&mut self, block: CarriedBlock) -> Result<(), StoreFailure> {
+    pub(in crate::core) fn body_complete(
+        &mut self,
+        block: CarriedBlock,
+    ) -> Result<(), StoreFailure> {
         let due_ms = u64::from(block.header.time) * 1_000;
         if due_ms > self.now_ms {
-            self.hold(Held {
+            self.add_pending(PendingBlock {
                 hash: block.hash,
                 due_ms,
-                what: Waiting::Whole(Box::new(block)),
+                stage: PendingStage::Early(Box::new(block)),
             });
             return Ok(());
         }
-        self.accept(block)
+        self.accept_block(block)
     }
 }

@@ -31,7 +31,7 @@ pub(in crate::core) struct Assembly {
     /// Peers that announced it.
     pub(super) sources: Vec<PeerId>,
     /// Peers that were asked and did not help.
-    pub(super) failed: BTreeSet<PeerId>,
+    pub(super) branch_failed: BTreeSet<PeerId>,
     pub(super) attempts: u32,
     pub(super) asking: bool,
     /// Transactions from peers, with valid signatures.
@@ -52,7 +52,7 @@ impl Assembly {
             hash,
             ids,
             sources: vec![from],
-            failed: BTreeSet::new(),
+            branch_failed: BTreeSet::new(),
             attempts: 0,
             asking: false,
             fetched: HashMap::new(),
@@ -61,7 +61,7 @@ impl Assembly {
     }
 
     /// Records another peer that has the block.
-    pub(in crate::core) fn also_from(&mut self, peer: PeerId) {
+    pub(in crate::core) fn add_source(&mut self, peer: PeerId) {
         if self.sources.len() < SOURCES_MAX && !self.sources.contains(&peer) {
             self.sources.push(peer);
         }

@@ -10,7 +10,7 @@ pub(in crate::core) enum BodyFault {
 
 /// The reason why a block did not join the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::core) enum NotJoined {
+pub(in crate::core) enum NotApplied {
     /// It does not follow the tip. It may be good elsewhere.
     NotNext,
     /// The body does not belong to the header. The sender is to blame, and the block may be good.
@@ -19,7 +19,7 @@ pub(in crate::core) enum NotJoined {
     Invalid(&'static str),
 }
 
-impl NotJoined {
+impl NotApplied {
     /// Returns the code of the fault for which the sender is penalised.
     pub(in crate::core) fn code(self) -> Option<&'static str> {
         match self {

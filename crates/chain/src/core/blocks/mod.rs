@@ -10,6 +10,6 @@ mod side_blocks;
 mod tip;
 
 pub(super) use assembly::{Assemblies, lists};
-pub(super) use faults::{BodyFault, NotJoined};
-pub(super) use pending::{HeldBlocks, Release, Waiting};
-pub(super) use side_blocks::Side;
+pub(super) use faults::{BodyFault, NotApplied};
+pub(super) use pending::{PendingBlocks, PendingStage, Release};
+pub(super) use side_blocks::SideBlocks;

@@ -8,92 +8,92 @@ use std::collections::BTreeMap;
 use primitives::Hash;
 
 use crate::block::CarriedBlock;
-use crate::core::limits::{HELD_MAX, HELD_PER_PEER_MAX};
+use crate::core::limits::{ORPHANS_PER_PEER_MAX, PENDING_BLOCKS_MAX};
 use crate::core::part::Part;
 use crate::core::{PeerId, Ticket};
 use crate::message::Announcement;
 
-/// A held block.
+/// A pending block.
 #[derive(Debug)]
-pub(in crate::core) struct Held {
+pub(in crate::core) struct PendingBlock {
     pub(super) hash: Hash,
     pub(super) due_ms: u64,
-    pub(in crate::core) what: Waiting,
+    pub(in crate::core) stage: PendingStage,
 }
 
-/// The stage of a held block.
+/// The stage of a pending block.
 #[derive(Debug)]
-pub(in crate::core) enum Waiting {
+pub(in crate::core) enum PendingStage {
     /// An announced block whose predecessor is being assembled.
-    Announced {
+    Orphan {
         peer: PeerId,
         message: Ticket,
         announcement: Box<Announcement>,
     },
     /// A complete block that is ahead of this node's clock.
-    Whole(Box<CarriedBlock>),
+    Early(Box<CarriedBlock>),
 }
 
-impl Held {
-    fn announced_by(&self) -> Option<PeerId> {
-        match &self.what {
-            Waiting::Announced { peer, .. } => Some(*peer),
-            Waiting::Whole(_) => None,
+impl PendingBlock {
+    fn orphan_from(&self) -> Option<PeerId> {
+        match &self.stage {
+            PendingStage::Orphan { peer, .. } => Some(*peer),
+            PendingStage::Early(_) => None,
         }
     }
 }
 
-/// All held blocks, oldest first.
+/// All pending blocks, oldest first.
 #[derive(Debug, Default)]
-pub(in crate::core) struct HeldBlocks {
-    all: Vec<Held>,
+pub(in crate::core) struct PendingBlocks {
+    all: Vec<PendingBlock>,
 }
 
-impl HeldBlocks {
+impl PendingBlocks {
     /// Adds a block. Returns the one that is dropped for it, which may be the block itself.
-    pub(in crate::core) fn add(&mut self, held: Held) -> Option<Held> {
-        let from = held.announced_by();
-        self.all.push(held);
+    pub(in crate::core) fn add(&mut self, pending: PendingBlock) -> Option<PendingBlock> {
+        let from = pending.orphan_from();
+        self.all.push(pending);
         let is_over = |peer: PeerId| {
             let of_peer = self
                 .all
                 .iter()
-                .filter(|one| one.announced_by() == Some(peer));
-            of_peer.count() > HELD_PER_PEER_MAX
+                .filter(|one| one.orphan_from() == Some(peer));
+            of_peer.count() > ORPHANS_PER_PEER_MAX
         };
         let at = match from.filter(|peer| is_over(*peer)) {
             Some(peer) => self.oldest_of(peer),
-            None if self.all.len() > HELD_MAX => self.least_valued(),
+            None if self.all.len() > PENDING_BLOCKS_MAX => self.least_valued(),
             None => None,
         };
-        let gone = at.map(|at| self.all.remove(at));
-        assert!(self.all.len() <= HELD_MAX, "{}", self.all.len());
-        gone
+        let dropped = at.map(|at| self.all.remove(at));
+        assert!(self.all.len() <= PENDING_BLOCKS_MAX, "{}", self.all.len());
+        dropped
     }
 
     fn oldest_of(&self, peer: PeerId) -> Option<usize> {
-        let is_of_peer = |held: &Held| held.announced_by() == Some(peer);
+        let is_of_peer = |pending: &PendingBlock| pending.orphan_from() == Some(peer);
         self.all.iter().position(is_of_peer)
     }
 
     /// Returns the oldest announcement of the peer with the most, or the complete block with the least work.
     fn least_valued(&self) -> Option<usize> {
         let mut counts: BTreeMap<PeerId, usize> = BTreeMap::new();
-        for peer in self.all.iter().filter_map(Held::announced_by) {
+        for peer in self.all.iter().filter_map(PendingBlock::orphan_from) {
             *counts.entry(peer).or_default() += 1;
         }
         let most = counts.into_iter().max_by_key(|(_, count)| *count);
         if let Some((peer, _)) = most {
             return self.oldest_of(peer);
         }
-        let merit = |held: &Held| match &held.what {
-            Waiting::Whole(block) => (block.header.difficulty, Reverse(block.hash)),
-            Waiting::Announced { .. } => (0, Reverse(held.hash)),
+        let merit = |pending: &PendingBlock| match &pending.stage {
+            PendingStage::Early(block) => (block.header.difficulty, Reverse(block.hash)),
+            PendingStage::Orphan { .. } => (0, Reverse(pending.hash)),
         };
         (0..self.all.len()).min_by_key(|at| merit(&self.all[*at]))
     }
 
-    pub(in crate::core) fn iter(&self) -> impl Iterator<Item = &Held> {
+    pub(in crate::core) fn iter(&self) -> impl Iterator<Item = &PendingBlock> {
         self.all.iter()
     }
 
@@ -105,16 +105,16 @@ impl HeldBlocks {
         self.all.is_empty()
     }
 
-    pub(in crate::core) fn get(&self, at: usize) -> Option<&Held> {
+    pub(in crate::core) fn get(&self, at: usize) -> Option<&PendingBlock> {
         self.all.get(at)
     }
 
-    pub(in crate::core) fn take(&mut self, at: usize) -> Held {
+    pub(in crate::core) fn take(&mut self, at: usize) -> PendingBlock {
         self.all.remove(at)
     }
 }
 
-/// Selects the held blocks to process.
+/// Selects the pending blocks to process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::core) enum Release {
     /// Blocks whose time has come, if they are earlier than the second of this node's own turn. If two blocks have the same
@@ -124,9 +124,9 @@ pub(in crate::core) enum Release {
     All,
 }
 
-impl Part for HeldBlocks {
+impl Part for PendingBlocks {
     fn next_time_ms(&self) -> Option<u64> {
-        self.all.iter().map(|held| held.due_ms).min()
+        self.all.iter().map(|pending| pending.due_ms).min()
     }
 }
 
@@ -152,20 +152,20 @@ mod tests {
         }
     }
 
-    fn whole(difficulty: u128) -> Held {
+    fn whole(difficulty: u128) -> PendingBlock {
         let block = CarriedBlock::new(&Hash::ZERO, header(difficulty), Vec::new());
-        Held {
+        PendingBlock {
             hash: block.hash,
             due_ms: 0,
-            what: Waiting::Whole(Box::new(block)),
+            stage: PendingStage::Early(Box::new(block)),
         }
     }
 
-    fn announced(peer: u8, message: Ticket) -> Held {
-        Held {
+    fn announced(peer: u8, message: Ticket) -> PendingBlock {
+        PendingBlock {
             hash: Hash::plain(&message.to_be_bytes()),
             due_ms: 0,
-            what: Waiting::Announced {
+            stage: PendingStage::Orphan {
                 peer: PeerId([peer; 32]),
                 message,
                 announcement: Box::new(Announcement {
@@ -176,40 +176,40 @@ mod tests {
         }
     }
 
-    fn message_of(held: Option<Held>) -> Option<Ticket> {
-        match held?.what {
-            Waiting::Announced { message, .. } => Some(message),
-            Waiting::Whole(_) => None,
+    fn message_of(pending: Option<PendingBlock>) -> Option<Ticket> {
+        match pending?.stage {
+            PendingStage::Orphan { message, .. } => Some(message),
+            PendingStage::Early(_) => None,
         }
     }
 
     #[test]
     fn unchecked_announcements_displace_no_whole_block() {
-        let mut held = HeldBlocks::default();
+        let mut pending = PendingBlocks::default();
         let honest = whole(5).hash;
-        assert!(held.add(whole(5)).is_none());
-        for message in 1..=HELD_PER_PEER_MAX as u64 {
-            assert!(held.add(announced(1, message)).is_none());
+        assert!(pending.add(whole(5)).is_none());
+        for message in 1..=ORPHANS_PER_PEER_MAX as u64 {
+            assert!(pending.add(announced(1, message)).is_none());
         }
-        assert_eq!(message_of(held.add(announced(1, 90))), Some(1));
+        assert_eq!(message_of(pending.add(announced(1, 90))), Some(1));
         for peer in 2..100 {
             for message in 0..10 {
-                held.add(announced(peer, 100 + message));
+                pending.add(announced(peer, 100 + message));
             }
         }
-        assert_eq!(held.len(), HELD_MAX);
-        assert!(held.iter().any(|one| one.hash == honest));
+        assert_eq!(pending.len(), PENDING_BLOCKS_MAX);
+        assert!(pending.iter().any(|one| one.hash == honest));
     }
 
     #[test]
     fn the_whole_block_with_the_least_work_goes() {
-        let mut held = HeldBlocks::default();
-        for difficulty in 1..=HELD_MAX as u128 {
-            assert!(held.add(whole(difficulty + 10)).is_none());
+        let mut pending = PendingBlocks::default();
+        for difficulty in 1..=PENDING_BLOCKS_MAX as u128 {
+            assert!(pending.add(whole(difficulty + 10)).is_none());
         }
-        let worse = held.add(whole(5)).map(|gone| gone.hash);
+        let worse = pending.add(whole(5)).map(|dropped| dropped.hash);
         assert_eq!(worse, Some(whole(5).hash));
-        let least = held.add(whole(100)).map(|gone| gone.hash);
+        let least = pending.add(whole(100)).map(|dropped| dropped.hash);
         assert_eq!(least, Some(whole(11).hash));
     }
 }

@@ -2,52 +2,55 @@
 
 use primitives::Hash;
 
-use super::pending::{Held, Release, Waiting};
+use super::pending::{PendingBlock, PendingStage, Release};
 use crate::core::{Core, Verdict};
 use crate::port::{Reads, StoreFailure, Table};
 
 impl<R: Reads<Table>> Core<R> {
-    pub(in crate::core) fn is_held(&self, hash: &Hash) -> bool {
-        self.held.iter().any(|held| held.hash == *hash)
+    pub(in crate::core) fn is_pending(&self, hash: &Hash) -> bool {
+        self.pending.iter().any(|pending| pending.hash == *hash)
     }
 
-    pub(in crate::core) fn hold(&mut self, held: Held) {
-        if let Some(gone) = self.held.add(held) {
-            self.let_go(&gone);
+    pub(in crate::core) fn add_pending(&mut self, pending: PendingBlock) {
+        if let Some(dropped) = self.pending.add(pending) {
+            self.ignore_pending(&dropped);
         }
     }
 
-    /// Gives up a held block. If it matters, a status question finds it again.
-    fn let_go(&mut self, held: &Held) {
-        if let Waiting::Announced { message, .. } = held.what {
+    /// Gives up a pending block. If it matters, a status question finds it again.
+    fn ignore_pending(&mut self, pending: &PendingBlock) {
+        if let PendingStage::Orphan { message, .. } = pending.stage {
             self.verdict(message, Verdict::Ignore);
         }
     }
 
-    /// Processes held blocks that have waited long enough or now follow the tip.
-    pub(in crate::core) fn release_held(&mut self, release: Release) -> Result<(), StoreFailure> {
-        if self.held.is_empty() || self.switch.is_some() {
+    /// Processes pending blocks that have waited long enough or now follow the tip.
+    pub(in crate::core) fn release_pending(
+        &mut self,
+        release: Release,
+    ) -> Result<(), StoreFailure> {
+        if self.pending.is_empty() || self.reorg.is_some() {
             return Ok(());
         }
         let own_ms = match release {
-            Release::BeforeOwn => self.own_turn_ms()?,
+            Release::BeforeOwn => self.due_turn_ms()?,
             Release::All => None,
         };
         let mut at = 0;
-        // A block may begin a reorg that continues in the next round. Until the reorg ends, all held blocks wait.
-        while at < self.held.len() && self.switch.is_none() {
-            let Some(held) = self.held.get(at) else {
+        // A block may begin a reorg that continues in the next round. Until the reorg ends, all pending blocks wait.
+        while at < self.pending.len() && self.reorg.is_none() {
+            let Some(pending) = self.pending.get(at) else {
                 return Ok(());
             };
-            let ready = match &held.what {
-                Waiting::Announced { announcement, .. } => {
+            let ready = match &pending.stage {
+                PendingStage::Orphan { announcement, .. } => {
                     announcement.header.previous == self.rows.tip().hash
                 }
-                Waiting::Whole(_) => held.due_ms <= self.now_ms,
+                PendingStage::Early(_) => pending.due_ms <= self.now_ms,
             };
-            let is_after_own = own_ms.is_some_and(|own| held.due_ms >= own)
-                && matches!(held.what, Waiting::Whole(_));
-            let late = held.due_ms <= self.now_ms;
+            let is_after_own = own_ms.is_some_and(|own| pending.due_ms >= own)
+                && matches!(pending.stage, PendingStage::Early(_));
+            let late = pending.due_ms <= self.now_ms;
             if is_after_own {
                 at += 1;
                 continue;
@@ -56,9 +59,9 @@ impl<R: Reads<Table>> Core<R> {
                 at += 1;
                 continue;
             }
-            let held = self.held.take(at);
-            match held.what {
-                Waiting::Announced {
+            let pending = self.pending.take(at);
+            match pending.stage {
+                PendingStage::Orphan {
                     peer,
                     message,
                     announcement,
@@ -67,9 +70,9 @@ impl<R: Reads<Table>> Core<R> {
                     // The tip may have moved, so blocks that were skipped may follow it now.
                     at = 0;
                 }
-                Waiting::Announced { message, .. } => self.verdict(message, Verdict::Ignore),
-                Waiting::Whole(block) => {
-                    self.accept(*block)?;
+                PendingStage::Orphan { message, .. } => self.verdict(message, Verdict::Ignore),
+                PendingStage::Early(block) => {
+                    self.accept_block(*block)?;
                     at = 0;
                 }
             }

@@ -16,12 +16,12 @@ const PAGE: usize = 64;
 
 /// The index of the blocks in the table `Side`, oldest first.
 #[derive(Debug, Default)]
-pub(in crate::core) struct Side {
+pub(in crate::core) struct SideBlocks {
     order: VecDeque<(Hash, usize)>,
     bytes: usize,
 }
 
-impl Side {
+impl SideBlocks {
     /// Reads the index from the store.
     pub(in crate::core) fn open<R: Reads<Table>>(rows: &Overlay<R>) -> Result<Self, StoreFailure> {
         let mut side = Self::default();

@@ -3,9 +3,9 @@
 
 use primitives::Hash;
 
-use super::faults::{BodyFault, NotJoined};
+use super::faults::{BodyFault, NotApplied};
 use crate::block::{CarriedBlock, read_carried_body};
-use crate::core::fork_choice::{Cause, Step};
+use crate::core::fork_choice::{ReorgBlock, ReorgCause};
 use crate::core::limits::{PRUNE_ROWS, points};
 use crate::core::{Action, Core, Notice, PeerId};
 use crate::port::{Reads, StoreFailure, Table, damaged};
@@ -47,7 +47,7 @@ impl<R: Reads<Table>> Core<R> {
         match check_shape(&self.genesis, &block) {
             Ok(()) => {}
             Err(BlockFault::Invalid(rejection)) => {
-                self.found_bad(hash, rejection.code);
+                self.mark_invalid(hash, rejection.code);
                 return Err(BodyFault::Block(rejection.code));
             }
             Err(BlockFault::Body(rejection)) => return Err(BodyFault::Sender(rejection.code)),
@@ -72,34 +72,37 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Accepts a complete block whose time has come. It joins the chain, or replaces the tip if it is better.
-    pub(in crate::core) fn accept(&mut self, block: CarriedBlock) -> Result<(), StoreFailure> {
+    pub(in crate::core) fn accept_block(
+        &mut self,
+        block: CarriedBlock,
+    ) -> Result<(), StoreFailure> {
         let tip = self.rows.tip();
-        if self.switch.is_some() || self.bad.contains(&block.hash) {
+        if self.reorg.is_some() || self.invalid.contains(&block.hash) {
             return Ok(());
         }
         if block.header.previous == tip.hash {
-            return self.join(block, false).map(drop);
+            return self.apply_and_settle(block, false).map(drop);
         }
-        let beside = tip.height > 0 && block.header.height == tip.height;
-        if !beside || !self.beats_ours(&block.header, block.header.difficulty, &block.hash)? {
+        let competes = tip.height > 0 && block.header.height == tip.height;
+        if !competes || !self.beats_ours(&block.header, block.header.difficulty, &block.hash)? {
             return Ok(());
         }
         let common = tip.height - 1;
         if self.hash_at(common)? == Some(block.header.previous) {
-            let step = Step::Here(Box::new(block));
-            self.begin_switch(common, vec![step], Cause::Better(None));
-            self.step_switch()?;
+            let step = ReorgBlock::Here(Box::new(block));
+            self.begin_reorg(common, vec![step], ReorgCause::Better(None));
+            self.step_reorg()?;
         }
         Ok(())
     }
 
     /// Appends a block to the chain and settles the pool.
-    pub(in crate::core) fn join(
+    pub(in crate::core) fn apply_and_settle(
         &mut self,
         block: CarriedBlock,
         own: bool,
-    ) -> Result<Result<(), NotJoined>, StoreFailure> {
-        let appended = self.append(&block, own)?;
+    ) -> Result<Result<(), NotApplied>, StoreFailure> {
+        let appended = self.apply(&block, own)?;
         if appended.is_ok() {
             self.settle_pool()?;
         }
@@ -108,20 +111,20 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Applies a block that follows the tip, as a whole or not at all. The hash of a block that breaks a rule is remembered. The
     /// pool is not settled here.
-    pub(in crate::core) fn append(
+    pub(in crate::core) fn apply(
         &mut self,
         block: &CarriedBlock,
         own: bool,
-    ) -> Result<Result<(), NotJoined>, StoreFailure> {
+    ) -> Result<Result<(), NotApplied>, StoreFailure> {
         match apply_block(&mut self.rows, &self.genesis, block) {
             Ok(_) => {}
             Err(BlockFault::Store(failure)) => return Err(failure),
             Err(BlockFault::Invalid(rejection)) => {
-                self.found_bad(block.hash, rejection.code);
-                return Ok(Err(NotJoined::Invalid(rejection.code)));
+                self.mark_invalid(block.hash, rejection.code);
+                return Ok(Err(NotApplied::Invalid(rejection.code)));
             }
-            Err(BlockFault::Body(rejection)) => return Ok(Err(NotJoined::Body(rejection.code))),
-            Err(BlockFault::NotNext) => return Ok(Err(NotJoined::NotNext)),
+            Err(BlockFault::Body(rejection)) => return Ok(Err(NotApplied::Body(rejection.code))),
+            Err(BlockFault::NotNext) => return Ok(Err(NotApplied::NotNext)),
         }
         let kept = self.settings.bodies_kept;
         prune(&mut self.rows, &self.genesis, kept, PRUNE_ROWS)?;
@@ -129,7 +132,7 @@ impl<R: Reads<Table>> Core<R> {
         self.rates.record.added(block);
         self.count_spent(block, true)?;
         for carried in block.transactions() {
-            self.forget_own(&carried.id);
+            self.forget_local(&carried.id);
             self.counters.transactions += 1;
         }
         self.parts_tip_moved();
@@ -142,19 +145,19 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Rolls the last block back. The block is kept in the table `Side`, and its transactions return to the pool.
-    pub(in crate::core) fn take_back(&mut self) -> Result<CarriedBlock, StoreFailure> {
+    pub(in crate::core) fn roll_back_tip(&mut self) -> Result<CarriedBlock, StoreFailure> {
         let block = match undo_block(&mut self.rows, &self.genesis) {
             Ok(block) => block,
             Err(fault) => return Err(damaged(fault.rejection()?.to_string())),
         };
-        self.side.put(&mut self.rows, &block);
+        self.side_blocks.put(&mut self.rows, &block);
         self.rates.record.popped(block.header.height);
         self.pool.block_popped(&block, self.now_seconds());
         self.count_spent(&block, false)?;
         for carried in block.transactions() {
             let bundled = matches!(carried.transaction.body, Body::ChildBlock { .. });
             if !bundled && self.pool.contains(&carried.id) {
-                self.keep(carried);
+                self.keep_local(carried);
             }
         }
         self.parts_tip_moved();
@@ -166,14 +169,14 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Records a block that breaks a rule, regardless of the peer that sent it.
-    pub(in crate::core) fn found_bad(&mut self, hash: Hash, code: &'static str) {
+    pub(in crate::core) fn mark_invalid(&mut self, hash: Hash, code: &'static str) {
         self.counters.bad_blocks += 1;
         self.counters.last_bad = Some(code);
-        self.bad.insert(hash);
+        self.invalid.insert(hash);
     }
 
     /// Penalises the peer that gave a branch with a block that does not join through the peer's fault.
-    pub(in crate::core) fn blame(&mut self, peer: Option<PeerId>, reason: NotJoined) {
+    pub(in crate::core) fn penalise_source(&mut self, peer: Option<PeerId>, reason: NotApplied) {
         if let (Some(peer), Some(code)) = (peer, reason.code()) {
             self.penalise(peer, points::BAD_BLOCK, code);
         }

@@ -36,11 +36,11 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Forgets outdated rates, and announces the rates of this node's bundlers. This node learns them first.
-    pub(in crate::core) fn say_rates_if_due(&mut self) -> Result<(), StoreFailure> {
+    pub(in crate::core) fn announce_rates_if_due(&mut self) -> Result<(), StoreFailure> {
         if self.rates.due_ms > self.now_ms {
             return Ok(());
         }
-        self.rates.said_ms = self.now_ms;
+        self.rates.announced_ms = self.now_ms;
         self.rates.due_ms = self.now_ms + u64::from(RATES_EVERY_SECONDS) * 1_000;
         let now = self.now_seconds();
         self.rates.book.expire(now);
@@ -52,16 +52,16 @@ impl<R: Reads<Table>> Core<R> {
             .filter(|bundler| !bundler.rules.is_filtered())
             .cloned()
             .collect();
-        let mut said = Vec::new();
+        let mut announced = Vec::new();
         for bundler in bundlers {
             let signed = SignedRates::new(&bundler.key, &bundler.rules, now, &self.genesis.hash);
             if let Ok(rates) = signed
                 && self.learn(rates.clone())?.is_ok_and(|is_news| is_news)
             {
-                said.push(rates);
+                announced.push(rates);
             }
         }
-        for rates in said.chunks(GOSSIP_RATES_MAX) {
+        for rates in announced.chunks(GOSSIP_RATES_MAX) {
             let bytes = Gossip::Rates(rates.to_vec()).to_bytes();
             self.actions.push(Action::Gossip(bytes));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use primitives::PublicKey;
 
-use super::bundlers::{Outlook, Place};
+use super::bundlers::{ForgerForecast, Place};
 use crate::bundle::{Bundler, Expected, Means, Proposal, Scene, plan, propose, rank};
 use crate::core::{Action, Core};
 use crate::message::{GOSSIP_BYTES_MAX, Gossip, IDS_MAX};
@@ -25,7 +25,7 @@ const AGAIN_MS: (u64, u64) = (250, 5_000);
 impl<R: Reads<Table>> Core<R> {
     /// Returns whether this node may bundle. During a reorg neither the tip nor the waiting transactions are known.
     fn may_bundle(&self) -> bool {
-        self.switch.is_none() && !self.bundling.bundlers.is_empty()
+        self.reorg.is_none() && !self.bundling.bundlers.is_empty()
     }
 
     pub(in crate::core) fn bundling_due_ms(&self) -> Option<u64> {
@@ -36,7 +36,7 @@ impl<R: Reads<Table>> Core<R> {
             None => Some(self.now_ms),
             Some(outlook) => {
                 let first = outlook.due_ms.values().min().copied();
-                first.map(|due| due.max(self.held_back_until_ms()))
+                first.map(|due| due.max(self.forging_paused_until_ms()))
             }
         }
     }
@@ -47,7 +47,7 @@ impl<R: Reads<Table>> Core<R> {
         }
         let mut outlook = match self.bundling.outlook.take() {
             Some(outlook) => outlook,
-            None => self.look_out()?,
+            None => self.forecast()?,
         };
         let now_ms = self.now_ms;
         let due: Vec<Place> = outlook
@@ -62,7 +62,7 @@ impl<R: Reads<Table>> Core<R> {
                 continue;
             };
             self.bundle(&bundler)?;
-            let next = self.next_look(&outlook, place, Some(now_ms));
+            let next = self.next_check_ms(&outlook, place, Some(now_ms));
             outlook.due_ms.insert(place, next);
         }
         self.bundling.outlook = Some(outlook);
@@ -71,7 +71,12 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Returns the next time at which a bundler looks at the pool. If the expected blocks do not come, it looks again after a
     /// part of the block time.
-    fn next_look(&self, outlook: &Outlook, (key, child): Place, last_ms: Option<u64>) -> u64 {
+    fn next_check_ms(
+        &self,
+        outlook: &ForgerForecast,
+        (key, child): Place,
+        last_ms: Option<u64>,
+    ) -> u64 {
         let height = self.rows.tip().height.saturating_add(1);
         let rank = rank(&key, self.rates.book.bundlers(child), child, height);
         let params = &self.genesis.params;
@@ -88,7 +93,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Predicts the next forgers from the recent forgers and the keys that forge here.
-    fn look_out(&self) -> Result<Outlook, StoreFailure> {
+    fn forecast(&self) -> Result<ForgerForecast, StoreFailure> {
         let mut keys = recent_forgers(&self.rows, FORGERS_OF_BLOCKS, FORGERS_KNOWN_MAX);
         for own in self.forging.keys() {
             if !keys.contains(own) {
@@ -103,7 +108,7 @@ impl<R: Reads<Table>> Core<R> {
         }
         let tip = self.rows.tip();
         let turns = pos::next_forgers(tip.time, &tip.generation, tip.base_target, &candidates);
-        let mut outlook = Outlook {
+        let mut outlook = ForgerForecast {
             forgers: turns
                 .iter()
                 .map(|turn| Expected {
@@ -115,7 +120,7 @@ impl<R: Reads<Table>> Core<R> {
             due_ms: BTreeMap::new(),
         };
         for place in self.bundling.bundlers.keys() {
-            let look = self.next_look(&outlook, *place, None);
+            let look = self.next_check_ms(&outlook, *place, None);
             outlook.due_ms.insert(*place, look);
         }
         Ok(outlook)
@@ -147,13 +152,13 @@ impl<R: Reads<Table>> Core<R> {
         };
         let proposal = propose(&self.pool, bundler, means, &self.settings.bundling, &scene);
         if let Ok(Proposal::Make(block)) = proposal {
-            self.offer(block)?;
+            self.publish_child_block(block)?;
         }
         Ok(())
     }
 
     /// Puts a child block of this node into the pool and gossips it.
-    fn offer(&mut self, block: Arc<ChildBlock>) -> Result<(), StoreFailure> {
+    fn publish_child_block(&mut self, block: Arc<ChildBlock>) -> Result<(), StoreFailure> {
         let rows = &self.rows;
         let mut balances = |account: AccountId, chain| rows.balance(&account, chain);
         let now = u32::try_from(self.now_ms / 1_000).unwrap_or(u32::MAX);
@@ -165,7 +170,7 @@ impl<R: Reads<Table>> Core<R> {
         }
         self.counters.bundled += 1;
         // The carried transactions are sent first, so that the child block is complete on arrival.
-        self.actions.extend(self.relay.take());
+        self.actions.extend(self.gossip_batch.take());
         let bytes = Gossip::ChildBlock {
             transaction: block.transaction().transaction.clone(),
             ids: block.ids().to_vec(),

@@ -18,12 +18,12 @@ pub(super) type Place = ([u8; 32], ChainId);
 pub(in crate::core) struct Bundling {
     pub(super) bundlers: BTreeMap<Place, Bundler>,
     /// The prediction for this tip. `None` after the tip has moved.
-    pub(super) outlook: Option<Outlook>,
+    pub(super) outlook: Option<ForgerForecast>,
 }
 
 /// The expected forgers, and the times at which bundlers look at the pool.
 #[derive(Debug)]
-pub(super) struct Outlook {
+pub(super) struct ForgerForecast {
     pub(super) forgers: Vec<Expected>,
     pub(super) tip_ms: u64,
     pub(super) due_ms: BTreeMap<Place, u64>,

@@ -14,7 +14,7 @@ pub(in crate::core) struct Rates {
     /// Time of the next announcement, in milliseconds since genesis. 0 means at once.
     pub(super) due_ms: u64,
     /// Time of the last announcement.
-    pub(super) said_ms: u64,
+    pub(super) announced_ms: u64,
     /// The fees in recent blocks.
     pub(in crate::core) record: BundleRecord,
     /// The lowest fee that a chain's usable bundlers ask, for the chains computed so far for this tip and these rates.
@@ -42,10 +42,10 @@ impl Rates {
     }
 
     /// Schedules an announcement soon, because a bundler was added, its rules changed, or a peer connected.
-    pub(in crate::core) fn say_soon(&mut self) {
-        self.due_ms = match self.said_ms {
+    pub(in crate::core) fn announce_soon(&mut self) {
+        self.due_ms = match self.announced_ms {
             0 => 0,
-            said_ms => self.due_ms.min(said_ms + PAUSE_MS),
+            announced_ms => self.due_ms.min(announced_ms + PAUSE_MS),
         };
     }
 }

@@ -5,8 +5,8 @@ use primitives::Hash;
 use super::forgers::KeyTurn;
 use crate::AccountId;
 use crate::block::CarriedBlock;
-use crate::core::limits::{GATHER_MS, PATIENCE_MS};
-use crate::core::sync::State;
+use crate::core::limits::{PATIENCE_MS, PEER_GATHERING_MS};
+use crate::core::sync::SyncStage;
 use crate::core::{Action, Core};
 use crate::forge::{assemble, seal};
 use crate::message::{Announcement, GOSSIP_BYTES_MAX, Gossip, IDS_MAX};
@@ -36,7 +36,7 @@ pub(in crate::core) fn announce(block: &CarriedBlock) -> Vec<u8> {
 
 impl<R: Reads<Table>> Core<R> {
     fn may_forge(&self) -> bool {
-        self.switch.is_none() && !self.forging.keys.is_empty()
+        self.reorg.is_none() && !self.forging.keys.is_empty()
     }
 
     /// Returns the time at which the next block is forged on this node.
@@ -56,19 +56,19 @@ impl<R: Reads<Table>> Core<R> {
     fn forging_ms(&self, turn: &KeyTurn) -> u64 {
         let turn_ms = u64::from(turn.due) * 1_000 + self.settings.forging_delay_ms;
         let opened_ms = self.forging.opened_ms;
-        let met_ms = match &self.following.state {
+        let met_ms = match &self.sync.state {
             _ if turn_ms >= opened_ms => 0,
-            State::Headers(_) => opened_ms + GATHER_MS + PATIENCE_MS,
-            State::Idle | State::Bodies(_) => opened_ms + GATHER_MS,
+            SyncStage::Headers(_) => opened_ms + PEER_GATHERING_MS + PATIENCE_MS,
+            SyncStage::Idle | SyncStage::Bodies(_) => opened_ms + PEER_GATHERING_MS,
         };
         turn_ms
             .max(met_ms)
             .max(self.forging.not_before_ms)
-            .max(self.held_back_until_ms())
+            .max(self.forging_paused_until_ms())
     }
 
     /// Computes the turns after a new tip.
-    pub(in crate::core) fn reckon_turns(&mut self) -> Result<(), StoreFailure> {
+    pub(in crate::core) fn compute_turns(&mut self) -> Result<(), StoreFailure> {
         if self.forging.turns.is_some() {
             return Ok(());
         }
@@ -89,13 +89,13 @@ impl<R: Reads<Table>> Core<R> {
         if !self.may_forge() {
             return Ok(None);
         }
-        self.reckon_turns()?;
+        self.compute_turns()?;
         let first = self.forging.first();
         Ok(first.filter(|turn| self.forging_ms(turn) <= self.now_ms))
     }
 
     /// Returns the second of the turn of a key that forges here now, in milliseconds.
-    pub(in crate::core) fn own_turn_ms(&mut self) -> Result<Option<u64>, StoreFailure> {
+    pub(in crate::core) fn due_turn_ms(&mut self) -> Result<Option<u64>, StoreFailure> {
         let turn = self.due_turn()?;
         Ok(turn.map(|turn| u64::from(turn.time) * 1_000))
     }
@@ -123,13 +123,13 @@ impl<R: Reads<Table>> Core<R> {
         let is_still = now >= still;
         let tip = self.rows.tip();
         let height = tip.height.saturating_add(1);
-        if let Some(signed) = self.forged.on(height, &tip.hash, &turn.key) {
-            if self.forge_again(&signed)? {
+        if let Some(signed) = self.own_blocks.on(height, &tip.hash, &turn.key) {
+            if self.reuse_own_block(&signed)? {
                 return Ok(());
             }
             if !is_still {
                 self.counters.turns_refused += 1;
-                self.forging.pass(&turn.key, still);
+                self.forging.skip_turn(&turn.key, still);
                 return Ok(());
             }
         }
@@ -138,11 +138,11 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Lets a local block join again after it was rolled back. Returns false if the store no longer has it, or if it may not
     /// join.
-    fn forge_again(&mut self, hash: &Hash) -> Result<bool, StoreFailure> {
-        if self.bad.contains(hash) {
+    fn reuse_own_block(&mut self, hash: &Hash) -> Result<bool, StoreFailure> {
+        if self.invalid.contains(hash) {
             return Ok(false);
         }
-        let Some(block) = self.side.get(&self.rows, &self.genesis, hash)? else {
+        let Some(block) = self.side_blocks.get(&self.rows, &self.genesis, hash)? else {
             return Ok(false);
         };
         let header = &block.header;
@@ -150,10 +150,10 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(false);
         }
         let announcement = announce(&block);
-        if self.join(block, true)?.is_err() {
+        if self.apply_and_settle(block, true)?.is_err() {
             return Ok(false);
         }
-        self.side.remove(&mut self.rows, hash);
+        self.side_blocks.remove(&mut self.rows, hash);
         self.counters.forged_again += 1;
         self.actions.push(Action::Gossip(announcement));
         Ok(true)
@@ -197,13 +197,13 @@ impl<R: Reads<Table>> Core<R> {
         }
         let announcement = announce(&block);
         let (header, hash) = (block.header.clone(), block.hash);
-        if self.join(block, true)?.is_err() {
+        if self.apply_and_settle(block, true)?.is_err() {
             return Ok(false);
         }
         let lowest = header
             .height
             .saturating_sub(self.genesis.params.rollback_blocks_max);
-        self.forged.add(&mut self.rows, &header, hash, lowest);
+        self.own_blocks.add(&mut self.rows, &header, hash, lowest);
         self.counters.forged += 1;
         self.actions.push(Action::Gossip(announcement));
         Ok(true)

@@ -80,7 +80,7 @@ impl Forging {
     }
 
     /// Skips a turn. The key is tried again after a standstill of the network.
-    pub(super) fn pass(&mut self, key: &[u8; 32], due: u32) {
+    pub(super) fn skip_turn(&mut self, key: &[u8; 32], due: u32) {
         if let Some(turns) = &mut self.turns {
             for turn in turns.iter_mut().filter(|turn| turn.key == *key) {
                 turn.due = due;

@@ -5,4 +5,4 @@ mod forgers;
 mod own_blocks;
 
 pub(super) use forgers::Forging;
-pub(super) use own_blocks::Forged;
+pub(super) use own_blocks::OwnBlocks;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use primitives::Hash;
 
 use crate::Header;
-use crate::core::limits::FORGED_MAX;
+use crate::core::limits::OWN_BLOCKS_MAX;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::state::Overlay;
 
@@ -20,15 +20,15 @@ type Place = (u32, Hash, [u8; 32]);
 
 /// Local blocks that the chain may still return to.
 #[derive(Debug, Default)]
-pub(in crate::core) struct Forged {
+pub(in crate::core) struct OwnBlocks {
     blocks: BTreeMap<Place, Hash>,
 }
 
-impl Forged {
+impl OwnBlocks {
     /// Reads the blocks from a store.
     pub(in crate::core) fn open<R: Reads<Table>>(rows: &Overlay<R>) -> Result<Self, StoreFailure> {
         let end = [FORGED, &[u8::MAX; 69]].concat();
-        let found = rows.scan(Table::Meta, FORGED, Some(&end), FORGED_MAX)?;
+        let found = rows.scan(Table::Meta, FORGED, Some(&end), OWN_BLOCKS_MAX)?;
         let mut blocks = BTreeMap::new();
         for (key, value) in found {
             let place = place_of(&key[FORGED.len()..]);
@@ -63,12 +63,12 @@ impl Forged {
         self.blocks.insert(place, hash);
         rows.put(Table::Meta, key_of(&place), *hash.as_bytes());
         while let Some((place, _)) = self.blocks.first_key_value()
-            && (place.0 < lowest || self.blocks.len() > FORGED_MAX)
+            && (place.0 < lowest || self.blocks.len() > OWN_BLOCKS_MAX)
         {
             rows.delete(Table::Meta, key_of(place));
             self.blocks.pop_first();
         }
-        assert!(self.blocks.len() <= FORGED_MAX, "{}", self.blocks.len());
+        assert!(self.blocks.len() <= OWN_BLOCKS_MAX, "{}", self.blocks.len());
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn blocks_that_cannot_come_back_are_forgotten() {
         let mut rows = Overlay::open(MemoryStore::new(), &small_genesis()).expect("an empty store");
-        let mut forged = Forged::default();
+        let mut forged = OwnBlocks::default();
         for height in 1..=5 {
             let hash = Hash::plain(&[height as u8]);
             forged.add(
@@ -126,7 +126,7 @@ mod tests {
                 height.saturating_sub(2),
             );
         }
-        let again = Forged::open(&rows).expect("rows");
+        let again = OwnBlocks::open(&rows).expect("rows");
         for (height, expected) in [(2, None), (3, Some(3u8)), (5, Some(5))] {
             let expected = expected.map(|byte| Hash::plain(&[byte]));
             for forged in [&forged, &again] {

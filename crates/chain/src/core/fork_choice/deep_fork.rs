@@ -7,7 +7,7 @@ use crate::state::Point;
 
 /// A better branch that forks off beyond the rollback limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stuck {
+pub struct DeepFork {
     /// Height of the last common block.
     pub common: u32,
     /// The last judged block of the other branch.
@@ -16,9 +16,9 @@ pub struct Stuck {
     pub difficulty: u128,
 }
 
-impl Part for Option<Stuck> {
+impl Part for Option<DeepFork> {
     /// Ends the report when our own branch has as much work as the reported one.
     fn tip_moved(&mut self, tip: &Point) {
-        *self = self.filter(|stuck| stuck.difficulty > tip.difficulty);
+        *self = self.filter(|report| report.difficulty > tip.difficulty);
     }
 }

@@ -7,9 +7,9 @@
 use primitives::Hash;
 
 use super::evidence::Equivocation;
-use super::first_headers::First;
+use super::first_headers::FirstBlock;
 use crate::Header;
-use crate::core::blocks::{Waiting, lists};
+use crate::core::blocks::{PendingStage, lists};
 use crate::core::limits::points;
 use crate::core::{Action, Core, Notice, PeerId, Ticket, Verdict};
 use crate::message::Announcement;
@@ -21,18 +21,21 @@ impl<R: Reads<Table>> Core<R> {
     pub(in crate::core) fn first_block(
         &self,
         header: &Header,
-    ) -> Result<Option<First>, StoreFailure> {
+    ) -> Result<Option<FirstBlock>, StoreFailure> {
         let is_rival = |first: &&Header| Equivocation::are_rivals(first, header);
-        let here = |header: &Header| First {
+        let here = |header: &Header| FirstBlock {
             header: header.clone(),
             is_here: true,
         };
         let assembling = self.assemblies.headers();
-        let held = self.held.iter().filter_map(|held| match &held.what {
-            Waiting::Whole(block) => Some(&block.header),
-            Waiting::Announced { .. } => None,
-        });
-        if let Some(first) = assembling.chain(held).find(is_rival) {
+        let pending = self
+            .pending
+            .iter()
+            .filter_map(|pending| match &pending.stage {
+                PendingStage::Early(block) => Some(&block.header),
+                PendingStage::Orphan { .. } => None,
+            });
+        if let Some(first) = assembling.chain(pending).find(is_rival) {
             return Ok(Some(here(first)));
         }
         let above = self.rows.tip().height.checked_sub(header.height);
@@ -43,27 +46,27 @@ impl<R: Reads<Table>> Core<R> {
                 return Ok(Some(here(first)));
             }
         }
-        let remembered = self.firsts.of(header).cloned();
-        Ok(remembered.map(|header| First {
+        let remembered = self.first_headers.of(header).cloned();
+        Ok(remembered.map(|header| FirstBlock {
             header,
             is_here: false,
         }))
     }
 
     /// Judges the second block of a forger on a parent. Its header is forwarded once as evidence, and its body is not fetched.
-    pub(in crate::core) fn second_announced(
+    pub(in crate::core) fn second_block_announced(
         &mut self,
         peer: PeerId,
         message: Ticket,
         announcement: &Announcement,
-        first: First,
+        first: FirstBlock,
         hash: Hash,
     ) -> Result<(), StoreFailure> {
         let Announcement { header, ids } = announcement;
         let common = header.height.saturating_sub(1);
         let can_be_judged = !self.evidence.has(header)
             && self.hash_at(common)? == Some(header.previous)
-            && self.may_be_taken_back(common)?;
+            && self.can_roll_back_to(common)?;
         if !can_be_judged {
             self.verdict(message, Verdict::Ignore);
             return Ok(());

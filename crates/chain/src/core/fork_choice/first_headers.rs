@@ -2,15 +2,15 @@
 
 use super::evidence::Equivocation;
 use crate::Header;
-use crate::core::limits::FIRSTS_MAX;
+use crate::core::limits::FIRST_HEADERS_MAX;
 
 /// Checked headers of announced blocks, the first of each forger on each parent. A header stays even if its body never arrives.
 #[derive(Debug, Default)]
-pub(in crate::core) struct Firsts {
+pub(in crate::core) struct FirstHeaders {
     headers: Vec<Header>,
 }
 
-impl Firsts {
+impl FirstHeaders {
     pub(super) fn of(&self, header: &Header) -> Option<&Header> {
         let is_first = |first: &&Header| Equivocation::are_rivals(first, header);
         self.headers.iter().find(is_first)
@@ -24,7 +24,7 @@ impl Firsts {
             return;
         }
         self.headers.push(header.clone());
-        if self.headers.len() > FIRSTS_MAX {
+        if self.headers.len() > FIRST_HEADERS_MAX {
             let rank = |at: &usize| (self.headers[*at].height, self.headers[*at].difficulty);
             if let Some(at) = (0..self.headers.len()).min_by_key(rank) {
                 self.headers.remove(at);
@@ -35,13 +35,13 @@ impl Firsts {
 
 /// The first block of a forger on a parent.
 #[derive(Debug)]
-pub(in crate::core) struct First {
+pub(in crate::core) struct FirstBlock {
     pub(super) header: Header,
     /// Whether the block is on the chain, being assembled, or held until its time.
     pub(super) is_here: bool,
 }
 
-impl First {
+impl FirstBlock {
     /// Returns whether this block stays, so that another block with this header is not a candidate for the chain.
     pub(in crate::core) fn stays_before(&self, other: &Header) -> bool {
         self.is_here && other.difficulty <= self.header.difficulty

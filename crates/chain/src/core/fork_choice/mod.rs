@@ -10,9 +10,9 @@ mod report_deep_fork;
 mod rules;
 mod tied_tips;
 
-pub use deep_fork::Stuck;
+pub use deep_fork::DeepFork;
 pub(super) use evidence::Evidence;
 pub use evidence::{EVIDENCE_PLACE_BYTES, Equivocation, equivocations};
-pub(super) use first_headers::Firsts;
-pub(super) use reorg::{Cause, Step, Switch};
+pub(super) use first_headers::FirstHeaders;
+pub(super) use reorg::{Reorg, ReorgBlock, ReorgCause};
 pub(super) use tied_tips::TiedTips;

@@ -11,14 +11,14 @@ use crate::core::orders::Order;
 
 /// A block of the branch.
 #[derive(Debug)]
-pub(in crate::core) enum Step {
+pub(in crate::core) enum ReorgBlock {
     /// A block in memory.
     Here(Box<CarriedBlock>),
     /// A block in the table `Side`.
     Side(Hash),
 }
 
-impl Step {
+impl ReorgBlock {
     pub(in crate::core) fn hash(&self) -> Hash {
         match self {
             Self::Here(block) => block.hash,
@@ -29,7 +29,7 @@ impl Step {
 
 /// The cause of a reorg.
 #[derive(Debug)]
-pub(in crate::core) enum Cause {
+pub(in crate::core) enum ReorgCause {
     /// A better branch, with the peer that gave it.
     Better(Option<PeerId>),
     /// An operator's order. Blocks are rolled back and none join.
@@ -39,11 +39,11 @@ pub(in crate::core) enum Cause {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum ReorgPhase {
     /// Our blocks are rolled back to the common one.
-    Back,
+    RollBack,
     /// The blocks of the branch join.
-    Forth,
+    Apply,
     /// One of them was bad. Those that joined are rolled back.
     Unwind,
     /// Our old blocks join again.
@@ -52,28 +52,28 @@ pub(super) enum Phase {
 
 /// A reorg in progress.
 #[derive(Debug)]
-pub(in crate::core) struct Switch {
-    pub(super) phase: Phase,
+pub(in crate::core) struct Reorg {
+    pub(super) phase: ReorgPhase,
     pub(super) common: u32,
     /// The cumulative work of our old branch.
     pub(super) old_difficulty: u128,
     /// Our blocks that were rolled back, the last one first.
     pub(super) old: Vec<Hash>,
-    pub(super) branch: VecDeque<Step>,
-    pub(super) cause: Cause,
+    pub(super) branch: VecDeque<ReorgBlock>,
+    pub(super) cause: ReorgCause,
     /// Transactions of the blocks that were rolled back.
     pub(super) returned: Vec<TxId>,
 }
 
-impl Switch {
+impl Reorg {
     pub(in crate::core) fn new(
         common: u32,
         old_difficulty: u128,
-        branch: Vec<Step>,
-        cause: Cause,
+        branch: Vec<ReorgBlock>,
+        cause: ReorgCause,
     ) -> Self {
         Self {
-            phase: Phase::Back,
+            phase: ReorgPhase::RollBack,
             common,
             old_difficulty,
             old: Vec::new(),
@@ -84,9 +84,9 @@ impl Switch {
     }
 }
 
-impl Switch {
+impl Reorg {
     /// Returns whether this completes a reorg that a crash interrupted. The pool's rows are not read yet in that case.
     pub(in crate::core) fn is_resumption(&self) -> bool {
-        matches!(self.cause, Cause::Resumed)
+        matches!(self.cause, ReorgCause::Resumed)
     }
 }

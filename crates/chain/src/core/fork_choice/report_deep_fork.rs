@@ -2,8 +2,8 @@
 
 use primitives::Hash;
 
-use super::deep_fork::Stuck;
-use crate::core::sync::Candidate;
+use super::deep_fork::DeepFork;
+use crate::core::sync::PeerBranch;
 use crate::core::{Action, Core, Notice, PeerId};
 use crate::port::{Reads, Table};
 use crate::state::Branch;
@@ -11,29 +11,29 @@ use crate::state::Branch;
 impl<R: Reads<Table>> Core<R> {
     /// Reports a branch whose judged headers are better than ours and that forks off beyond the rollback limit. The first report
     /// stays until our own branch has as much work, or an operator intervenes.
-    pub(in crate::core) fn report_deep(&mut self, common: u32, other: Hash, difficulty: u128) {
+    pub(in crate::core) fn report_deep_fork(&mut self, common: u32, other: Hash, difficulty: u128) {
         self.counters.deep_branches += 1;
-        if self.stuck.is_some() {
+        if self.deep_fork.is_some() {
             return;
         }
-        self.stuck = Some(Stuck {
+        self.deep_fork = Some(DeepFork {
             common,
             other,
             difficulty,
         });
         self.actions
-            .push(Action::Notice(Box::new(Notice::Stuck { common, other })));
+            .push(Action::Notice(Box::new(Notice::DeepFork { common, other })));
     }
 
     /// Reports a claimed branch that cannot be judged, because no row bounds the stake of its forgers. The claim may be false, so
     /// this node keeps its own branch. The operator is told once for each peer while it is connected.
-    pub(in crate::core) fn cannot_judge(&mut self, peer: PeerId, common: u32) {
+    pub(in crate::core) fn report_unverifiable(&mut self, peer: PeerId, common: u32) {
         self.counters.deep_branches += 1;
         let Some(known) = self.peers.get_mut(&peer) else {
             return;
         };
         let other = known.status.map_or(Hash::ZERO, |status| status.tip);
-        if std::mem::replace(&mut known.too_deep_said, true) {
+        if std::mem::replace(&mut known.deep_fork_reported, true) {
             return;
         }
         self.actions.push(Action::Notice(Box::new(Notice::TooDeep {
@@ -45,16 +45,16 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Returns whether a branch forks off deeper than the rollback limit. If it does, reports it and ignores its peer for a
     /// while.
-    pub(in crate::core) fn is_too_deep(&mut self, candidate: &Candidate) -> bool {
+    pub(in crate::core) fn is_too_deep(&mut self, candidate: &PeerBranch) -> bool {
         let common = candidate.branch.as_ref().map_or(0, Branch::common);
         let depth = self.rows.tip().height.saturating_sub(common);
         if depth <= self.genesis.params.rollback_blocks_max {
             return false;
         }
         if let Some((header, hash)) = candidate.headers.last() {
-            self.report_deep(common, *hash, header.difficulty);
+            self.report_deep_fork(common, *hash, header.difficulty);
         }
-        self.failed(candidate.peer);
+        self.branch_failed(candidate.peer);
         true
     }
 }

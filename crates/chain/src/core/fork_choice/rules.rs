@@ -8,7 +8,7 @@ use primitives::Hash;
 use super::evidence::Equivocation;
 use crate::Header;
 use crate::core::Core;
-use crate::core::sync::Candidate;
+use crate::core::sync::PeerBranch;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::read;
 
@@ -56,9 +56,9 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Returns whether a candidate's branch beats ours. If it begins with a second block by the forger of ours, the evidence is
     /// kept. At equal work the peer is not asked for the branch again until our tip changes.
-    pub(in crate::core) fn weigh_branch(
+    pub(in crate::core) fn beats_ours_with_evidence(
         &mut self,
-        candidate: &Candidate,
+        candidate: &PeerBranch,
     ) -> Result<bool, StoreFailure> {
         let (Some((begin, _)), Some((end, hash))) =
             (candidate.headers.first(), candidate.headers.last())
@@ -72,7 +72,7 @@ impl<R: Reads<Table>> Core<R> {
         if let Some(first) = rival {
             self.keep_evidence(first, begin);
             if !beats {
-                self.tied.insert(hash);
+                self.tied_tips.insert(hash);
             }
         }
         Ok(beats)
@@ -80,7 +80,7 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Returns whether the chain can be rolled back to a height, because the undo rows of the blocks above it exist. A branch
     /// that forks off below cannot be judged and is not followed.
-    pub(in crate::core) fn may_be_taken_back(&self, height: u32) -> Result<bool, StoreFailure> {
+    pub(in crate::core) fn can_roll_back_to(&self, height: u32) -> Result<bool, StoreFailure> {
         if height >= self.rows.tip().height {
             return Ok(true);
         }

@@ -2,18 +2,18 @@
 
 use primitives::Hash;
 
-use crate::core::bounded_set::Remembered;
-use crate::core::limits::TIED_MAX;
+use crate::core::bounded_set::BoundedSet;
+use crate::core::limits::TIED_TIPS_MAX;
 use crate::core::part::Part;
 use crate::state::Point;
 
 /// The tips that tie with ours. Their peers are not asked for them again until our tip changes.
 #[derive(Debug)]
-pub(in crate::core) struct TiedTips(Remembered);
+pub(in crate::core) struct TiedTips(BoundedSet);
 
 impl Default for TiedTips {
     fn default() -> Self {
-        Self(Remembered::new(TIED_MAX))
+        Self(BoundedSet::new(TIED_TIPS_MAX))
     }
 }
 

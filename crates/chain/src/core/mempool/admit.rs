@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::intake::{Message, Source, Submission, Unchecked};
-use crate::core::limits::{UNCHECKED_MAX, USELESS_MAX, points};
+use crate::core::limits::{REFUSED_TRANSACTIONS_MAX, UNCHECKED_MAX, points};
 use crate::core::{Action, Core, PeerId, Ticket, Verdict};
 use crate::pool::ChildBlock;
 use crate::port::{Reads, StoreFailure, Table};
@@ -12,7 +12,7 @@ use crate::transaction::{Body, Carried};
 use crate::{Rejection, Transaction, TxId};
 
 /// The reason why a transaction is not accepted.
-enum No {
+enum Refusal {
     /// It is in the pool or in a block.
     Known,
     /// Its fee is below the rate of each bundler known here.
@@ -33,9 +33,9 @@ impl<R: Reads<Table>> Core<R> {
         });
         for (place, transaction) in transactions.into_iter().enumerate() {
             let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
-            self.take_in(carried, None, Source::Submission(submission, place))?;
+            self.admit(carried, None, Source::Submission(submission, place))?;
         }
-        self.settle_if_many()
+        self.check_intake_if_full()
     }
 
     /// Handles a gossiped batch of transactions.
@@ -48,9 +48,9 @@ impl<R: Reads<Table>> Core<R> {
         let source = self.open_message(peer, ticket);
         for transaction in transactions {
             let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
-            self.take_in(carried, None, source)?;
+            self.admit(carried, None, source)?;
         }
-        self.settle_if_many()
+        self.check_intake_if_full()
     }
 
     /// Handles a gossiped child block.
@@ -64,7 +64,7 @@ impl<R: Reads<Table>> Core<R> {
         let source = self.open_message(peer, ticket);
         let carried = Arc::new(Carried::new(&self.genesis.hash, transaction));
         match ChildBlock::new(carried.clone(), ids) {
-            Ok(block) => self.take_in(carried, Some(Arc::new(block)), source),
+            Ok(block) => self.admit(carried, Some(Arc::new(block)), source),
             Err(rejection) => {
                 if let Source::Message(at) = source {
                     self.intake.messages[at].bad = Some(rejection.code);
@@ -86,7 +86,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Makes the cheap checks. A transaction that passes waits for the check of its signature.
-    pub(in crate::core) fn take_in(
+    pub(in crate::core) fn admit(
         &mut self,
         carried: Arc<Carried>,
         block: Option<Arc<ChildBlock>>,
@@ -96,7 +96,7 @@ impl<R: Reads<Table>> Core<R> {
         if checked.is_ok()
             && let Some(rejection) = self.unpaid(&carried)?
         {
-            checked = Err(No::Unpaid(rejection));
+            checked = Err(Refusal::Unpaid(rejection));
         }
         match checked {
             Ok(()) => self.intake.unchecked.push(Unchecked {
@@ -104,9 +104,9 @@ impl<R: Reads<Table>> Core<R> {
                 block,
                 source,
             }),
-            Err(No::Known) => self.known(&carried, source),
-            Err(No::Unpaid(rejection)) => self.unpaid_here(source, rejection),
-            Err(No::Refused(rejection)) => self.refused(source, rejection),
+            Err(Refusal::Known) => self.already_known(&carried, source),
+            Err(Refusal::Unpaid(rejection)) => self.refuse_unpaid(source, rejection),
+            Err(Refusal::Refused(rejection)) => self.refused(source, rejection),
         }
         Ok(())
     }
@@ -137,13 +137,13 @@ impl<R: Reads<Table>> Core<R> {
         &self,
         carried: &Carried,
         block: Option<&ChildBlock>,
-    ) -> Result<Result<(), No>, StoreFailure> {
+    ) -> Result<Result<(), Refusal>, StoreFailure> {
         if self.pool.contains(&carried.id) {
-            return Ok(Err(No::Known));
+            return Ok(Err(Refusal::Known));
         }
         if block.is_none() && matches!(carried.transaction.body, Body::ChildBlock { .. }) {
             let detail = "a child block comes with the ids that it carries, from a bundler";
-            return Ok(Err(No::Refused(Rejection::new(
+            return Ok(Err(Refusal::Refused(Rejection::new(
                 "chain_pool.wrong_list",
                 detail,
             ))));
@@ -154,26 +154,26 @@ impl<R: Reads<Table>> Core<R> {
         };
         match check_transaction(&self.rows, &self.genesis, carried, when) {
             Ok(()) => {}
-            Err(Fault::InBlock(_)) => return Ok(Err(No::Known)),
-            Err(fault) => return Ok(Err(No::Refused(fault.rejection()?))),
+            Err(Fault::InBlock(_)) => return Ok(Err(Refusal::Known)),
+            Err(fault) => return Ok(Err(Refusal::Refused(fault.rejection()?))),
         }
         let now = self.now_seconds();
         let checked = match block {
             Some(block) => self.pool.check_child_block(block, now),
             None => self.pool.check(carried, now),
         };
-        Ok(checked.map_err(No::Refused))
+        Ok(checked.map_err(Refusal::Refused))
     }
 
-    fn settle_if_many(&mut self) -> Result<(), StoreFailure> {
+    fn check_intake_if_full(&mut self) -> Result<(), StoreFailure> {
         if self.intake.unchecked.len() >= UNCHECKED_MAX {
-            self.settle_intake()?;
+            self.check_intake()?;
         }
         Ok(())
     }
 
     /// Checks the signatures of all waiting transactions, puts the valid ones into the pool, and reports the outcomes.
-    pub(in crate::core) fn settle_intake(&mut self) -> Result<(), StoreFailure> {
+    pub(in crate::core) fn check_intake(&mut self) -> Result<(), StoreFailure> {
         let unchecked = std::mem::take(&mut self.intake.unchecked);
         if !unchecked.is_empty() {
             let signed: Vec<_> = unchecked
@@ -183,7 +183,7 @@ impl<R: Reads<Table>> Core<R> {
             let verdicts = self.checker.check_batch(&signed);
             for (one, holds) in unchecked.into_iter().zip(verdicts) {
                 if holds {
-                    self.enter(one)?;
+                    self.insert_into_pool(one)?;
                 } else {
                     self.bad_signature(&one);
                 }
@@ -197,13 +197,13 @@ impl<R: Reads<Table>> Core<R> {
             });
         }
         for message in std::mem::take(&mut self.intake.messages) {
-            self.judge(&message);
+            self.report_verdict(&message);
         }
         Ok(())
     }
 
     /// Puts a transaction with a valid signature into the pool.
-    fn enter(&mut self, one: Unchecked) -> Result<(), StoreFailure> {
+    fn insert_into_pool(&mut self, one: Unchecked) -> Result<(), StoreFailure> {
         let Unchecked {
             carried,
             block,
@@ -211,7 +211,7 @@ impl<R: Reads<Table>> Core<R> {
         } = one;
         // The same transaction may have arrived twice in this round.
         if self.pool.contains(&carried.id) {
-            self.known(&carried, source);
+            self.already_known(&carried, source);
             return Ok(());
         }
         let now = self.now_seconds();
@@ -235,7 +235,7 @@ impl<R: Reads<Table>> Core<R> {
         self.counters.accepted += 1;
         match source {
             Source::Submission(submission, place) => {
-                self.keep(&carried);
+                self.keep_local(&carried);
                 self.gossip_transaction(&carried)?;
                 self.answer_submission(submission, place, Ok(carried.id));
             }
@@ -244,7 +244,7 @@ impl<R: Reads<Table>> Core<R> {
                 if let Some(block) = block {
                     let peer = self.intake.messages[at].peer;
                     let missing = self.pool.missing_of(&block);
-                    self.wanted.add(peer, missing, self.now_ms);
+                    self.reconciliation.add(peer, missing, self.now_ms);
                 }
             }
             Source::Fetched(_) => {}
@@ -263,18 +263,18 @@ impl<R: Reads<Table>> Core<R> {
         Ok(None)
     }
 
-    fn known(&mut self, carried: &Arc<Carried>, source: Source) {
+    fn already_known(&mut self, carried: &Arc<Carried>, source: Source) {
         if let Source::Submission(submission, place) = source {
             // An accepted transaction survives a crash, regardless of the peer or client that sent it first.
-            if let Some(held) = self.pool.get(&carried.id).cloned() {
-                self.keep(&held);
+            if let Some(known) = self.pool.get(&carried.id).cloned() {
+                self.keep_local(&known);
             }
             self.answer_submission(submission, place, Ok(carried.id));
         }
     }
 
     /// Refuses a fee that is too low here. Nodes learn rates at different times, so it may be sufficient at an honest sender.
-    fn unpaid_here(&mut self, source: Source, rejection: Rejection) {
+    fn refuse_unpaid(&mut self, source: Source, rejection: Rejection) {
         match source {
             Source::Message(_) => self.counters.refused += 1,
             _ => self.refused(source, rejection),
@@ -313,7 +313,7 @@ impl<R: Reads<Table>> Core<R> {
         self.intake.submissions[submission].outcomes[place] = Some(outcome);
     }
 
-    fn judge(&mut self, message: &Message) {
+    fn report_verdict(&mut self, message: &Message) {
         let verdict = match (message.bad, message.taken) {
             (Some(code), _) => {
                 self.penalise(message.peer, points::BAD_SIGNATURE, code);
@@ -326,16 +326,20 @@ impl<R: Reads<Table>> Core<R> {
             message: message.ticket,
             verdict,
         });
-        let mut useless = false;
+        let mut refused_count = false;
         if let Some(peer) = self.peers.get_mut(&message.peer) {
-            peer.useless = peer.useless.saturating_add(message.refused);
-            if peer.useless > USELESS_MAX {
-                peer.useless = 0;
-                useless = true;
+            peer.refused_count = peer.refused_count.saturating_add(message.refused);
+            if peer.refused_count > REFUSED_TRANSACTIONS_MAX {
+                peer.refused_count = 0;
+                refused_count = true;
             }
         }
-        if useless {
-            self.penalise(message.peer, points::USELESS, "chain_peer.useless");
+        if refused_count {
+            self.penalise(
+                message.peer,
+                points::REFUSED_TRANSACTIONS,
+                "chain_peer.useless",
+            );
         }
     }
 }

@@ -11,7 +11,7 @@ const KIND: u8 = 1;
 
 /// A batch that is being filled. It is sent when it is full, or when its first transaction has waited long enough.
 #[derive(Debug)]
-pub(in crate::core) struct Relay {
+pub(in crate::core) struct GossipBatch {
     bytes: Vec<u8>,
     count: usize,
     since_ms: u64,
@@ -19,7 +19,7 @@ pub(in crate::core) struct Relay {
     linger_ms: u64,
 }
 
-impl Relay {
+impl GossipBatch {
     pub(in crate::core) fn new(linger_ms: u64) -> Self {
         Self {
             bytes: Vec::new(),
@@ -66,7 +66,7 @@ impl Relay {
     }
 }
 
-impl Part for Relay {
+impl Part for GossipBatch {
     fn next_time_ms(&self) -> Option<u64> {
         self.due_ms()
     }

@@ -7,8 +7,8 @@ use crate::transaction::Carried;
 
 impl<R: Reads<Table>> Core<R> {
     /// Makes a transaction of the pool durable.
-    pub(in crate::core) fn keep(&mut self, carried: &Carried) {
-        self.own.put(&mut self.rows, carried);
+    pub(in crate::core) fn keep_local(&mut self, carried: &Carried) {
+        self.local.put(&mut self.rows, carried);
     }
 
     /// Lets the pool check the accounts that blocks have changed.
@@ -19,8 +19,8 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Deletes the row of a transaction that is in a block or has left the pool.
-    pub(in crate::core) fn forget_own(&mut self, id: &TxId) {
-        self.own.remove(&mut self.rows, id);
+    pub(in crate::core) fn forget_local(&mut self, id: &TxId) {
+        self.local.remove(&mut self.rows, id);
     }
 
     /// Removes transactions from the pool that refer to blocks above `common` that are no longer on the chain. This is done at

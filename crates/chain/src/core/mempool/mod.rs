@@ -11,9 +11,9 @@ mod record_removals;
 mod relay;
 mod removals;
 
-pub(super) use gossip_batch::Relay;
+pub(super) use gossip_batch::GossipBatch;
 pub(super) use intake::Intake;
 pub(super) use local_transactions::LocalTransactions;
-pub(super) use reconciliation::Wanted;
-pub(super) use removals::LeftRows;
-pub use removals::why_left;
+pub(super) use reconciliation::PoolReconciliation;
+pub(super) use removals::RemovalLog;
+pub use removals::removal_reason;

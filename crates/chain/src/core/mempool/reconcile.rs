@@ -7,7 +7,7 @@ use primitives::Hash;
 
 use super::intake::Source;
 use super::reconciliation::WAIT_MS;
-use crate::core::limits::{COMPARE_MS, PATIENCE_MS, WANTED_MAX, points};
+use crate::core::limits::{COMPARE_MS, MISSING_IDS_MAX, PATIENCE_MS, points};
 use crate::core::peers::Purpose;
 use crate::core::{Core, PeerId};
 use crate::message::{IDS_MAX, Listed, Question};
@@ -26,12 +26,12 @@ const COMPARED_AT_ONCE: usize = 3;
 impl<R: Reads<Table>> Core<R> {
     /// Compares with the next peers if it is time, and requests missing transactions.
     pub(in crate::core) fn compare_pools(&mut self) {
-        if self.wanted.compare_ms <= self.now_ms {
-            self.wanted.compare_ms = self.now_ms + COMPARE_MS;
+        if self.reconciliation.compare_ms <= self.now_ms {
+            self.reconciliation.compare_ms = self.now_ms + COMPARE_MS;
             for (_, peer) in self.peers.iter_mut() {
-                peer.useless = 0;
+                peer.refused_count = 0;
             }
-            self.repeat_own();
+            self.regossip_local();
             let small = self.pool.figures().transactions <= SMALL_POOL;
             for _ in 0..if small { COMPARED_AT_ONCE } else { 1 } {
                 if let Some(peer) = self.peers.next_to_compare() {
@@ -40,12 +40,14 @@ impl<R: Reads<Table>> Core<R> {
             }
         }
         let fetching = |purpose: &Purpose| *purpose == Purpose::PoolTransactions;
-        while self.wanted.due_ms <= self.now_ms && self.questions.count(fetching) < FETCHES_MAX {
-            let Some((peer, mut ids)) = self.wanted.next() else {
+        while self.reconciliation.due_ms <= self.now_ms
+            && self.requests.count(fetching) < FETCHES_MAX
+        {
+            let Some((peer, mut ids)) = self.reconciliation.next() else {
                 return;
             };
             ids.retain(|id| !self.pool.contains(id));
-            if ids.is_empty() || !self.may_ask(&peer) {
+            if ids.is_empty() || !self.can_ask(&peer) {
                 continue;
             }
             let question = Question::Transactions {
@@ -54,15 +56,15 @@ impl<R: Reads<Table>> Core<R> {
             };
             self.ask(peer, Purpose::PoolTransactions, &question, PATIENCE_MS);
         }
-        if !self.wanted.queue.is_empty() && self.wanted.due_ms <= self.now_ms {
+        if !self.reconciliation.queue.is_empty() && self.reconciliation.due_ms <= self.now_ms {
             // The number of concurrent questions is limited. Look again soon.
-            self.wanted.due_ms = self.now_ms + WAIT_MS;
+            self.reconciliation.due_ms = self.now_ms + WAIT_MS;
         }
     }
 
     /// Asks a peer for the ids of its pool.
     pub(in crate::core) fn compare_with(&mut self, peer: PeerId) {
-        if self.may_ask(&peer) && self.wanted.queue.len() < WANTED_MAX {
+        if self.can_ask(&peer) && self.reconciliation.queue.len() < MISSING_IDS_MAX {
             let question = Question::PoolIds {
                 after: TxId::default(),
             };
@@ -70,20 +72,20 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    pub(in crate::core) fn pool_ids_came(&mut self, peer: PeerId, ids: &[TxId]) {
+    pub(in crate::core) fn pool_ids_received(&mut self, peer: PeerId, ids: &[TxId]) {
         let missing = ids.iter().filter(|id| !self.pool.contains(id));
         let missing: Vec<TxId> = missing.copied().collect();
-        self.wanted.add(peer, missing, self.now_ms);
+        self.reconciliation.add(peer, missing, self.now_ms);
         if ids.len() == IDS_MAX
             && let Some(last) = ids.last()
-            && self.may_ask(&peer)
+            && self.can_ask(&peer)
         {
             let question = Question::PoolIds { after: *last };
             self.ask(peer, Purpose::PoolIds, &question, PATIENCE_MS);
         }
     }
 
-    pub(in crate::core) fn pool_transactions_came(
+    pub(in crate::core) fn pool_transactions_received(
         &mut self,
         peer: PeerId,
         transactions: Vec<Transaction>,
@@ -94,10 +96,10 @@ impl<R: Reads<Table>> Core<R> {
             if matches!(carried.transaction.body, Body::ChildBlock { .. }) {
                 child_blocks.push(carried.id);
             } else {
-                self.take_in(carried, None, Source::Fetched(peer))?;
+                self.admit(carried, None, Source::Fetched(peer))?;
             }
         }
-        self.settle_intake()?;
+        self.check_intake()?;
         self.fetch_child_blocks(peer, child_blocks);
         Ok(())
     }
@@ -105,10 +107,10 @@ impl<R: Reads<Table>> Core<R> {
     /// Requests child blocks with their lists, which an answer with transactions lacks. Each is requested once while the tip
     /// stays, because this node may refuse a child block that the peer keeps.
     fn fetch_child_blocks(&mut self, peer: PeerId, ids: Vec<TxId>) {
-        if ids.is_empty() || !self.may_ask(&peer) {
+        if ids.is_empty() || !self.can_ask(&peer) {
             return;
         }
-        let ids = self.wanted.new_child_blocks(peer, ids);
+        let ids = self.reconciliation.new_child_blocks(peer, ids);
         if ids.is_empty() {
             return;
         }
@@ -119,7 +121,7 @@ impl<R: Reads<Table>> Core<R> {
         self.ask(peer, Purpose::PoolChildBlocks, &question, PATIENCE_MS);
     }
 
-    pub(in crate::core) fn pool_child_blocks_came(
+    pub(in crate::core) fn pool_child_blocks_received(
         &mut self,
         peer: PeerId,
         listed: Vec<Listed>,
@@ -128,11 +130,11 @@ impl<R: Reads<Table>> Core<R> {
             let carried = Arc::new(Carried::new(&self.genesis.hash, one.transaction));
             match ChildBlock::new(carried.clone(), one.ids) {
                 Ok(block) => {
-                    self.take_in(carried, Some(Arc::new(block)), Source::Fetched(peer))?;
+                    self.admit(carried, Some(Arc::new(block)), Source::Fetched(peer))?;
                 }
                 Err(rejection) => self.penalise(peer, points::BAD_SIGNATURE, rejection.code),
             }
         }
-        self.settle_intake()
+        self.check_intake()
     }
 }

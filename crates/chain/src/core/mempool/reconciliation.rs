@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use crate::TxId;
 use crate::core::PeerId;
-use crate::core::limits::{CHILD_BLOCKS_FETCHED_MAX, WANTED_MAX};
+use crate::core::limits::{CHILD_BLOCKS_FETCHED_MAX, MISSING_IDS_MAX};
 use crate::core::part::Part;
 use crate::state::Point;
 
@@ -15,7 +15,7 @@ pub(super) const WAIT_MS: u64 = 250;
 
 /// Transactions that peers have and this node lacks.
 #[derive(Debug, Default)]
-pub(in crate::core) struct Wanted {
+pub(in crate::core) struct PoolReconciliation {
     pub(super) queue: VecDeque<(PeerId, TxId)>,
     /// Time of the next requests for ids.
     pub(super) due_ms: u64,
@@ -25,7 +25,7 @@ pub(in crate::core) struct Wanted {
     child_blocks: BTreeSet<(PeerId, TxId)>,
 }
 
-impl Wanted {
+impl PoolReconciliation {
     /// Adds ids that a peer has.
     pub(in crate::core) fn add(&mut self, peer: PeerId, ids: Vec<TxId>, now_ms: u64) {
         if ids.is_empty() {
@@ -34,7 +34,7 @@ impl Wanted {
         if self.queue.is_empty() {
             self.due_ms = now_ms + WAIT_MS;
         }
-        let room = WANTED_MAX.saturating_sub(self.queue.len());
+        let room = MISSING_IDS_MAX.saturating_sub(self.queue.len());
         self.queue
             .extend(ids.into_iter().take(room).map(|id| (peer, id)));
     }
@@ -68,7 +68,7 @@ impl Wanted {
     }
 }
 
-impl Part for Wanted {
+impl Part for PoolReconciliation {
     fn tip_moved(&mut self, _: &Point) {
         self.child_blocks.clear();
     }

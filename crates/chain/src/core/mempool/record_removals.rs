@@ -1,46 +1,46 @@
 //! Writes the reasons why transactions leave the pool without a block.
 
-use super::removals::{COUNT, TRIM_STEP, order_key, why_left};
+use super::removals::{COUNT, TRIM_STEP, order_key, removal_reason};
 use crate::TxId;
-use crate::core::limits::LEFT_ROWS_MAX;
+use crate::core::limits::REMOVAL_ROWS_MAX;
 use crate::core::{Action, Core, Notice};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 
 impl<R: Reads<Table>> Core<R> {
     /// Writes why transactions left since the last round, and notifies followers.
-    pub(in crate::core) fn write_left(&mut self) -> Result<(), StoreFailure> {
-        let left = self.pool.take_left();
-        if left.is_empty() {
+    pub(in crate::core) fn record_removals(&mut self) -> Result<(), StoreFailure> {
+        let removed = self.pool.take_removals();
+        if removed.is_empty() {
             return Ok(());
         }
-        for one in left {
+        for one in removed {
             let id = one.carried.id;
             // It may have returned already, or be in a block.
             if self.pool.contains(&id) || self.is_confirmed(&id)? {
                 continue;
             }
-            self.forget_own(&id);
-            self.note_left(&id, one.reason)?;
-            self.actions.push(Action::Notice(Box::new(Notice::Left {
+            self.forget_local(&id);
+            self.record_removal(&id, one.reason)?;
+            self.actions.push(Action::Notice(Box::new(Notice::Removed {
                 id,
                 reason: one.reason,
             })));
         }
-        self.trim_left()?;
-        let count = self.left.count.to_be_bytes();
+        self.trim_removals()?;
+        let count = self.removals.count.to_be_bytes();
         self.rows.put(Table::Meta, COUNT, count);
         Ok(())
     }
 
-    pub(in crate::core) fn note_left(
+    pub(in crate::core) fn record_removal(
         &mut self,
         id: &TxId,
         reason: &'static str,
     ) -> Result<(), StoreFailure> {
         let now = self.now_seconds();
-        match why_left(&self.rows, id)? {
+        match removal_reason(&self.rows, id)? {
             Some((before, _)) => self.rows.delete(Table::LeftOrder, order_key(before, id)),
-            None => self.left.count += 1,
+            None => self.removals.count += 1,
         }
         let value = [&now.to_be_bytes()[..], reason.as_bytes()].concat();
         self.rows.put(Table::Left, id.0, value);
@@ -48,8 +48,8 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    fn trim_left(&mut self) -> Result<(), StoreFailure> {
-        let surplus = self.left.count.saturating_sub(LEFT_ROWS_MAX);
+    fn trim_removals(&mut self) -> Result<(), StoreFailure> {
+        let surplus = self.removals.count.saturating_sub(REMOVAL_ROWS_MAX);
         let step = usize::try_from(surplus).unwrap_or(TRIM_STEP).min(TRIM_STEP);
         if step == 0 {
             return Ok(());
@@ -60,7 +60,7 @@ impl<R: Reads<Table>> Core<R> {
                 .ok_or_else(|| damaged("an order row is cut off"))?;
             self.rows.delete(Table::Left, id);
             self.rows.delete(Table::LeftOrder, key);
-            self.left.count -= 1;
+            self.removals.count -= 1;
         }
         Ok(())
     }

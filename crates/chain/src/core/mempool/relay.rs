@@ -1,7 +1,7 @@
 //! Gossip of transactions: of new ones in batches, and again after a reorg or a long wait.
 
 use crate::core::Core;
-use crate::core::limits::{ANEW_STEP, REPEAT_SECONDS, REPEAT_STEP};
+use crate::core::limits::{REGOSSIP_STEP, REPEAT_SECONDS, REPEAT_STEP};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::transaction::Carried;
 
@@ -16,35 +16,35 @@ impl<R: Reads<Table>> Core<R> {
             // Only a bundler of this node carries it. Other nodes fetch it with the child block.
             return Ok(());
         }
-        let full = self.relay.add(&carried.transaction, self.now_ms);
+        let full = self.gossip_batch.add(&carried.transaction, self.now_ms);
         self.actions.extend(full);
         Ok(())
     }
 
     pub(in crate::core) fn relay_if_due(&mut self) {
-        let due = self.relay.due_ms();
+        let due = self.gossip_batch.due_ms();
         if due.is_some_and(|due| due <= self.now_ms) {
-            self.actions.extend(self.relay.take());
+            self.actions.extend(self.gossip_batch.take());
         }
     }
 
     /// Gossips locally accepted transactions again that have waited long.
-    pub(super) fn repeat_own(&mut self) {
-        if !self.anew.is_empty() {
+    pub(super) fn regossip_local(&mut self) {
+        if !self.regossip.is_empty() {
             return;
         }
         let before = self.now_seconds().saturating_sub(REPEAT_SECONDS);
-        self.anew
-            .extend(self.own.older_than(before).take(REPEAT_STEP));
+        self.regossip
+            .extend(self.local.older_than(before).take(REPEAT_STEP));
     }
 
     /// Gossips the transactions again that a reorg has put back, a batch at a time.
-    pub(in crate::core) fn gossip_anew(&mut self) -> Result<(), StoreFailure> {
-        if self.anew.is_empty() || !self.relay.is_empty() {
+    pub(in crate::core) fn regossip_step(&mut self) -> Result<(), StoreFailure> {
+        if self.regossip.is_empty() || !self.gossip_batch.is_empty() {
             return Ok(());
         }
-        for _ in 0..ANEW_STEP {
-            let Some(id) = self.anew.pop_front() else {
+        for _ in 0..REGOSSIP_STEP {
+            let Some(id) = self.regossip.pop_front() else {
                 return Ok(());
             };
             if self.pool.child_block(&id).is_some() {
@@ -57,8 +57,8 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    pub(in crate::core) fn anew_due_ms(&self) -> Option<u64> {
-        let waits = self.relay.due_ms();
-        (!self.anew.is_empty()).then(|| waits.unwrap_or(self.now_ms))
+    pub(in crate::core) fn regossip_due_ms(&self) -> Option<u64> {
+        let waits = self.gossip_batch.due_ms();
+        (!self.regossip.is_empty()).then(|| waits.unwrap_or(self.now_ms))
     }
 }

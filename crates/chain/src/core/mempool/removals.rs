@@ -12,11 +12,11 @@ pub(super) const TRIM_STEP: usize = 1_024;
 
 /// The number of rows.
 #[derive(Debug)]
-pub(in crate::core) struct LeftRows {
+pub(in crate::core) struct RemovalLog {
     pub(super) count: u64,
 }
 
-impl LeftRows {
+impl RemovalLog {
     pub(in crate::core) fn open<R: Reads<Table>>(rows: &Overlay<R>) -> Result<Self, StoreFailure> {
         let count = rows.get(Table::Meta, COUNT)?;
         Ok(Self {
@@ -29,7 +29,7 @@ impl LeftRows {
 ///
 /// # Errors
 /// The store fails, or the row does not decode.
-pub fn why_left(
+pub fn removal_reason(
     reads: &impl Reads<Table>,
     id: &TxId,
 ) -> Result<Option<(u32, String)>, StoreFailure> {

@@ -12,12 +12,12 @@ impl<R: Reads<Table>> Core<R> {
         keep: u32,
     ) -> Result<(), StoreFailure> {
         let until = prunable(&self.rows, &self.genesis, keep)?;
-        let gone = Pruned::load(&self.rows)?.bodies;
-        let outcome = if until > gone {
+        let pruned = Pruned::load(&self.rows)?.bodies;
+        let outcome = if until > pruned {
             self.pruning = Some(until);
             format!(
                 "the bodies of {} blocks go, up to block {until}",
-                until - gone
+                until - pruned
             )
         } else {
             "there is nothing to drop: younger blocks may still be asked for".to_owned()
@@ -30,7 +30,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Continues the ordered pruning.
-    pub(in crate::core) fn prune_on(&mut self) -> Result<(), StoreFailure> {
+    pub(in crate::core) fn continue_pruning(&mut self) -> Result<(), StoreFailure> {
         let Some(until) = self.pruning else {
             return Ok(());
         };

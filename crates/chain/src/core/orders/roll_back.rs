@@ -1,10 +1,10 @@
-//! Operators' orders. An order that rolls blocks back is a reorg to an empty branch, see [`super::switch`].
+//! Operators' orders. An order that rolls blocks back is a reorg to an empty branch.
 
 use super::order::Order;
 use super::trust::TRUSTED_NOW;
 use crate::Rejection;
-use crate::core::fork_choice::{Cause, Switch};
-use crate::core::sync::State;
+use crate::core::fork_choice::{Reorg, ReorgCause};
+use crate::core::sync::SyncStage;
 use crate::core::{Action, Core, Ticket};
 use crate::port::{Reads, StoreFailure, Table};
 
@@ -39,26 +39,26 @@ impl<R: Reads<Table>> Core<R> {
             let detail = format!("height {height} is above the tip, {tip}");
             return Ok(Err(Rejection::new("chain_order.no_such_block", detail)));
         }
-        if !self.may_be_taken_back(height)? {
+        if !self.can_roll_back_to(height)? {
             let detail = format!("block {} cannot be taken back any more", height + 1);
             return Ok(Err(Rejection::new("chain_block.too_deep", detail)));
         }
         // Do not follow or assemble anything meanwhile, because it would begin at a tip that is rolled back.
-        self.following.state = State::Idle;
+        self.sync.state = SyncStage::Idle;
         self.assemblies.clear();
-        self.begin_switch(height, Vec::new(), Cause::Ordered(order));
+        self.begin_reorg(height, Vec::new(), ReorgCause::Ordered(order));
         Ok(Ok(()))
     }
 
     pub(super) fn not_busy(&self) -> Result<(), Rejection> {
-        if self.switch.is_some() {
+        if self.reorg.is_some() {
             let detail = "a change of branch or another order is under way";
             return Err(Rejection::new("chain_order.busy", detail));
         }
         Ok(())
     }
 
-    /// Completes an order whose blocks are rolled back. The node then looks for a branch to follow again.
+    /// Completes an order whose blocks are rolled back. The node then looks for a better branch again.
     pub(in crate::core) fn rolled_back(
         &mut self,
         order: Order,
@@ -67,8 +67,8 @@ impl<R: Reads<Table>> Core<R> {
     ) -> Result<(), StoreFailure> {
         self.drop_lost_anchors(common)?;
         self.settle_pool()?;
-        self.side.trim(&mut self.rows);
-        let mut said = format!("{depth} blocks were taken back");
+        self.side_blocks.trim(&mut self.rows);
+        let mut result = format!("{depth} blocks were taken back");
         let ticket = match order {
             Order::PopOff { ticket } => ticket,
             Order::Trust {
@@ -77,39 +77,39 @@ impl<R: Reads<Table>> Core<R> {
                 hash,
             } => {
                 self.keep_trusted(height, hash);
-                said = format!("{TRUSTED_NOW}; {said}");
+                result = format!("{TRUSTED_NOW}; {result}");
                 ticket
             }
         };
-        self.follow_anew();
-        self.done(ticket, Ok(said));
+        self.restart_sync();
+        self.done(ticket, Ok(result));
         Ok(())
     }
 
-    /// Forgets everything that kept this node from following a branch.
-    pub(super) fn follow_anew(&mut self) {
-        self.stuck = None;
-        self.bad.clear();
+    /// Forgets everything that kept this node from a branch.
+    pub(super) fn restart_sync(&mut self) {
+        self.deep_fork = None;
+        self.invalid.clear();
         self.assemblies.clear();
-        self.following.state = State::Idle;
+        self.sync.state = SyncStage::Idle;
         for (_, peer) in self.peers.iter_mut() {
-            peer.cool_until_ms = 0;
+            peer.back_off_until_ms = 0;
             peer.failures = 0;
         }
-        self.tell_where_we_stand();
+        self.announce_status();
     }
 
     pub(in crate::core) fn clear_pool(&mut self, ticket: Ticket) -> Result<(), StoreFailure> {
-        if self.switch.as_ref().is_some_and(Switch::is_resumption)
+        if self.reorg.as_ref().is_some_and(Reorg::is_resumption)
             && let Err(rejection) = self.not_busy()
         {
             self.done(ticket, Err(rejection));
             return Ok(());
         }
-        self.settle_intake()?;
+        self.check_intake()?;
         let count = self.pool.figures().transactions;
         self.pool.clear();
-        self.anew.clear();
+        self.regossip.clear();
         self.actions.push(Action::Done {
             ticket,
             outcome: Ok(format!("{count} transactions left the pool")),

@@ -50,7 +50,7 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(begun.map(|()| None));
         }
         self.keep_trusted(height, hash);
-        self.follow_anew();
+        self.restart_sync();
         Ok(Ok(Some(TRUSTED_NOW.to_owned())))
     }
 

@@ -8,6 +8,6 @@ mod status;
 mod table;
 mod timeouts;
 
-pub(super) use requests::{Purpose, Questions};
+pub(super) use requests::{InFlightRequests, Purpose};
 pub(super) use serving_budget::ServingBudget;
 pub(super) use table::Peers;

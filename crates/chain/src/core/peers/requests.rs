@@ -37,7 +37,7 @@ pub(in crate::core) enum Purpose {
 
 /// A question without an answer yet.
 #[derive(Clone, Debug)]
-pub(in crate::core) struct UnderWay {
+pub(in crate::core) struct InFlightRequest {
     pub(super) peer: PeerId,
     pub(super) purpose: Purpose,
     deadline_ms: u64,
@@ -45,12 +45,12 @@ pub(in crate::core) struct UnderWay {
 
 /// All open questions, by ticket.
 #[derive(Debug, Default)]
-pub(in crate::core) struct Questions {
-    all: BTreeMap<Ticket, UnderWay>,
+pub(in crate::core) struct InFlightRequests {
+    all: BTreeMap<Ticket, InFlightRequest>,
     last: Ticket,
 }
 
-impl Questions {
+impl InFlightRequests {
     /// Returns whether one more question may be asked.
     pub(in crate::core) fn has_room(&self) -> bool {
         self.all.len() < QUESTIONS_MAX
@@ -68,7 +68,7 @@ impl Questions {
         let deadline_ms = now_ms.saturating_add(patience_ms).saturating_add(GRACE_MS);
         self.all.insert(
             self.last,
-            UnderWay {
+            InFlightRequest {
                 peer,
                 purpose,
                 deadline_ms,
@@ -78,7 +78,11 @@ impl Questions {
     }
 
     /// Removes the question that an answer belongs to, if this peer was asked it.
-    pub(in crate::core) fn answered(&mut self, ticket: Ticket, peer: PeerId) -> Option<UnderWay> {
+    pub(in crate::core) fn handle_answer(
+        &mut self,
+        ticket: Ticket,
+        peer: PeerId,
+    ) -> Option<InFlightRequest> {
         if self.all.get(&ticket)?.peer != peer {
             return None;
         }
@@ -86,19 +90,19 @@ impl Questions {
     }
 
     /// Removes the questions to a peer that has disconnected.
-    pub(in crate::core) fn of_peer(&mut self, peer: PeerId) -> Vec<UnderWay> {
+    pub(in crate::core) fn of_peer(&mut self, peer: PeerId) -> Vec<InFlightRequest> {
         self.take(|question| question.peer == peer)
     }
 
     /// Removes the overdue questions.
-    pub(in crate::core) fn late(&mut self, now_ms: u64) -> Vec<UnderWay> {
+    pub(in crate::core) fn late(&mut self, now_ms: u64) -> Vec<InFlightRequest> {
         if self.next_deadline_ms().is_none_or(|next| next > now_ms) {
             return Vec::new();
         }
         self.take(|question| question.deadline_ms <= now_ms)
     }
 
-    fn take(&mut self, which: impl Fn(&UnderWay) -> bool) -> Vec<UnderWay> {
+    fn take(&mut self, which: impl Fn(&InFlightRequest) -> bool) -> Vec<InFlightRequest> {
         let tickets: Vec<Ticket> = self
             .all
             .iter()
@@ -125,7 +129,7 @@ impl Questions {
     }
 }
 
-impl Part for Questions {
+impl Part for InFlightRequests {
     fn next_time_ms(&self) -> Option<u64> {
         self.next_deadline_ms()
     }

@@ -3,7 +3,7 @@
 use primitives::Hash;
 
 use crate::block::CarriedBlock;
-use crate::core::blocks::Side;
+use crate::core::blocks::SideBlocks;
 use crate::core::limits::{
     ANSWER_BYTES, SERVED_BYTES_PER_LOOK, SERVED_DECODED_FACTOR, SERVED_WORK_MAX, points,
 };
@@ -52,7 +52,7 @@ impl<R: Reads<Table>> Core<R> {
         bytes: &[u8],
     ) -> Result<(), StoreFailure> {
         let now_ms = self.now_ms;
-        let serving = &mut self.serving;
+        let serving = &mut self.serving_budget;
         let served = self
             .peers
             .get_mut(&peer)
@@ -67,7 +67,7 @@ impl<R: Reads<Table>> Core<R> {
             }
         };
         let bytes = answer.to_bytes();
-        self.serving.count(bytes.len(), work.0);
+        self.serving_budget.count(bytes.len(), work.0);
         if let Some(peer) = self.peers.get_mut(&peer) {
             peer.serving.count(bytes.len(), work.0);
         }
@@ -83,7 +83,7 @@ impl<R: Reads<Table>> Core<R> {
     ) -> Result<Answer, StoreFailure> {
         Ok(match question {
             Question::Status(status) => {
-                self.stands(peer, status);
+                self.update_status(peer, status);
                 Answer::Status(self.status())
             }
             Question::Headers { locator } => self.headers_after(&locator, work)?,
@@ -139,7 +139,7 @@ impl<R: Reads<Table>> Core<R> {
             let found = match row {
                 Some(row) if is_full(row.header.body_bytes as usize) => break,
                 Some(row) => read::body_bytes(&self.rows, &row.header)?,
-                None => Side::body(&self.rows, hash)?,
+                None => SideBlocks::body(&self.rows, hash)?,
             };
             let Some(body) = found else {
                 break;
@@ -201,7 +201,7 @@ impl<R: Reads<Table>> Core<R> {
         work.look();
         let block = match self.height_of(hash)? {
             Some(height) => carried_block(&self.rows, &self.genesis, height)?,
-            None => self.side.get(&self.rows, &self.genesis, hash)?,
+            None => self.side_blocks.get(&self.rows, &self.genesis, hash)?,
         };
         let bytes = block
             .as_ref()

@@ -23,7 +23,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Records a peer's status.
-    pub(in crate::core) fn stands(&mut self, peer: PeerId, status: Status) {
+    pub(in crate::core) fn update_status(&mut self, peer: PeerId, status: Status) {
         let fresh = match self.peers.get_mut(&peer) {
             Some(peer) => peer.status.replace(status).is_none(),
             None => false,
@@ -41,17 +41,17 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Asks all peers that are due for their status. The question tells them ours.
-    pub(in crate::core) fn ask_where_peers_stand(&mut self) {
+    pub(in crate::core) fn poll_statuses(&mut self) {
         let (now_ms, every_ms) = (self.now_ms, self.status_every_ms());
         let due: Vec<PeerId> = self
             .peers
             .iter()
-            .filter(|(id, peer)| peer.status_due_ms <= now_ms && self.may_ask(id))
+            .filter(|(id, peer)| peer.status_due_ms <= now_ms && self.can_ask(id))
             .map(|(id, _)| *id)
             .collect();
         let question = Question::Status(self.status());
         for id in due {
-            if !self.questions.has_room() {
+            if !self.requests.has_room() {
                 // The other peers are asked when a question has been answered.
                 return;
             }
@@ -64,7 +64,7 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Schedules a status question to all peers at the end of the round, because the tip has moved without an announcement of
     /// ours.
-    pub(in crate::core) fn tell_where_we_stand(&mut self) {
+    pub(in crate::core) fn announce_status(&mut self) {
         let now_ms = self.now_ms;
         for (_, peer) in self.peers.iter_mut() {
             peer.status_due_ms = now_ms;
@@ -74,7 +74,7 @@ impl<R: Reads<Table>> Core<R> {
     pub(in crate::core) fn statuses_due_ms(&self) -> Option<u64> {
         self.peers
             .iter()
-            .filter(|(id, _)| self.may_ask(id))
+            .filter(|(id, _)| self.can_ask(id))
             .map(|(_, peer)| peer.status_due_ms)
             .min()
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::serving_budget::ServingBudget;
-use super::timeouts::Silence;
+use super::timeouts::TimeoutStreak;
 use crate::core::PeerId;
 use crate::core::limits::PEERS_MAX;
 use crate::core::part::Part;
@@ -16,22 +16,22 @@ pub(in crate::core) struct Peer {
     pub(in crate::core) status: Option<Status>,
     /// Time of the next status question to it.
     pub(in crate::core) status_due_ms: u64,
-    /// Time before which it is not followed.
-    pub(in crate::core) cool_until_ms: u64,
+    /// Time before which its branch is not downloaded.
+    pub(in crate::core) back_off_until_ms: u64,
     /// Time before which it is asked for no bodies, because it reported that it is busy.
     pub(in crate::core) busy_until_ms: u64,
     /// Open questions to it.
-    pub(in crate::core) asked: usize,
+    pub(in crate::core) in_flight: usize,
     /// Number of peers that had been asked for headers when it was last asked, or zero if it was not.
-    pub(in crate::core) asked_last: u64,
+    pub(in crate::core) last_header_request: u64,
     /// Failures in a row of its branch.
     pub(in crate::core) failures: u32,
     /// Its unanswered questions in a row.
-    silence: Silence,
+    timeouts: TimeoutStreak,
     /// Refused transactions that it sent since the last count.
-    pub(in crate::core) useless: u32,
+    pub(in crate::core) refused_count: u32,
     /// Whether the operator was told that its branch forks off too deep to be judged.
-    pub(in crate::core) too_deep_said: bool,
+    pub(in crate::core) deep_fork_reported: bool,
     /// The budget for answers to it.
     pub(super) serving: ServingBudget,
 }
@@ -43,7 +43,7 @@ pub(in crate::core) struct Peers {
     /// The time at which the first of them was connected.
     since_ms: u64,
     /// The last time at which any peer answered.
-    heard_ms: u64,
+    last_answer_ms: u64,
     /// The peer that pools were compared with last.
     compared: Option<PeerId>,
 }
@@ -60,38 +60,38 @@ impl Peers {
         self.all.entry(id).or_insert(Peer {
             status: None,
             status_due_ms: now_ms,
-            cool_until_ms: 0,
+            back_off_until_ms: 0,
             busy_until_ms: 0,
-            asked: 0,
-            asked_last: 0,
+            in_flight: 0,
+            last_header_request: 0,
             failures: 0,
-            silence: Silence::default(),
-            useless: 0,
-            too_deep_said: false,
+            timeouts: TimeoutStreak::default(),
+            refused_count: 0,
+            deep_fork_reported: false,
             serving: ServingBudget::of_peer(now_ms),
         });
         true
     }
 
-    /// Counts a question that a peer did not answer in time. Returns true if the peer must be disconnected: it has been silent for
-    /// too long, and others were heard.
-    pub(super) fn was_silent(&mut self, id: &PeerId, now_ms: u64) -> bool {
-        let heard_ms = self.heard_ms;
+    /// Counts a question that a peer did not answer in time. Returns true if the peer must be disconnected: it has not answered for
+    /// too long, and other peers have.
+    pub(super) fn request_timed_out(&mut self, id: &PeerId, now_ms: u64) -> bool {
+        let last_answer_ms = self.last_answer_ms;
         let Some(peer) = self.all.get_mut(id) else {
             return false;
         };
-        let is_over = peer.silence.count(now_ms, heard_ms);
+        let is_over = peer.timeouts.count(now_ms, last_answer_ms);
         if is_over {
-            peer.silence = Silence::default();
+            peer.timeouts = TimeoutStreak::default();
         }
         is_over
     }
 
-    /// Resets a peer's silence after an answer.
-    pub(super) fn was_heard(&mut self, id: &PeerId, now_ms: u64) {
-        self.heard_ms = now_ms;
+    /// Resets the count after an answer.
+    pub(super) fn peer_answered(&mut self, id: &PeerId, now_ms: u64) {
+        self.last_answer_ms = now_ms;
         if let Some(peer) = self.all.get_mut(id) {
-            peer.silence = Silence::default();
+            peer.timeouts = TimeoutStreak::default();
         }
     }
 

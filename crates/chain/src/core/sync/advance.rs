@@ -5,32 +5,32 @@ use std::collections::BTreeSet;
 
 use primitives::Hash;
 
-use super::body_download::Download;
-use super::header_sync::Candidate;
-use super::stage::State;
+use super::body_download::BodyDownload;
+use super::header_sync::PeerBranch;
+use super::stage::SyncStage;
 use crate::core::{Core, PeerId};
 use crate::message::LOCATOR_MAX;
 use crate::port::{Reads, StoreFailure, Table};
 
 impl<R: Reads<Table>> Core<R> {
     /// Looks for a branch to follow, or continues with the current one.
-    pub(in crate::core) fn follow(&mut self) -> Result<(), StoreFailure> {
-        if self.switch.is_some() {
+    pub(in crate::core) fn advance_sync(&mut self) -> Result<(), StoreFailure> {
+        if self.reorg.is_some() {
             return Ok(());
         }
-        match self.following.state {
-            State::Bodies(_) => self.step_download(),
-            State::Headers(_) => self.continue_contest(),
-            State::Idle => self.begin_contest(),
+        match self.sync.state {
+            SyncStage::Bodies(_) => self.continue_download(),
+            SyncStage::Headers(_) => self.continue_header_sync(),
+            SyncStage::Idle => self.begin_header_sync(),
         }
     }
 
     /// Returns the next time at which following continues without an event.
-    pub(in crate::core) fn following_due_ms(&self) -> Option<u64> {
-        match &self.following.state {
-            State::Idle => {}
-            State::Headers(contest) => return self.contest_due_ms(contest),
-            State::Bodies(_) => {
+    pub(in crate::core) fn sync_due_ms(&self) -> Option<u64> {
+        match &self.sync.state {
+            SyncStage::Idle => {}
+            SyncStage::Headers(contest) => return self.header_sync_due_ms(contest),
+            SyncStage::Bodies(_) => {
                 let busy = self.peers.iter().map(|(_, peer)| peer.busy_until_ms);
                 return busy.filter(|until| *until > self.now_ms).min();
             }
@@ -38,12 +38,12 @@ impl<R: Reads<Table>> Core<R> {
         self.peers
             .iter()
             .filter(|(_, peer)| {
-                peer.cool_until_ms > self.now_ms
+                peer.back_off_until_ms > self.now_ms
                     && peer
                         .status
                         .is_some_and(|status| self.is_better(status.difficulty, &status.tip))
             })
-            .map(|(_, peer)| peer.cool_until_ms)
+            .map(|(_, peer)| peer.back_off_until_ms)
             .min()
     }
 
@@ -65,10 +65,10 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Downloads the branch that won a contest, if it still beats ours. The download is limited to a length at which a better
     /// branch, delivered later, can still replace it.
-    pub(in crate::core) fn follow_branch(
+    pub(in crate::core) fn begin_download(
         &mut self,
-        mut best: Candidate,
-        givers: BTreeSet<PeerId>,
+        mut best: PeerBranch,
+        sources: BTreeSet<PeerId>,
     ) -> Result<(), StoreFailure> {
         let blocks = self.genesis.params.rollback_blocks_max as usize;
         let cut = blocks
@@ -84,22 +84,22 @@ impl<R: Reads<Table>> Core<R> {
         if !self.beats_ours(begin, end.difficulty, hash)? || self.is_too_deep(&best) {
             return Ok(());
         }
-        let stored = |hash: &Hash| self.side.contains(hash);
+        let stored = |hash: &Hash| self.side_blocks.contains(hash);
         let tip = self.rows.tip().hash;
-        let hold_ms = match self.following.held_back_on.replace(tip) {
+        let forging_pause_ms = match self.sync.forging_paused_on.replace(tip) {
             Some(before) if before == tip => 0,
-            _ => self.hold_ms(),
+            _ => self.forging_pause_ms(),
         };
-        let download = Download::new(
-            self.following.number,
+        let download = BodyDownload::new(
+            self.sync.number,
             best.peer,
-            givers,
+            sources,
             best.headers,
             stored,
             self.now_ms,
-            hold_ms,
+            forging_pause_ms,
         );
-        self.following.state = State::Bodies(Box::new(download));
-        self.step_download()
+        self.sync.state = SyncStage::Bodies(Box::new(download));
+        self.continue_download()
     }
 }

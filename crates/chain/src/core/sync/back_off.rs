@@ -1,24 +1,24 @@
 //! Back-off from peers whose branch failed or cannot be judged now.
 
-use crate::core::limits::{COOL_DOUBLINGS_MAX, COOL_DOWN_MS};
+use crate::core::limits::{BACK_OFF_DOUBLINGS_MAX, BACK_OFF_MS};
 use crate::core::{Core, PeerId};
 use crate::port::{Reads, Table};
 
 impl<R: Reads<Table>> Core<R> {
     /// Ignores a peer for a while, without a penalty.
-    pub(in crate::core) fn cool_down(&mut self, peer: PeerId) {
-        self.leave_until(peer, self.now_ms + COOL_DOWN_MS);
+    pub(in crate::core) fn back_off(&mut self, peer: PeerId) {
+        self.back_off_until(peer, self.now_ms + BACK_OFF_MS);
     }
 
     /// Counts a failure of a peer that was followed. Each failure in a row doubles the peer's cool-down. A repeated claim does
     /// not reset the count, but a delivery does ([`Core::delivered`]).
-    pub(in crate::core) fn failed(&mut self, peer: PeerId) {
+    pub(in crate::core) fn branch_failed(&mut self, peer: PeerId) {
         let Some(known) = self.peers.get_mut(&peer) else {
             return;
         };
-        let doublings = known.failures.min(COOL_DOUBLINGS_MAX);
+        let doublings = known.failures.min(BACK_OFF_DOUBLINGS_MAX);
         known.failures = known.failures.saturating_add(1);
-        self.leave_until(peer, self.now_ms + (COOL_DOWN_MS << doublings));
+        self.back_off_until(peer, self.now_ms + (BACK_OFF_MS << doublings));
     }
 
     /// Resets a peer's failures after it has delivered a body that joins or may join the chain.
@@ -28,9 +28,9 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    fn leave_until(&mut self, peer: PeerId, until_ms: u64) {
+    fn back_off_until(&mut self, peer: PeerId, until_ms: u64) {
         if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.cool_until_ms = until_ms;
+            peer.back_off_until_ms = until_ms;
             peer.status = None;
             peer.status_due_ms = until_ms;
         }
@@ -38,11 +38,11 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Waits for a peer whose branch continues with a block of this time, which is ahead of our clock. The peer is asked again at
     /// that time, or after the cool-down if the block is beyond the drift.
-    pub(in crate::core) fn wait_for(&mut self, peer: PeerId, time: u32) {
+    pub(in crate::core) fn retry_at(&mut self, peer: PeerId, time: u32) {
         if self.is_beyond_drift(time) {
-            self.cool_down(peer);
+            self.back_off(peer);
         } else if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.cool_until_ms = u64::from(time) * 1_000;
+            peer.back_off_until_ms = u64::from(time) * 1_000;
         }
     }
 }

@@ -12,35 +12,35 @@ use crate::message::BODIES_MAX;
 
 /// The blocks of a branch that is being downloaded.
 #[derive(Debug)]
-pub(in crate::core) struct Download {
+pub(in crate::core) struct BodyDownload {
     pub(super) number: u64,
     /// The peer that delivered the headers first.
     pub(super) peer: PeerId,
     /// All peers that delivered these headers. They are asked for bodies before other peers with an equal claim.
-    pub(super) givers: BTreeSet<PeerId>,
-    pub(super) blocks: Vec<Wanted>,
+    pub(super) sources: BTreeSet<PeerId>,
+    pub(super) blocks: Vec<DownloadBlock>,
     /// Number of blocks at the beginning that are on the chain.
     pub(super) joined: usize,
     /// Bytes of bodies in memory or requested.
     pub(super) bytes: usize,
     /// Peers that do not have the branch.
-    pub(super) lacking: BTreeSet<PeerId>,
+    pub(super) without_branch: BTreeSet<PeerId>,
     pub(super) failures: BTreeMap<PeerId, u32>,
     /// Time of the last body.
     pub(super) progress_ms: u64,
     /// Time until which forging on our own tip waits for the branch.
-    pub(super) hold_until_ms: u64,
+    pub(super) pause_until_ms: u64,
 }
 
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct DownloadBlock {
     pub(super) header: Header,
     pub(super) hash: Hash,
-    pub(super) stage: Stage,
+    pub(super) stage: DownloadStage,
 }
 
 #[derive(Debug)]
-pub(super) enum Stage {
+pub(super) enum DownloadStage {
     Missing,
     Asked,
     Here(Box<CarriedBlock>),
@@ -49,29 +49,29 @@ pub(super) enum Stage {
     Joined,
 }
 
-impl Download {
+impl BodyDownload {
     pub(in crate::core) fn new(
         number: u64,
         peer: PeerId,
-        givers: BTreeSet<PeerId>,
+        sources: BTreeSet<PeerId>,
         headers: Vec<(Header, Hash)>,
         stored: impl Fn(&Hash) -> bool,
         now_ms: u64,
-        hold_ms: u64,
+        forging_pause_ms: u64,
     ) -> Self {
         let blocks = headers
             .into_iter()
-            .map(|(header, hash)| Wanted {
+            .map(|(header, hash)| DownloadBlock {
                 stage: if stored(&hash) {
-                    Stage::Stored
+                    DownloadStage::Stored
                 } else if header.body_bytes == 0 {
-                    Stage::Here(Box::new(CarriedBlock {
+                    DownloadStage::Here(Box::new(CarriedBlock {
                         header: header.clone(),
                         hash,
                         body: Vec::new(),
                     }))
                 } else {
-                    Stage::Missing
+                    DownloadStage::Missing
                 },
                 header,
                 hash,
@@ -80,14 +80,14 @@ impl Download {
         Self {
             number,
             peer,
-            givers,
+            sources,
             blocks,
             joined: 0,
             bytes: 0,
-            lacking: BTreeSet::new(),
+            without_branch: BTreeSet::new(),
             failures: BTreeMap::new(),
             progress_ms: now_ms,
-            hold_until_ms: now_ms + hold_ms,
+            pause_until_ms: now_ms + forging_pause_ms,
         }
     }
 
@@ -101,12 +101,12 @@ impl Download {
         let first = self
             .blocks
             .iter()
-            .position(|block| matches!(block.stage, Stage::Missing))?;
+            .position(|block| matches!(block.stage, DownloadStage::Missing))?;
         let (mut count, mut bytes) = (0, 0);
         for block in &self.blocks[first..] {
             let more = block.header.body_bytes as usize;
             let fits = count == 0 || bytes + more <= ANSWER_BYTES;
-            if !matches!(block.stage, Stage::Missing) || count == BODIES_MAX || !fits {
+            if !matches!(block.stage, DownloadStage::Missing) || count == BODIES_MAX || !fits {
                 break;
             }
             bytes += more;
@@ -115,16 +115,16 @@ impl Download {
         // The first missing block may always be requested. Otherwise the download could stall.
         let blocked = self.blocks[self.joined..first]
             .iter()
-            .any(|block| matches!(block.stage, Stage::Asked | Stage::Here(_)));
+            .any(|block| matches!(block.stage, DownloadStage::Asked | DownloadStage::Here(_)));
         (!blocked || self.bytes + bytes <= DOWNLOAD_BYTES_MAX).then_some((first, count, bytes))
     }
 }
 
 /// Marks requested bodies that did not come as missing again.
-pub(super) fn give_back(download: &mut Download, first: usize, count: usize) {
+pub(super) fn mark_missing(download: &mut BodyDownload, first: usize, count: usize) {
     for block in &mut download.blocks[first..first + count] {
-        if matches!(block.stage, Stage::Asked) {
-            block.stage = Stage::Missing;
+        if matches!(block.stage, DownloadStage::Asked) {
+            block.stage = DownloadStage::Missing;
             download.bytes = download
                 .bytes
                 .saturating_sub(block.header.body_bytes as usize);

@@ -1,7 +1,7 @@
 //! Requests the bodies of a better branch from several peers at once, within a budget of bytes.
 
-use super::body_download::{Download, Stage, give_back};
-use super::stage::State;
+use super::body_download::{BodyDownload, DownloadStage, mark_missing};
+use super::stage::SyncStage;
 use crate::core::blocks::BodyFault;
 use crate::core::limits::{BUSY_MS, DOWNLOADS_MAX, PATIENCE_BODIES_MS, points};
 use crate::core::peers::Purpose;
@@ -16,11 +16,11 @@ const FAILURES_MAX: u32 = 2;
 
 impl<R: Reads<Table>> Core<R> {
     /// Requests bodies as far as the budget allows. Returns false if bodies are missing and no peer can be asked.
-    pub(super) fn ask_for_bodies(&mut self, download: &mut Download) -> bool {
+    pub(super) fn ask_for_bodies(&mut self, download: &mut BodyDownload) -> bool {
         let number = download.number;
         loop {
             let under_way = self
-                .questions
+                .requests
                 .count(|purpose| matches!(purpose, Purpose::Bodies { download, .. } if *download == number));
             if under_way >= DOWNLOADS_MAX {
                 return true;
@@ -28,12 +28,12 @@ impl<R: Reads<Table>> Core<R> {
             let Some((first, count, bytes)) = download.next_part() else {
                 return true;
             };
-            let Some(peer) = self.who_has(download) else {
-                return under_way > 0 || self.is_a_peer_busy(download);
+            let Some(peer) = self.peer_with_branch(download) else {
+                return under_way > 0 || self.has_busy_peer(download);
             };
             let part = &mut download.blocks[first..first + count];
             for block in part.iter_mut() {
-                block.stage = Stage::Asked;
+                block.stage = DownloadStage::Asked;
             }
             let question = Question::Bodies(part.iter().map(|block| block.hash).collect());
             download.bytes += bytes;
@@ -47,7 +47,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Returns the least busy peer that may have the branch.
-    fn who_has(&self, download: &Download) -> Option<PeerId> {
+    fn peer_with_branch(&self, download: &BodyDownload) -> Option<PeerId> {
         let difficulty = download.blocks.last()?.header.difficulty;
         self.peers
             .iter()
@@ -55,38 +55,38 @@ impl<R: Reads<Table>> Core<R> {
                 let far_enough = peer
                     .status
                     .is_some_and(|status| status.difficulty >= difficulty);
-                (far_enough || download.givers.contains(id))
-                    && !download.lacking.contains(id)
+                (far_enough || download.sources.contains(id))
+                    && !download.without_branch.contains(id)
                     && peer.busy_until_ms <= self.now_ms
-                    && self.may_ask(id)
+                    && self.can_ask(id)
             })
             .min_by_key(|(id, peer)| {
-                let gave = download.givers.contains(id);
-                (!gave, peer.failures, peer.asked)
+                let gave = download.sources.contains(id);
+                (!gave, peer.failures, peer.in_flight)
             })
             .map(|(id, _)| *id)
     }
 
     /// Returns whether a busy peer that may have the branch will have room again soon. Returns false if no body has arrived for
     /// too long.
-    fn is_a_peer_busy(&self, download: &Download) -> bool {
+    fn has_busy_peer(&self, download: &BodyDownload) -> bool {
         self.now_ms.saturating_sub(download.progress_ms) < PROGRESS_MS
             && self.peers.iter().any(|(id, peer)| {
-                peer.busy_until_ms > self.now_ms && !download.lacking.contains(id)
+                peer.busy_until_ms > self.now_ms && !download.without_branch.contains(id)
             })
     }
 
-    fn take_download(&mut self, number: u64) -> Option<Box<Download>> {
-        match std::mem::replace(&mut self.following.state, State::Idle) {
-            State::Bodies(download) if download.number == number => Some(download),
+    fn take_download(&mut self, number: u64) -> Option<Box<BodyDownload>> {
+        match std::mem::replace(&mut self.sync.state, SyncStage::Idle) {
+            SyncStage::Bodies(download) if download.number == number => Some(download),
             state => {
-                self.following.state = state;
+                self.sync.state = state;
                 None
             }
         }
     }
 
-    pub(in crate::core) fn bodies_came(
+    pub(in crate::core) fn bodies_received(
         &mut self,
         peer: PeerId,
         number: u64,
@@ -98,44 +98,44 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(());
         };
         if bodies.is_empty() {
-            download.lacking.insert(peer);
+            download.without_branch.insert(peer);
         }
         let came = bodies.len().min(count);
-        let mut blame = None;
+        let mut penalise_source = None;
         for (at, bytes) in (first..first + came).zip(bodies) {
             let wanted = &download.blocks[at];
-            if !matches!(wanted.stage, Stage::Asked) {
+            if !matches!(wanted.stage, DownloadStage::Asked) {
                 continue;
             }
             match self.read_body(wanted.header.clone(), wanted.hash, &bytes) {
                 Ok(block) => {
-                    download.blocks[at].stage = Stage::Here(Box::new(block));
+                    download.blocks[at].stage = DownloadStage::Here(Box::new(block));
                     download.progress_ms = self.now_ms;
-                    download.hold_until_ms = self.now_ms + self.hold_ms();
+                    download.pause_until_ms = self.now_ms + self.forging_pause_ms();
                 }
                 Err(BodyFault::Sender(code)) => {
-                    blame = Some((points::BAD_SIGNATURE, code));
+                    penalise_source = Some((points::BAD_SIGNATURE, code));
                     break;
                 }
                 Err(BodyFault::Block(code)) => {
-                    blame = Some((points::BAD_BLOCK, code));
+                    penalise_source = Some((points::BAD_BLOCK, code));
                     break;
                 }
             }
         }
-        give_back(&mut download, first, count);
-        if let Some((points, code)) = blame {
+        mark_missing(&mut download, first, count);
+        if let Some((points, code)) = penalise_source {
             self.penalise(peer, points, code);
-            download.lacking.insert(peer);
+            download.without_branch.insert(peer);
         } else if came > 0 {
             self.delivered(peer);
         }
-        self.following.state = State::Bodies(download);
-        self.step_download()
+        self.sync.state = SyncStage::Bodies(download);
+        self.continue_download()
     }
 
     /// Postpones a question that a peer has no room to answer now. The bodies are requested again, and the peer is not penalised.
-    pub(in crate::core) fn bodies_put_off(
+    pub(in crate::core) fn bodies_postponed(
         &mut self,
         peer: PeerId,
         number: u64,
@@ -149,8 +149,8 @@ impl<R: Reads<Table>> Core<R> {
         let Some(mut download) = self.take_download(number) else {
             return;
         };
-        give_back(&mut download, first, count);
-        self.following.state = State::Bodies(download);
+        mark_missing(&mut download, first, count);
+        self.sync.state = SyncStage::Bodies(download);
     }
 
     pub(in crate::core) fn bodies_failed(
@@ -166,9 +166,9 @@ impl<R: Reads<Table>> Core<R> {
         let failures = download.failures.entry(peer).or_default();
         *failures += 1;
         if *failures >= FAILURES_MAX {
-            download.lacking.insert(peer);
+            download.without_branch.insert(peer);
         }
-        give_back(&mut download, first, count);
-        self.following.state = State::Bodies(download);
+        mark_missing(&mut download, first, count);
+        self.sync.state = SyncStage::Bodies(download);
     }
 }

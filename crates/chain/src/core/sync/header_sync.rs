@@ -12,7 +12,7 @@ use crate::state::Branch;
 
 /// A branch whose headers are being fetched from one peer and judged.
 #[derive(Clone, Debug)]
-pub(in crate::core) struct Candidate {
+pub(in crate::core) struct PeerBranch {
     pub(in crate::core) peer: PeerId,
     /// The peer's claim at the time of the question.
     pub(super) claim: Status,
@@ -23,22 +23,22 @@ pub(in crate::core) struct Candidate {
 
 /// The peers that are asked for their branches, and the best branch delivered so far.
 #[derive(Debug)]
-pub(in crate::core) struct Contest {
+pub(in crate::core) struct HeaderSync {
     /// Our tip and blocks at doubling distances below it.
     pub(super) locator: Vec<Hash>,
     /// Peers with an open question.
-    pub(super) asking: Vec<Candidate>,
+    pub(super) asking: Vec<PeerBranch>,
     /// All peers that were asked, including those that have answered.
     pub(super) asked: BTreeSet<PeerId>,
-    pub(super) best: Option<Candidate>,
+    pub(super) best: Option<PeerBranch>,
     /// Peers that delivered the best branch.
-    pub(super) givers: BTreeSet<PeerId>,
+    pub(super) sources: BTreeSet<PeerId>,
     /// Time of the first better branch in this wave of questions.
     pub(super) better_since_ms: Option<u64>,
 }
 
 /// The outcome of judging one answer.
-pub(super) enum Finding {
+pub(super) enum HeaderVerdict {
     /// All headers count.
     Good,
     /// The headers before this point count. The next header's time, given here, is ahead of our clock.
@@ -53,32 +53,32 @@ pub(super) enum Finding {
     Bad(u32, &'static str),
 }
 
-impl Contest {
+impl HeaderSync {
     pub(super) fn new(locator: Vec<Hash>) -> Self {
         Self {
             locator,
             asking: Vec::new(),
             asked: BTreeSet::new(),
             best: None,
-            givers: BTreeSet::new(),
+            sources: BTreeSet::new(),
             better_since_ms: None,
         }
     }
 
     /// Enters a branch that is better than ours.
-    pub(super) fn enter(&mut self, candidate: Candidate, now_ms: u64) {
+    pub(super) fn enter(&mut self, candidate: PeerBranch, now_ms: u64) {
         self.better_since_ms.get_or_insert(now_ms);
-        let merit = |one: &Candidate| {
+        let merit = |one: &PeerBranch| {
             let end = one.headers.last();
             end.map(|(header, hash)| (header.difficulty, Reverse(*hash)))
         };
         match self.best.as_ref().map(merit) {
             Some(best) if best > merit(&candidate) => {}
             Some(best) if best == merit(&candidate) => {
-                self.givers.insert(candidate.peer);
+                self.sources.insert(candidate.peer);
             }
             _ => {
-                self.givers = BTreeSet::from([candidate.peer]);
+                self.sources = BTreeSet::from([candidate.peer]);
                 self.best = Some(candidate);
             }
         }

@@ -2,7 +2,7 @@
 
 use primitives::Hash;
 
-use super::header_sync::{Candidate, Contest, Finding};
+use super::header_sync::{HeaderSync, HeaderVerdict, PeerBranch};
 use crate::Header;
 use crate::core::Core;
 use crate::core::limits::points;
@@ -11,13 +11,13 @@ use crate::state::{Branch, Fault, Judged};
 
 impl<R: Reads<Table>> Core<R> {
     /// Checks the headers of an answer, with all signatures in one batch, and adds them to the candidate.
-    pub(super) fn judge_headers(
+    pub(super) fn check_branch_headers(
         &mut self,
-        contest: &Contest,
-        candidate: &mut Candidate,
+        contest: &HeaderSync,
+        candidate: &mut PeerBranch,
         common: Hash,
         headers: Vec<Header>,
-    ) -> Result<Finding, StoreFailure> {
+    ) -> Result<HeaderVerdict, StoreFailure> {
         let genesis = self.genesis.clone();
         let mut headers: Vec<(Header, Hash)> = headers
             .into_iter()
@@ -36,7 +36,7 @@ impl<R: Reads<Table>> Core<R> {
                 // These headers are identical to the best ones and already judged.
                 candidate.branch.clone_from(&best.branch);
                 candidate.headers = headers;
-                return Ok(Finding::Good);
+                return Ok(HeaderVerdict::Good);
             }
         }
         let signed: Vec<_> = headers
@@ -44,31 +44,34 @@ impl<R: Reads<Table>> Core<R> {
             .map(|(header, hash)| header.signed_message(*hash))
             .collect();
         if self.checker.check_batch(&signed).contains(&false) {
-            return Ok(Finding::Bad(points::BAD_SIGNATURE, "chain_block.signature"));
+            return Ok(HeaderVerdict::Bad(
+                points::BAD_SIGNATURE,
+                "chain_block.signature",
+            ));
         }
         for (header, hash) in headers {
-            if let Some(finding) = self.judge_header(candidate, header, hash)? {
+            if let Some(finding) = self.check_branch_header(candidate, header, hash)? {
                 return Ok(finding);
             }
         }
-        Ok(Finding::Good)
+        Ok(HeaderVerdict::Good)
     }
 
     /// Finds the block at which a candidate's branch leaves our chain, and drops the headers that both chains share.
     fn place(
         &self,
-        contest: &Contest,
-        candidate: &mut Candidate,
+        contest: &HeaderSync,
+        candidate: &mut PeerBranch,
         common: Hash,
         headers: &mut Vec<(Header, Hash)>,
-    ) -> Result<Option<Finding>, StoreFailure> {
+    ) -> Result<Option<HeaderVerdict>, StoreFailure> {
         if !contest.locator.contains(&common) {
             let (points, code) = (points::WRONG_ANSWER, "chain_peer.wrong_answer");
-            return Ok(Some(Finding::Bad(points, code)));
+            return Ok(Some(HeaderVerdict::Bad(points, code)));
         }
         let Some(mut height) = self.height_of(&common)? else {
             // The block was on our chain when we asked.
-            return Ok(Some(Finding::Again));
+            return Ok(Some(HeaderVerdict::Again));
         };
         // Both chains may share more blocks between two entries of the locator.
         let mut shared = 0;
@@ -81,53 +84,53 @@ impl<R: Reads<Table>> Core<R> {
         }
         headers.drain(..shared);
         if headers.is_empty() {
-            return Ok(Some(Finding::Good));
+            return Ok(Some(HeaderVerdict::Good));
         }
-        if !self.may_be_taken_back(height)? {
-            return Ok(Some(Finding::TooDeep(height)));
+        if !self.can_roll_back_to(height)? {
+            return Ok(Some(HeaderVerdict::TooDeep(height)));
         }
         match Branch::at(&self.rows, &self.genesis, height) {
             Ok(branch) => candidate.branch = Some(branch),
             Err(fault) => {
                 fault.rejection()?;
-                return Ok(Some(Finding::Again));
+                return Ok(Some(HeaderVerdict::Again));
             }
         }
         Ok(None)
     }
 
     /// Judges one header and adds it to the candidate. A finding ends the branch before this header.
-    fn judge_header(
+    fn check_branch_header(
         &mut self,
-        candidate: &mut Candidate,
+        candidate: &mut PeerBranch,
         header: Header,
         hash: Hash,
-    ) -> Result<Option<Finding>, StoreFailure> {
+    ) -> Result<Option<HeaderVerdict>, StoreFailure> {
         let Some(branch) = candidate.branch.as_mut() else {
-            return Ok(Some(Finding::Again));
+            return Ok(Some(HeaderVerdict::Again));
         };
         if header.time > self.now_seconds() {
-            return Ok(Some(Finding::Early(header.time)));
+            return Ok(Some(HeaderVerdict::Early(header.time)));
         }
-        if self.bad.contains(&hash) {
+        if self.invalid.contains(&hash) {
             let (points, code) = (points::EMPTY_CLAIM, "chain_peer.bad_branch");
-            return Ok(Some(Finding::Bad(points, code)));
+            return Ok(Some(HeaderVerdict::Bad(points, code)));
         }
         if self.is_distrusted(header.height, &hash) {
             let (points, code) = (points::EMPTY_CLAIM, "chain_block.distrusted");
-            return Ok(Some(Finding::Bad(points, code)));
+            return Ok(Some(HeaderVerdict::Bad(points, code)));
         }
         match branch.push(&self.rows, &self.genesis, &header, hash) {
             Ok(Judged::Counted) => {
                 candidate.headers.push((header, hash));
                 Ok(None)
             }
-            Ok(Judged::Unbounded) => Ok(Some(Finding::Unbounded)),
-            Err(Fault::NotNext(_)) => Ok(Some(Finding::Again)),
+            Ok(Judged::Unbounded) => Ok(Some(HeaderVerdict::Unbounded)),
+            Err(Fault::NotNext(_)) => Ok(Some(HeaderVerdict::Again)),
             Err(fault) => {
                 let rejection = fault.rejection()?;
-                self.bad.insert(hash);
-                Ok(Some(Finding::Bad(points::BAD_BLOCK, rejection.code)))
+                self.invalid.insert(hash);
+                Ok(Some(HeaderVerdict::Bad(points::BAD_BLOCK, rejection.code)))
             }
         }
     }

@@ -10,5 +10,5 @@ mod judge_headers;
 mod select_branch;
 mod stage;
 
-pub(super) use header_sync::Candidate;
-pub(super) use stage::{Following, State};
+pub(super) use header_sync::PeerBranch;
+pub(super) use stage::{ChainSync, SyncStage};

@@ -2,19 +2,19 @@
 //! most work *delivered* wins.
 //!
 //! A claim opens the contest and decides nothing. A silent peer delays only its own place. Before a long branch is followed,
-//! every peer that claims a better one has been asked (up to [`CONTESTANTS_MAX`]), because different branches have different
+//! every peer that claims a better one has been asked (up to [`HEADER_PEERS_MAX`]), because different branches have different
 //! headers.
 
 use std::collections::BTreeSet;
 
 use primitives::Hash;
 
-use super::header_sync::{Candidate, Contest, Finding};
-use super::stage::State;
+use super::header_sync::{HeaderSync, HeaderVerdict, PeerBranch};
+use super::stage::SyncStage;
 use crate::Header;
 use crate::core::limits::{
-    BRANCH_HEADERS_MAX, CANDIDATES_MAX, CONFIRM_BLOCKS, CONTESTANTS_MAX, DECIDE_MS, GATHER_MS,
-    PATIENCE_MS, points,
+    BRANCH_HEADERS_MAX, HEADER_PEERS_MAX, HEADER_REQUESTS_MAX, LONG_BRANCH_BLOCKS, PATIENCE_MS,
+    PEER_GATHERING_MS, SHORT_BRANCH_WAIT_MS, points,
 };
 use crate::core::peers::Purpose;
 use crate::core::{Core, PeerId};
@@ -24,13 +24,13 @@ use crate::state::Branch;
 
 impl<R: Reads<Table>> Core<R> {
     /// Asks the peers that claim a better branch, if there are any.
-    pub(in crate::core) fn begin_contest(&mut self) -> Result<(), StoreFailure> {
+    pub(in crate::core) fn begin_header_sync(&mut self) -> Result<(), StoreFailure> {
         let claimants = self.claimants(&BTreeSet::new())?;
         if claimants.is_empty() {
             return Ok(());
         }
-        self.following.number += 1;
-        let contest = Contest::new(self.locator()?);
+        self.sync.number += 1;
+        let contest = HeaderSync::new(self.locator()?);
         self.ask_claimants(Box::new(contest), claimants);
         Ok(())
     }
@@ -43,39 +43,41 @@ impl<R: Reads<Table>> Core<R> {
             let Some(status) = peer.status else { continue };
             let eligible = self.is_better(status.difficulty, &status.tip)
                 && !asked.contains(id)
-                && peer.cool_until_ms <= self.now_ms
-                && self.may_ask(id)
-                && !self.bad.contains(&status.tip)
-                && !self.tied.contains(&status.tip)
-                && !self.is_held(&status.tip)
+                && peer.back_off_until_ms <= self.now_ms
+                && self.can_ask(id)
+                && !self.invalid.contains(&status.tip)
+                && !self.tied_tips.contains(&status.tip)
+                && !self.is_pending(&status.tip)
                 && !self.assemblies.contains(&status.tip);
             if eligible && !self.is_block(&status.tip)? {
-                found.push((peer.failures, peer.asked_last, *id, status));
+                found.push((peer.failures, peer.last_header_request, *id, status));
             }
         }
-        found.sort_unstable_by_key(|(failures, asked_last, id, _)| (*failures, *asked_last, *id));
-        found.truncate(CANDIDATES_MAX);
+        found.sort_unstable_by_key(|(failures, last_header_request, id, _)| {
+            (*failures, *last_header_request, *id)
+        });
+        found.truncate(HEADER_REQUESTS_MAX);
         Ok(found
             .into_iter()
             .map(|(_, _, id, status)| (id, status))
             .collect())
     }
 
-    fn ask_claimants(&mut self, mut contest: Box<Contest>, claimants: Vec<(PeerId, Status)>) {
+    fn ask_claimants(&mut self, mut contest: Box<HeaderSync>, claimants: Vec<(PeerId, Status)>) {
         let question = Question::Headers {
             locator: contest.locator.clone(),
         };
-        let purpose = Purpose::Headers(self.following.number);
+        let purpose = Purpose::Headers(self.sync.number);
         for (peer, claim) in claimants {
-            if !self.questions.has_room() {
+            if !self.requests.has_room() {
                 break;
             }
-            self.following.asked += 1;
+            self.sync.asked += 1;
             if let Some(known) = self.peers.get_mut(&peer) {
-                known.asked_last = self.following.asked;
+                known.last_header_request = self.sync.asked;
             }
             contest.asked.insert(peer);
-            contest.asking.push(Candidate {
+            contest.asking.push(PeerBranch {
                 peer,
                 claim,
                 branch: None,
@@ -83,23 +85,27 @@ impl<R: Reads<Table>> Core<R> {
             });
             self.ask(peer, purpose.clone(), &question, PATIENCE_MS);
         }
-        self.following.state = State::Headers(contest);
+        self.sync.state = SyncStage::Headers(contest);
     }
 
     /// Takes the contest and one of its candidates out of the state, if the answer belongs to one of its questions.
-    fn take_candidate(&mut self, peer: PeerId, number: u64) -> Option<(Box<Contest>, Candidate)> {
-        if number != self.following.number {
+    fn take_candidate(
+        &mut self,
+        peer: PeerId,
+        number: u64,
+    ) -> Option<(Box<HeaderSync>, PeerBranch)> {
+        if number != self.sync.number {
             return None;
         }
-        let State::Headers(contest) = &mut self.following.state else {
+        let SyncStage::Headers(contest) = &mut self.sync.state else {
             return None;
         };
         let at = contest.asking.iter().position(|one| one.peer == peer)?;
         let candidate = contest.asking.remove(at);
-        match std::mem::replace(&mut self.following.state, State::Idle) {
-            State::Headers(contest) => Some((contest, candidate)),
+        match std::mem::replace(&mut self.sync.state, SyncStage::Idle) {
+            SyncStage::Headers(contest) => Some((contest, candidate)),
             // Checked above.
-            State::Idle | State::Bodies(_) => None,
+            SyncStage::Idle | SyncStage::Bodies(_) => None,
         }
     }
 
@@ -112,11 +118,11 @@ impl<R: Reads<Table>> Core<R> {
         let Some((contest, _)) = self.take_candidate(peer, number) else {
             return Ok(());
         };
-        self.following.state = State::Headers(contest);
-        self.decide()
+        self.sync.state = SyncStage::Headers(contest);
+        self.end_header_sync_if_over()
     }
 
-    pub(in crate::core) fn headers_came(
+    pub(in crate::core) fn headers_received(
         &mut self,
         peer: PeerId,
         number: u64,
@@ -127,51 +133,51 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(());
         };
         let full = headers.len() >= HEADERS_MAX;
-        let finding = self.judge_headers(&contest, &mut candidate, common, headers)?;
-        if let Some(candidate) = self.weigh(&mut contest, candidate, &finding, full)? {
-            self.ask_on(&mut contest, candidate);
+        let finding = self.check_branch_headers(&contest, &mut candidate, common, headers)?;
+        if let Some(candidate) = self.compare_with_ours(&mut contest, candidate, &finding, full)? {
+            self.ask_for_more_headers(&mut contest, candidate);
         }
-        self.following.state = State::Headers(contest);
-        self.decide()
+        self.sync.state = SyncStage::Headers(contest);
+        self.end_header_sync_if_over()
     }
 
     /// Asks a candidate for the headers after those that it delivered.
-    fn ask_on(&mut self, contest: &mut Contest, candidate: Candidate) {
+    fn ask_for_more_headers(&mut self, contest: &mut HeaderSync, candidate: PeerBranch) {
         let Some((_, hash)) = candidate.headers.last() else {
             return;
         };
         let question = Question::Headers {
             locator: vec![*hash],
         };
-        let purpose = Purpose::Headers(self.following.number);
+        let purpose = Purpose::Headers(self.sync.number);
         self.ask(candidate.peer, purpose, &question, PATIENCE_MS);
         contest.asking.push(candidate);
     }
 
     /// Enters a candidate's branch if it is better than ours, and compares the delivery with the claim. Returns the candidate if
     /// it must be asked for more.
-    fn weigh(
+    fn compare_with_ours(
         &mut self,
-        contest: &mut Contest,
-        candidate: Candidate,
-        finding: &Finding,
+        contest: &mut HeaderSync,
+        candidate: PeerBranch,
+        finding: &HeaderVerdict,
         full: bool,
-    ) -> Result<Option<Candidate>, StoreFailure> {
+    ) -> Result<Option<PeerBranch>, StoreFailure> {
         let peer = candidate.peer;
         match finding {
-            Finding::Good | Finding::Early(_) | Finding::Unbounded => {}
-            Finding::Again => {
-                self.cool_down(peer);
+            HeaderVerdict::Good | HeaderVerdict::Early(_) | HeaderVerdict::Unbounded => {}
+            HeaderVerdict::Again => {
+                self.back_off(peer);
                 return Ok(None);
             }
-            Finding::TooDeep(common) => {
-                self.cannot_judge(peer, *common);
-                self.failed(peer);
+            HeaderVerdict::TooDeep(common) => {
+                self.report_unverifiable(peer, *common);
+                self.branch_failed(peer);
                 return Ok(None);
             }
-            Finding::Bad(points, code) => {
+            HeaderVerdict::Bad(points, code) => {
                 self.penalise(peer, *points, code);
-                self.failed(peer);
+                self.branch_failed(peer);
                 return Ok(None);
             }
         }
@@ -179,15 +185,15 @@ impl<R: Reads<Table>> Core<R> {
             .headers
             .last()
             .map(|(header, hash)| (header.difficulty, *hash));
-        let better = self.weigh_branch(&candidate)?;
-        let is_all = matches!(finding, Finding::Good) && !full;
+        let better = self.beats_ours_with_evidence(&candidate)?;
+        let is_all = matches!(finding, HeaderVerdict::Good) && !full;
         let delivered = end.map_or(0, |(difficulty, _)| difficulty);
         let is_empty_claim = is_all
             && delivered < candidate.claim.difficulty
             && self.is_better(candidate.claim.difficulty, &candidate.claim.tip);
         if is_empty_claim {
             self.penalise(peer, points::EMPTY_CLAIM, "chain_peer.empty_claim");
-            self.failed(peer);
+            self.branch_failed(peer);
         }
         if better {
             if !self.is_too_deep(&candidate) {
@@ -196,17 +202,17 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(None);
         }
         match finding {
-            Finding::Early(time) => self.wait_for(peer, *time),
-            Finding::Unbounded => {
+            HeaderVerdict::Early(time) => self.retry_at(peer, *time),
+            HeaderVerdict::Unbounded => {
                 let common = candidate.branch.as_ref().map_or(0, Branch::common);
-                self.cannot_judge(peer, common);
-                self.failed(peer);
+                self.report_unverifiable(peer, common);
+                self.branch_failed(peer);
             }
             _ if full && candidate.headers.len() < self.headers_max() => {
                 return Ok(Some(candidate));
             }
             _ if is_empty_claim => {}
-            _ => self.cool_down(peer),
+            _ => self.back_off(peer),
         }
         Ok(None)
     }
@@ -218,59 +224,60 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Returns whether a branch is so long, or forks off so deep, that all peers claiming a better one are asked before it is
     /// followed.
-    fn is_long(&self, best: &Candidate) -> bool {
+    fn is_long(&self, best: &PeerBranch) -> bool {
         let common = best.branch.as_ref().map_or(0, Branch::common);
         let depth = self.rows.tip().height.saturating_sub(common) as usize;
-        best.headers.len().max(depth) > CONFIRM_BLOCKS
+        best.headers.len().max(depth) > LONG_BRANCH_BLOCKS
     }
 
     /// Returns the time at which the best branch delivered so far wins, if this does not depend on answers alone. A short branch
     /// waits briefly for open answers. A long branch waits longer, and also until this node has had time to connect to peers.
-    pub(in crate::core) fn contest_due_ms(&self, contest: &Contest) -> Option<u64> {
+    pub(in crate::core) fn header_sync_due_ms(&self, contest: &HeaderSync) -> Option<u64> {
         let best = contest.best.as_ref()?;
         let is_long = self.is_long(best);
         let wait_ms = match (contest.asking.is_empty(), is_long) {
             (true, _) => 0,
             (false, true) => PATIENCE_MS,
-            (false, false) => DECIDE_MS,
+            (false, false) => SHORT_BRANCH_WAIT_MS,
         };
         let answers = contest.better_since_ms.map(|since| since + wait_ms);
-        let gathered = is_long.then(|| self.peers.since_ms() + GATHER_MS);
+        let gathered = is_long.then(|| self.peers.since_ms() + PEER_GATHERING_MS);
         answers.max(gathered)
     }
 
     /// Asks more peers while none has delivered a better branch, and ends the contest if it is over.
-    pub(in crate::core) fn continue_contest(&mut self) -> Result<(), StoreFailure> {
-        if let State::Headers(contest) = &self.following.state
+    pub(in crate::core) fn continue_header_sync(&mut self) -> Result<(), StoreFailure> {
+        if let SyncStage::Headers(contest) = &self.sync.state
             && contest.best.is_none()
-            && contest.asking.len() < CANDIDATES_MAX
-            && contest.asked.len() < CONTESTANTS_MAX
+            && contest.asking.len() < HEADER_REQUESTS_MAX
+            && contest.asked.len() < HEADER_PEERS_MAX
         {
-            let room = CANDIDATES_MAX - contest.asking.len();
+            let room = HEADER_REQUESTS_MAX - contest.asking.len();
             let mut more = self.claimants(&contest.asked)?;
             more.truncate(room);
-            if let State::Headers(contest) =
-                std::mem::replace(&mut self.following.state, State::Idle)
+            if let SyncStage::Headers(contest) =
+                std::mem::replace(&mut self.sync.state, SyncStage::Idle)
             {
                 self.ask_claimants(contest, more);
             }
         }
-        self.decide()
+        self.end_header_sync_if_over()
     }
 
     /// Ends the contest if it is over, and follows the best delivered branch.
-    fn decide(&mut self) -> Result<(), StoreFailure> {
-        let State::Headers(contest) = &self.following.state else {
+    fn end_header_sync_if_over(&mut self) -> Result<(), StoreFailure> {
+        let SyncStage::Headers(contest) = &self.sync.state else {
             return Ok(());
         };
-        let is_over = match self.contest_due_ms(contest) {
+        let is_over = match self.header_sync_due_ms(contest) {
             Some(due) => due <= self.now_ms,
             None => contest.asking.is_empty(),
         };
         if !is_over {
             return Ok(());
         }
-        let State::Headers(mut contest) = std::mem::replace(&mut self.following.state, State::Idle)
+        let SyncStage::Headers(mut contest) =
+            std::mem::replace(&mut self.sync.state, SyncStage::Idle)
         else {
             return Ok(());
         };
@@ -278,7 +285,7 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(());
         };
         let is_long = self.is_long(&best);
-        if is_long && contest.asked.len() < CONTESTANTS_MAX {
+        if is_long && contest.asked.len() < HEADER_PEERS_MAX {
             let more = self.claimants(&contest.asked)?;
             if !more.is_empty() {
                 contest.best = Some(best);
@@ -287,6 +294,6 @@ impl<R: Reads<Table>> Core<R> {
                 return Ok(());
             }
         }
-        self.follow_branch(best, contest.givers)
+        self.begin_download(best, contest.sources)
     }
 }

@@ -161,7 +161,7 @@ pub(crate) fn put(pool: &mut Pool, pay: &Pay, balance: u64) -> Result<Arc<Carrie
 }
 
 pub(crate) fn reasons(pool: &mut Pool) -> Vec<(TxId, &'static str)> {
-    let left = pool.take_left().into_iter();
+    let left = pool.take_removals().into_iter();
     left.map(|left| (left.carried.id, left.reason)).collect()
 }
 

@@ -285,7 +285,7 @@ impl Run {
     }
 
     fn compare(&mut self) {
-        for left in self.pool.take_left() {
+        for left in self.pool.take_removals() {
             let reason = self.model.left.remove(&left.carried.id);
             let child_block = matches!(left.carried.transaction.body, Body::ChildBlock { .. });
             // A child block has two valid reasons if its patience ends in the same second as one of its transactions expires.

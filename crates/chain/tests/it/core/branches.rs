@@ -1,7 +1,7 @@
 //! Tests of the choice between branches, and of the core's invariants.
 
 use chain::block::CarriedBlock;
-use chain::core::{Event, Notice, Settings, Verdict, limits, why_left};
+use chain::core::{Event, Notice, Settings, Verdict, limits, removal_reason};
 use chain::message::{Answer, Question, Status};
 use chain::state::Pruned;
 use chain::{AccountId, Anchor, Body, ChainId, Transaction};
@@ -141,7 +141,9 @@ fn left_after(ours: &Maker, paid: &Transaction, branches: &[&Maker]) -> Option<S
         );
     }
     let waits = bench.core.pool().contains(&id);
-    let left = why_left(&bench.store, &id).unwrap().map(|(_, code)| code);
+    let left = removal_reason(&bench.store, &id)
+        .unwrap()
+        .map(|(_, code)| code);
     assert_eq!(waits, left.is_none());
     left
 }
@@ -208,8 +210,8 @@ fn what_has_no_room_when_it_is_taken_back_and_is_in_the_branch_has_not_left() {
     bench.run_to(5_050);
     assert_eq!(bench.tip(), theirs.blocks[9].hash);
     let id = paid.id(&genesis().hash);
-    assert_eq!(why_left(&bench.store, &id), Ok(None));
-    let left = |notice: &Notice| matches!(notice, Notice::Left { .. });
+    assert_eq!(removal_reason(&bench.store, &id), Ok(None));
+    let left = |notice: &Notice| matches!(notice, Notice::Removed { .. });
     assert!(!bench.notices.iter().any(left), "{:?}", bench.notices);
 }
 
@@ -223,7 +225,7 @@ fn a_branch_beyond_the_rollback_limit_is_reported_and_not_followed() {
     bench.connect(1, &theirs.blocks, Manner::Honest);
     bench.run_to(5_100);
     assert_eq!(bench.tip(), ours.blocks[13].hash);
-    let stuck = bench.core.figures().stuck.expect("it is reported");
+    let stuck = bench.core.figures().deep_fork.expect("it is reported");
     assert_eq!((stuck.common, stuck.other), (0, theirs.blocks[19].hash));
     let next = ours.make(0, Vec::new());
     assert_eq!(bench.announce(0, &next), Some(Verdict::Accept));
@@ -236,7 +238,7 @@ fn a_branch_beyond_the_rollback_limit_is_reported_and_not_followed() {
     }
     bench.run_to(5_200);
     assert_eq!(bench.tip(), theirs.blocks[19].hash);
-    assert_eq!(bench.core.figures().stuck, None);
+    assert_eq!(bench.core.figures().deep_fork, None);
 }
 
 #[test]
@@ -250,7 +252,7 @@ fn a_branch_that_cannot_even_be_judged_is_not_followed_and_the_operator_is_told_
     bench.run_to(5_100);
     assert_eq!(bench.tip(), ours.blocks[29].hash);
     let figures = bench.core.figures();
-    assert_eq!(figures.stuck, None);
+    assert_eq!(figures.deep_fork, None);
     assert!(figures.deep_branches > 1, "it is looked at again and again");
     let told: Vec<_> = bench
         .notices

@@ -113,7 +113,7 @@ fn headers_beyond_known_stake_carry_no_weight() {
         bench.connect(1, &branch, Manner::Honest);
         bench.run_to(20_100);
         assert_eq!(bench.tip(), maker.blocks[ours - 1].hash, "{ours}");
-        assert_eq!(bench.core.figures().stuck, None, "{ours}");
+        assert_eq!(bench.core.figures().deep_fork, None, "{ours}");
         let popped = |notice: &Notice| matches!(notice, Notice::Popped { .. });
         assert!(!bench.notices.iter().any(popped), "{ours}");
         let deep = |notice: &Notice| matches!(notice, Notice::TooDeep { common: 0, .. });
@@ -180,7 +180,10 @@ fn a_contest_asks_a_bounded_number_of_peers_at_once() {
             bytes: boast(n),
         });
     }
-    assert_eq!(bench.core.figures().headers_asked, limits::CANDIDATES_MAX);
+    assert_eq!(
+        bench.core.figures().headers_asked,
+        limits::HEADER_REQUESTS_MAX
+    );
 }
 
 #[test]
@@ -217,7 +220,7 @@ fn withheld_bodies_delay_forging_by_a_quarter_of_the_block_time() {
 fn before_a_draw() -> Maker {
     for place in 0..ACCOUNTS {
         let mut maker = Maker::new();
-        for _ in 0..limits::CONFIRM_BLOCKS {
+        for _ in 0..limits::LONG_BRANCH_BLOCKS {
             let [first, second] = [0, 1].map(|place| maker.make(place, Vec::new()).header);
             if first.time == second.time {
                 return maker;

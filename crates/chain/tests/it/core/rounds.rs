@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chain::block::CarriedBlock;
-use chain::core::{Event, Settings, Verdict, limits::ROUND_BYTES, why_left};
+use chain::core::{Event, Settings, Verdict, limits::ROUND_BYTES, removal_reason};
 use chain::message::{Announcement, Gossip};
 use chain::port::{Table, WriteBatch};
 use chain::{Anchor, Body, Genesis, Transaction};
@@ -67,7 +67,7 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
     bench.restart();
     assert_eq!(bench.tip(), maker.blocks[19].hash);
     assert!(bench.core.pool().contains(&id));
-    assert_eq!(why_left(&bench.store, &id), Ok(None));
+    assert_eq!(removal_reason(&bench.store, &id), Ok(None));
 
     // Killed in the middle of an order. The blocks that were rolled back join again, and the order can be repeated.
     let (ticket, height) = (1, 0);

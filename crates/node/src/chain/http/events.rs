@@ -83,14 +83,14 @@ fn told(notice: &Notice) -> Option<Bytes> {
             };
             event(FORKED, None, &forked)
         }
-        Notice::Left { id, reason } => {
+        Notice::Removed { id, reason } => {
             let left = TransactionLeft {
                 id: id.to_string(),
                 reason: (*reason).to_owned(),
             };
             event(LEFT, None, &left)
         }
-        Notice::Stuck { common, other } => {
+        Notice::DeepFork { common, other } => {
             let stuck = Stuck {
                 common: *common,
                 other: other.to_string(),

@@ -87,7 +87,7 @@ pub(super) async fn metrics(State(api): State<Arc<Api>>) -> Answered {
 }
 
 fn sync_state(figures: &Figures) -> SyncState {
-    match (figures.stuck, figures.catching_up_to) {
+    match (figures.deep_fork, figures.catching_up_to) {
         (Some(_), _) => SyncState::Stuck,
         (None, Some(_)) => SyncState::Syncing,
         (None, None) => SyncState::Synced,
@@ -174,7 +174,9 @@ impl Api {
         metrics.pool_parked.set_count(figures.pool.parked as u64);
         metrics.pool_bytes.set_count(figures.pool.bytes as u64);
         metrics.peers.set_count(figures.peers as u64);
-        metrics.stuck.set_count(u64::from(figures.stuck.is_some()));
+        metrics
+            .stuck
+            .set_count(u64::from(figures.deep_fork.is_some()));
         let target = figures.catching_up_to.unwrap_or(figures.tip.height);
         let missing = target.saturating_sub(figures.tip.height);
         metrics.catching_up.set_count(u64::from(missing));

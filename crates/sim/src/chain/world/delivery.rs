@@ -76,7 +76,7 @@ impl World {
             Notice::Forked { depth, .. } => {
                 self.note(n, || format!("another branch, {depth} deep"))
             }
-            Notice::Left { id, reason } => {
+            Notice::Removed { id, reason } => {
                 self.note(n, || format!("{} left: {reason}", id.short()))
             }
             Notice::TooDeep { peer, common, .. } => {
@@ -87,7 +87,7 @@ impl World {
                     format!("two blocks of one forger at {}", found.first.height)
                 });
             }
-            Notice::Stuck { common, .. } => {
+            Notice::DeepFork { common, .. } => {
                 self.violated(format!("node {n} is stuck at {common}"));
             }
         }
