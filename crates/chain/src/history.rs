@@ -108,7 +108,9 @@ impl History {
         }
         let lanes = lanes(&genesis);
         let most = lanes.iter().map(|lane| lane.most).sum::<usize>();
-        let children = lanes.len().saturating_sub(1);
+        // The first lane is the parent chain.
+        let children = lanes.len() - 1;
+        // A block too small for its child blocks has room for none of their payments.
         let room = (genesis.params.block_bytes_max as usize)
             .saturating_sub(children * CHILD_BLOCK_BYTES)
             / PAYMENT_BYTES;
@@ -130,6 +132,7 @@ impl History {
     /// has room. Their time is `time`, which must not be later than the block's.
     #[must_use]
     pub fn batch(&self, first: u64, count: u64, time: u32) -> Batch {
+        // The block bounds the count.
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let mut left = count.min(self.per_block);
         let mut shares = vec![0; self.lanes.len()];
@@ -236,6 +239,7 @@ impl History {
         if time > latest {
             return Ok(Ok(None));
         }
+        // Without such a second the chain never stands still.
         let stood = time.saturating_add(self.genesis.params.standstill_seconds);
         if jump && latest >= stood {
             time = latest;
@@ -289,7 +293,7 @@ impl History {
             .iter()
             .flat_map(|entry| std::iter::once(&entry.transaction).chain(&entry.children));
         Candidate {
-            fees: fees.fold(0, u64::saturating_add),
+            fees: fees.sum(),
             // Bounded by the limits of the parameters, which are 32 bits wide.
             child_count: body.iter().map(|entry| entry.children.len()).sum::<usize>() as u32,
             body_bytes: all.map(|carried| carried.bytes).sum(),
@@ -302,12 +306,14 @@ impl History {
 /// Returns the chains, the parent first, with their maximum shares of a block.
 fn lanes(genesis: &Genesis) -> Vec<Lane> {
     let params = &genesis.params;
-    let children = genesis.chains.len().saturating_sub(1);
+    let children = genesis.chains.len() - 1;
+    // Child blocks may take all places.
     let parent = (params.parent_transactions_max as usize).saturating_sub(children);
     let child = (params.child_transactions_max as usize)
         .min(params.child_block_bytes_max as usize / PAYMENT_BYTES);
     let lane = |info: &crate::genesis::ChainInfo| {
-        let whole = 10u64.saturating_pow(u32::from(info.decimals));
+        // A genesis has at most 12 decimals.
+        let whole = 10u64.pow(u32::from(info.decimals));
         let (fee, most) = match info.id.is_child() {
             true => ((whole / CHILD_FEE_PART).max(1), child),
             false => (params.parent_fee_min, parent),

@@ -84,6 +84,7 @@ pub fn next_base_target(params: &Params, initial: u64, current: u64, elapsed: u3
     let whole = u128::from(params.block_seconds) * u128::from(params.base_target_span);
     let aim = whole * 100;
     let limit = whole * u128::from(params.base_target_limit_percent);
+    // A limit of 100 % or more allows any time down to zero.
     let taken = (u128::from(elapsed) * 100).clamp(aim.saturating_sub(limit), aim + limit);
     let current = u128::from(current);
     // In the following products, the current target (64 bits) times a span (32 + 12 + 7 + 7 bits) stays within 128 bits.
@@ -97,7 +98,7 @@ pub fn next_base_target(params: &Params, initial: u64, current: u64, elapsed: u3
     let least = share(params.base_target_min_percent).max(1);
     let greatest = share(params.base_target_max_percent).min(u128::from(u64::MAX));
     let next = next.clamp(least.min(greatest), greatest);
-    u64::try_from(next).unwrap_or(u64::MAX)
+    u64::try_from(next).expect("clamped to 64 bits")
 }
 
 /// Returns the work of a block forged under `base_target`, `elapsed` seconds after the one before it: `2^64 x block_seconds /

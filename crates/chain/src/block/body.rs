@@ -27,5 +27,6 @@ pub struct Block {
 #[must_use]
 pub fn root_of(ids: &[TxId]) -> Hash {
     let leaves: Vec<Hash> = ids.iter().map(TxId::leaf).collect();
+    // A body without transactions has the zero hash.
     merkle_root(&leaves).unwrap_or(Hash::ZERO)
 }

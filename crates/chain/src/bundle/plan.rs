@@ -51,10 +51,12 @@ fn look_at(
 ) -> u64 {
     if forger.local {
         let lead_ms = settings.local_lead_ms(params);
+        // A lead before genesis begins at the tip, like every lead before the tip.
         return forger.at_ms.saturating_sub(lead_ms).max(tip_ms);
     }
     // Blocks may follow each other faster than the lead. The turns then share the remaining time.
     let lead_ms = settings.lead_ms(params);
+    // If the tip came after the expected time, there is no room and the look is at once.
     let begin = forger.at_ms.saturating_sub(lead_ms).max(tip_ms);
     let room = forger.at_ms.saturating_sub(begin);
     begin + room * u64::from(rank.min(RANKS - 1)) / u64::from(RANKS)
@@ -75,5 +77,6 @@ pub fn rank(
     };
     let own = lot(bundler);
     let before = others.into_iter().filter(|other| lot(other) < own).count();
+    // The caller uses no rank above the number of ranks.
     u32::try_from(before).unwrap_or(u32::MAX)
 }

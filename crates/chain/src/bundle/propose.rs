@@ -98,6 +98,7 @@ pub fn propose(
 pub fn fee_for(rate: u64, overpay_percent: u32, params: &Params, parent_decimals: u8) -> u64 {
     let cost =
         u128::from(params.child_block_fee_per_transaction) * (100 + u128::from(overpay_percent));
+    // A fee beyond 64 bits is one that no account can pay.
     let whole = 10u128.saturating_pow(u32::from(parent_decimals));
     let fee = u128::from(rate).saturating_mul(cost);
     u64::try_from(fee.div_ceil(whole.saturating_mul(100))).unwrap_or(u64::MAX)
@@ -128,6 +129,7 @@ impl Price {
 
     /// Returns the parent fee of a number of transactions, rounded up.
     fn fee_of(&self, count: usize) -> u64 {
+        // A fee beyond 64 bits is one that no account can pay.
         let fee = self.hundred.saturating_mul(count as u128).div_ceil(100);
         u64::try_from(fee).unwrap_or(u64::MAX)
     }
@@ -141,12 +143,14 @@ impl Price {
         means: Means,
     ) -> usize {
         let pending = pool.pending_debit(account, ChainId::PARENT);
+        // Parked transactions count in full, so the waiting debits may be above the balance.
         let mut room = means.balance.saturating_sub(pending);
         if let Some(total) = rules.total_fee_max {
             // Child blocks that wait in the pool may still be paid for.
             let own = pool.child_blocks(rules.child).map(|offer| offer.block);
             let waiting = own
                 .filter(|block| block.transaction().sender == account)
+                // At the limit nothing is left to spend.
                 .fold(0, |sum: u64, block| sum.saturating_add(block.fee()));
             let left = total.saturating_sub(means.spent).saturating_sub(waiting);
             room = room.min(left);
@@ -154,6 +158,7 @@ impl Price {
         if self.hundred == 0 {
             return usize::MAX;
         }
+        // The caller bounds the count.
         usize::try_from(u128::from(room) * 100 / self.hundred).unwrap_or(usize::MAX)
     }
 }
@@ -168,9 +173,11 @@ fn choose<'a>(
 ) -> Vec<&'a Arc<Carried>> {
     let limits = scene.params;
     let count_max = affordable.min(limits.child_transactions_max as usize);
+    // A block too small for a child block holds no transaction of one.
     let bytes_max = (limits.child_block_bytes_max as usize)
         .min((limits.block_bytes_max as usize).saturating_sub(CHILD_BLOCK_BYTES));
     let now = seconds(scene.now_ms);
+    // No deadline is beyond the last second.
     let until = now.saturating_add(settings.margin_seconds(limits));
     let mut bytes = 0;
     let mut chosen = Vec::new();
@@ -225,5 +232,6 @@ fn make(
 }
 
 fn seconds(now_ms: u64) -> u32 {
+    // After the last second that a block may have, the time stays there.
     u32::try_from(now_ms / 1_000).unwrap_or(u32::MAX)
 }

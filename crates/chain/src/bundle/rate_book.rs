@@ -67,9 +67,11 @@ impl RateBook {
     /// Checks the time of rates, before their signature is checked.
     pub fn check(&self, rates: &SignedRates, now: u32, params: &Params) -> Result<(), Rejection> {
         let stale = |detail: String| Err(Rejection::new("chain_rates.stale", detail));
+        // No time is beyond the last second.
         if rates.time > now.saturating_add(params.clock_drift_seconds) {
             return stale(format!("said {} s ahead of now", rates.time - now));
         }
+        // Rates from a clock that is ahead are new.
         let age = now.saturating_sub(rates.time);
         if age > RATES_AGE_SECONDS {
             return stale(format!("said {age} s ago"));
@@ -87,6 +89,7 @@ impl RateBook {
     /// Forgets rates that are too old.
     pub fn expire(&mut self, now: u32) {
         self.known
+            // Rates from a clock that is ahead are new.
             .retain(|_, known| now.saturating_sub(known.rates.time) <= RATES_AGE_SECONDS);
     }
 

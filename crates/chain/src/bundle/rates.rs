@@ -42,6 +42,7 @@ impl SignedRates {
         let mut rates = Self {
             child: rules.child,
             bundler: chain_key(key)?,
+            // A rate beyond 64 bits is one that no account can pay.
             rate: u64::try_from(rate).unwrap_or(u64::MAX),
             time,
             signature: [0; 64],

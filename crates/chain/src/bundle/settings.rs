@@ -45,6 +45,7 @@ impl BundleSettings {
     #[must_use]
     pub fn lead_ms(&self, params: &Params) -> u64 {
         let quarter = u64::from(params.block_seconds) * 1_000 / 4;
+        // The default.
         self.lead_ms.unwrap_or(quarter.min(LEAD_MS_MAX))
     }
 
@@ -52,12 +53,14 @@ impl BundleSettings {
     #[must_use]
     pub fn local_lead_ms(&self, params: &Params) -> u64 {
         let lead = self.lead_ms(params);
+        // The default is a quarter of the lead before other forgers.
         self.local_lead_ms.unwrap_or(lead / 4).min(lead)
     }
 
     /// Returns the margin. Transactions that expire within this number of seconds are not carried.
     #[must_use]
     pub fn margin_seconds(&self, params: &Params) -> u32 {
+        // No deadline is beyond the last second.
         self.margin_seconds
             .unwrap_or(params.block_seconds.saturating_mul(MARGIN_BLOCKS))
     }

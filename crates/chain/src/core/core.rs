@@ -251,6 +251,7 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Returns the time in whole seconds since genesis.
     pub(super) fn now_seconds(&self) -> u32 {
+        // After the last second that a block may have, the time stays there.
         u32::try_from(self.now_ms / 1_000).unwrap_or(u32::MAX)
     }
 

@@ -54,7 +54,7 @@ impl<R: Reads<Table>> Core<R> {
         let now = self.now_seconds();
         let when = When {
             time: now,
-            height: self.rows.tip().height.saturating_add(1),
+            height: self.rows.tip().next_height(),
         };
         let refused = match check_transaction(&self.rows, &self.genesis, &carried, when) {
             // Blocks that are not applied again yet may have credited the sender. The transaction waits for them.

@@ -30,6 +30,7 @@ pub fn may_stand(carried: &Carried, params: &Params, height: u32, time: u32) -> 
     let transaction = &carried.transaction;
     let anchor = transaction.anchor.height;
     let deep = u64::from(anchor) + u64::from(params.anchor_depth_min) <= u64::from(height);
+    // No time is beyond the last second.
     let begun = transaction.time <= time.saturating_add(params.clock_drift_seconds);
     begun && time <= transaction.expires() && (anchor == 0 || deep)
 }
@@ -88,7 +89,7 @@ impl<'a> Choice<'a> {
             .collect();
         best.sort_by_cached_key(|(_, loaded)| {
             let carried = &loaded.chosen.transaction;
-            let bytes = u32::try_from(loaded.bytes).unwrap_or(u32::MAX);
+            let bytes = u32::try_from(loaded.bytes).expect("within a block's bytes");
             let rate = fee_rate(carried.transaction.fee, bytes);
             (Reverse(rate), carried.id)
         });
@@ -173,6 +174,7 @@ impl<'a> Choice<'a> {
             .iter()
             .map(|chosen| chosen.transaction.transaction.fee);
         Candidate {
+            // Fees of a pool may exceed 64 bits only before its debits are checked. Such a block is refused as a whole.
             fees: fees.fold(0, u64::saturating_add),
             // Bounded by the limits of the parameters, which are 32 bits wide.
             child_count: children as u32,

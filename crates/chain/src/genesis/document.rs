@@ -133,8 +133,9 @@ impl Genesis {
     /// Returns the maximum number of transactions of all chains in one block.
     #[must_use]
     pub fn transactions_max(&self) -> usize {
-        let children = self.chains.len().saturating_sub(1) as u64;
+        let children = (self.chains.len() - 1) as u64;
         let each = u64::from(self.params.child_transactions_max);
+        // On a 32-bit machine no longer list fits into memory.
         usize::try_from(u64::from(self.params.parent_transactions_max) + children * each)
             .unwrap_or(usize::MAX)
     }

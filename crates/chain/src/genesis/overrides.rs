@@ -18,6 +18,7 @@ macro_rules! overrides {
             /// Returns the profile with these constants set.
             #[must_use]
             pub fn over(&self, profile: Params) -> Params {
+                // A constant without an override is the profile's.
                 Params { $($field: self.$field.unwrap_or(profile.$field),)* }
             }
         }

@@ -59,6 +59,7 @@ impl Pool {
     pub(super) fn room_for_child_block(&self, block: &ChildBlock) -> Result<Vec<u32>, Rejection> {
         let bundler = block.transaction().sender;
         let limits = &self.settings;
+        // A chain without an entry has no child blocks here.
         let mut held: Vec<u32> = self
             .offers
             .get(&block.child())

@@ -37,12 +37,14 @@ const RATE_BYTES: u64 = 1_000;
 #[must_use]
 pub fn fee_rate(fee: u64, bytes: u32) -> u64 {
     let rate = u128::from(fee) * u128::from(RATE_BYTES) / u128::from(bytes.max(1));
+    // All rates beyond 64 bits are equally good.
     u64::try_from(rate).unwrap_or(u64::MAX)
 }
 
 /// Returns the lowest fee whose rate is above `rate`.
 pub(super) fn fee_above(rate: u64, bytes: u32) -> u64 {
     let fee = (u128::from(rate) + 1) * u128::from(bytes);
+    // A fee beyond 64 bits is one that no account can pay.
     u64::try_from(fee.div_ceil(u128::from(RATE_BYTES))).unwrap_or(u64::MAX)
 }
 
@@ -83,6 +85,7 @@ impl Entry {
 
     /// Returns the second at which its deadline is over.
     pub(super) fn deadline(&self) -> u32 {
+        // A deadline at the last second is never over.
         self.carried.transaction.expires().saturating_add(1)
     }
 }

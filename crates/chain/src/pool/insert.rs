@@ -68,6 +68,7 @@ impl Pool {
             ));
         }
         refused_as_known(self, carried, now)?;
+        // A sender without an entry has no transactions here.
         let held = self.senders.get(&carried.sender).copied().unwrap_or(0);
         if held as usize >= self.settings.per_sender_max {
             return Err(Rejection::new(

@@ -43,7 +43,8 @@ impl Pool {
     /// Removes the transactions whose anchor lies above `common` and is not on the chain, with the child blocks that carry them.
     /// Anchors at or below the last common block of a reorg stay valid and cost nothing.
     pub fn drop_lost_anchors(&mut self, common: u32, mut is_on_chain: impl FnMut(&Anchor) -> bool) {
-        let above = (common.saturating_add(1), 0)..;
+        // No anchor is above the last height.
+        let above = (common + 1, 0)..;
         let above: Vec<u32> = self.anchors.range(above).map(|(_, slot)| *slot).collect();
         let mut lost = Vec::new();
         for slot in above {

@@ -32,7 +32,8 @@ impl Pool {
         let lacking = self.lacking_of(&block);
         let carrier = Carrier {
             block: block.clone(),
-            lacking: u32::try_from(lacking).unwrap_or(u32::MAX),
+            // A child block carries at most a message of ids.
+            lacking: u32::try_from(lacking).expect("a list has at most 32 bits of ids"),
         };
         let slot = self.link_entry(block.transaction().clone(), turn, end, Some(carrier));
         for id in block.ids() {

@@ -107,6 +107,7 @@ impl Pool {
     #[must_use]
     pub fn pending_debit(&self, account: AccountId, chain: ChainId) -> u64 {
         let purse = self.purses.get(&(account, chain));
+        // Debits beyond 64 bits leave nothing of any balance.
         purse.map_or(0, |purse| u64::try_from(purse.pending).unwrap_or(u64::MAX))
     }
 

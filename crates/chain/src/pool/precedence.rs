@@ -27,12 +27,14 @@ impl Pool {
         };
         let owner = (carried.sender, carried.transaction.chain);
         let balance = u128::from(balances.balance(owner.0, owner.1)?);
+        // A balance that covers everything lacks nothing.
         let mut short = (self.pending(owner) + u128::from(debit)).saturating_sub(balance);
         let mut parked = Vec::new();
         for slot in self.unlisted(owner) {
             if short == 0 {
                 break;
             }
+            // The last parked transaction may free more than is lacking.
             short = short.saturating_sub(u128::from(self.slots.get(slot).debit));
             parked.push(slot);
         }
@@ -83,6 +85,7 @@ impl Pool {
 
     /// Parks a ready transaction for as long as the settings allow.
     pub(super) fn park(&mut self, slot: u32, now: u32) {
+        // A deadline at the last second is never over.
         let patient = now.saturating_add(self.settings.patience_seconds());
         let ends = self.slots.get(slot).deadline().min(patient);
         self.turn_over(slot, true, ends);

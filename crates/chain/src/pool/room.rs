@@ -31,6 +31,7 @@ impl Pool {
                 .keys()
                 .max_by_key(|chain| (size(chain), **chain == own))
                 .copied();
+            // A chain without an entry loses nothing yet.
             let (gone, gone_bytes) = largest
                 .and_then(|chain| leaving.get(&chain).copied())
                 .unwrap_or_default();

@@ -48,6 +48,7 @@ impl PoolSettings {
     /// Sets the default patience for a network with this block time in seconds.
     #[must_use]
     pub fn for_blocks_of(mut self, block_seconds: u32) -> Self {
+        // The greatest patience is no limit.
         let chosen = block_seconds.saturating_mul(PATIENCE_BLOCKS);
         self.patience_seconds
             .get_or_insert(chosen.max(PATIENCE_SECONDS_MIN));
@@ -57,6 +58,7 @@ impl PoolSettings {
     /// Returns the time that a parked transaction waits, in seconds.
     #[must_use]
     pub fn patience_seconds(&self) -> u32 {
+        // The default of a network with short blocks.
         self.patience_seconds.unwrap_or(PATIENCE_SECONDS_MIN)
     }
 }

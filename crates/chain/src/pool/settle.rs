@@ -45,6 +45,7 @@ impl Pool {
         let Some(purse) = self.purses.get(&owner) else {
             return;
         };
+        // Ready transactions that are not covered leave no room.
         let mut room = balance.saturating_sub(purse.pending);
         let (mut covered, mut passed_over) = (Vec::new(), 0);
         let listed = |slot: &u32| self.is_listed(&self.slots.get(*slot).carried.id);

@@ -389,7 +389,7 @@ pub(super) fn account_places(block: &CarriedBlock) -> HashMap<AccountId, Vec<(Ch
         if to != carried.sender {
             places.entry(to).or_default().push(place);
         }
-        offset = offset.saturating_add(carried.bytes);
+        offset += carried.bytes;
     }
     places
 }

@@ -151,6 +151,7 @@ impl Branch {
         overlay: &Overlay<R>,
         genesis: &Genesis,
     ) -> Result<Option<u32>, StoreFailure> {
+        // No header follows one of the last height.
         let next = self.tip.height.saturating_add(1);
         let Some(start) = span_start(genesis, next) else {
             return Ok(None);
@@ -167,6 +168,7 @@ impl Branch {
 /// Returns the lease rows that blocks above `common` have changed, with their earlier values.
 fn former_leases<R: Reads<Table>>(overlay: &Overlay<R>, common: u32) -> Result<Former, Fault> {
     let mut former = Former::new();
+    // No block is above the last height.
     for height in (common.saturating_add(1)..=overlay.tip().height).rev() {
         let leases = match overlay.window.get(height) {
             Some(seen) => seen.leases,

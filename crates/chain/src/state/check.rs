@@ -136,6 +136,7 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
 #[must_use]
 pub fn fee_min(params: &Params, transaction: &Transaction) -> u64 {
     match transaction.body {
+        // A fee beyond 64 bits is one that no account can pay.
         Body::ChildBlock { count, .. } => params
             .child_block_fee_per_transaction
             .saturating_mul(u64::from(count)),
@@ -146,6 +147,7 @@ pub fn fee_min(params: &Params, transaction: &Transaction) -> u64 {
 
 /// Checks whether a transaction may be in a block of this time.
 pub fn check_times(params: &Params, transaction: &Transaction, time: u32) -> Result<(), Rejection> {
+    // No time is beyond the last second.
     if transaction.time > time.saturating_add(params.clock_drift_seconds) {
         return Err(Rejection::new(
             "chain_tx.from_future",
@@ -171,6 +173,7 @@ pub fn check_anchor<R: Reads<Table>>(
     // Genesis is always deep enough.
     let deepest = match anchor.height {
         0 => 0,
+        // No block is deep enough above the last heights.
         height => height.saturating_add(genesis.params.anchor_depth_min),
     };
     if deepest > height {

@@ -64,6 +64,7 @@ pub fn state_hash(
 
 /// Returns the height at or below which overwritten held balances no longer count, even after the deepest rollback.
 pub(super) fn horizon(genesis: &Genesis, height: u32) -> u32 {
+    // In a young chain every balance counts.
     height
         .saturating_sub(genesis.params.effective_age_blocks)
         .saturating_sub(genesis.params.rollback_blocks_max)

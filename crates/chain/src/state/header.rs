@@ -24,6 +24,7 @@ pub(super) fn follow(
     time: u32,
 ) -> (u64, u128) {
     let base_target = span_time.map_or(previous.base_target, |start| {
+        // A header that is not later than the one before is refused afterwards.
         let elapsed = time.saturating_sub(start);
         pos::next_base_target(
             &genesis.params,
@@ -32,8 +33,10 @@ pub(super) fn follow(
             elapsed,
         )
     });
+    // See above: such a header is refused.
     let elapsed = time.saturating_sub(previous.time);
     let work = pos::work(&genesis.params, previous.base_target, elapsed);
+    // No chain of 32-bit heights comes near the limit.
     (base_target, previous.difficulty.saturating_add(work))
 }
 
@@ -53,7 +56,7 @@ pub(super) fn check_links(
         return Err(Fault::not_next(detail));
     }
     let params = &genesis.params;
-    let children = (genesis.chains.len() as u64).saturating_sub(1);
+    let children = genesis.chains.len() as u64 - 1;
     if header.parent_count > params.parent_transactions_max
         || u64::from(header.child_count) > children * u64::from(params.child_transactions_max)
         || header.body_bytes > params.block_bytes_max
@@ -104,6 +107,7 @@ pub(super) fn hit_time(previous: &Point, header: &Header, tokens: u64) -> Result
 
 /// Checks that a header is not beyond the clock drift of blocks. A refused header may be valid later.
 pub fn check_clock(genesis: &Genesis, header: &Header, now: u32) -> Result<(), Rejection> {
+    // No time is beyond the last second.
     if header.time > now.saturating_add(genesis.params.block_drift_seconds()) {
         return Err(Rejection::new(
             "chain_block.from_future",
@@ -150,7 +154,14 @@ pub fn check_header<R: Reads<Table>>(
         header.height,
         previous.height,
     )?;
-    let hit = hit_time(previous, header, tokens(genesis, balance.unwrap_or(0)))?;
+    let hit = hit_time(
+        previous,
+        header,
+        tokens(
+            genesis,
+            balance.expect("the next block has an exact balance"),
+        ),
+    )?;
     if pos::time_fits(&genesis.params, hit, header.time) {
         Ok(())
     } else {

@@ -70,6 +70,7 @@ impl HeldCache {
         let rows = load(
             reads,
             account,
+            // A young chain has rows from genesis on.
             lowest.min(highest.saturating_sub(self.depth)),
         )?;
         let least = rows.least(lowest, highest);
@@ -92,6 +93,7 @@ impl HeldCache {
         match value.map(rows::read_u64) {
             Some(Ok(balance)) if last.is_none_or(|last| last < height) => {
                 known.rows.push_back((height, balance));
+                // A young chain has rows from genesis on.
                 let floor = height.saturating_sub(self.depth);
                 while known
                     .rows
@@ -114,7 +116,7 @@ impl HeldCache {
                 {
                     known.rows.pop_front();
                 }
-                known.floor = known.floor.max(height.saturating_add(1));
+                known.floor = known.floor.max(height + 1);
             }
             _ => {
                 self.accounts.remove(&account);

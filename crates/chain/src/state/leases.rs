@@ -123,11 +123,13 @@ impl<R: Reads<Table>> Leasing<'_, R> {
         if !known && !self.may_lease(genesis, height, lessor, &to)? {
             return Ok(());
         }
+        // A lease beyond the last height never begins.
         let soonest = height.saturating_add(genesis.params.lease_delay_blocks);
         let from = row.map_or(soonest, |row| row.now.until.max(soonest));
         let lease = Lease {
             to,
             from,
+            // A lease beyond the last height never ends.
             until: from.saturating_add(blocks),
         };
         let new = match row {
@@ -155,7 +157,8 @@ impl<R: Reads<Table>> Leasing<'_, R> {
         if lessors >= LESSORS_MAX {
             return Ok(false);
         }
-        let last = height.saturating_sub(1);
+        // In a young chain the window begins at genesis.
+        let last = height - 1;
         let first = height.saturating_sub(genesis.params.effective_age_blocks);
         let held = self.overlay.held_least(lessor, first.min(last), last)?;
         Ok(held >= leased_stake_min(genesis, lessors))
@@ -228,7 +231,7 @@ impl<R: Reads<Table>> Leasing<'_, R> {
         let before = self.overlay.get(table, &key)?;
         self.former.push((table, key.clone(), before));
         self.overlay.write(table, key, value);
-        self.changes = self.changes.saturating_add(1);
+        self.changes += 1;
         Ok(())
     }
 }

@@ -13,6 +13,7 @@ use crate::transaction::Body;
 impl<R: Reads<Table>> Examination<'_, R> {
     /// Marks blocks up to a height as impossible to undo.
     pub(super) fn give_up_undo(&mut self, height: u32) {
+        // The stored height is unchecked. No block is above the last height.
         for old in self.pruned.undo.saturating_add(1)..=height {
             self.patch.delete(Table::Undo, old.to_be_bytes());
         }
@@ -27,6 +28,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
     /// transactions go to the pool's table, and both join again when the node starts.
     pub(super) fn cut_off(&mut self, top: u32, to: u32) -> Result<(), StoreFailure> {
         let (mut blocks, mut bytes, mut unread) = (0, 0, false);
+        // No block is above the last height.
         for height in (to.saturating_add(1)..=top).rev() {
             let undo = self.patch.get(Table::Undo, &height.to_be_bytes())?;
             let undo =
@@ -114,6 +116,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
     }
 
     fn drop_bodies(&mut self, to: u32) -> Result<(), StoreFailure> {
+        // No block is above the last height.
         let from = rows::body_key(to.saturating_add(1), 0);
         loop {
             // Pieces are large.

@@ -75,6 +75,7 @@ impl<R: Reads<Table>> Overlay<R> {
     /// Opens a store. The first batch of an empty store contains the rows of the genesis.
     pub fn open(reads: R, genesis: &Genesis) -> Result<Self, Fault> {
         let params = &genesis.params;
+        // A depth beyond the range keeps the whole chain.
         let depth = params
             .effective_age_blocks
             .saturating_add(params.rollback_blocks_max);
@@ -109,8 +110,10 @@ impl<R: Reads<Table>> Overlay<R> {
     fn load_tip(&mut self, genesis: &Genesis) -> Result<(), StoreFailure> {
         let stored = self.get(Table::Meta, rows::META_TIP)?;
         let (height, hash) = rows::read_tip(&stored.ok_or_else(|| damaged("no tip"))?)?;
+        // A young chain is kept from block 1 on.
         let first = height.saturating_sub(Window::BLOCKS_MAX as u32 - 1).max(1);
         self.window = Window::new(first);
+        // The stored height is unchecked. No header is at the last height.
         let to = height.saturating_add(1);
         let headers = self.scan(
             Table::Headers,
@@ -133,6 +136,7 @@ impl<R: Reads<Table>> Overlay<R> {
             )));
         }
         // Ids of earlier blocks are looked up in the store. Later ones are remembered.
+        // No id is later than the last second.
         let latest = self
             .tip
             .time

@@ -36,6 +36,16 @@ impl Point {
         }
     }
 
+    /// Returns the height of the next block.
+    ///
+    /// # Panics
+    /// There are no more heights. Each block is at least a second after the one before it, and times have 32 bits.
+    #[must_use]
+    pub fn next_height(&self) -> u32 {
+        let next = self.height.checked_add(1);
+        next.expect("a chain has fewer blocks than seconds")
+    }
+
     /// Returns the point of a block.
     #[must_use]
     pub fn of(header: &Header, hash: Hash) -> Self {

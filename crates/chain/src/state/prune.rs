@@ -60,6 +60,7 @@ pub fn prune<R: Reads<Table>>(
     let before = Pruned::load(overlay)?;
     let mut pruned = before.clone();
     let tip = overlay.tip().height;
+    // In a young chain only genesis is fixed.
     let fixed = tip.saturating_sub(reach(genesis));
     for height in
         pruned.undo.saturating_add(1)..=fixed.min(pruned.undo.saturating_add(count(rows_max)))
@@ -72,12 +73,14 @@ pub fn prune<R: Reads<Table>>(
             overlay,
             genesis,
             &mut pruned,
+            // In a young chain all blocks are kept.
             fixed.min(tip.saturating_sub(kept)),
             rows_max,
         )?;
     }
     let horizon = horizon(
         genesis,
+        // A young chain can be rolled back to genesis.
         tip.saturating_sub(genesis.params.rollback_blocks_max),
     );
     if horizon > 0 {
@@ -97,6 +100,7 @@ pub fn prunable<R: Reads<Table>>(
     bodies_kept: u32,
 ) -> Result<u32, StoreFailure> {
     let tip = overlay.tip().height;
+    // In a young chain only genesis is fixed.
     let fixed = tip.saturating_sub(reach(genesis));
     let mut until = fixed.min(tip.saturating_sub(bodies_kept));
     let Some(fixed_time) = overlay.time_at(fixed)? else {
@@ -106,6 +110,7 @@ pub fn prunable<R: Reads<Table>>(
     let (mut old, remembered) = (0, remembered(genesis));
     while old < until {
         let middle = old + (until - old).div_ceil(2);
+        // A block without a header counts as young, so it is kept.
         let time = overlay.time_at(middle)?.unwrap_or(u32::MAX);
         if time.saturating_add(remembered) < fixed_time {
             old = middle;
@@ -118,6 +123,7 @@ pub fn prunable<R: Reads<Table>>(
 
 /// Returns the time in seconds during which a transaction might be submitted again.
 fn remembered(genesis: &Genesis) -> u32 {
+    // A time beyond the range keeps all bodies.
     let params = &genesis.params;
     params
         .clock_drift_seconds
@@ -127,10 +133,12 @@ fn remembered(genesis: &Genesis) -> u32 {
 /// Returns the number of blocks that can be undone. It is twice the rollback limit, so that a branch beyond the limit can be
 /// judged and an operator can switch the node to it.
 fn reach(genesis: &Genesis) -> u32 {
+    // A reach beyond the range keeps the whole chain.
     genesis.params.rollback_blocks_max.saturating_mul(2)
 }
 
 fn count(rows: usize) -> u32 {
+    // No more blocks exist.
     u32::try_from(rows).unwrap_or(u32::MAX)
 }
 
@@ -141,6 +149,7 @@ fn prune_bodies<R: Reads<Table>>(
     until: u32,
     rows_max: usize,
 ) -> Result<(), StoreFailure> {
+    // In a young chain only genesis is fixed.
     let fixed = overlay.tip().height.saturating_sub(reach(genesis));
     let Some(fixed_time) = overlay.time_at(fixed)? else {
         return Ok(());
@@ -149,6 +158,7 @@ fn prune_bodies<R: Reads<Table>>(
     let mut rows_seen = 0;
     while pruned.bodies < until && rows_seen < rows_max {
         let height = pruned.bodies + 1;
+        // A block without a header counts as young, so it is kept.
         let time = overlay.time_at(height)?.unwrap_or(u32::MAX);
         if time.saturating_add(remembered) >= fixed_time {
             return Ok(());

@@ -156,6 +156,7 @@ impl<'a, R: Reads<Table>> TransactionReader<'a, R> {
     fn load(&mut self, height: u32, first: u16, count: usize) -> Result<(), StoreFailure> {
         self.bytes = pieces(self.reads, height, first, count)?;
         (self.height, self.first) = (height, first);
+        // Work beyond the range is more than enough for a caller that limits it.
         self.bytes_read = self.bytes_read.saturating_add(self.bytes.len());
         Ok(())
     }

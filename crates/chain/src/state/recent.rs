@@ -59,6 +59,7 @@ impl RecentIds {
                 return;
             };
             self.count -= ids.values().map(|count| *count as usize).sum::<usize>();
+            // After the last second there are no more ids.
             self.complete_from = time.saturating_add(1);
         }
     }

@@ -66,6 +66,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
     /// Undoes the newest blocks by their undo rows and applies them again.
     fn replay(&mut self, top: u32, depth: Depth) -> Result<(), StoreFailure> {
         let floor = self.pruned.undo.max(self.pruned.bodies);
+        // Blocks up to the floor cannot be undone.
         let blocks_max = top.saturating_sub(floor).min(depth.blocks);
         let transactions_max = depth.transactions.min(REPLAYED_TRANSACTIONS_MAX);
         let mut scratch = Overlay::open(&self.patch, self.genesis).map_err(failure)?;
@@ -165,6 +166,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         let accounts: Vec<AccountId> = held.keys().chain(stored.keys()).copied().collect();
         let nothing = HeldRows::new();
         for account in accounts {
+            // An account without rows has none.
             let right = held.get(&account).unwrap_or(&nothing);
             let found = stored.get(&account).unwrap_or(&nothing);
             for height in counting(right, horizon).chain(counting(found, horizon)) {

@@ -267,6 +267,7 @@ pub fn undo_value(former: &[Former]) -> Vec<u8> {
         out.extend_from_slice(key);
         // 0 means no row. Other bytes are the value's length plus one.
         out.push(value.as_ref().map_or(0, |value| value.len() as u8 + 1));
+        // Without a row there is no value to write.
         out.extend_from_slice(value.as_deref().unwrap_or_default());
     }
     out

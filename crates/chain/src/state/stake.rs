@@ -72,13 +72,16 @@ pub(super) fn effective<R: Reads<Table>>(
     height: u32,
     common: u32,
 ) -> Result<Option<u64>, StoreFailure> {
+    // In a young chain the window begins at genesis.
     let lowest = height.saturating_sub(params.effective_age_blocks);
+    // At or below the common block all leases are known.
     let beyond_leases = height.saturating_sub(common) > params.lease_delay_blocks;
     // A window that begins above the common block, and leases that began above it, give no bound.
     let exact = common.checked_add(1) == Some(height);
     if !exact && (lowest > common || beyond_leases) {
         return Ok(None);
     }
+    // Only genesis has height 0, and nothing is below it.
     let upper = common.min(height.saturating_sub(1));
     let held = |account: &AccountId| leases.overlay.held_least(account, lowest.min(upper), upper);
     let mut sum = match leases.covering(account, height)? {
@@ -121,9 +124,12 @@ pub fn effective_tokens<R: Reads<Table>>(
         former: &Former::new(),
     };
     let common = overlay.tip.height;
-    let height = common.saturating_add(1);
+    let height = overlay.tip.next_height();
     let balance = effective(&leases, &genesis.params, account, height, common)?;
-    Ok(tokens(genesis, balance.unwrap_or(0)))
+    Ok(tokens(
+        genesis,
+        balance.expect("the next block has an exact balance"),
+    ))
 }
 
 /// Returns at most `max` keys that forged the last `blocks` blocks (of those in memory), latest first.

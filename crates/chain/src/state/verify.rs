@@ -121,6 +121,7 @@ fn verify_balances(
         Ok(())
     })?;
     for (id, chain) in &genesis.chains {
+        // A chain without balances has nothing.
         let sum = sums.remove(id).unwrap_or(0);
         if sum != u128::from(chain.supply) {
             return Err(damaged(format!(
@@ -190,6 +191,7 @@ fn verify_leases(reads: &impl Reads<Table>) -> Result<(), StoreFailure> {
             let left = counting.replace((account_of(key)?, rows::read_u32(value)?));
             return counted(left);
         }
+        // A shorter key is refused by `account_of`.
         let lessee = account_of(key.get(..16).unwrap_or_default())?;
         links = links.wrapping_sub(1);
         match &mut counting {

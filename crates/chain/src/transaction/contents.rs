@@ -154,6 +154,7 @@ impl Transaction {
     /// Returns the same hash from the encoded transaction with its signature.
     #[must_use]
     pub fn hash_of_bytes(bytes: &[u8], genesis: &Hash) -> Hash {
+        // Bytes shorter than a signature do not decode, and have no hash that counts.
         let unsigned = bytes.len().saturating_sub(Signature::LENGTH);
         Hash::of(
             Domain::ChainTransaction,
@@ -196,6 +197,7 @@ impl Transaction {
     /// Returns the last second since genesis at which a block may include it.
     #[must_use]
     pub fn expires(&self) -> u32 {
+        // No deadline is beyond the last second.
         self.time
             .saturating_add(u32::from(self.deadline_minutes) * 60)
     }

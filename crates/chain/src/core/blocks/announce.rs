@@ -96,7 +96,7 @@ impl<R: Reads<Table>> Core<R> {
                 self.begin_assembly(peer, message, announcement, hash, self.rows.tip().height)
             }
             TipRelation::Beside => {
-                let common = self.rows.tip().height.saturating_sub(1);
+                let common = self.rows.tip().height - 1;
                 self.begin_assembly(peer, message, announcement, hash, common)
             }
             TipRelation::Worse => {

@@ -190,7 +190,9 @@ impl Assemblies {
                 _ => return false,
             }
         }
+        assert!(!self.contains(&assembly.hash), "a block is assembled once");
         self.all.push(assembly);
+        assert!(self.all.len() <= ASSEMBLIES_MAX, "{}", self.all.len());
         true
     }
 

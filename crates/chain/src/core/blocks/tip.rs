@@ -116,6 +116,7 @@ impl<R: Reads<Table>> Core<R> {
         block: &CarriedBlock,
         own: bool,
     ) -> Result<Result<(), NotApplied>, StoreFailure> {
+        let before = self.rows.tip().clone();
         match apply_block(&mut self.rows, &self.genesis, block) {
             Ok(_) => {}
             Err(BlockFault::Store(failure)) => return Err(failure),
@@ -126,6 +127,9 @@ impl<R: Reads<Table>> Core<R> {
             Err(BlockFault::Body(rejection)) => return Ok(Err(NotApplied::Body(rejection.code))),
             Err(BlockFault::NotNext) => return Ok(Err(NotApplied::NotNext)),
         }
+        let tip = self.rows.tip();
+        assert_eq!((tip.hash, tip.height), (block.hash, before.next_height()));
+        assert!(tip.difficulty >= before.difficulty && tip.time > before.time);
         let kept = self.settings.bodies_kept;
         prune(&mut self.rows, &self.genesis, kept, PRUNE_ROWS)?;
         self.pool.block_added(block);
@@ -146,10 +150,20 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Rolls the last block back. The block is kept in the table `Side`, and its transactions return to the pool.
     pub(in crate::core) fn roll_back_tip(&mut self) -> Result<CarriedBlock, StoreFailure> {
+        let before = self.rows.tip().clone();
         let block = match undo_block(&mut self.rows, &self.genesis) {
             Ok(block) => block,
             Err(fault) => return Err(damaged(fault.rejection()?.to_string())),
         };
+        let tip = self.rows.tip();
+        assert_eq!(
+            (block.hash, tip.next_height()),
+            (before.hash, before.height)
+        );
+        assert_eq!(
+            tip.hash, block.header.previous,
+            "a block follows its parent"
+        );
         self.side_blocks.put(&mut self.rows, &block);
         self.rates.record.popped(block.header.height);
         self.pool.block_popped(&block, self.now_seconds());

@@ -18,7 +18,7 @@ impl<R: Reads<Table>> Core<R> {
             let Some(block) = carried_block(&self.rows, &self.genesis, height)? else {
                 break;
             };
-            bytes = bytes.saturating_add(block.header.body_bytes as usize);
+            bytes += block.header.body_bytes as usize;
             if bytes > ROUND_BYTES {
                 break;
             }

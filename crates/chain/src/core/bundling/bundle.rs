@@ -77,7 +77,7 @@ impl<R: Reads<Table>> Core<R> {
         (key, child): Place,
         last_ms: Option<u64>,
     ) -> u64 {
-        let height = self.rows.tip().height.saturating_add(1);
+        let height = self.rows.tip().next_height();
         let rank = rank(&key, self.rates.book.bundlers(child), child, height);
         let params = &self.genesis.params;
         let planned = plan(
@@ -89,6 +89,7 @@ impl<R: Reads<Table>> Core<R> {
             last_ms,
         );
         let quarter = u64::from(params.block_seconds) * 250;
+        // None of the expected blocks came.
         planned.unwrap_or(self.now_ms + quarter.clamp(AGAIN_MS.0, AGAIN_MS.1))
     }
 
@@ -132,6 +133,7 @@ impl<R: Reads<Table>> Core<R> {
         };
         let account = AccountId::of_key(&key);
         let tip = self.rows.tip().height;
+        // In a young chain the anchor is genesis.
         let deep = tip.saturating_sub(self.genesis.params.anchor_depth_min);
         let anchor = self.hash_at(deep)?;
         let anchor = anchor.ok_or_else(|| damaged(format!("there is no block at {deep}")))?;
@@ -142,7 +144,7 @@ impl<R: Reads<Table>> Core<R> {
                 .genesis
                 .chain(ChainId::PARENT)
                 .map_or(0, |parent| parent.decimals),
-            height: tip.saturating_add(1),
+            height: self.rows.tip().next_height(),
             now_ms: self.now_ms,
             anchor: Anchor::at(deep, &anchor),
         };
@@ -161,7 +163,7 @@ impl<R: Reads<Table>> Core<R> {
     fn publish_child_block(&mut self, block: Arc<ChildBlock>) -> Result<(), StoreFailure> {
         let rows = &self.rows;
         let mut balances = |account: AccountId, chain| rows.balance(&account, chain);
-        let now = u32::try_from(self.now_ms / 1_000).unwrap_or(u32::MAX);
+        let now = self.now_seconds();
         let taken = self
             .pool
             .insert_child_block(block.clone(), now, &mut balances)?;

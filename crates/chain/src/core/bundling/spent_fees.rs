@@ -48,6 +48,7 @@ impl<R: Reads<Table>> Core<R> {
             }
             let account = entry.transaction.sender;
             let before = self.spent(&account, child)?;
+            // Blocks that were applied before the bundler was added are not counted, so the sum may be short of them.
             let after = if joins {
                 before.saturating_add(transaction.fee)
             } else {

@@ -67,6 +67,11 @@ impl<R: Reads<Table>> Core<R> {
         Ok(floor)
     }
 
+    /// Returns the least fee of a transaction of a child chain that this node passes on. While no bundler is known, it is one unit.
+    pub(in crate::core) fn fee_least(&mut self, child: ChainId) -> Result<u64, StoreFailure> {
+        Ok(self.fee_floor(child)?.unwrap_or(1))
+    }
+
     /// Returns whether a bundler of this node carries a transaction, regardless of the network's rates.
     pub(in crate::core) fn is_carried_here(&self, carried: &Carried) -> bool {
         let (params, decimals) = (&self.genesis.params, self.parent_decimals());

@@ -116,13 +116,14 @@ impl<R: Reads<Table>> Core<R> {
     /// longer has it, the turn is skipped until the standstill rule applies.
     fn use_turn(&mut self, turn: &KeyTurn) -> Result<(), StoreFailure> {
         // After a standstill the chain continues from the current time: the rule then allows any later time.
+        // Without such a second the key stays out of turn.
         let still = turn
             .time
             .saturating_add(self.genesis.params.standstill_seconds);
         let now = self.now_seconds();
         let is_still = now >= still;
         let tip = self.rows.tip();
-        let height = tip.height.saturating_add(1);
+        let height = tip.next_height();
         if let Some(signed) = self.own_blocks.on(height, &tip.hash, &turn.key) {
             if self.reuse_own_block(&signed)? {
                 return Ok(());
@@ -160,7 +161,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     fn forge(&mut self, key: &[u8; 32], time: u32) -> Result<(), StoreFailure> {
-        let height = self.rows.tip().height.saturating_add(1);
+        let height = self.rows.tip().next_height();
         let candidate = assemble(&self.pool, &self.genesis.params, height, time);
         let empty = candidate.body.is_empty();
         if self.seal_and_join(key, time, candidate)? {
@@ -200,6 +201,7 @@ impl<R: Reads<Table>> Core<R> {
         if self.apply_and_settle(block, true)?.is_err() {
             return Ok(false);
         }
+        // A young chain can be rolled back to genesis.
         let lowest = header
             .height
             .saturating_sub(self.genesis.params.rollback_blocks_max);

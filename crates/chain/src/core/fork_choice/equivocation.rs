@@ -63,6 +63,7 @@ impl<R: Reads<Table>> Core<R> {
         hash: Hash,
     ) -> Result<(), StoreFailure> {
         let Announcement { header, ids } = announcement;
+        // Only genesis has height 0, and it has no header.
         let common = header.height.saturating_sub(1);
         let can_be_judged = !self.evidence.has(header)
             && self.hash_at(common)? == Some(header.previous)

@@ -185,7 +185,7 @@ impl Evidence {
         }
         self.enter(forger, Name::of(&found.first));
         rows.put(Table::Meta, found.key(), found.value());
-        debug_assert!(self.count <= EQUIVOCATIONS_MAX, "{}", self.count);
+        assert!(self.count <= EQUIVOCATIONS_MAX, "{}", self.count);
         true
     }
 

@@ -8,6 +8,7 @@ use crate::TxId;
 use crate::block::CarriedBlock;
 use crate::core::PeerId;
 use crate::core::orders::Order;
+use crate::state::Point;
 
 /// A block of the branch.
 #[derive(Debug)]
@@ -85,6 +86,31 @@ impl Reorg {
 }
 
 impl Reorg {
+    /// Returns whether the branch was dropped and our old blocks have joined again.
+    pub(super) fn is_undone(&self) -> bool {
+        self.phase == ReorgPhase::Restore
+    }
+
+    /// Asserts what must hold at the end: the chain has not lost work, except by an operator's order.
+    pub(super) fn assert_over(&self, tip: &Point) {
+        assert!(
+            tip.height >= self.common,
+            "{} is below {}",
+            tip.height,
+            self.common
+        );
+        assert!(
+            self.branch.is_empty(),
+            "{} blocks are left",
+            self.branch.len()
+        );
+        match self.cause {
+            ReorgCause::Ordered(_) => assert_eq!(tip.height, self.common),
+            _ if self.is_undone() => assert_eq!(tip.difficulty, self.old_difficulty),
+            _ => assert!(tip.difficulty >= self.old_difficulty, "work was lost"),
+        }
+    }
+
     /// Returns whether this completes a reorg that a crash interrupted. The pool's rows are not read yet in that case.
     pub(in crate::core) fn is_resumption(&self) -> bool {
         matches!(self.cause, ReorgCause::Resumed)

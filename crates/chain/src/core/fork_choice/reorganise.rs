@@ -19,6 +19,11 @@ impl<R: Reads<Table>> Core<R> {
         cause: ReorgCause,
     ) {
         let difficulty = self.rows.tip().difficulty;
+        assert!(self.reorg.is_none(), "one reorg at a time");
+        assert!(
+            common <= self.rows.tip().height,
+            "{common} is above the tip"
+        );
         self.reorg = Some(Reorg::new(common, difficulty, branch, cause));
     }
 
@@ -54,7 +59,7 @@ impl<R: Reads<Table>> Core<R> {
                 }
                 let block = self.roll_back_tip()?;
                 reorg.old.push(block.hash);
-                let room = REGOSSIP_MAX.saturating_sub(reorg.returned.len());
+                let room = REGOSSIP_MAX - reorg.returned.len();
                 let ids = block.transactions().map(|carried| carried.id);
                 reorg.returned.extend(ids.take(room));
                 Ok(Some(weight(&block)))
@@ -86,7 +91,8 @@ impl<R: Reads<Table>> Core<R> {
                 };
                 let block = self.read_side(&hash)?;
                 if let Err(reason) = self.apply(&block, false)? {
-                    let code = reason.code().unwrap_or("it does not follow the tip");
+                    // A block that does not follow the tip has no fault of its own.
+                    let code = reason.code().unwrap_or("chain_block.not_next");
                     return Err(damaged(format!(
                         "block {} was on the chain and does not come back: {code}",
                         block.header.height
@@ -123,8 +129,9 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     fn end_reorg(&mut self, reorg: Reorg) -> Result<(), StoreFailure> {
-        let restored = reorg.phase == ReorgPhase::Restore;
-        let depth = u32::try_from(reorg.old.len()).unwrap_or(u32::MAX);
+        let restored = reorg.is_undone();
+        let depth = u32::try_from(reorg.old.len()).expect("heights have 32 bits");
+        reorg.assert_over(self.rows.tip());
         match reorg.cause {
             ReorgCause::Better(_) => {}
             ReorgCause::Ordered(order) => return self.rolled_back(order, reorg.common, depth),

@@ -47,6 +47,7 @@ impl<R: Reads<Table>> Core<R> {
     /// while.
     pub(in crate::core) fn is_too_deep(&mut self, candidate: &PeerBranch) -> bool {
         let common = candidate.branch.as_ref().map_or(0, Branch::common);
+        // A branch that begins above our tip rolls no block back.
         let depth = self.rows.tip().height.saturating_sub(common);
         if depth <= self.genesis.params.rollback_blocks_max {
             return false;

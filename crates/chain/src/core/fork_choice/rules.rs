@@ -22,6 +22,7 @@ impl<R: Reads<Table>> Core<R> {
     /// Returns whether a block's time is further ahead of this node's clock than the drift allows.
     pub(in crate::core) fn is_beyond_drift(&self, time: u32) -> bool {
         let drift = self.genesis.params.block_drift_seconds();
+        // No time is beyond the last second.
         time > self.now_seconds().saturating_add(drift)
     }
 
@@ -84,7 +85,7 @@ impl<R: Reads<Table>> Core<R> {
         if height >= self.rows.tip().height {
             return Ok(true);
         }
-        let first = height.saturating_add(1).to_be_bytes();
+        let first = (height + 1).to_be_bytes();
         Ok(self.rows.get(Table::Undo, &first)?.is_some())
     }
 }

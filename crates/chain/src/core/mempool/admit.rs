@@ -119,7 +119,7 @@ impl<R: Reads<Table>> Core<R> {
         if !transaction.chain.is_child() || self.genesis.chain(transaction.chain).is_none() {
             return Ok(None);
         }
-        let least = self.fee_floor(transaction.chain)?.unwrap_or(1);
+        let least = self.fee_least(transaction.chain)?;
         if transaction.fee >= least
             || self.is_carried_here(carried)
             || self.pool.is_listed(&carried.id)
@@ -150,7 +150,7 @@ impl<R: Reads<Table>> Core<R> {
         }
         let when = When {
             time: self.now_seconds(),
-            height: self.rows.tip().height.saturating_add(1),
+            height: self.rows.tip().next_height(),
         };
         match check_transaction(&self.rows, &self.genesis, carried, when) {
             Ok(()) => {}
@@ -328,7 +328,7 @@ impl<R: Reads<Table>> Core<R> {
         });
         let mut refused_count = false;
         if let Some(peer) = self.peers.get_mut(&message.peer) {
-            peer.refused_count = peer.refused_count.saturating_add(message.refused);
+            peer.refused_count += message.refused;
             if peer.refused_count > REFUSED_TRANSACTIONS_MAX {
                 peer.refused_count = 0;
                 refused_count = true;

@@ -53,6 +53,7 @@ impl GossipBatch {
 
     /// Returns the time at which the batch is due.
     pub(in crate::core) fn due_ms(&self) -> Option<u64> {
+        // A due time beyond the range never comes.
         (self.count > 0).then(|| self.since_ms.saturating_add(self.linger_ms))
     }
 

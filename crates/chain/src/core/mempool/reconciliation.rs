@@ -34,7 +34,7 @@ impl PoolReconciliation {
         if self.queue.is_empty() {
             self.due_ms = now_ms + WAIT_MS;
         }
-        let room = MISSING_IDS_MAX.saturating_sub(self.queue.len());
+        let room = MISSING_IDS_MAX - self.queue.len();
         self.queue
             .extend(ids.into_iter().take(room).map(|id| (peer, id)));
     }
@@ -46,7 +46,7 @@ impl PoolReconciliation {
         ids.retain(|id| !self.child_blocks.contains(&(peer, *id)));
         ids.sort_unstable();
         ids.dedup();
-        ids.truncate(CHILD_BLOCKS_FETCHED_MAX.saturating_sub(before));
+        ids.truncate(CHILD_BLOCKS_FETCHED_MAX - before);
         self.child_blocks.extend(ids.iter().map(|id| (peer, *id)));
         ids
     }

@@ -49,8 +49,9 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     fn trim_removals(&mut self) -> Result<(), StoreFailure> {
+        // Up to the limit there is no surplus.
         let surplus = self.removals.count.saturating_sub(REMOVAL_ROWS_MAX);
-        let step = usize::try_from(surplus).unwrap_or(TRIM_STEP).min(TRIM_STEP);
+        let step = surplus.min(TRIM_STEP as u64) as usize;
         if step == 0 {
             return Ok(());
         }

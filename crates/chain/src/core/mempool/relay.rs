@@ -12,7 +12,7 @@ impl<R: Reads<Table>> Core<R> {
         carried: &Carried,
     ) -> Result<(), StoreFailure> {
         let chain = carried.transaction.chain;
-        if chain.is_child() && carried.transaction.fee < self.fee_floor(chain)?.unwrap_or(1) {
+        if chain.is_child() && carried.transaction.fee < self.fee_least(chain)? {
             // Only a bundler of this node carries it. Other nodes fetch it with the child block.
             return Ok(());
         }
@@ -33,6 +33,7 @@ impl<R: Reads<Table>> Core<R> {
         if !self.regossip.is_empty() {
             return;
         }
+        // In the first seconds no transaction is old.
         let before = self.now_seconds().saturating_sub(REPEAT_SECONDS);
         self.regossip
             .extend(self.local.older_than(before).take(REPEAT_STEP));
@@ -59,6 +60,7 @@ impl<R: Reads<Table>> Core<R> {
 
     pub(in crate::core) fn regossip_due_ms(&self) -> Option<u64> {
         let waits = self.gossip_batch.due_ms();
+        // Without a batch that waits, the next one begins at once.
         (!self.regossip.is_empty()).then(|| waits.unwrap_or(self.now_ms))
     }
 }

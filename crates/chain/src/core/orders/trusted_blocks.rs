@@ -24,6 +24,7 @@ impl TrustedBlocks {
         settings: &[(u32, Hash)],
     ) -> Result<Self, StoreFailure> {
         let mut all: BTreeMap<u32, Hash> = settings.iter().copied().take(TRUSTED_MAX).collect();
+        // Without a row, no operator trusts a block.
         let stored = rows.get(Table::Meta, TRUSTED)?.unwrap_or_default();
         let (stored, rest) = stored.as_chunks::<36>();
         if !rest.is_empty() {
@@ -56,6 +57,7 @@ impl TrustedBlocks {
     /// Adds a block, and writes the row.
     pub(super) fn add<R: Reads<Table>>(&mut self, rows: &mut Overlay<R>, height: u32, hash: Hash) {
         self.all.insert(height, hash);
+        assert!(self.all.len() <= TRUSTED_MAX, "{}", self.all.len());
         let mut value = Vec::with_capacity(self.all.len() * 36);
         for (height, hash) in &self.all {
             value.extend_from_slice(&height.to_be_bytes());

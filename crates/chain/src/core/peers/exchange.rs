@@ -86,7 +86,8 @@ impl<R: Reads<Table>> Core<R> {
 
     fn request_ended(&mut self, peer: &PeerId) {
         if let Some(peer) = self.peers.get_mut(peer) {
-            peer.in_flight = peer.in_flight.saturating_sub(1);
+            assert!(peer.in_flight > 0, "an answered request was in flight");
+            peer.in_flight -= 1;
         }
     }
 
@@ -211,6 +212,10 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Adds penalty points to a peer.
     pub(in crate::core) fn penalise(&mut self, peer: PeerId, points: u32, reason: &'static str) {
+        debug_assert!(
+            crate::ERRORS.iter().any(|info| info.code == reason),
+            "{reason}"
+        );
         self.actions.push(Action::Penalise {
             peer,
             points,

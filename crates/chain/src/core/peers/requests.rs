@@ -65,8 +65,9 @@ impl InFlightRequests {
         patience_ms: u64,
     ) -> Ticket {
         self.last += 1;
+        // A deadline beyond the range never comes.
         let deadline_ms = now_ms.saturating_add(patience_ms).saturating_add(GRACE_MS);
-        self.all.insert(
+        let former = self.all.insert(
             self.last,
             InFlightRequest {
                 peer,
@@ -74,6 +75,7 @@ impl InFlightRequests {
                 deadline_ms,
             },
         );
+        assert!(former.is_none(), "a ticket is used once");
         self.last
     }
 

@@ -20,6 +20,7 @@ struct Work(usize);
 
 impl Work {
     fn add(&mut self, bytes: usize) {
+        // Work beyond the range is more than enough.
         self.0 = self.0.saturating_add(bytes);
     }
 
@@ -114,7 +115,7 @@ impl<R: Reads<Table>> Core<R> {
         for hash in locator {
             work.look();
             if let Some(height) = self.height_of(hash)? {
-                let rows = read::headers(&self.rows, height.saturating_add(1), HEADERS_MAX)?;
+                let rows = read::headers(&self.rows, height + 1, HEADERS_MAX)?;
                 return Ok(Answer::Headers {
                     common: *hash,
                     headers: rows.into_iter().map(|row| row.header).collect(),
@@ -186,7 +187,8 @@ impl<R: Reads<Table>> Core<R> {
                 break;
             }
             let transaction = reader.at(place)?;
-            work.0 = looked.saturating_add(reader.bytes_read());
+            work.0 = looked;
+            work.add(reader.bytes_read());
             if let Some(transaction) = transaction {
                 bytes += transaction.to_bytes().len();
                 found.push((at, transaction));
@@ -206,7 +208,7 @@ impl<R: Reads<Table>> Core<R> {
         let bytes = block
             .as_ref()
             .map_or(0, |block| block.header.body_bytes as usize);
-        work.add(bytes.saturating_mul(SERVED_DECODED_FACTOR));
+        work.add(bytes * SERVED_DECODED_FACTOR);
         Ok(block)
     }
 

@@ -36,6 +36,7 @@ impl ServingBudget {
     }
 
     fn refill(&mut self, now_ms: u64) {
+        // A time before the last one adds nothing, and a long time fills the bucket.
         let elapsed = now_ms.saturating_sub(self.at_ms);
         let more = elapsed.saturating_mul(self.per_second) / 1_000;
         // A bucket holds at most its burst.

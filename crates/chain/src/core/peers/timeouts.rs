@@ -46,10 +46,7 @@ mod tests {
         }
         let last = u64::from(TIMEOUTS_MAX) * PATIENCE_MS;
         let mut alone = timeouts;
-        assert!(
-            !alone.count(last, PATIENCE_MS),
-            "no other peer answered"
-        );
+        assert!(!alone.count(last, PATIENCE_MS), "no other peer answered");
         assert!(timeouts.count(last, PATIENCE_MS + 1));
     }
 }

@@ -53,6 +53,7 @@ impl<R: Reads<Table>> Core<R> {
         let mut locator = vec![tip.hash];
         let (mut height, mut step) = (tip.height, 1);
         while height > 0 && locator.len() < LOCATOR_MAX - 1 {
+            // The last step ends at genesis.
             height = height.saturating_sub(step);
             step = step.saturating_mul(2);
             locator.extend(self.hash_at(height)?);

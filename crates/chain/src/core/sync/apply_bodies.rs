@@ -59,18 +59,14 @@ impl<R: Reads<Table>> Core<R> {
     fn apply_downloaded(&mut self, download: &mut BodyDownload) -> Result<bool, StoreFailure> {
         let mut bytes = 0;
         while self.reorg.is_none() && download.joined < download.blocks.len() {
-            let wanted = &mut download.blocks[download.joined];
-            if self.invalid.contains(&wanted.hash) {
+            let at = download.joined;
+            let wanted = &download.blocks[at];
+            let hash = wanted.hash;
+            if self.invalid.contains(&hash) {
                 return Ok(false);
             }
-            if matches!(wanted.stage, DownloadStage::Joined) || self.is_block(&wanted.hash)? {
-                if let DownloadStage::Here(block) =
-                    std::mem::replace(&mut wanted.stage, DownloadStage::Joined)
-                {
-                    download.bytes = download
-                        .bytes
-                        .saturating_sub(block.header.body_bytes as usize);
-                }
+            if matches!(wanted.stage, DownloadStage::Joined) || self.is_block(&hash)? {
+                download.set_stage(at, DownloadStage::Joined);
                 download.joined += 1;
                 continue;
             }
@@ -81,31 +77,23 @@ impl<R: Reads<Table>> Core<R> {
                 self.more = true;
                 return Ok(true);
             }
-            let block = match std::mem::replace(&mut wanted.stage, DownloadStage::Joined) {
-                DownloadStage::Here(block) => {
-                    download.bytes = download
-                        .bytes
-                        .saturating_sub(block.header.body_bytes as usize);
-                    *block
-                }
+            let block = match download.set_stage(at, DownloadStage::Joined) {
+                DownloadStage::Here(block) => *block,
                 DownloadStage::Stored => {
-                    let stored = self
-                        .side_blocks
-                        .get(&self.rows, &self.genesis, &wanted.hash)?;
+                    let stored = self.side_blocks.get(&self.rows, &self.genesis, &hash)?;
                     let Some(block) = stored else {
-                        wanted.stage = DownloadStage::Missing;
+                        download.set_stage(at, DownloadStage::Missing);
                         return Ok(true);
                     };
-                    self.side_blocks.remove(&mut self.rows, &wanted.hash);
+                    self.side_blocks.remove(&mut self.rows, &hash);
                     block
                 }
                 stage => {
-                    wanted.stage = stage;
+                    download.set_stage(at, stage);
                     return Ok(true);
                 }
             };
             bytes += block.header.body_bytes as usize + 4_096;
-            let hash = block.hash;
             if let Err(reason) = self.apply_and_settle(block, false)? {
                 if matches!(reason, NotApplied::Invalid(_)) {
                     let rest = &download.blocks[download.joined..];
@@ -129,7 +117,7 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(false);
         };
         let tip = self.rows.tip();
-        let depth = tip.height.saturating_sub(common);
+        let depth = tip.height - common;
         if depth > self.genesis.params.rollback_blocks_max || !self.can_roll_back_to(common)? {
             return Ok(false);
         }
@@ -157,16 +145,11 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(true);
         }
         let mut steps = Vec::with_capacity(there);
-        for wanted in &mut download.blocks[from..from + there] {
-            match std::mem::replace(&mut wanted.stage, DownloadStage::Joined) {
-                DownloadStage::Here(block) => {
-                    download.bytes = download
-                        .bytes
-                        .saturating_sub(block.header.body_bytes as usize);
-                    steps.push(ReorgBlock::Here(block));
-                }
-                _ => steps.push(ReorgBlock::Side(wanted.hash)),
-            }
+        for at in from..from + there {
+            steps.push(match download.set_stage(at, DownloadStage::Joined) {
+                DownloadStage::Here(block) => ReorgBlock::Here(block),
+                _ => ReorgBlock::Side(download.blocks[at].hash),
+            });
         }
         self.begin_reorg(common, steps, ReorgCause::Better(Some(download.peer)));
         self.step_reorg()?;
@@ -176,15 +159,12 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Stores the bodies of a fork. Memory is reserved for blocks that join at once.
     fn store_fork_bodies(&mut self, download: &mut BodyDownload, to: usize) {
-        for wanted in &mut download.blocks[download.joined..to] {
-            if let DownloadStage::Here(block) = &wanted.stage
+        for at in download.joined..to {
+            if let DownloadStage::Here(block) = &download.blocks[at].stage
                 && block.header.body_bytes > 0
             {
-                download.bytes = download
-                    .bytes
-                    .saturating_sub(block.header.body_bytes as usize);
                 self.side_blocks.put(&mut self.rows, block);
-                wanted.stage = DownloadStage::Stored;
+                download.set_stage(at, DownloadStage::Stored);
             }
         }
     }

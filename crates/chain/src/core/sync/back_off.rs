@@ -17,7 +17,7 @@ impl<R: Reads<Table>> Core<R> {
             return;
         };
         let doublings = known.failures.min(BACK_OFF_DOUBLINGS_MAX);
-        known.failures = known.failures.saturating_add(1);
+        known.failures += 1;
         self.back_off_until(peer, self.now_ms + (BACK_OFF_MS << doublings));
     }
 

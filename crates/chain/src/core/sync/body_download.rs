@@ -49,6 +49,13 @@ pub(super) enum DownloadStage {
     Joined,
 }
 
+impl DownloadStage {
+    /// Returns whether the body is in memory, or space is reserved for it.
+    fn takes_memory(&self) -> bool {
+        matches!(self, Self::Asked | Self::Here(_))
+    }
+}
+
 impl BodyDownload {
     pub(in crate::core) fn new(
         number: u64,
@@ -91,13 +98,43 @@ impl BodyDownload {
         }
     }
 
+    /// Changes the stage of a block and returns the former one. Counts the bytes of bodies that are in memory or requested.
+    pub(super) fn set_stage(&mut self, at: usize, stage: DownloadStage) -> DownloadStage {
+        let block = &mut self.blocks[at];
+        let bytes = block.header.body_bytes as usize;
+        let change = (block.stage.takes_memory(), stage.takes_memory());
+        let former = std::mem::replace(&mut block.stage, stage);
+        match change {
+            (false, true) => self.bytes += bytes,
+            (true, false) => self.bytes -= bytes,
+            _ => {}
+        }
+        debug_assert_eq!(self.bytes, self.counted_bytes());
+        former
+    }
+
+    /// Returns the bytes of bodies that are in memory or requested, counted anew.
+    fn counted_bytes(&self) -> usize {
+        let counted = self.blocks.iter().filter(|one| one.stage.takes_memory());
+        counted.map(|one| one.header.body_bytes as usize).sum()
+    }
+
+    /// Marks requested bodies that did not come as missing again.
+    pub(super) fn mark_missing(&mut self, first: usize, count: usize) {
+        for at in first..first + count {
+            if matches!(self.blocks[at].stage, DownloadStage::Asked) {
+                self.set_stage(at, DownloadStage::Missing);
+            }
+        }
+    }
+
     /// Returns the height of the last block.
     pub(in crate::core) fn target(&self) -> u32 {
         self.blocks.last().map_or(0, |block| block.header.height)
     }
 
-    /// Returns the next blocks to request: from the first missing one, up to the size of one answer.
-    pub(super) fn next_part(&self) -> Option<(usize, usize, usize)> {
+    /// Returns the index and the number of the next blocks to request: from the first missing one, up to the size of one answer.
+    pub(super) fn next_part(&self) -> Option<(usize, usize)> {
         let first = self
             .blocks
             .iter()
@@ -116,18 +153,6 @@ impl BodyDownload {
         let blocked = self.blocks[self.joined..first]
             .iter()
             .any(|block| matches!(block.stage, DownloadStage::Asked | DownloadStage::Here(_)));
-        (!blocked || self.bytes + bytes <= DOWNLOAD_BYTES_MAX).then_some((first, count, bytes))
-    }
-}
-
-/// Marks requested bodies that did not come as missing again.
-pub(super) fn mark_missing(download: &mut BodyDownload, first: usize, count: usize) {
-    for block in &mut download.blocks[first..first + count] {
-        if matches!(block.stage, DownloadStage::Asked) {
-            block.stage = DownloadStage::Missing;
-            download.bytes = download
-                .bytes
-                .saturating_sub(block.header.body_bytes as usize);
-        }
+        (!blocked || self.bytes + bytes <= DOWNLOAD_BYTES_MAX).then_some((first, count))
     }
 }

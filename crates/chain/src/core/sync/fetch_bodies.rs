@@ -1,6 +1,6 @@
 //! Requests the bodies of a better branch from several peers at once, within a budget of bytes.
 
-use super::body_download::{BodyDownload, DownloadStage, mark_missing};
+use super::body_download::{BodyDownload, DownloadStage};
 use super::stage::SyncStage;
 use crate::core::blocks::BodyFault;
 use crate::core::limits::{BUSY_MS, DOWNLOADS_MAX, PATIENCE_BODIES_MS, points};
@@ -25,18 +25,18 @@ impl<R: Reads<Table>> Core<R> {
             if under_way >= DOWNLOADS_MAX {
                 return true;
             }
-            let Some((first, count, bytes)) = download.next_part() else {
+            let Some((first, count)) = download.next_part() else {
                 return true;
             };
             let Some(peer) = self.peer_with_branch(download) else {
                 return under_way > 0 || self.has_busy_peer(download);
             };
-            let part = &mut download.blocks[first..first + count];
-            for block in part.iter_mut() {
-                block.stage = DownloadStage::Asked;
+            let mut hashes = Vec::with_capacity(count);
+            for at in first..first + count {
+                download.set_stage(at, DownloadStage::Asked);
+                hashes.push(download.blocks[at].hash);
             }
-            let question = Question::Bodies(part.iter().map(|block| block.hash).collect());
-            download.bytes += bytes;
+            let question = Question::Bodies(hashes);
             let purpose = Purpose::Bodies {
                 download: number,
                 first,
@@ -70,7 +70,7 @@ impl<R: Reads<Table>> Core<R> {
     /// Returns whether a busy peer that may have the branch will have room again soon. Returns false if no body has arrived for
     /// too long.
     fn has_busy_peer(&self, download: &BodyDownload) -> bool {
-        self.now_ms.saturating_sub(download.progress_ms) < PROGRESS_MS
+        self.now_ms - download.progress_ms < PROGRESS_MS
             && self.peers.iter().any(|(id, peer)| {
                 peer.busy_until_ms > self.now_ms && !download.without_branch.contains(id)
             })
@@ -101,7 +101,7 @@ impl<R: Reads<Table>> Core<R> {
             download.without_branch.insert(peer);
         }
         let came = bodies.len().min(count);
-        let mut penalise_source = None;
+        let mut fault = None;
         for (at, bytes) in (first..first + came).zip(bodies) {
             let wanted = &download.blocks[at];
             if !matches!(wanted.stage, DownloadStage::Asked) {
@@ -109,22 +109,22 @@ impl<R: Reads<Table>> Core<R> {
             }
             match self.read_body(wanted.header.clone(), wanted.hash, &bytes) {
                 Ok(block) => {
-                    download.blocks[at].stage = DownloadStage::Here(Box::new(block));
+                    download.set_stage(at, DownloadStage::Here(Box::new(block)));
                     download.progress_ms = self.now_ms;
                     download.pause_until_ms = self.now_ms + self.forging_pause_ms();
                 }
                 Err(BodyFault::Sender(code)) => {
-                    penalise_source = Some((points::BAD_SIGNATURE, code));
+                    fault = Some((points::BAD_SIGNATURE, code));
                     break;
                 }
                 Err(BodyFault::Block(code)) => {
-                    penalise_source = Some((points::BAD_BLOCK, code));
+                    fault = Some((points::BAD_BLOCK, code));
                     break;
                 }
             }
         }
-        mark_missing(&mut download, first, count);
-        if let Some((points, code)) = penalise_source {
+        download.mark_missing(first, count);
+        if let Some((points, code)) = fault {
             self.penalise(peer, points, code);
             download.without_branch.insert(peer);
         } else if came > 0 {
@@ -142,14 +142,14 @@ impl<R: Reads<Table>> Core<R> {
         first: usize,
         count: usize,
     ) {
-        let until = self.now_ms.saturating_add(BUSY_MS);
+        let until = self.now_ms + BUSY_MS;
         if let Some(peer) = self.peers.get_mut(&peer) {
             peer.busy_until_ms = until;
         }
         let Some(mut download) = self.take_download(number) else {
             return;
         };
-        mark_missing(&mut download, first, count);
+        download.mark_missing(first, count);
         self.sync.state = SyncStage::Bodies(download);
     }
 
@@ -168,7 +168,7 @@ impl<R: Reads<Table>> Core<R> {
         if *failures >= FAILURES_MAX {
             download.without_branch.insert(peer);
         }
-        mark_missing(&mut download, first, count);
+        download.mark_missing(first, count);
         self.sync.state = SyncStage::Bodies(download);
     }
 }

@@ -76,7 +76,7 @@ impl<R: Reads<Table>> Core<R> {
         // Both chains may share more blocks between two entries of the locator.
         let mut shared = 0;
         for (_, hash) in headers.iter() {
-            if self.hash_at(height.saturating_add(1))? != Some(*hash) {
+            if self.hash_at(height + 1)? != Some(*hash) {
                 break;
             }
             height += 1;

@@ -226,6 +226,7 @@ impl<R: Reads<Table>> Core<R> {
     /// followed.
     fn is_long(&self, best: &PeerBranch) -> bool {
         let common = best.branch.as_ref().map_or(0, Branch::common);
+        // A branch that begins above our tip rolls no block back.
         let depth = self.rows.tip().height.saturating_sub(common) as usize;
         best.headers.len().max(depth) > LONG_BRANCH_BLOCKS
     }
