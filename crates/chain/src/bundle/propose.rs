@@ -150,7 +150,7 @@ impl Price {
             let own = pool.child_blocks(rules.child).map(|offer| offer.block);
             let waiting = own
                 .filter(|block| block.transaction().sender == account)
-                // At the limit nothing is left to spend.
+                // Beyond the limit the bundler spends nothing more.
                 .fold(0, |sum: u64, block| sum.saturating_add(block.fee()));
             let left = total.saturating_sub(means.spent).saturating_sub(waiting);
             room = room.min(left);

@@ -111,7 +111,7 @@ impl Pool {
             (_, paid) => Err(Rejection::new(
                 "chain_pool.child_blocks_full",
                 match paid {
-                    Some(paid) => format!("{what}; one that pays more than {paid} would be taken"),
+                    Some(paid) => format!("{what}; the fee must be above {paid}"),
                     None => what,
                 },
             )),

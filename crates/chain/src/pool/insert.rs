@@ -64,7 +64,7 @@ impl Pool {
         if matches!(carried.transaction.body, Body::ChildBlock { .. }) {
             return Err(Rejection::new(
                 "chain_pool.wrong_list",
-                "a child block comes with the list of what it carries",
+                "a child block comes with the list of its transactions",
             ));
         }
         refused_as_known(self, carried, now)?;
@@ -99,7 +99,7 @@ impl Pool {
         Ok(Err(Rejection::new(
             "chain_pool.insufficient_balance",
             format!(
-                "it takes {}; {} has {balance} on chain {chain}, of which {pending} is spent by transactions that wait",
+                "the debit is {}; {} has {balance} on chain {chain}, and its waiting transactions spend {pending}",
                 debit, carried.sender
             ),
         )))

@@ -10,8 +10,8 @@ const LISTED_WITHIN: usize = 1_024;
 const PASSED_OVER_MAX: usize = 16;
 
 impl Pool {
-    /// Looks at the unsettled accounts: parks what their balance no longer covers and makes ready again what it
-    /// covers now. Transactions that child blocks list stay or become ready before the others. After a failure the accounts not yet looked at are still unsettled.
+    /// Looks at the unsettled accounts. Parks transactions that the balance no longer covers, and makes ready those that it covers
+    /// again. Transactions that child blocks list are preferred. After a failure, the other accounts are still unsettled.
     pub fn settle(&mut self, now: u32, balances: &mut impl Balances) -> Result<(), StoreFailure> {
         while let Some(owner) = self.unsettled.first().copied() {
             let balance = u128::from(balances.balance(owner.0, owner.1)?);

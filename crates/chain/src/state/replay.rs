@@ -109,7 +109,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         }
         match verify_state(&self.patch, self.genesis) {
             Ok(()) => {
-                let text = "balances or leases contradict what undoes the newest blocks, and nothing tells which is right";
+                let text = "balances or leases contradict the undo rows of the newest blocks, and no other row decides which are right";
                 self.damage(text.into());
                 Err(damaged(text))
             }
@@ -229,7 +229,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
     fn say_rewritten(&mut self, before: u64, blocks: u32) {
         let differ = self.found.damaged - before;
         if differ > 0 {
-            let text = format!("{differ} rows of the last {blocks} blocks were written anew");
+            let text = format!("{differ} rows of the last {blocks} blocks were rewritten");
             self.did.push(text);
         }
     }

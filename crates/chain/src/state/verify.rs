@@ -115,7 +115,7 @@ fn verify_balances(
         verified.balances += 1;
         if ChainId(chain) == ChainId::PARENT && newest_held(reads, &account)? != balance {
             return Err(damaged(format!(
-                "{account}: what it holds is not its balance"
+                "{account}: its newest held balance is not its balance"
             )));
         }
         Ok(())

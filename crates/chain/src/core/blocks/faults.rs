@@ -20,7 +20,7 @@ pub(in crate::core) enum NotApplied {
 }
 
 impl NotApplied {
-    /// Returns the code of the fault for which the sender is penalised.
+    /// Returns the code of the sender's fault, if it has one.
     pub(in crate::core) fn code(self) -> Option<&'static str> {
         match self {
             Self::NotNext => None,

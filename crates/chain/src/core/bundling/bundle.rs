@@ -89,7 +89,7 @@ impl<R: Reads<Table>> Core<R> {
             last_ms,
         );
         let quarter = u64::from(params.block_seconds) * 250;
-        // None of the expected blocks came.
+        // The expected blocks are overdue.
         planned.unwrap_or(self.now_ms + quarter.clamp(AGAIN_MS.0, AGAIN_MS.1))
     }
 

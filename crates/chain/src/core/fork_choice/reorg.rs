@@ -91,7 +91,7 @@ impl Reorg {
         self.phase == ReorgPhase::Restore
     }
 
-    /// Asserts what must hold at the end: the chain has not lost work, except by an operator's order.
+    /// Asserts that the chain has not lost work, except by an operator's order.
     pub(super) fn assert_over(&self, tip: &Point) {
         assert!(
             tip.height >= self.common,

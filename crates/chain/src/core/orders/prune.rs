@@ -34,7 +34,7 @@ impl<R: Reads<Table>> Core<R> {
         let Some(until) = self.pruning else {
             return Ok(());
         };
-        // A rollback may have passed `until`. The rollback limit then bounds what is deleted.
+        // A rollback may have passed `until`. The rollback limit then bounds the deletion.
         let kept = self.rows.tip().height.saturating_sub(until);
         let before = Pruned::load(&self.rows)?.bodies;
         let after = prune(&mut self.rows, &self.genesis, Some(kept), PRUNE_ROUND_ROWS)?.bodies;

@@ -113,7 +113,7 @@ impl BodyDownload {
         former
     }
 
-    /// Returns the bytes of bodies that are in memory or requested, counted anew.
+    /// Returns the bytes of bodies that are in memory or requested, by looking at each block.
     fn counted_bytes(&self) -> usize {
         let counted = self.blocks.iter().filter(|one| one.stage.takes_memory());
         counted.map(|one| one.header.body_bytes as usize).sum()
