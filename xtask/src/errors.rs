@@ -49,6 +49,11 @@ pub const CRATES: &[&str] = &[
 /// The command line's own codes. It is a program and not a library, so its catalogue is here. A test compares it with the sources.
 const COMMAND_LINE: &[(&str, &str, &str)] = &[
     (
+        "tally.bad_call",
+        "A call of the API names no operation, or parameters that the operation does not have.",
+        "List the operations and their parameters: tally api list --json.",
+    ),
+    (
         "tally.bad_json",
         "Arguments given on the command line are not JSON.",
         "Quote the arguments for the shell, such as --args '{\"quantity\":100}'.",

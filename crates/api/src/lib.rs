@@ -4,7 +4,7 @@
 //! Everything is JSON. Amounts and sequence numbers are integers. Ids, hashes and keys are text (lower-case hexadecimal unless a
 //! type says otherwise). Times are milliseconds since the Unix epoch, with `_ms` in the name.
 //!
-//! Modules in reading order. Start with [`paths`] (addresses), [`flows`] (starts and outcomes of flows) and [`stream`] (the same
+//! Modules in reading order. Start with [`operations`] (a row for each), [`flows`] (starts and outcomes of flows) and [`stream`] (the same
 //! for busy clients). The reads are in [`ledger`], [`vault`], [`notary`], [`network`] and [`node`]. Then read [`attachments`]
 //! (files that transactions refer to), [`consents`] (proposals of others that the node signs) and [`chain`] (a chain node's API).
 //! Access is in [`login`] and [`users`], secrets are a [`SecretText`], errors are in [`problem`] and [`codes`].
@@ -24,7 +24,7 @@ pub mod node;
 pub mod notary;
 pub mod notes;
 pub mod openapi;
-pub mod paths;
+pub mod operations;
 pub mod problem;
 pub mod query;
 pub mod schedule;

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use api::attachments::UPLOAD_OFFSET;
+use api::operations;
 use api::{
-    AttachmentChange, AttachmentPage, AttachmentQuery, AttachmentView, NewUpload, UploadView, paths,
+    AttachmentChange, AttachmentPage, AttachmentQuery, AttachmentView, NewUpload, UploadView,
 };
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Limited};
@@ -17,6 +18,7 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 
+use crate::arguments::Arguments;
 use crate::body::{Pieces, RequestBody};
 use crate::client::{Client, parse, problem};
 use crate::connection::Connection;
@@ -128,33 +130,28 @@ impl Client {
         source: impl AsyncRead + Send + Unpin + 'static,
         progress: &Progress,
     ) -> Result<(AttachmentView, bool), ClientError> {
-        let mut query = Vec::new();
-        for (name, value) in [
-            ("name", &wish.name),
-            ("media_type", &wish.media_type),
-            ("sha256", &wish.sha256),
-        ] {
-            if let Some(value) = value {
-                query.push(format!("{name}={}", paths::with("{value}", value)));
-            }
-        }
-        let path = format!("{}?{}", paths::ATTACHMENTS, query.join("&"));
+        let target = Arguments::none()
+            .with("name", wish.name.as_deref())
+            .with("media_type", wish.media_type.as_deref())
+            .with("sha256", wish.sha256.as_deref())
+            .target(&operations::UPLOAD);
         let body = pieces(source, wish.size, progress);
         let (status, answer) = self
-            .send_pieces(Method::POST, &path, None, body, progress)
+            .send_pieces(Method::POST, &target, None, body, progress)
             .await?;
         Ok((answer, status == StatusCode::CREATED))
     }
 
     /// Begins an upload that can be interrupted.
     pub async fn begin_upload(&self, wish: &NewUpload) -> Result<UploadView, ClientError> {
-        let body = serde_json::to_vec(wish).map_err(ClientError::arguments)?;
-        self.call(Method::POST, paths::UPLOADS, body, None).await
+        let arguments = Arguments::none().json(wish)?;
+        self.ask(&operations::BEGIN_UPLOAD, arguments).await
     }
 
     /// Returns the number of bytes that the node has of an upload.
     pub async fn upload_state(&self, upload_id: &str) -> Result<UploadView, ClientError> {
-        self.get(&paths::with(paths::UPLOAD, upload_id)).await
+        self.ask(&operations::UPLOAD_STATE, Arguments::at(&[upload_id]))
+            .await
     }
 
     /// Adds bytes to an upload at an offset, which [`Client::upload_state`] returns. Takes `length` bytes of the source, or
@@ -170,7 +167,7 @@ impl Client {
         source: impl AsyncRead + Send + Unpin + 'static,
         progress: &Progress,
     ) -> Result<UploadView, ClientError> {
-        let path = paths::with(paths::UPLOAD, upload_id);
+        let path = operations::ADD_TO_UPLOAD.at(&[upload_id]);
         let header = (
             HeaderName::from_bytes(UPLOAD_OFFSET.to_ascii_lowercase().as_bytes())
                 .map_err(|error| ClientError::BadEndpoint(error.to_string()))?,
@@ -191,22 +188,21 @@ impl Client {
     ) -> Result<AttachmentView, ClientError> {
         /// A disk that writes slower than this is not waited for.
         const BYTES_PER_MS: u64 = 10_000;
-        let path = paths::with(paths::UPLOAD_COMPLETE, upload_id);
-        let wait_ms = size / BYTES_PER_MS;
-        self.call(Method::POST, &path, Vec::new(), Some(wait_ms))
-            .await
+        let arguments = Arguments::at(&[upload_id]).waiting(Some(size / BYTES_PER_MS));
+        self.ask(&operations::COMPLETE_UPLOAD, arguments).await
     }
 
     /// Gives an upload up.
     pub async fn remove_upload(&self, upload_id: &str) -> Result<(), ClientError> {
-        let path = paths::with(paths::UPLOAD, upload_id);
-        let done = self.raw(Method::DELETE, &path, Vec::new(), None).await;
-        done.map(|_| ())
+        let arguments = Arguments::at(&[upload_id]);
+        let done = self.ask_raw(&operations::REMOVE_UPLOAD, arguments).await;
+        done.map(drop)
     }
 
     /// Returns the node's entry for a file.
     pub async fn attachment(&self, hash: &str) -> Result<AttachmentView, ClientError> {
-        self.get(&paths::with(paths::ATTACHMENT, hash)).await
+        self.ask(&operations::ATTACHMENT, Arguments::at(&[hash]))
+            .await
     }
 
     /// Files that meet a query, after a hash.
@@ -216,19 +212,13 @@ impl Client {
         after: Option<&str>,
         limit: u32,
     ) -> Result<AttachmentPage, ClientError> {
-        let mut path = format!("{}?limit={limit}", paths::ATTACHMENTS);
-        for (name, value) in [
-            ("after", after.map(str::to_owned)),
-            ("name", query.name.clone()),
-            ("media_type", query.media_type.clone()),
-            ("trusted", query.trusted.map(|is| is.to_string())),
-            ("unreferenced", query.unreferenced.map(|is| is.to_string())),
-        ] {
-            if let Some(value) = value {
-                path.push_str(&format!("&{name}={}", paths::with("{value}", &value)));
-            }
-        }
-        self.get(&path).await
+        let arguments = Arguments::none()
+            .page(after, limit)
+            .with("name", query.name.as_deref())
+            .with("media_type", query.media_type.as_deref())
+            .with("trusted", query.trusted)
+            .with("unreferenced", query.unreferenced);
+        self.ask(&operations::ATTACHMENTS, arguments).await
     }
 
     /// Says whether a file is trusted.
@@ -238,16 +228,17 @@ impl Client {
         trusted: bool,
     ) -> Result<AttachmentView, ClientError> {
         let change = AttachmentChange { trusted };
-        let body = serde_json::to_vec(&change).map_err(ClientError::arguments)?;
-        let path = paths::with(paths::ATTACHMENT, hash);
-        self.call(Method::PATCH, &path, body, None).await
+        let arguments = Arguments::at(&[hash]).json(&change)?;
+        self.ask(&operations::TRUST_ATTACHMENT, arguments).await
     }
 
     /// Removes a file that nothing refers to.
     pub async fn remove_attachment(&self, hash: &str) -> Result<(), ClientError> {
-        let path = paths::with(paths::ATTACHMENT, hash);
-        let done = self.raw(Method::DELETE, &path, Vec::new(), None).await;
-        done.map(|_| ())
+        let arguments = Arguments::at(&[hash]);
+        let done = self
+            .ask_raw(&operations::REMOVE_ATTACHMENT, arguments)
+            .await;
+        done.map(drop)
     }
 
     /// A file's bytes from an offset to its end.
@@ -256,7 +247,7 @@ impl Client {
     /// The node does not have it, or the offset lies beyond its end.
     pub async fn download(&self, hash: &str, from: u64) -> Result<Download, ClientError> {
         let limits = self.connection().limits;
-        let path = paths::with(paths::ATTACHMENT_CONTENT, hash);
+        let path = operations::ATTACHMENT_CONTENT.at(&[hash]);
         let range = HeaderValue::from_str(&format!("bytes={from}-"));
         let range = range.map_err(|error| ClientError::BadEndpoint(error.to_string()))?;
         let header = (from > 0).then_some((RANGE, range));

@@ -5,15 +5,16 @@ use api::chain::{
     ChainStatus, Constants, Done, EquivocationPage, ForgersView, ForgingAccount, ForgingView,
     NewBan, PopOff, Prepare, Prepared, Prune, RatesView, SignAndSend, Snapshot, StartBundler,
     StartForging, StateHash, Submit, SubmitAnswer, SubmitBatch, SubmitBatchAnswer, Submitted,
-    TransactionAnswer, TransactionPage, Trust, UnconfirmedPage, paths,
+    TransactionAnswer, TransactionPage, Trust, UnconfirmedPage, operations,
 };
-use api::paths::with;
+use api::operations::Call;
 use hyper::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::arguments::Arguments;
 use crate::body::RequestBody;
-use crate::client::Client;
+use crate::client::{Client, parse};
 use crate::endpoint::{Endpoint, Limits};
 use crate::error::ClientError;
 use crate::events::Events;
@@ -38,77 +39,73 @@ impl ChainClient {
 
     /// Returns the network's constants.
     pub async fn constants(&self) -> Result<Constants, ClientError> {
-        self.client.get(paths::CONSTANTS).await
+        self.ask(&operations::CONSTANTS, Arguments::none()).await
     }
 
-    /// The node's state.
+    /// Returns the node's state.
     pub async fn status(&self) -> Result<ChainStatus, ClientError> {
-        self.client.get(paths::STATUS).await
+        self.ask(&operations::STATUS, Arguments::none()).await
     }
 
-    /// Blocks below a height, or from the tip down: the newest first. `detail` is `none`, `ids` or `full`; with more than `none` a page
-    /// ends early where there is much.
+    /// Returns blocks below a height, or from the tip down, the newest first. `detail` is `none`, `ids` or `full`. With more than
+    /// `none`, a page of large blocks ends early.
     pub async fn blocks(
         &self,
         before: Option<u32>,
         limit: u32,
         detail: &str,
     ) -> Result<BlockPage, ClientError> {
-        let before = before.map_or_else(String::new, |before| format!("&before={before}"));
-        let path = format!(
-            "{}?limit={limit}&transactions={detail}{before}",
-            paths::BLOCKS
-        );
-        self.client.get(&path).await
+        let arguments = Arguments::none()
+            .with("limit", Some(limit))
+            .with("transactions", Some(detail))
+            .with("before", before);
+        self.ask(&operations::BLOCKS, arguments).await
     }
 
-    /// Blocks from a height upwards, likewise.
+    /// Returns blocks from a height upwards, otherwise like [`ChainClient::blocks`].
     pub async fn blocks_from(
         &self,
         from: u32,
         limit: u32,
         detail: &str,
     ) -> Result<BlockPage, ClientError> {
-        let path = format!(
-            "{}?limit={limit}&transactions={detail}&from={from}",
-            paths::BLOCKS
-        );
-        self.client.get(&path).await
+        let arguments = Arguments::none()
+            .with("limit", Some(limit))
+            .with("transactions", Some(detail))
+            .with("from", Some(from));
+        self.ask(&operations::BLOCKS, arguments).await
     }
 
-    /// A block by its height or its hash.
+    /// Returns a block by its height or its hash.
     pub async fn block(&self, block: &str, detail: &str) -> Result<BlockView, ClientError> {
-        let path = with(paths::BLOCK, block);
-        self.client
-            .get(&format!("{path}?transactions={detail}"))
-            .await
+        let arguments = Arguments::at(&[block]).with("transactions", Some(detail));
+        self.ask(&operations::BLOCK, arguments).await
     }
 
-    /// A page of a block's transactions.
+    /// Returns a page of a block's transactions.
     pub async fn block_transactions(
         &self,
         block: &str,
         after: Option<&str>,
         limit: u32,
     ) -> Result<TransactionPage, ClientError> {
-        self.client
-            .page(&with(paths::BLOCK_TRANSACTIONS, block), after, limit)
-            .await
+        let arguments = Arguments::at(&[block]).page(after, limit);
+        self.ask(&operations::BLOCK_TRANSACTIONS, arguments).await
     }
 
-    /// Submits a signed transaction, as its bytes in hexadecimal; it is durably in the pool when this returns.
+    /// Submits a signed transaction, as its bytes in hexadecimal. It is durably in the pool when this returns.
     pub async fn submit(&self, transaction: String) -> Result<Submitted, ClientError> {
-        self.post(paths::TRANSACTIONS, &Submit { transaction })
+        self.send(&operations::SUBMIT, &Submit { transaction })
             .await
     }
 
-    /// Submits up to `submit_batch_max` signed transactions; each is answered by itself, in order.
+    /// Submits up to `submit_batch_max` signed transactions. Each is answered by itself, in order.
     pub async fn submit_batch(
         &self,
         transactions: Vec<String>,
     ) -> Result<Vec<SubmitAnswer>, ClientError> {
         let batch = SubmitBatch { transactions };
-        let answer: SubmitBatchAnswer = self.post(paths::TRANSACTION_BATCH, &batch).await?;
+        let answer = self.send(&operations::SUBMIT_BATCH, &batch).await?;
         Ok(answer.answers)
     }
 
@@ -119,175 +116,181 @@ impl ChainClient {
         transactions: Vec<u8>,
     ) -> Result<Vec<SubmitAnswer>, ClientError> {
         let body = RequestBody::Octets(Some(transactions.into()));
-        let path = paths::TRANSACTION_BATCH;
+        let path = operations::SUBMIT_BATCH.path;
         let answer = self.client.raw_of(Method::POST, path, body, None).await?;
-        let answer: SubmitBatchAnswer = serde_json::from_slice(&answer)
-            .map_err(|error| ClientError::BadAnswer(error.to_string()))?;
+        let answer: SubmitBatchAnswer = parse(&answer)?;
         Ok(answer.answers)
     }
 
-    /// The bytes of a payment or a lease to be signed, with everything filled in.
+    /// Returns the bytes of a payment or a lease to be signed, with everything filled in.
     pub async fn prepare(&self, prepare: &Prepare) -> Result<Prepared, ClientError> {
-        self.post(paths::PREPARE, prepare).await
+        self.send(&operations::PREPARE, prepare).await
     }
 
-    /// Prepared, signed and submitted by the node, where it does that: it sees the secret. For test networks.
+    /// Lets the node prepare, sign and submit, if it does that: it sees the secret. For test networks.
     pub async fn sign_and_send(&self, send: &SignAndSend) -> Result<Submitted, ClientError> {
-        self.post(paths::SIGN_AND_SEND, send).await
+        self.send(&operations::SIGN_AND_SEND, send).await
     }
 
     /// Returns the node's entry for a transaction.
     pub async fn transaction(&self, id: &str) -> Result<TransactionAnswer, ClientError> {
-        self.client.get(&with(paths::TRANSACTION, id)).await
+        self.ask(&operations::TRANSACTION, Arguments::at(&[id]))
+            .await
     }
 
-    /// A page of the pool.
+    /// Returns a page of the pool.
     pub async fn unconfirmed(
         &self,
         after: Option<&str>,
         limit: u32,
     ) -> Result<UnconfirmedPage, ClientError> {
-        self.client.page(paths::UNCONFIRMED, after, limit).await
+        let arguments = Arguments::none().page(after, limit);
+        self.ask(&operations::UNCONFIRMED, arguments).await
     }
 
-    /// Balances of up to 100 accounts on all chains, all at one height.
+    /// Returns balances of up to 100 accounts on all chains, all at one height.
     pub async fn balances(&self, accounts: &[String]) -> Result<BalancesView, ClientError> {
-        let path = format!("{}?accounts={}", paths::BALANCES, accounts.join(","));
-        self.client.get(&path).await
+        let arguments = Arguments::none().with("accounts", Some(accounts.join(",")));
+        self.ask(&operations::BALANCES, arguments).await
     }
 
-    /// An account.
+    /// Returns an account.
     pub async fn account(&self, account: &str) -> Result<AccountView, ClientError> {
-        self.client.get(&with(paths::ACCOUNT, account)).await
+        self.ask(&operations::ACCOUNT, Arguments::at(&[account]))
+            .await
     }
 
     /// Returns the accounts that forge on this node.
     pub async fn forging(&self) -> Result<ForgingView, ClientError> {
-        self.client.get(paths::FORGING).await
+        self.ask(&operations::FORGING, Arguments::none()).await
     }
 
     /// Lets an account forge on this node.
     pub async fn start_forging(&self, start: &StartForging) -> Result<ForgingAccount, ClientError> {
-        self.post(paths::FORGING, start).await
+        self.send(&operations::START_FORGING, start).await
     }
 
     /// Stops forging with an account.
     pub async fn stop_forging(&self, account: &str) -> Result<(), ClientError> {
-        self.delete(&with(paths::FORGING_ACCOUNT, account)).await
+        self.order(&operations::STOP_FORGING, Arguments::at(&[account]))
+            .await
     }
 
     /// Returns the accounts that may forge the next block.
     pub async fn forgers(&self, limit: u32) -> Result<ForgersView, ClientError> {
-        self.client
-            .get(&format!("{}?limit={limit}", paths::FORGERS))
-            .await
+        let arguments = Arguments::none().with("limit", Some(limit));
+        self.ask(&operations::FORGERS, arguments).await
     }
 
     /// Returns the accounts that bundle on this node.
     pub async fn bundlers(&self) -> Result<BundlerList, ClientError> {
-        self.client.get(paths::BUNDLERS).await
+        self.ask(&operations::BUNDLERS, Arguments::none()).await
     }
 
     /// Lets an account bundle a child chain's transactions on this node.
     pub async fn start_bundler(&self, start: &StartBundler) -> Result<BundlerView, ClientError> {
-        self.post(paths::BUNDLERS, start).await
+        self.send(&operations::START_BUNDLER, start).await
     }
 
-    /// Stops forging with an account.
+    /// Stops bundling a child chain's transactions with an account.
     pub async fn stop_bundler(&self, account: &str, chain: u8) -> Result<(), ClientError> {
-        let path = with(paths::BUNDLER, account).replace("{chain}", &chain.to_string());
-        self.delete(&path).await
+        let arguments = Arguments::at(&[account, &chain.to_string()]);
+        self.order(&operations::STOP_BUNDLER, arguments).await
     }
 
     /// Returns the fee rates that the network's bundlers ask for.
     pub async fn rates(&self) -> Result<RatesView, ClientError> {
-        self.client.get(paths::RATES).await
+        self.ask(&operations::RATES, Arguments::none()).await
     }
 
-    /// A page of evidence against forgers that signed two blocks on one parent.
+    /// Returns a page of evidence against forgers that signed two blocks on one parent.
     pub async fn equivocations(
         &self,
         after: Option<&str>,
         limit: u32,
     ) -> Result<EquivocationPage, ClientError> {
-        self.client.page(paths::EQUIVOCATIONS, after, limit).await
+        let arguments = Arguments::none().page(after, limit);
+        self.ask(&operations::EQUIVOCATIONS, arguments).await
     }
 
-    /// The peers of this node.
+    /// Returns the peers of this node.
     pub async fn peers(&self) -> Result<ChainPeers, ClientError> {
-        self.client.get(paths::PEERS).await
+        self.ask(&operations::PEERS, Arguments::none()).await
     }
 
-    /// A hash over the whole state at the tip.
+    /// Returns a hash over the whole state at the tip.
     pub async fn state_hash(&self) -> Result<StateHash, ClientError> {
-        self.client.get(paths::STATE_HASH).await
+        self.ask(&operations::STATE_HASH, Arguments::none()).await
     }
 
     /// Rolls the chain back to a height.
     pub async fn pop_off(&self, height: u32) -> Result<Done, ClientError> {
-        self.post(paths::POP_OFF, &PopOff { height }).await
+        self.send(&operations::POP_OFF, &PopOff { height }).await
     }
 
     /// Empties the pool.
     pub async fn clear_pool(&self) -> Result<Done, ClientError> {
-        let path = paths::CLEAR_POOL;
-        self.client.call(Method::POST, path, Vec::new(), None).await
+        self.ask(&operations::CLEAR_POOL, Arguments::none()).await
     }
 
-    /// Lets the bodies of all but the newest blocks go.
+    /// Deletes the bodies of all but the newest blocks.
     pub async fn prune(&self, keep_blocks: u32) -> Result<Done, ClientError> {
-        self.post(paths::PRUNE, &Prune { keep_blocks }).await
+        self.send(&operations::PRUNE, &Prune { keep_blocks }).await
     }
 
     /// Makes a copy of the node's store while it runs.
     pub async fn snapshot(&self, name: &str) -> Result<Done, ClientError> {
         let name = name.to_owned();
-        self.post(paths::SNAPSHOT, &Snapshot { name }).await
+        self.send(&operations::SNAPSHOT, &Snapshot { name }).await
     }
 
     /// Accepts a branch beyond the rollback limit, by a block that must be on the chain.
     pub async fn trust(&self, height: u32, hash: &str) -> Result<Done, ClientError> {
         let hash = hash.to_owned();
-        self.post(paths::TRUST, &Trust { height, hash }).await
+        self.send(&operations::TRUST, &Trust { height, hash }).await
     }
 
-    /// Keeps a peer away for a time.
+    /// Bans a peer for a time.
     pub async fn ban_peer(&self, peer: &str, ban: &NewBan) -> Result<(), ClientError> {
-        let body = serde_json::to_vec(ban).map_err(ClientError::arguments)?;
-        let path = with(paths::PEER_BAN, peer);
-        let answer = self.client.raw(Method::POST, &path, body, None).await;
-        answer.map(drop)
+        let arguments = Arguments::at(&[peer]).json(ban)?;
+        self.order(&operations::BAN_PEER, arguments).await
     }
 
-    /// Stops forging with an account.
+    /// Lifts the ban of a peer.
     pub async fn unban_peer(&self, peer: &str) -> Result<(), ClientError> {
-        self.delete(&with(paths::PEER_BAN, peer)).await
+        self.order(&operations::UNBAN_PEER, Arguments::at(&[peer]))
+            .await
     }
 
     /// Follows the chain's events from now on.
     pub async fn follow(&self) -> Result<Events, ClientError> {
-        self.client.events(paths::EVENTS).await
+        self.client
+            .events(&operations::FOLLOW, Arguments::none())
+            .await
     }
 
-    /// Counters in Prometheus text format.
+    /// Returns counters in Prometheus text format.
     pub async fn metrics(&self) -> Result<String, ClientError> {
         self.client.metrics().await
     }
 
-    async fn post<T: DeserializeOwned>(
+    async fn ask<A: DeserializeOwned>(
         &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<T, ClientError> {
-        let body = serde_json::to_vec(body).map_err(ClientError::arguments)?;
-        self.client.call(Method::POST, path, body, None).await
+        call: &Call<A>,
+        arguments: Arguments,
+    ) -> Result<A, ClientError> {
+        self.client.ask(call, arguments).await
     }
 
-    async fn delete(&self, path: &str) -> Result<(), ClientError> {
-        let answer = self
-            .client
-            .raw(Method::DELETE, path, Vec::new(), None)
-            .await;
-        answer.map(drop)
+    async fn send<A: DeserializeOwned>(
+        &self,
+        call: &Call<A>,
+        body: &impl Serialize,
+    ) -> Result<A, ClientError> {
+        self.ask(call, Arguments::none().json(body)?).await
+    }
+
+    async fn order(&self, call: &Call<()>, arguments: Arguments) -> Result<(), ClientError> {
+        self.client.ask_raw(call, arguments).await.map(drop)
     }
 }

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use api::{Outcome, StreamAnswer, StreamStart, paths};
+use api::operations::STREAM;
+use api::{Outcome, StreamAnswer, StreamStart};
 use bytes::{BufMut, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -42,7 +43,7 @@ impl Channel {
             waiting: Mutex::default(),
         });
         let body = RequestBody::Lines(Arc::clone(&channel.outgoing));
-        let response = connection.send(Method::POST, paths::STREAM, body).await?;
+        let response = connection.send(Method::POST, STREAM.path, body).await?;
         if !response.status().is_success() {
             channel.outgoing.close();
             let status = response.status();

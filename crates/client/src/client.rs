@@ -3,19 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::operations::{self, Call, Operation};
 use api::{
-    Balances, BatchAnswer, BatchAnswers, ChainPage, ClockView, ConsentChange, ConsentList,
-    ConsumedPage, ContractList, Drain, EquivocationPage, FinishRecovery, FlowJournal, FlowList,
-    FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade,
-    NodeView, NotaryChanges, NoteList, NoteView, Outcome, PeersView, Problem, Quarantined,
-    RecoveryView, RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView,
-    VaultAnswer, VaultQuery, Wait, paths,
+    Balances, BatchAnswer, ChainPage, ClockView, ConsentChange, ConsentList, ConsumedPage,
+    ContractList, Drain, EquivocationPage, FinishRecovery, FlowJournal, FlowList, FlowOrder,
+    FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade, NodeView,
+    NotaryChanges, NoteList, NoteView, Outcome, PeersView, Problem, Quarantined, RecoveryView,
+    RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer,
+    VaultQuery, Wait,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 
+use crate::arguments::Arguments;
 use crate::body::RequestBody;
 use crate::connection::Connection;
 use crate::endpoint::{Endpoint, Limits};
@@ -62,73 +64,62 @@ impl Client {
 
     /// Starts a flow and waits as `start` says. The outcome may be *running* when the wait was short.
     pub async fn start(&self, start: &StartFlow) -> Result<Outcome, ClientError> {
-        let body = serde_json::to_vec(start).map_err(ClientError::arguments)?;
-        self.call(Method::POST, paths::FLOWS, body, start.timeout_ms)
-            .await
+        let arguments = Arguments::none().json(start)?.waiting(start.timeout_ms);
+        self.ask(&operations::START_FLOW, arguments).await
     }
 
     /// Starts a flow at its own endpoint, whose body is the arguments: the same start in another form.
     pub async fn start_at_endpoint(&self, start: &StartFlow) -> Result<Outcome, ClientError> {
-        let mut path = format!(
-            "{}?wait={}",
-            paths::with(paths::FLOW, &start.flow),
-            start.wait.as_str()
-        );
-        if let Some(client_id) = &start.client_id {
-            // A path's segments and a query's values are encoded alike.
-            path.push_str("&client_id=");
-            path.push_str(&paths::with("{}", client_id));
-        }
-        for (name, number) in [
-            ("timeout_ms", start.timeout_ms),
-            ("version", start.version.map(u64::from)),
-        ] {
-            if let Some(number) = number {
-                path.push_str(&format!("&{name}={number}"));
-            }
-        }
-        let args = start.args.get().as_bytes().to_vec();
-        self.call(Method::POST, &path, args, start.timeout_ms).await
+        let arguments = Arguments::at(&[&start.flow])
+            .with("wait", Some(start.wait.as_str()))
+            .with("client_id", start.client_id.as_deref())
+            .with("timeout_ms", start.timeout_ms)
+            .with("version", start.version)
+            .bytes(start.args.get().as_bytes().to_vec())
+            .waiting(start.timeout_ms);
+        self.ask(&operations::START_FLOW_AT_ENDPOINT, arguments)
+            .await
     }
 
     /// Starts many flows; each is answered by itself, in order. Waits no longer than the longest of their waits.
     pub async fn start_batch(&self, starts: &[StartFlow]) -> Result<Vec<BatchAnswer>, ClientError> {
         let batch = StartBatch::new(starts).map_err(ClientError::arguments)?;
-        let body = serde_json::to_vec(&batch).map_err(ClientError::arguments)?;
         let wait_ms = starts.iter().filter_map(|start| start.timeout_ms).max();
-        let answers: BatchAnswers = self
-            .call(Method::POST, paths::FLOW_BATCH, body, wait_ms)
-            .await?;
+        let arguments = Arguments::none().json(&batch)?.waiting(wait_ms);
+        let answers = self.ask(&operations::START_FLOWS, arguments).await?;
         Ok(answers.answers)
     }
 
     /// Follows a flow until it is *finalised* or *delivered*: its progress, then its end.
     pub async fn follow_flow(&self, flow_id: &str, wait: Wait) -> Result<Events, ClientError> {
-        let path = paths::with(paths::FLOW_EVENTS, flow_id);
-        self.events(&format!("{path}?wait={}", wait.as_str())).await
+        let arguments = Arguments::at(&[flow_id]).with("wait", Some(wait.as_str()));
+        self.events(&operations::FOLLOW_FLOW, arguments).await
     }
 
     /// Follows changes of the vault after a ledger position, or from now on.
     pub async fn follow_vault(&self, after: Option<u64>) -> Result<Events, ClientError> {
-        match after {
-            Some(after) => {
-                self.events(&format!("{}?after={after}", paths::VAULT_EVENTS))
-                    .await
-            }
-            None => self.events(paths::VAULT_EVENTS).await,
-        }
+        let arguments = Arguments::none().with("after", after);
+        self.events(&operations::FOLLOW_VAULT, arguments).await
     }
 
     /// The API's description, with the node's flows: OpenAPI 3.1.
     pub async fn openapi(&self) -> Result<serde_json::Value, ClientError> {
-        self.get(paths::OPENAPI).await
+        let bytes = self
+            .ask_raw(&operations::OPENAPI, Arguments::none())
+            .await?;
+        parse(&bytes)
     }
 
-    pub(crate) async fn events(&self, path: &str) -> Result<Events, ClientError> {
+    pub(crate) async fn events(
+        &self,
+        operation: &Operation,
+        arguments: Arguments,
+    ) -> Result<Events, ClientError> {
         let limits = self.connection.limits;
+        let target = arguments.target(operation);
         let head = async {
             let body = RequestBody::Whole(None);
-            let response = self.connection.send(Method::GET, path, body).await?;
+            let response = self.connection.send(Method::GET, &target, body).await?;
             if response.status().is_success() {
                 let body = response.into_body();
                 return Ok(Events::new(Arc::clone(&self.connection), body));
@@ -146,129 +137,108 @@ impl Client {
             })?
     }
 
-    /// A flow's outcome or state.
+    /// Returns a flow's outcome or state.
     pub async fn flow(
         &self,
         flow_id: &str,
         wait: Wait,
         timeout_ms: Option<u64>,
     ) -> Result<Outcome, ClientError> {
-        let mut path = format!(
-            "{}?wait={}",
-            paths::with(paths::FLOW, flow_id),
-            wait.as_str()
-        );
-        if let Some(ms) = timeout_ms {
-            path.push_str(&format!("&timeout_ms={ms}"));
-        }
-        self.call(Method::GET, &path, Vec::new(), timeout_ms).await
+        let arguments = Arguments::at(&[flow_id])
+            .with("wait", Some(wait.as_str()))
+            .with("timeout_ms", timeout_ms)
+            .waiting(timeout_ms);
+        self.ask(&operations::GET_FLOW, arguments).await
     }
 
     /// Cancels a flow.
     pub async fn cancel(&self, flow_id: &str) -> Result<Outcome, ClientError> {
-        self.call(
-            Method::POST,
-            &paths::with(paths::FLOW_CANCEL, flow_id),
-            Vec::new(),
-            None,
-        )
-        .await
+        self.ask(&operations::CANCEL_FLOW, Arguments::at(&[flow_id]))
+            .await
     }
 
-    /// Live flows after an id.
+    /// Returns live flows after an id.
     pub async fn flows(&self, after: Option<&str>, limit: u32) -> Result<FlowList, ClientError> {
-        self.page(paths::FLOWS, after, limit).await
+        let arguments = Arguments::none().page(after, limit);
+        self.ask(&operations::LIST_FLOWS, arguments).await
     }
 
-    /// Live flows that meet a query, after an id.
+    /// Returns live flows that match a query, after an id.
     pub async fn flows_where(
         &self,
         query: &FlowQuery,
         after: Option<&str>,
         limit: u32,
     ) -> Result<FlowList, ClientError> {
-        let mut path = format!("{}?limit={limit}", paths::FLOWS);
-        let mut add = |name: &str, value: Option<String>| {
-            if let Some(value) = value {
-                path.push_str(&format!("&{name}={}", paths::with("{value}", &value)));
-            }
-        };
-        add("after", after.map(str::to_owned));
-        add(
-            "status",
-            query.status.map(|status| status.as_str().to_owned()),
-        );
-        add("flow", query.flow.clone());
-        add("code", query.code.clone());
-        add("user", query.user.clone());
-        add("peer", query.peer.clone());
-        add(
-            "older_than_ms",
-            query.older_than_ms.map(|ms| ms.to_string()),
-        );
-        add("stuck_ms", query.stuck_ms.map(|ms| ms.to_string()));
-        self.get(&path).await
+        let arguments = Arguments::none()
+            .page(after, limit)
+            .with("status", query.status.map(|status| status.as_str()))
+            .with("flow", query.flow.as_deref())
+            .with("code", query.code.as_deref())
+            .with("user", query.user.as_deref())
+            .with("peer", query.peer.as_deref())
+            .with("older_than_ms", query.older_than_ms)
+            .with("stuck_ms", query.stuck_ms);
+        self.ask(&operations::LIST_FLOWS, arguments).await
     }
 
-    /// Retries, pauses or resumes a flow; killing one is [`cancel`](Client::cancel).
+    /// Retries, pauses, resumes or kills a flow.
     pub async fn order_flow(
         &self,
         action: FlowAction,
         flow_id: &str,
     ) -> Result<Outcome, ClientError> {
-        let path = match action {
-            FlowAction::Retry => paths::FLOW_RETRY,
-            FlowAction::Pause => paths::FLOW_PAUSE,
-            FlowAction::Resume => paths::FLOW_RESUME,
-            FlowAction::Kill => paths::FLOW_CANCEL,
+        let operation = match action {
+            FlowAction::Retry => &operations::RETRY_FLOW,
+            FlowAction::Pause => &operations::PAUSE_FLOW,
+            FlowAction::Resume => &operations::RESUME_FLOW,
+            FlowAction::Kill => &operations::CANCEL_FLOW,
         };
-        self.call(Method::POST, &paths::with(path, flow_id), Vec::new(), None)
-            .await
+        self.ask(operation, Arguments::at(&[flow_id])).await
     }
 
-    /// Retries, pauses, resumes or kills flows that meet a query; 1,000 at most, the answer says where to go on.
+    /// Retries, pauses, resumes or kills at most 1,000 flows that match a query. The answer names the next flow.
     pub async fn order_flows(
         &self,
         action: FlowAction,
         order: &FlowOrder,
     ) -> Result<FlowOrdered, ClientError> {
-        let path = match action {
-            FlowAction::Retry => paths::FLOWS_RETRY,
-            FlowAction::Pause => paths::FLOWS_PAUSE,
-            FlowAction::Resume => paths::FLOWS_RESUME,
-            FlowAction::Kill => paths::FLOWS_KILL,
+        let operation = match action {
+            FlowAction::Retry => &operations::RETRY_FLOWS,
+            FlowAction::Pause => &operations::PAUSE_FLOWS,
+            FlowAction::Resume => &operations::RESUME_FLOWS,
+            FlowAction::Kill => &operations::KILL_FLOWS,
         };
-        let body = serde_json::to_vec(order).map_err(ClientError::arguments)?;
-        self.call(Method::POST, path, body, None).await
+        self.ask(operation, Arguments::none().json(order)?).await
     }
 
-    /// A live flow's journal after a row.
+    /// Returns a live flow's journal after a row.
     pub async fn flow_journal(
         &self,
         flow_id: &str,
         after: Option<u32>,
         limit: u32,
     ) -> Result<FlowJournal, ClientError> {
-        self.page(&paths::with(paths::FLOW_JOURNAL, flow_id), after, limit)
-            .await
+        let arguments = Arguments::at(&[flow_id]).page(after, limit);
+        self.ask(&operations::GET_FLOW_JOURNAL, arguments).await
     }
 
     /// Forgets a client id and the outcome kept for it.
     pub async fn forget_client_id(&self, client_id: &str) -> Result<(), ClientError> {
-        let path = paths::with(paths::CLIENT, client_id);
-        self.raw(Method::DELETE, &path, Vec::new(), None)
-            .await
-            .map(|_| ())
+        let arguments = Arguments::at(&[client_id]);
+        let done = self.ask_raw(&operations::FORGET_CLIENT_ID, arguments).await;
+        done.map(drop)
     }
 
-    /// Sums of unconsumed fungible states.
+    /// Returns sums of unconsumed fungible states.
     pub async fn balances(&self) -> Result<Balances, ClientError> {
-        self.get(paths::BALANCES).await
+        self.ask(&operations::BALANCES, Arguments::none()).await
     }
 
     /// Returns unconsumed states after a number, without those in quarantine.
     pub async fn states(&self, after: Option<u64>, limit: u32) -> Result<StatesPage, ClientError> {
-        self.page(paths::STATES, after, limit).await
+        let arguments = Arguments::none().page(after, limit);
+        self.ask(&operations::STATES, arguments).await
     }
 
     /// Returns unconsumed states after a number: those in quarantine, or all.
@@ -278,28 +248,28 @@ impl Client {
         after: Option<u64>,
         limit: u32,
     ) -> Result<StatesPage, ClientError> {
-        let after = after.map_or_else(String::new, |after| format!("&after={after}"));
-        let word = quarantined.word();
-        let path = format!("{}?quarantined={word}&limit={limit}{after}", paths::STATES);
-        self.get(&path).await
+        let arguments = Arguments::none()
+            .page(after, limit)
+            .with("quarantined", Some(quarantined.word()));
+        self.ask(&operations::STATES, arguments).await
     }
 
-    /// States by criteria, or counts and sums of them.
+    /// Returns states by criteria, or counts and sums of them.
     pub async fn query_vault(&self, query: &VaultQuery) -> Result<VaultAnswer, ClientError> {
-        let body = serde_json::to_vec(query).map_err(ClientError::arguments)?;
-        self.call(Method::POST, paths::VAULT_QUERY, body, query.timeout_ms)
+        let arguments = Arguments::none().json(query)?.waiting(query.timeout_ms);
+        self.ask(&operations::QUERY_VAULT, arguments).await
+    }
+
+    /// Returns a transaction in readable form.
+    pub async fn transaction(&self, id: &str) -> Result<TransactionView, ClientError> {
+        self.ask(&operations::TRANSACTION, Arguments::at(&[id]))
             .await
     }
 
-    /// A transaction, readable.
-    pub async fn transaction(&self, id: &str) -> Result<TransactionView, ClientError> {
-        self.get(&paths::with(paths::TRANSACTION, id)).await
-    }
-
-    /// A transaction's bytes as it is carried.
+    /// Returns a transaction's bytes as it is carried.
     pub async fn transaction_bytes(&self, id: &str) -> Result<Bytes, ClientError> {
-        let path = paths::with(paths::TRANSACTION_BYTES, id);
-        self.raw(Method::GET, &path, Vec::new(), None).await
+        self.ask_raw(&operations::TRANSACTION_BYTES, Arguments::at(&[id]))
+            .await
     }
 
     /// Returns a transaction and its ancestors, the last recorded first, before a position.
@@ -309,35 +279,33 @@ impl Client {
         before: Option<u64>,
         limit: u32,
     ) -> Result<ChainPage, ClientError> {
-        let path = paths::with(paths::TRANSACTION_CHAIN, id);
-        self.page(&path, before, limit).await
+        let arguments = Arguments::at(&[id]).page(before, limit);
+        self.ask(&operations::TRANSACTION_CHAIN, arguments).await
     }
 
-    /// Notes that users of the node made of a transaction.
+    /// Returns the notes of the node's users on a transaction.
     pub async fn notes(&self, id: &str) -> Result<NoteList, ClientError> {
-        self.get(&paths::with(paths::NOTES, id)).await
+        self.ask(&operations::NOTES, Arguments::at(&[id])).await
     }
 
-    /// The contracts that are registered in the node's binary.
+    /// Returns the contracts that are registered in the node's binary.
     pub async fn contracts(&self) -> Result<ContractList, ClientError> {
-        self.call(Method::GET, paths::CONTRACTS, Vec::new(), None)
-            .await
+        self.ask(&operations::CONTRACTS, Arguments::none()).await
     }
 
-    /// Which transitions of others the node signs.
+    /// Returns the transitions of others that the node signs.
     pub async fn consents(&self) -> Result<ConsentList, ClientError> {
-        self.call(Method::GET, paths::CONSENTS, Vec::new(), None)
-            .await
+        self.ask(&operations::CONSENTS, Arguments::none()).await
     }
 
-    /// Says whether the node signs changes of notary.
+    /// Sets whether the node signs changes of notary.
     pub async fn set_notary_changes(
         &self,
         notary_changes: NotaryChanges,
     ) -> Result<ConsentList, ClientError> {
         let change = ConsentChange { notary_changes };
-        let body = serde_json::to_vec(&change).map_err(ClientError::arguments)?;
-        self.call(Method::PATCH, paths::CONSENTS, body, None).await
+        let arguments = Arguments::none().json(&change)?;
+        self.ask(&operations::CHANGE_CONSENTS, arguments).await
     }
 
     /// Lets the node sign upgrades between two codes, by the hashes of their descriptors.
@@ -350,181 +318,170 @@ impl Client {
             from: from.to_owned(),
             to: to.to_owned(),
         };
-        let body = serde_json::to_vec(&upgrade).map_err(ClientError::arguments)?;
-        self.call(Method::POST, paths::UPGRADES, body, None).await
+        let arguments = Arguments::none().json(&upgrade)?;
+        self.ask(&operations::AUTHORISE_UPGRADE, arguments).await
     }
 
     /// Withdraws the consent to sign this upgrade.
     pub async fn withdraw_upgrade(&self, from: &str, to: &str) -> Result<ConsentList, ClientError> {
-        let path = paths::with(&paths::with(paths::UPGRADE, from), to);
-        self.call(Method::DELETE, &path, Vec::new(), None).await
+        let arguments = Arguments::at(&[from, to]);
+        self.ask(&operations::WITHDRAW_UPGRADE, arguments).await
     }
 
-    /// Makes a note of a transaction.
+    /// Adds a note to a transaction.
     pub async fn add_note(&self, id: &str, text: &str) -> Result<NoteView, ClientError> {
         let note = NewNote {
             text: text.to_owned(),
         };
-        let body = serde_json::to_vec(&note).map_err(ClientError::arguments)?;
-        let path = paths::with(paths::NOTES, id);
-        self.call(Method::POST, &path, body, None).await
+        let arguments = Arguments::at(&[id]).json(&note)?;
+        self.ask(&operations::ADD_NOTE, arguments).await
     }
 
-    /// Takes a note away.
+    /// Removes a note.
     pub async fn remove_note(&self, id: &str, note: &str) -> Result<(), ClientError> {
-        let path = paths::with(&paths::with(paths::NOTE, id), note);
-        let done = self.raw(Method::DELETE, &path, Vec::new(), None).await;
-        done.map(|_| ())
+        let arguments = Arguments::at(&[id, note]);
+        let done = self.ask_raw(&operations::REMOVE_NOTE, arguments).await;
+        done.map(drop)
     }
 
-    /// Flows that states have scheduled.
+    /// Returns the flows that states have scheduled.
     pub async fn schedule(
         &self,
         after: Option<&str>,
         limit: u32,
     ) -> Result<SchedulePage, ClientError> {
-        self.page(paths::SCHEDULE, after, limit).await
+        let arguments = Arguments::none().page(after, limit);
+        self.ask(&operations::SCHEDULE, arguments).await
     }
 
-    /// Recorded transactions after a position.
+    /// Returns recorded transactions after a position.
     pub async fn ledger(&self, after: Option<u64>, limit: u32) -> Result<LedgerPage, ClientError> {
-        self.page(paths::LEDGER, after, limit).await
+        let arguments = Arguments::none().page(after, limit);
+        self.ask(&operations::LEDGER, arguments).await
     }
 
-    /// States that a notary has seen consumed, after a reference.
+    /// Returns the states that a notary has seen consumed, after a reference.
     pub async fn consumed(
         &self,
         after: Option<&str>,
         limit: u32,
     ) -> Result<ConsumedPage, ClientError> {
-        self.page(paths::CONSUMED, after, limit).await
+        let arguments = Arguments::none().page(after, limit);
+        self.ask(&operations::CONSUMED, arguments).await
     }
 
-    /// Transactions that a notary has signed, and who asked for that, after an id.
+    /// Returns the transactions that a notary has signed and their requesters, after an id.
     pub async fn notary_requests(
         &self,
         after: Option<&str>,
         limit: u32,
     ) -> Result<RequestPage, ClientError> {
-        self.page(paths::NOTARY_REQUESTS, after, limit).await
+        let arguments = Arguments::none().page(after, limit);
+        self.ask(&operations::NOTARY_REQUESTS, arguments).await
     }
 
-    /// Proofs that notaries signed two consumers of a state, after the id of a refused transaction.
+    /// Returns proofs that notaries signed two consumers of a state, after the id of a refused transaction.
     pub async fn equivocations(
         &self,
         after: Option<&str>,
         limit: u32,
     ) -> Result<EquivocationPage, ClientError> {
-        self.page(paths::EQUIVOCATIONS, after, limit).await
+        let arguments = Arguments::none().page(after, limit);
+        self.ask(&operations::EQUIVOCATIONS, arguments).await
     }
 
-    /// Returns how the node's data compares with what its peers have of it.
+    /// Returns the state of the node's data compared with its peers' marks of it.
     pub async fn recovery(&self) -> Result<RecoveryView, ClientError> {
-        self.get(paths::RECOVERY).await
+        self.ask(&operations::RECOVERY, Arguments::none()).await
     }
 
     /// Makes the node fetch its lost data from all peers.
     pub async fn begin_recovery(&self) -> Result<RecoveryView, ClientError> {
-        self.call(Method::POST, paths::RECOVERY, Vec::new(), None)
+        self.ask(&operations::BEGIN_RECOVERY, Arguments::none())
             .await
     }
 
     /// Ends a rollback.
     pub async fn finish_recovery(&self, accept_missing: bool) -> Result<RecoveryView, ClientError> {
-        let finish = FinishRecovery { accept_missing };
-        let body = serde_json::to_vec(&finish).map_err(ClientError::arguments)?;
-        self.call(Method::POST, paths::RECOVERY_FINISH, body, None)
-            .await
+        let arguments = Arguments::none().json(&FinishRecovery { accept_missing })?;
+        self.ask(&operations::FINISH_RECOVERY, arguments).await
     }
 
-    /// The node.
+    /// Returns the node.
     pub async fn node(&self) -> Result<NodeView, ClientError> {
-        self.get(paths::NODE).await
+        self.ask(&operations::NODE, Arguments::none()).await
     }
 
-    /// The other nodes of the network, and the connections with them.
+    /// Returns the other nodes of the network, and the connections with them.
     pub async fn peers(&self) -> Result<PeersView, ClientError> {
-        self.get(paths::PEERS).await
+        self.ask(&operations::PEERS, Arguments::none()).await
     }
 
-    /// The network.
+    /// Returns the network.
     pub async fn network(&self) -> Result<NetworkView, ClientError> {
-        self.get(paths::NETWORK).await
+        self.ask(&operations::NETWORK, Arguments::none()).await
     }
 
     /// Asks the node to accept no new starts and to finish its running flows.
     pub async fn drain(&self) -> Result<Drain, ClientError> {
-        self.call(Method::POST, paths::DRAIN, Vec::new(), None)
-            .await
+        self.ask(&operations::DRAIN, Arguments::none()).await
     }
 
-    /// Vouches for the node's clock as it is, after it was set.
+    /// Confirms the node's clock after it was set.
     pub async fn confirm_clock(&self) -> Result<ClockView, ClientError> {
-        self.call(Method::POST, paths::CLOCK_CONFIRM, Vec::new(), None)
+        self.ask(&operations::CONFIRM_CLOCK, Arguments::none())
             .await
     }
 
-    /// Whether the node is up and takes work; a node that does not is no error here.
+    /// Returns whether the node is up and takes work. A node that takes no work is no error here.
     pub async fn health(&self) -> Result<Health, ClientError> {
-        let (_, bytes) = self
-            .exchange(Method::GET, paths::HEALTH, RequestBody::Whole(None), None)
-            .await?;
+        let body = RequestBody::Whole(None);
+        let path = operations::HEALTH.path;
+        let (_, bytes) = self.exchange(Method::GET, path, body, None).await?;
         parse(&bytes)
     }
 
-    /// Counters in Prometheus text format.
+    /// Returns counters in Prometheus text format.
     pub async fn metrics(&self) -> Result<String, ClientError> {
         let bytes = self
-            .raw(Method::GET, paths::METRICS, Vec::new(), None)
+            .ask_raw(&operations::METRICS, Arguments::none())
             .await?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Calls any operation of the API, and returns its answer.
+    ///
+    /// # Errors
+    /// The node refuses, the answer is not of its type, or the connection breaks.
+    pub async fn ask<A: DeserializeOwned>(
+        &self,
+        call: &Call<A>,
+        arguments: Arguments,
+    ) -> Result<A, ClientError> {
+        parse(&self.ask_raw(call, arguments).await?)
+    }
+
+    /// Calls any operation of the API, and returns the bytes of its answer.
+    ///
+    /// # Errors
+    /// The node refuses, or the connection breaks.
+    pub async fn ask_raw(
+        &self,
+        operation: &Operation,
+        arguments: Arguments,
+    ) -> Result<Bytes, ClientError> {
+        let target = arguments.target(operation);
+        let body = arguments.body;
+        let body = RequestBody::Whole((!body.is_empty()).then(|| Bytes::from(body)));
+        let method = method_of(operation);
+        self.raw_of(method, &target, body, arguments.wait_ms).await
     }
 
     pub(crate) fn connection(&self) -> &Arc<Connection> {
         &self.connection
     }
 
-    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        self.call(Method::GET, path, Vec::new(), None).await
-    }
-
-    pub(crate) async fn page<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        after: Option<impl std::fmt::Display>,
-        limit: u32,
-    ) -> Result<T, ClientError> {
-        match after {
-            Some(after) => {
-                self.get(&format!("{path}?limit={limit}&after={after}"))
-                    .await
-            }
-            None => self.get(&format!("{path}?limit={limit}")).await,
-        }
-    }
-
-    pub(crate) async fn call<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: Vec<u8>,
-        wait_ms: Option<u64>,
-    ) -> Result<T, ClientError> {
-        parse(&self.raw(method, path, body, wait_ms).await?)
-    }
-
-    pub(crate) async fn raw(
-        &self,
-        method: Method,
-        path: &str,
-        body: Vec<u8>,
-        wait_ms: Option<u64>,
-    ) -> Result<Bytes, ClientError> {
-        let body = RequestBody::Whole((!body.is_empty()).then(|| Bytes::from(body)));
-        self.raw_of(method, path, body, wait_ms).await
-    }
-
-    /// The same with a body of any kind.
+    /// Sends a request with a body of any kind, and returns the bytes of a successful answer.
     pub(crate) async fn raw_of(
         &self,
         method: Method,
@@ -570,6 +527,16 @@ impl Client {
             .map_err(|_| ClientError::Timeout {
                 seconds: deadline.as_secs(),
             })?
+    }
+}
+
+/// Returns the method of an operation.
+pub(crate) fn method_of(operation: &Operation) -> Method {
+    match operation.method {
+        operations::Method::Get => Method::GET,
+        operations::Method::Post => Method::POST,
+        operations::Method::Patch => Method::PATCH,
+        operations::Method::Delete => Method::DELETE,
     }
 }
 

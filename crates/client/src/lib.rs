@@ -20,9 +20,10 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Modules in reading order: `endpoint`, `client`, `stream`, `events`, `attachments` (files) and `chain` (a chain node's API).
+//! Modules in reading order: `endpoint`, `client`, `arguments` (of a call), `stream`, `events`, `attachments` (files) and `chain` (a chain node's API).
 //! Below them are `connection`, `body`, `channel` and `lines`. `error` serves all of them.
 
+mod arguments;
 mod attachments;
 mod body;
 mod chain;
@@ -38,6 +39,7 @@ mod stream;
 mod traffic;
 mod users;
 
+pub use arguments::Arguments;
 pub use attachments::{Download, Progress};
 pub use chain::ChainClient;
 pub use client::{Client, FlowAction};

@@ -1,26 +1,28 @@
 //! Calls that manage users.
 
-use api::{LoggedIn, NewToken, NewUser, UserChange, UserPage, UserView, paths};
-use hyper::Method;
+use api::operations;
+use api::{LoggedIn, NewToken, NewUser, UserChange, UserPage, UserView};
 
+use crate::arguments::Arguments;
 use crate::client::Client;
 use crate::error::ClientError;
 
 impl Client {
-    /// Users after a name.
+    /// Returns users after a name.
     pub async fn users(&self, after: Option<&str>, limit: u32) -> Result<UserPage, ClientError> {
-        self.page(paths::USERS, after, limit).await
+        let arguments = Arguments::none().page(after, limit);
+        self.ask(&operations::USERS, arguments).await
     }
 
-    /// A user.
+    /// Returns a user.
     pub async fn user(&self, name: &str) -> Result<UserView, ClientError> {
-        self.get(&paths::with(paths::USER, name)).await
+        self.ask(&operations::USER, Arguments::at(&[name])).await
     }
 
     /// Adds a user.
     pub async fn add_user(&self, user: &NewUser) -> Result<UserView, ClientError> {
-        let body = serde_json::to_vec(user).map_err(ClientError::arguments)?;
-        self.call(Method::POST, paths::USERS, body, None).await
+        let arguments = Arguments::none().json(user)?;
+        self.ask(&operations::ADD_USER, arguments).await
     }
 
     /// Changes a user.
@@ -29,29 +31,26 @@ impl Client {
         name: &str,
         change: &UserChange,
     ) -> Result<UserView, ClientError> {
-        let body = serde_json::to_vec(change).map_err(ClientError::arguments)?;
-        let path = paths::with(paths::USER, name);
-        self.call(Method::PATCH, &path, body, None).await
+        let arguments = Arguments::at(&[name]).json(change)?;
+        self.ask(&operations::CHANGE_USER, arguments).await
     }
 
     /// Removes a user.
     pub async fn remove_user(&self, name: &str) -> Result<(), ClientError> {
-        let path = paths::with(paths::USER, name);
-        self.raw(Method::DELETE, &path, Vec::new(), None)
-            .await
-            .map(|_| ())
+        let arguments = Arguments::at(&[name]);
+        let done = self.ask_raw(&operations::REMOVE_USER, arguments).await;
+        done.map(drop)
     }
 
-    /// A long-lived token for a user.
+    /// Creates a long-lived token for a user.
     pub async fn add_token(&self, name: &str, days: u32) -> Result<LoggedIn, ClientError> {
-        let body = serde_json::to_vec(&NewToken { days }).map_err(ClientError::arguments)?;
-        let path = paths::with(paths::USER_TOKENS, name);
-        self.call(Method::POST, &path, body, None).await
+        let arguments = Arguments::at(&[name]).json(&NewToken { days })?;
+        self.ask(&operations::ADD_TOKEN, arguments).await
     }
 
     /// Ends all tokens and logins of a user.
     pub async fn revoke_tokens(&self, name: &str) -> Result<UserView, ClientError> {
-        let path = paths::with(paths::USER_TOKENS, name);
-        self.call(Method::DELETE, &path, Vec::new(), None).await
+        let arguments = Arguments::at(&[name]);
+        self.ask(&operations::REVOKE_TOKENS, arguments).await
     }
 }

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    attachment, chain, completions, contract, doctor, flow, ledger, network, node, notary, recover,
-    tx, user, vault,
+    api, attachment, chain, completions, contract, doctor, flow, ledger, network, node, notary,
+    recover, tx, user, vault,
 };
 use crate::failure::{EXIT_CODES, Failure};
 use crate::{Register, bench, demo, lab};
@@ -50,6 +50,9 @@ pub enum Command {
     /// Contracts of a node's binary, and which upgrades and changes of notary it signs
     #[command(subcommand)]
     Contract(contract::Command),
+    /// Any operation of a node's API, by its id
+    #[command(subcommand)]
+    Api(api::Command),
     /// Users of a node, their permissions and tokens
     #[command(subcommand)]
     User(user::Command),
@@ -84,6 +87,7 @@ impl Command {
             Command::Attachment(command) => command.wants_json(),
             Command::Ledger(command) => command.wants_json(),
             Command::Contract(command) => command.wants_json(),
+            Command::Api(command) => command.wants_json(),
             Command::User(command) => command.wants_json(),
             Command::Recover(arguments) => arguments.output.json,
             Command::Doctor(arguments) => arguments.output.json,
@@ -107,6 +111,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
         Command::Attachment(command) => command.run(),
         Command::Ledger(command) => command.run(),
         Command::Contract(command) => command.run(),
+        Command::Api(command) => command.run(),
         Command::User(command) => command.run(),
         Command::Recover(arguments) => arguments.run(),
         Command::Doctor(arguments) => arguments.run(),
@@ -189,6 +194,8 @@ mod tests {
             "contract notary-changes --node nodes/bank-a refuse",
             "contract consents --node nodes/bank-a",
             "doctor --node nodes/bank-a --json",
+            "api list --chain --json",
+            "api call --node nodes/bank-a addNote transaction_id=00 --body {}",
             "user add --node nodes/bank-a ann --grant flow.start:cash.* --password-stdin",
             "user token --node nodes/bank-a ann --days 30 --json",
             "completions bash",

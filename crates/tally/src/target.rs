@@ -59,6 +59,12 @@ impl Target {
         self.node.as_deref().filter(|_| self.url.is_none())
     }
 
+    /// Returns whether the folder is a chain node's.
+    pub fn is_chain(&self) -> bool {
+        self.folder()
+            .is_some_and(|folder| folder.join(CHAIN_CONFIG_FILE).exists())
+    }
+
     /// Runs `work` with a client of the node.
     pub fn with_client<T>(
         &self,

@@ -5,7 +5,7 @@
 //! itself (forging, bundling, bans, rollbacks) need one. A time without a unit in its name is in seconds since genesis, as the
 //! chain itself counts. A time with `_ms` is in milliseconds since the Unix epoch.
 //!
-//! Modules in reading order: [`paths`] (where), [`network`] (constants, status, peers), [`blocks`], [`transactions`] (and
+//! Modules in reading order: [`operations`] (all of them), [`network`] (constants, status, peers), [`blocks`], [`transactions`] (and
 //! submitting), [`accounts`], [`forging`] (and bundling), [`equivocations`], [`events`], [`orders`] (of operators), [`codes`].
 
 pub mod accounts;
@@ -16,8 +16,8 @@ pub mod events;
 pub mod forging;
 pub mod network;
 mod openapi;
+pub mod operations;
 pub mod orders;
-pub mod paths;
 pub mod transactions;
 
 pub use accounts::{
@@ -34,7 +34,7 @@ pub use forging::{
 pub use network::{
     ChainHealth, ChainInfo, ChainPeer, ChainPeers, ChainStatus, Constants, NewBan, SyncState,
 };
-pub use openapi::{document, operations};
+pub use openapi::document;
 pub use orders::{Done, PopOff, Prune, Snapshot, StateHash, Trust};
 pub use transactions::{
     ItemRefusal, PlacedTransaction, Prepare, Prepared, SUBMIT_BATCH_MAX, SignAndSend, Submit,

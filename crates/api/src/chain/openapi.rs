@@ -1,98 +1,14 @@
 //! A chain node's API as OpenAPI 3.1.
 
-mod forging;
-mod orders;
-mod reads;
-mod transactions;
-
 use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
-use super::accounts::{AccountView, BalancesView};
-use super::blocks::{BlockPage, BlockView};
-use super::equivocations::EquivocationPage;
+use super::codes;
 use super::events::{BlockAdded, BlockPopped, Forked, Stuck, TransactionLeft};
-use super::forging::{
-    BundlerList, BundlerView, ForgersView, ForgingAccount, ForgingView, RatesView, StartBundler,
-    StartForging,
-};
-use super::network::{ChainHealth, ChainPeers, ChainStatus, Constants, NewBan};
-use super::orders::{Done, PopOff, Prune, Snapshot, StateHash, Trust};
-use super::transactions::{
-    Prepare, Prepared, SignAndSend, Submit, SubmitBatch, SubmitBatchAnswer, Submitted,
-    TransactionAnswer, TransactionPage, UnconfirmedPage,
-};
-use super::{codes, paths};
-use crate::codes::{
-    BAD_JSON, BAD_PARAMETER, BAD_REQUEST, BODY_TIMEOUT, BODY_TOO_LARGE, ErrorInfo, INTERNAL,
-    NODE_BUSY, NODE_STOPPING, STORE_FAILED,
-};
-use crate::openapi::parts::{LIMIT, READ, answer, json, parameter, text};
-use crate::openapi::{Kind, Operation, Parameter, Parts, assemble};
-
-const BLOCK: Parameter = parameter(
-    "block",
-    Kind::Form("^([0-9]{1,10}|[0-9a-f]{64})$"),
-    "A height, or a hash.",
-);
-const ACCOUNT: Parameter = parameter("account", Kind::Text(64), "An account: `TLY-...`.");
-const ID: Parameter = parameter("transaction_id", Kind::Hex(64), "The full id.");
-const CHAIN: Parameter = parameter("chain", Kind::Count, "Only of this chain.");
-const DETAIL: Parameter = parameter(
-    "transactions",
-    Kind::Words(&["none", "ids", "full"]),
-    "How much of each block's body comes with it; a page of blocks ends early where there is much.",
-);
-
-const ANY: &[&ErrorInfo] = &[&INTERNAL, &NODE_BUSY];
-const ASKED: &[&ErrorInfo] = &[&INTERNAL, &NODE_BUSY, &BAD_PARAMETER];
-const ASKED_BLOCK: &[&ErrorInfo] = &[
-    &INTERNAL,
-    &NODE_BUSY,
-    &BAD_PARAMETER,
-    &codes::UNKNOWN_BLOCK,
-    &codes::PRUNED,
-];
-const SENT: &[&ErrorInfo] = &[
-    &INTERNAL,
-    &NODE_BUSY,
-    &NODE_STOPPING,
-    &STORE_FAILED,
-    &BAD_JSON,
-    &BAD_REQUEST,
-    &BODY_TIMEOUT,
-    &BODY_TOO_LARGE,
-    &codes::UNKNOWN_CHAIN,
-    &codes::BAD_KEY,
-    &codes::BAD_PREPARE,
-];
-const ORDERED: &[&ErrorInfo] = &[&BAD_JSON, &BAD_REQUEST, &BODY_TIMEOUT, &BODY_TOO_LARGE];
-
-/// An operation that needs no token.
-const OPEN: Operation = Operation {
-    token: false,
-    codes: ASKED,
-    ..READ
-};
-const ORDER: Operation = Operation {
-    method: "post",
-    tag: "orders",
-    codes: ORDERED,
-    others: true,
-    ..READ
-};
-
-/// Returns every operation of a chain node, in the order of the description.
-pub fn operations() -> impl Iterator<Item = &'static Operation> {
-    [
-        reads::OPERATIONS,
-        transactions::OPERATIONS,
-        forging::OPERATIONS,
-        orders::OPERATIONS,
-    ]
-    .into_iter()
-    .flatten()
-}
+use super::operations::operations;
+use crate::codes::ErrorInfo;
+use crate::openapi::{Parts, assemble};
+use crate::operations::COMMON;
 
 /// Builds the description, with the codes of the chain and of other parts and their causes.
 #[must_use]
@@ -129,7 +45,7 @@ pub fn document(others: &[(&str, &str)]) -> Value {
 
 /// Returns whether an operation, or every operation with a token, may refuse with this code.
 fn named(code: &str) -> bool {
-    let common = crate::openapi::COMMON.iter();
+    let common = COMMON.iter();
     let own = operations().flat_map(|operation| operation.codes);
     common.chain(own).any(|info| info.code == code)
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-use super::model::{COMMON, Content, Operation};
 use crate::codes::ErrorInfo;
+use crate::operations::{COMMON, Content, Operation, Permission};
 use crate::problem::PROBLEM_JSON;
 
 pub(super) fn content(content: &Content, generator: &mut SchemaGenerator) -> Value {
@@ -78,7 +78,9 @@ const REFUSED: u16 = 422;
 /// Returns an operation's refusal codes, by status.
 fn problems(operation: &Operation) -> BTreeMap<u16, Vec<&'static ErrorInfo>> {
     let mut problems: BTreeMap<u16, Vec<&'static ErrorInfo>> = BTreeMap::new();
-    let common = COMMON.iter().filter(|_| operation.token);
+    let common = COMMON
+        .iter()
+        .filter(|_| operation.permission != Permission::Anyone);
     for info in operation.codes.iter().chain(common) {
         problems.entry(info.status).or_default().push(info);
     }

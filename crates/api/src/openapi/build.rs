@@ -8,9 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::answers::{answers, content, problem};
 use super::endpoints::{self, FlowFacts};
-use super::model::{Kind, Operation, Parameter};
-use super::operations;
 use crate::codes::{ERRORS, ErrorInfo, files};
+use crate::operations::{Kind, Operation, Parameter, Permission, operations};
 use crate::problem::Problem;
 
 /// Inputs of the description in addition to the types.
@@ -95,7 +94,7 @@ pub(crate) fn assemble(parts: &Parts<'_>) -> Value {
             .or_insert_with(|| json!({}))
             .as_object_mut()
         {
-            methods.insert(operation.method.to_owned(), described);
+            methods.insert(operation.method.member().to_owned(), described);
         }
     }
     generator.subschema_for::<Problem>();
@@ -169,8 +168,11 @@ fn described(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     if let Some(body) = &operation.body {
         described["requestBody"] = json!({ "required": true, "content": content(body, generator) });
     }
-    if !operation.token {
+    if operation.permission == Permission::Anyone {
         described["security"] = json!([]);
+    }
+    if let Some(permission) = operation.permission.name() {
+        described["x-permission"] = permission.into();
     }
     described
 }

@@ -8,10 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::answers::problems_of;
 use super::build::parameter;
-use super::model::{Kind, Operation, Parameter};
-use super::parts::{READ, TIMEOUT, WAIT, parameter as named};
-use crate::codes::{self, ErrorInfo};
-use crate::{Outcome, paths};
+use crate::Outcome;
+use crate::operations::START_FLOW_AT_ENDPOINT;
 
 /// A flow that can be started, for the description.
 #[derive(Clone, Debug)]
@@ -27,35 +25,6 @@ pub struct FlowFacts {
     /// The schema of its result.
     pub result: Schema,
 }
-
-/// Refusal codes of flows' endpoints, in addition to those of all operations.
-pub(super) const CODES: &[&ErrorInfo] = &[
-    &codes::BAD_JSON,
-    &codes::BAD_PARAMETER,
-    &codes::BAD_CLIENT_ID,
-    &codes::BODY_TOO_LARGE,
-    &codes::BODY_TIMEOUT,
-    &codes::RATE_LIMITED,
-    &codes::NODE_DRAINING,
-    &codes::NODE_STARTING,
-    &codes::UNKNOWN_FLOW,
-];
-
-const QUERY: &[Parameter] = &[
-    WAIT,
-    TIMEOUT,
-    named(
-        "client_id",
-        Kind::Text(128),
-        "Makes the start exactly once: the same id again names the same flow and gives its outcome.",
-    ),
-    named("version", Kind::Count, "A version; the newest if left out."),
-    named(
-        "Idempotency-Key",
-        Kind::HeaderText("^[!-~]{1,128}$"),
-        "The same as `client_id`, for clients that send this header.",
-    ),
-];
 
 /// Adds the flows' operations to the paths and their schemas to the definitions. Returns the tags of the operations.
 pub(super) fn describe(
@@ -78,7 +47,7 @@ pub(super) fn describe(
             tags.push(tag.clone());
         }
         let operation = operation(flow, (&name, &tag), (&arguments, &outcome), generator);
-        let path = paths::with(paths::FLOW, &flow.name);
+        let path = START_FLOW_AT_ENDPOINT.at(&[&flow.name]);
         paths.insert(path, json!({ "post": operation }));
     }
     let text = "An endpoint for each flow of this kind: the body is its arguments, the answer its outcome.";
@@ -123,7 +92,8 @@ fn operation(
     (arguments, outcome): (&str, &str),
     generator: &mut SchemaGenerator,
 ) -> Value {
-    let parameters: Vec<Value> = QUERY
+    let parameters: Vec<Value> = START_FLOW_AT_ENDPOINT
+        .query
         .iter()
         .map(|query| parameter(query, query.kind.place(), generator))
         .collect();
@@ -155,14 +125,7 @@ fn operation(
             }),
         ),
     );
-    let problems = Operation {
-        method: "post",
-        path: paths::FLOW,
-        codes: CODES,
-        others: true,
-        ..READ
-    };
-    problems_of(&problems, &mut responses);
+    problems_of(&START_FLOW_AT_ENDPOINT, &mut responses);
     let versions = match flow.versions.as_slice() {
         [] | [_] => String::new(),
         all => {

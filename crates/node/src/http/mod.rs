@@ -39,6 +39,7 @@ pub(crate) mod randomness;
 mod range;
 mod refusal;
 mod room;
+pub(crate) mod route;
 pub(crate) mod router;
 pub(crate) mod routes;
 mod server;

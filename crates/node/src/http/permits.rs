@@ -1,126 +1,30 @@
-//! Which permission each route needs, and whose a flow is.
+//! The check of permissions, and the owner of a flow.
 
 use std::sync::Arc;
 
 use api::codes::FORBIDDEN;
-use api::paths;
-use axum::http::Method;
+use api::operations::{Operation, Permission};
 use flow::FlowId;
 use primitives::Hash;
 
 use super::refusal::Refusal;
 use crate::users::{Caller, Permissions};
 
-/// What a route asks of a caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
-    /// A good token, and nothing else.
-    Token,
-    /// This permission.
-    Whole(&'static str),
-    /// This permission for something at least; the route looks at what it is about.
-    Some(&'static str),
-    /// All queries of the vault, or balances of some tokens at least.
-    Balances,
-    /// This permission; without `flow.read.all` for one's own flows only.
-    Own(&'static str),
-}
-
-/// All routes that want a token. A route that is not here is refused to all but those who may do everything.
-#[rustfmt::skip]
-pub(super) const NEEDS: &[(Method, &str, Need)] = &[
-    (Method::POST, paths::FLOWS, Need::Some("flow.start")),
-    (Method::GET, paths::FLOWS, Need::Own("flow.read")),
-    (Method::POST, paths::FLOW_BATCH, Need::Some("flow.start")),
-    (Method::GET, paths::FLOW, Need::Own("flow.read")),
-    (Method::POST, paths::FLOW, Need::Some("flow.start")),
-    (Method::GET, paths::FLOW_EVENTS, Need::Own("flow.read")),
-    (Method::POST, paths::FLOW_CANCEL, Need::Own("flow.cancel")),
-    (Method::POST, paths::FLOW_RETRY, Need::Own("flow.retry")),
-    (Method::POST, paths::FLOW_PAUSE, Need::Own("flow.pause")),
-    (Method::POST, paths::FLOW_RESUME, Need::Own("flow.pause")),
-    (Method::GET, paths::FLOW_JOURNAL, Need::Own("flow.journal")),
-    (Method::POST, paths::FLOWS_RETRY, Need::Whole("flow.retry")),
-    (Method::POST, paths::FLOWS_PAUSE, Need::Whole("flow.pause")),
-    (Method::POST, paths::FLOWS_RESUME, Need::Whole("flow.pause")),
-    (Method::POST, paths::FLOWS_KILL, Need::Whole("flow.cancel")),
-    (Method::DELETE, paths::CLIENT, Need::Some("flow.start")),
-    (Method::POST, paths::STREAM, Need::Some("flow.start")),
-    (Method::GET, paths::BALANCES, Need::Balances),
-    (Method::GET, paths::STATES, Need::Some("vault.query")),
-    (Method::POST, paths::VAULT_QUERY, Need::Some("vault.query")),
-    (Method::GET, paths::VAULT_EVENTS, Need::Some("vault.query")),
-    (Method::GET, paths::TRANSACTION, Need::Whole("tx.read")),
-    (Method::GET, paths::TRANSACTION_BYTES, Need::Whole("tx.read")),
-    (Method::GET, paths::TRANSACTION_CHAIN, Need::Whole("tx.read")),
-    (Method::GET, paths::NOTES, Need::Whole("tx.read")),
-    (Method::POST, paths::NOTES, Need::Whole("tx.note")),
-    (Method::DELETE, paths::NOTE, Need::Whole("tx.note")),
-    (Method::GET, paths::SCHEDULE, Need::Whole("flow.read.all")),
-    (Method::GET, paths::LEDGER, Need::Whole("ledger.read")),
-    (Method::GET, paths::CONSUMED, Need::Whole("notary.read")),
-    (Method::GET, paths::NOTARY_REQUESTS, Need::Whole("notary.requests")),
-    (Method::GET, paths::EQUIVOCATIONS, Need::Whole("ledger.read")),
-    (Method::POST, paths::ATTACHMENTS, Need::Some("attachments.upload")),
-    (Method::GET, paths::ATTACHMENTS, Need::Whole("attachments.read")),
-    (Method::GET, paths::ATTACHMENT, Need::Whole("attachments.read")),
-    (Method::PATCH, paths::ATTACHMENT, Need::Whole("attachments.manage")),
-    (Method::DELETE, paths::ATTACHMENT, Need::Whole("attachments.manage")),
-    (Method::GET, paths::ATTACHMENT_CONTENT, Need::Whole("attachments.read")),
-    (Method::POST, paths::UPLOADS, Need::Some("attachments.upload")),
-    (Method::GET, paths::UPLOAD, Need::Some("attachments.upload")),
-    (Method::PATCH, paths::UPLOAD, Need::Some("attachments.upload")),
-    (Method::DELETE, paths::UPLOAD, Need::Some("attachments.upload")),
-    (Method::POST, paths::UPLOAD_COMPLETE, Need::Some("attachments.upload")),
-    (Method::GET, paths::USERS, Need::Whole("admin.users")),
-    (Method::POST, paths::USERS, Need::Whole("admin.users")),
-    (Method::GET, paths::USER, Need::Whole("admin.users")),
-    (Method::PATCH, paths::USER, Need::Whole("admin.users")),
-    (Method::DELETE, paths::USER, Need::Whole("admin.users")),
-    (Method::POST, paths::USER_TOKENS, Need::Whole("admin.users")),
-    (Method::DELETE, paths::USER_TOKENS, Need::Whole("admin.users")),
-    (Method::GET, paths::CONTRACTS, Need::Whole("node.read")),
-    (Method::GET, paths::CONSENTS, Need::Whole("node.read")),
-    (Method::PATCH, paths::CONSENTS, Need::Whole("admin.consents")),
-    (Method::POST, paths::UPGRADES, Need::Whole("admin.consents")),
-    (Method::DELETE, paths::UPGRADE, Need::Whole("admin.consents")),
-    (Method::GET, paths::NODE, Need::Whole("node.read")),
-    (Method::GET, paths::PEERS, Need::Whole("node.read")),
-    (Method::GET, paths::NETWORK, Need::Whole("network.read")),
-    (Method::POST, paths::DRAIN, Need::Whole("admin.drain")),
-    (
-        Method::POST,
-        paths::CLOCK_CONFIRM,
-        Need::Whole("admin.clock"),
-    ),
-    (Method::GET, paths::RECOVERY, Need::Whole("node.read")),
-    (Method::POST, paths::RECOVERY, Need::Whole("admin.recover")),
-    (Method::POST, paths::RECOVERY_FINISH, Need::Whole("admin.recover")),
-    (Method::GET, paths::METRICS, Need::Whole("metrics.read")),
-    (Method::GET, paths::OPENAPI, Need::Token),
-    (Method::POST, paths::LOGOUT, Need::Token),
-];
-
 /// The bytes of a flow's id that say whose it is.
 const MARK_BYTES: usize = 6;
 
-/// Refuses a call that the caller's permissions do not allow.
-pub(super) fn check(caller: &Caller, method: &Method, path: &str) -> Result<(), Refusal> {
-    let method = if *method == Method::HEAD {
-        &Method::GET
-    } else {
-        method
-    };
-    let found = NEEDS.iter().find(|(m, p, _)| m == method && *p == path);
+/// Refuses a call that the caller's permissions do not allow. An operation without a row is refused to all callers but those
+/// that may do everything.
+pub(super) fn check(caller: &Caller, operation: Option<&Operation>) -> Result<(), Refusal> {
     let held = &caller.permissions;
-    let (allowed, missing) = match found.map(|(_, _, need)| *need) {
+    let (allowed, missing) = match operation.map(|operation| operation.permission) {
         None => (**held == Permissions::all(), "ALL"),
-        Some(Need::Token) => (true, ""),
-        Some(Need::Whole(action)) => (held.allow(action, None), action),
-        Some(Need::Some(action)) => (held.allow_some(action), action),
-        Some(Need::Balances) => (caller.may_read_balances(), "vault.balances"),
-        Some(Need::Own("flow.read")) => (may_read(held), "flow.read"),
-        Some(Need::Own(action)) => (held.allow(action, None), action),
+        Some(Permission::Anyone | Permission::Token) => (true, ""),
+        Some(Permission::Whole(action)) => (held.allow(action, None), action),
+        Some(Permission::Some(action)) => (held.allow_some(action), action),
+        Some(Permission::Balances) => (caller.may_read_balances(), "vault.balances"),
+        Some(Permission::Own("flow.read")) => (may_read(held), "flow.read"),
+        Some(Permission::Own(action)) => (held.allow(action, None), action),
     };
     if allowed {
         Ok(())
@@ -200,6 +104,8 @@ fn mark(flow: &FlowId, user: &Arc<str>) -> [u8; MARK_BYTES] {
 
 #[cfg(test)]
 mod tests {
+    use api::operations::operations;
+
     use super::*;
     use crate::users::StartQuota;
 
@@ -222,26 +128,24 @@ mod tests {
             )),
             quota: StartQuota::default(),
         };
-        for (method, path, need) in NEEDS {
-            let refused = check(&caller(""), method, path);
-            let action = match need {
-                Need::Token => {
-                    assert_eq!(refused, Ok(()));
-                    continue;
-                }
-                Need::Balances => "vault.balances",
-                Need::Whole(action) | Need::Some(action) | Need::Own(action) => *action,
+        for operation in operations() {
+            let refused = check(&caller(""), Some(operation));
+            let Some(action) = operation.permission.name() else {
+                assert_eq!(refused, Ok(()));
+                continue;
             };
-            let refusal = refused.expect_err(path);
+            let refusal = refused.expect_err(operation.id);
             assert_eq!(
                 (refusal.code.as_ref(), refusal.status()),
                 ("api.forbidden", 403)
             );
             assert!(refusal.message.ends_with(action), "{}", refusal.message);
-            assert_eq!(check(&caller(action), method, path), Ok(()), "{path}");
-            assert_eq!(check(&caller("ALL"), method, path), Ok(()), "{path}");
+            for held in [action, "ALL"] {
+                let allowed = check(&caller(held), Some(operation));
+                assert_eq!(allowed, Ok(()), "{}", operation.id);
+            }
         }
-        assert!(check(&caller("flow.*"), &Method::GET, "/v1/new").is_err());
-        assert_eq!(check(&caller("ALL"), &Method::GET, "/v1/new"), Ok(()));
+        assert!(check(&caller("flow.*"), None).is_err());
+        assert_eq!(check(&caller("ALL"), None), Ok(()));
     }
 }

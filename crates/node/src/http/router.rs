@@ -5,14 +5,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use api::codes::{INTERNAL, METHOD_NOT_ALLOWED, NO_SUCH_PATH};
-use api::paths;
+use api::operations::{self, Operation, Permission};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
 use flow::FlowId;
 use tower::ServiceExt;
 
@@ -25,13 +24,10 @@ use super::permits;
 use super::problem::RefusedWith;
 use super::randomness::Randomness;
 use super::refusal::Refusal;
-use super::routes::{
-    attachments, batch, consents, description, endpoints, events, flows, hospital, ledger, login,
-    reads, recovery, status, uploads, users, vault,
-};
+use super::route::{route, router_of};
+use super::routes::{self, status};
 use super::service::NodeService;
 use super::share::Resource;
-use super::stream;
 use super::unread::discard;
 use super::vault_pages::VaultPages;
 use super::vault_tail::Allowance;
@@ -75,88 +71,17 @@ pub(super) struct Subject(pub(super) String);
 
 /// All routes.
 pub(super) fn router(state: Arc<ApiState>) -> Router {
-    let with_token = Router::new()
-        .route(paths::FLOWS, post(flows::start).get(flows::list))
-        .route(paths::FLOW_BATCH, post(batch::start))
-        .route(paths::FLOW, get(flows::state).post(endpoints::start))
-        .route(paths::FLOW_EVENTS, get(events::flow))
-        .route(paths::FLOW_CANCEL, post(flows::cancel))
-        .route(paths::FLOW_RETRY, post(hospital::retry))
-        .route(paths::FLOW_PAUSE, post(hospital::pause))
-        .route(paths::FLOW_RESUME, post(hospital::resume))
-        .route(paths::FLOW_JOURNAL, get(hospital::journal))
-        .route(paths::FLOWS_RETRY, post(hospital::retry_many))
-        .route(paths::FLOWS_PAUSE, post(hospital::pause_many))
-        .route(paths::FLOWS_RESUME, post(hospital::resume_many))
-        .route(paths::FLOWS_KILL, post(hospital::kill_many))
-        .route(paths::CLIENT, delete(flows::forget_client_id))
-        .route(paths::STREAM, post(stream::open))
-        .route(paths::BALANCES, get(reads::balances))
-        .route(paths::STATES, get(reads::states))
-        .route(paths::VAULT_QUERY, post(vault::query))
-        .route(paths::VAULT_EVENTS, get(events::vault))
-        .route(paths::TRANSACTION, get(reads::transaction))
-        .route(paths::TRANSACTION_BYTES, get(ledger::bytes))
-        .route(paths::TRANSACTION_CHAIN, get(ledger::chain))
-        .route(paths::NOTES, get(ledger::notes).post(ledger::add_note))
-        .route(paths::NOTE, delete(ledger::remove_note))
-        .route(paths::SCHEDULE, get(ledger::schedule))
-        .route(
-            paths::ATTACHMENTS,
-            get(attachments::list).post(attachments::upload),
-        )
-        .route(
-            paths::ATTACHMENT,
-            get(attachments::show)
-                .patch(attachments::change)
-                .delete(attachments::remove),
-        )
-        .route(paths::ATTACHMENT_CONTENT, get(attachments::content))
-        .route(paths::UPLOADS, post(uploads::begin))
-        .route(
-            paths::UPLOAD,
-            get(uploads::show)
-                .patch(uploads::add)
-                .delete(uploads::remove),
-        )
-        .route(paths::UPLOAD_COMPLETE, post(uploads::complete))
-        .route(paths::LEDGER, get(reads::ledger))
-        .route(paths::CONSUMED, get(reads::consumed))
-        .route(paths::NOTARY_REQUESTS, get(reads::notary_requests))
-        .route(paths::EQUIVOCATIONS, get(reads::equivocations))
-        .route(paths::RECOVERY, get(recovery::show).post(recovery::begin))
-        .route(paths::RECOVERY_FINISH, post(recovery::finish))
-        .route(paths::USERS, get(users::list).post(users::add))
-        .route(
-            paths::USER,
-            get(users::show).patch(users::change).delete(users::remove),
-        )
-        .route(
-            paths::USER_TOKENS,
-            post(users::add_token).delete(users::revoke_tokens),
-        )
-        .route(paths::CONTRACTS, get(consents::contracts))
-        .route(paths::CONSENTS, get(consents::list).patch(consents::change))
-        .route(paths::UPGRADES, post(consents::authorise))
-        .route(paths::UPGRADE, delete(consents::withdraw))
-        .route(paths::NODE, get(status::node))
-        .route(paths::PEERS, get(status::peers))
-        .route(paths::NETWORK, get(status::network))
-        .route(paths::DRAIN, post(status::drain))
-        .route(paths::CLOCK_CONFIRM, post(status::confirm_clock))
-        .route(paths::METRICS, get(status::metrics))
-        .route(paths::OPENAPI, get(description::openapi))
-        .route(paths::LOGOUT, post(login::logout))
-        .route_layer(from_fn_with_state(Arc::clone(&state), authenticate));
-    let without_token = Router::new()
-        .route(paths::LOGIN, post(login::login))
-        .route(paths::DOCS, get(description::page))
-        .route_layer(from_fn(anonymous));
+    let (anyone, with_token): (Vec<_>, Vec<_>) =
+        routes::all().partition(|route| route.operation.permission == Permission::Anyone);
+    let with_token =
+        router_of(with_token).route_layer(from_fn_with_state(Arc::clone(&state), authenticate));
+    let without_token = router_of(anyone).route_layer(from_fn(anonymous));
+    // Always answered: it takes no place.
+    let health = router_of([route(&operations::HEALTH, status::health)]);
     Router::new()
         .merge(with_token)
         .merge(without_token)
-        // Always answered: it takes no place.
-        .route(paths::HEALTH, get(status::health))
+        .merge(health)
         .fallback(no_such_path)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(state)
@@ -251,10 +176,9 @@ fn let_in(
     let users = state.options.users.as_deref();
     let caller = state.options.tokens.caller(request.headers(), users)?;
     let claim = state.front.claim_of(&caller.name, visitor(request)?)?;
-    let path = request.extensions().get::<MatchedPath>().cloned();
-    let path = path.as_ref().map_or("", MatchedPath::as_str);
-    let allowed = permits::check(&caller, request.method(), path);
-    let note = note(state, &caller, request, path, allowed.is_err());
+    let operation = operation_of(request);
+    let allowed = permits::check(&caller, operation);
+    let note = note(state, &caller, request, operation, allowed.is_err());
     match allowed {
         Ok(()) => Ok((caller, claim, note)),
         Err(refusal) => {
@@ -266,24 +190,28 @@ fn let_in(
     }
 }
 
-/// A line of the audit log about what is refused, and about what changes something; starts write their own lines.
+/// Returns the operation of a request. It is `None` if the router has a path that no row describes, which a test excludes.
+fn operation_of(request: &Request) -> Option<&'static Operation> {
+    let path = request.extensions().get::<MatchedPath>()?.as_str();
+    let method = match *request.method() {
+        Method::HEAD => "GET",
+        ref method => method.as_str(),
+    };
+    let endpoint = std::iter::once(&operations::START_FLOW_AT_ENDPOINT.row);
+    let mut all = operations::operations().chain(endpoint);
+    all.find(|operation| operation.path == path && operation.method.as_str() == method)
+}
+
+/// Returns a line of the audit log, if the operation is refused or its row says so.
 fn note(
     state: &ApiState,
     caller: &Caller,
     request: &Request,
-    path: &str,
+    operation: Option<&Operation>,
     refused: bool,
 ) -> Option<AuditNote> {
     let audit = state.options.audit.as_ref()?;
-    let elsewhere = [
-        paths::FLOWS,
-        paths::FLOW,
-        paths::FLOW_BATCH,
-        paths::STREAM,
-        paths::VAULT_QUERY,
-    ];
-    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    if !refused && (reads || elsewhere.contains(&path)) {
+    if !refused && operation.is_some_and(|operation| !operation.audited) {
         return None;
     }
     let address = request.extensions().get::<ClientAddress>();
@@ -291,9 +219,8 @@ fn note(
     let action: String = action.chars().take(512).collect();
     let line = AuditLine::new(Arc::clone(&caller.name), address.and_then(|a| a.0), &action);
     let mut note = AuditNote::new(audit, line);
-    if [paths::USER, paths::USER_TOKENS].contains(&path)
-        && let Some(user) = segment_of(path, request.uri().path(), "{user}")
-    {
+    let template = operation.map_or("", |operation| operation.path);
+    if let Some(user) = segment_of(template, request.uri().path(), "{user}") {
         note.of(user);
     }
     Some(note)

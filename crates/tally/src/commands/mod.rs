@@ -1,5 +1,6 @@
 //! The commands, one file each, grouped as on the command line.
 
+pub mod api;
 pub mod attachment;
 pub mod chain;
 pub mod completions;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use api::chain::operations;
 use api::chain::{EquivocationPage, EquivocationView, SignedHeader};
 use api::codes::BAD_PARAMETER;
 use axum::extract::rejection::QueryRejection;
@@ -12,10 +13,15 @@ use chain::{Genesis, Header};
 use primitives::hex;
 
 use super::parameters::EvidenceQuery;
-use super::{Answered, Api, json};
+use super::{Answered, Api, Route, json, route};
 use crate::chain::reads::{Fault, Reader};
 use crate::http::Refusal;
 use crate::http::routes::parameters::query;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [route(&operations::EQUIVOCATIONS, list)].into_iter()
+}
 
 /// `GET /v1/chain/equivocations`
 pub(super) async fn list(

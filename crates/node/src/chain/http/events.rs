@@ -6,6 +6,7 @@ use api::chain::events::{
     ADDED, BlockAdded, BlockPopped, FORKED, Forked, LEFT, POPPED, STATUS, STUCK, Stuck,
     TransactionLeft,
 };
+use api::chain::operations;
 use api::codes::NODE_STOPPING;
 use axum::Extension;
 use axum::body::Bytes;
@@ -13,11 +14,16 @@ use axum::extract::State;
 use chain::core::Notice;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{Answered, Api};
+use super::{Answered, Api, Route, route};
 use crate::http::Refusal;
 use crate::http::claim::Claim;
 use crate::http::connections::Visitor;
 use crate::http::events::{cut, event, open, slow};
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [route(&operations::FOLLOW, follow)].into_iter()
+}
 
 /// `GET /v1/chain/events`
 pub(super) async fn follow(

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use api::chain::operations;
 use api::chain::{
     BundlerList, ForgersView, ForgingView, RatesView, StartBundler, StartForging, codes,
 };
@@ -15,11 +16,26 @@ use chain::{AccountId, ChainId};
 
 use super::parameters::{LimitQuery, account as account_of_text, key};
 use super::reads::failed;
-use super::{Answered, Api, json};
+use super::{Answered, Api, Route, json, route};
 use crate::chain::{account_of, looks};
 use crate::http::Refusal;
 use crate::http::claim::ClaimedBody;
 use crate::http::routes::parameters::{parsed, query, segment};
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::FORGING, list),
+        route(&operations::START_FORGING, start),
+        route(&operations::STOP_FORGING, stop),
+        route(&operations::FORGERS, forgers),
+        route(&operations::BUNDLERS, bundlers),
+        route(&operations::START_BUNDLER, start_bundler),
+        route(&operations::STOP_BUNDLER, stop_bundler),
+        route(&operations::RATES, rates),
+    ]
+    .into_iter()
+}
 
 /// Forgers that are shown when the request does not say how many.
 const FORGERS_SHOWN: usize = 20;

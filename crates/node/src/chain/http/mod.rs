@@ -14,12 +14,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
-use api::chain::paths;
+use api::chain::operations;
+use api::operations::Permission;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
+use axum::routing::get;
 use axum::{Json, Router};
 use serde::Serialize;
 use tokio::sync::Semaphore;
@@ -29,6 +30,7 @@ use super::config::ChainConfig;
 use super::reads::StateHashes;
 use super::shared::Shared;
 use crate::http::front::{Front, no_place};
+use crate::http::route::{route, router_of};
 use crate::http::router::{method_not_allowed, no_such_path, visitor};
 use crate::http::share::Resource;
 use crate::http::unread::discard;
@@ -48,6 +50,9 @@ struct Api {
     state_hashes: StateHashes,
     description: OnceLock<Bytes>,
 }
+
+/// An operation with its handler.
+type Route = crate::http::route::Route<Arc<Api>>;
 
 /// What a route gives.
 type Answered = Result<Response, Refusal>;
@@ -83,50 +88,24 @@ pub(super) async fn start(
     .await
 }
 
+/// Returns all operations with their handlers.
+fn routes() -> impl Iterator<Item = Route> {
+    status::routes()
+        .chain(reads::routes())
+        .chain(transactions::routes())
+        .chain(forging::routes())
+        .chain(equivocations::routes())
+        .chain(orders::routes())
+        .chain(events::routes())
+        .chain(page::routes())
+}
+
 fn router(api: Arc<Api>) -> Router {
-    let operators = Router::new()
-        .route(paths::FORGING, post(forging::start))
-        .route(paths::FORGING_ACCOUNT, delete(forging::stop))
-        .route(paths::BUNDLERS, post(forging::start_bundler))
-        .route(paths::BUNDLER, delete(forging::stop_bundler))
-        .route(paths::PEER_BAN, post(orders::ban).delete(orders::unban))
-        .route(paths::POP_OFF, post(orders::pop_off))
-        .route(paths::CLEAR_POOL, post(orders::clear_pool))
-        .route(paths::PRUNE, post(orders::prune))
-        .route(paths::TRUST, post(orders::trust))
-        .route(paths::SNAPSHOT, post(orders::snapshot))
-        .route_layer(from_fn_with_state(Arc::clone(&api), operator));
-    let everybody = Router::new()
-        .route(paths::CONSTANTS, get(status::constants))
-        .route(paths::STATUS, get(status::status))
-        .route(paths::BLOCKS, get(reads::blocks))
-        .route(paths::BLOCK, get(reads::block))
-        .route(paths::BLOCK_TRANSACTIONS, get(reads::block_transactions))
-        .route(paths::TRANSACTIONS, post(transactions::submit))
-        .route(paths::TRANSACTION_BATCH, post(transactions::submit_batch))
-        .route(paths::TRANSACTION, get(transactions::transaction))
-        .route(paths::UNCONFIRMED, get(transactions::unconfirmed))
-        .route(paths::PREPARE, post(transactions::prepare))
-        .route(paths::SIGN_AND_SEND, post(transactions::sign_and_send))
-        .route(paths::BALANCES, get(reads::balances))
-        .route(paths::ACCOUNT, get(reads::account))
-        .route(
-            paths::ACCOUNT_TRANSACTIONS,
-            get(reads::account_transactions),
-        )
-        .route(paths::FORGING, get(forging::list))
-        .route(paths::FORGERS, get(forging::forgers))
-        .route(paths::BUNDLERS, get(forging::bundlers))
-        .route(paths::RATES, get(forging::rates))
-        .route(paths::EQUIVOCATIONS, get(equivocations::list))
-        .route(paths::PEERS, get(orders::peers))
-        .route(paths::EVENTS, get(events::follow))
-        .route(paths::STATE_HASH, get(reads::state_hash))
-        .route(paths::OPENAPI, get(page::openapi))
-        .route(paths::PAGE, get(page::page))
-        .route("/", get(page::page))
-        .route(api::paths::METRICS, get(status::metrics))
-        .route(api::paths::HEALTH, get(status::health));
+    let (everybody, operators): (Vec<_>, Vec<_>) =
+        routes().partition(|route| route.operation.permission == Permission::Anyone);
+    let operators =
+        router_of(operators).route_layer(from_fn_with_state(Arc::clone(&api), operator));
+    let everybody = router_of(everybody).route("/", get(page::page));
     Router::new()
         .merge(operators)
         .merge(everybody)
@@ -148,7 +127,7 @@ async fn placed(
     let visitor = Arc::clone(visitor(&request)?);
     // A connection that carries a request is one that is used.
     visitor.earn();
-    if request.uri().path() == api::paths::HEALTH {
+    if request.uri().path() == operations::HEALTH.path {
         return Ok(next.run(request).await);
     }
     let caller = api.front.options.tokens.caller(request.headers(), None);
@@ -185,5 +164,22 @@ async fn operator(
             discard(request.into_body()).await;
             Err(refusal)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_operation_has_one_handler() {
+        let handled: Vec<&str> = routes().map(|route| route.operation.id).collect();
+        let described: BTreeSet<&str> = operations::operations()
+            .map(|operation| operation.id)
+            .collect();
+        assert_eq!(handled.len(), described.len());
+        assert_eq!(handled.into_iter().collect::<BTreeSet<_>>(), described);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use api::chain::operations;
 use api::chain::{ChainPeer, ChainPeers, Done, NewBan, PopOff, Prune, Snapshot, Trust, codes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -12,10 +13,25 @@ use chain::core::Event;
 use net::gossip::{Direction, PeerId, PeerView, SendError};
 use primitives::{Hash, hex};
 
-use super::{Answered, Api, json};
+use super::{Answered, Api, Route, json, route};
 use crate::http::Refusal;
 use crate::http::claim::ClaimedBody;
 use crate::http::routes::parameters::{parsed, segment};
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::PEERS, peers),
+        route(&operations::BAN_PEER, ban),
+        route(&operations::UNBAN_PEER, unban),
+        route(&operations::POP_OFF, pop_off),
+        route(&operations::CLEAR_POOL, clear_pool),
+        route(&operations::PRUNE, prune),
+        route(&operations::TRUST, trust),
+        route(&operations::SNAPSHOT, snapshot),
+    ]
+    .into_iter()
+}
 
 /// How long a peer is kept away at most: a year.
 const BAN_S_MAX: u32 = 31_536_000;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use api::chain::operations;
 use api::codes::INTERNAL;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -13,8 +14,17 @@ use axum::http::header::{
 use axum::response::IntoResponse;
 use primitives::hex;
 
-use super::{Answered, Api};
+use super::{Answered, Api, Route, route};
 use crate::http::Refusal;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::OPENAPI, openapi),
+        route(&operations::PAGE, page),
+    ]
+    .into_iter()
+}
 
 const PAGE: &str = include_str!("page.html");
 /// Stands in the page where the number used once goes.

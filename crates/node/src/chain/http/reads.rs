@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use api::chain::operations;
 use api::chain::{AccountView, BodyDetail, ForgingBalance, LeaseView, codes};
 use api::codes::BAD_PARAMETER;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -13,10 +14,24 @@ use super::parameters::{
     AccountTransactionsQuery, AccountsQuery, BlockQuery, BlockTransactionsQuery, BlocksQuery,
     HeightQuery, account as account_of, block_name, chain, place,
 };
-use super::{Answered, Api, json};
+use super::{Answered, Api, Route, json, route};
 use crate::chain::reads::Range;
 use crate::http::Refusal;
 use crate::http::routes::parameters::{query, segment};
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::BLOCKS, blocks),
+        route(&operations::BLOCK, block),
+        route(&operations::BLOCK_TRANSACTIONS, block_transactions),
+        route(&operations::BALANCES, balances),
+        route(&operations::ACCOUNT, account),
+        route(&operations::ACCOUNT_TRANSACTIONS, account_transactions),
+        route(&operations::STATE_HASH, state_hash),
+    ]
+    .into_iter()
+}
 
 /// Accounts whose balances are answered at once (`chain_api.too_many_accounts`).
 const ACCOUNTS_MAX: usize = 100;

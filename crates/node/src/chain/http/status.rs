@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
+use api::chain::operations;
 use api::chain::{ChainHealth, ChainInfo, ChainStatus, Constants, SUBMIT_BATCH_MAX, SyncState};
 use axum::Json;
 use axum::extract::State;
@@ -12,9 +13,20 @@ use axum::response::IntoResponse;
 use chain::core::Figures;
 use chain::state::Pruned;
 
-use super::{Answered, Api, json};
+use super::{Answered, Api, Route, json, route};
 use crate::chain::shared::Shared;
 use crate::chain::start::SOFTWARE;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::CONSTANTS, constants),
+        route(&operations::STATUS, status),
+        route(&operations::METRICS, metrics),
+        route(&operations::HEALTH, health),
+    ]
+    .into_iter()
+}
 
 /// How long the store's size is taken to be as it was.
 const SIZE_AGE: Duration = Duration::from_secs(5);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use api::chain::operations;
 use api::chain::{
     Prepare, Prepared, SUBMIT_BATCH_MAX, SignAndSend, Submit, SubmitBatch, SubmitBatchAnswer,
     Submitted, codes,
@@ -15,7 +16,7 @@ use chain::{Rejection, Transaction, TxId};
 use primitives::{Scheme, Signature, SignatureContext, hex};
 
 use super::parameters::{UnconfirmedQuery, account, chain, passphrase_key};
-use super::{Answered, Api, json};
+use super::{Answered, Api, Route, json, route};
 use crate::chain::ed25519;
 use crate::chain::looks;
 use crate::chain::submit::{Wish, answered, refused};
@@ -23,6 +24,19 @@ use crate::chain::views::view_of;
 use crate::http::Refusal;
 use crate::http::claim::ClaimedBody;
 use crate::http::routes::parameters::{parsed, query, segment, whole};
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::SUBMIT, submit),
+        route(&operations::SUBMIT_BATCH, submit_batch),
+        route(&operations::TRANSACTION, transaction),
+        route(&operations::UNCONFIRMED, unconfirmed),
+        route(&operations::PREPARE, prepare),
+        route(&operations::SIGN_AND_SEND, sign_and_send),
+    ]
+    .into_iter()
+}
 
 /// The media type of transactions as bytes, one after another.
 const OCTETS: &[u8] = b"application/octet-stream";

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use api::attachments::{ATTACHMENT_PAGE_MAX, bad_hint};
 use api::codes::{BAD_ATTACHMENT, INTERNAL, files as file_codes};
+use api::operations;
 use api::{AttachmentChange, AttachmentQuery};
 use axum::Extension;
 use axum::body::{Body, HttpBody};
@@ -20,7 +21,7 @@ use serde::Deserialize;
 
 use super::parameters::{ClaimedBody, from_json, parsed, query, segment, whole};
 use super::receive::receive;
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::cut::Cut;
 use crate::http::file_body::FileBody;
 use crate::http::range::{asked, content_range};
@@ -30,6 +31,19 @@ use crate::http::taking::Taking;
 use crate::http::unread::discard;
 use crate::uploads::{Incoming, Place, Promise};
 use crate::users::Caller;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::UPLOAD, upload),
+        route(&operations::ATTACHMENTS, list),
+        route(&operations::ATTACHMENT, show),
+        route(&operations::TRUST_ATTACHMENT, change),
+        route(&operations::REMOVE_ATTACHMENT, remove),
+        route(&operations::ATTACHMENT_CONTENT, content),
+    ]
+    .into_iter()
+}
 
 /// `?name=&media_type=&sha256=`
 #[derive(Debug, Default, Deserialize)]
@@ -270,7 +284,7 @@ fn disposition(name: &str, hash: &str) -> String {
             _ => '_',
         })
         .collect();
-    let encoded = api::paths::with("{name}", name);
+    let encoded = operations::encode(name);
     format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{encoded}")
 }
 

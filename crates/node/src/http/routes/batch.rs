@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use api::codes::BAD_BATCH;
+use api::operations;
 use api::{BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, StartBatch, StartFlow, Wait};
 use axum::Extension;
 use axum::extract::State;
@@ -14,13 +15,18 @@ use tokio::time::{Instant, timeout_at};
 
 use super::flows::{outcome, where_it_stands};
 use super::parameters::{ClaimedBody, checked_client_id, from_json, patience, whole};
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::connection::ClientAddress;
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
 use crate::http::service::{Answer, NodeService, StartRequest};
 use crate::http::ticket::{Answers, Ticket};
 use crate::users::Caller;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [route(&operations::START_FLOWS, start)].into_iter()
+}
 
 /// A start of the batch.
 struct Wish {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use api::codes::BAD_PARAMETER;
+use api::operations;
 use api::{ConsentChange, NewUpgrade, NotaryChanges};
 use axum::Extension;
 use axum::extract::rejection::PathRejection;
@@ -11,10 +12,22 @@ use axum::http::StatusCode;
 use primitives::Hash;
 
 use super::parameters::{ClaimedBody, from_json, parsed, whole};
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::refusal::Refusal;
 use crate::http::router::{About, ApiState};
 use crate::users::Caller;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::CONTRACTS, contracts),
+        route(&operations::CONSENTS, list),
+        route(&operations::CHANGE_CONSENTS, change),
+        route(&operations::AUTHORISE_UPGRADE, authorise),
+        route(&operations::WITHDRAW_UPGRADE, withdraw),
+    ]
+    .into_iter()
+}
 
 /// `GET /v1/contracts`
 pub(in crate::http) async fn contracts(State(state): State<Arc<ApiState>>) -> Answered {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use api::codes::INTERNAL;
 use api::openapi::{Facts, document};
+use api::operations;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderValue;
@@ -14,9 +15,18 @@ use axum::http::header::{
 use axum::response::IntoResponse;
 use schemars::SchemaGenerator;
 
-use super::Answered;
+use super::{Answered, Route, route};
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::OPENAPI, openapi),
+        route(&operations::DOCS, page),
+    ]
+    .into_iter()
+}
 
 const PAGE: &str = include_str!("../docs.html");
 /// Stands in the page where the number used once goes.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use api::codes::{BAD_CLIENT_ID, BAD_PARAMETER};
+use api::operations;
 use api::{StartFlow, Wait};
 use axum::Extension;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -11,13 +12,18 @@ use axum::http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::Answered;
 use super::flows::started;
 use super::parameters::{ClaimedBody, checked_client_id, from_json, query, segment, whole};
+use super::{Answered, Route, route};
 use crate::http::connection::ClientAddress;
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
 use crate::users::Caller;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [route(&operations::START_FLOW_AT_ENDPOINT, start)].into_iter()
+}
 
 /// The header that means what `client_id` means.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";

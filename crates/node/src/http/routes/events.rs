@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use api::codes::BAD_PARAMETER;
 use api::events::{END, PARKED, START, STATE, STEP};
+use api::operations;
 use api::{FlowStatus, FlowStep, Outcome, VaultStart, Wait};
 use axum::Extension;
 use axum::body::Bytes;
@@ -12,9 +13,9 @@ use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use flow::FlowId;
 
-use super::Answered;
 use super::flows::{Waiting, outcome, where_it_stands};
 use super::parameters::{AfterQuery, FollowQuery, parsed, query, segment};
+use super::{Answered, Route, route};
 use crate::http::claim::Claim;
 use crate::http::events::{Sink, cut, event, open, slow};
 use crate::http::followers::Follower;
@@ -22,6 +23,15 @@ use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
 use crate::http::vault_tail;
 use crate::users::Caller;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::FOLLOW_FLOW, flow),
+        route(&operations::FOLLOW_VAULT, vault),
+    ]
+    .into_iter()
+}
 
 /// The header with which a reader that comes back says what it has read.
 const LAST_EVENT_ID: &str = "last-event-id";

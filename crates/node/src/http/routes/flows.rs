@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::codes::INTERNAL;
-use api::{FlowStatus, Outcome, StartFlow, Wait, paths};
+use api::operations::{self, Operation};
+use api::{FlowStatus, Outcome, StartFlow, Wait};
 use axum::Extension;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
@@ -18,7 +19,7 @@ use super::parameters::{
     ClaimedBody, FlowsQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query,
     segment, whole,
 };
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::connection::ClientAddress;
 use crate::http::permits::marked;
 use crate::http::refusal::Refusal;
@@ -26,6 +27,18 @@ use crate::http::router::{ApiState, User};
 use crate::http::service::{Answer, Ended, NodeService, Output, StartRequest};
 use crate::http::ticket::{Answers, Ticket};
 use crate::users::Caller;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::START_FLOW, start),
+        route(&operations::LIST_FLOWS, list),
+        route(&operations::GET_FLOW, state),
+        route(&operations::CANCEL_FLOW, cancel),
+        route(&operations::FORGET_CLIENT_ID, forget_client_id),
+    ]
+    .into_iter()
+}
 
 /// After the time to wait is over: for the node to say where the flow stands.
 const STATE_PATIENCE: Duration = Duration::from_secs(10);
@@ -266,14 +279,14 @@ pub(super) fn answered(service: &dyn NodeService, answer: Answer, started: bool)
         return json(StatusCode::OK, &outcome);
     }
     let mut response = json(StatusCode::ACCEPTED, &outcome)?;
-    let place = |path: &str| paths::with(path, &outcome.flow_id);
-    if let Ok(flow) = HeaderValue::try_from(place(paths::FLOW)) {
+    let place = |operation: &Operation| operation.at(&[&outcome.flow_id]);
+    if let Ok(flow) = HeaderValue::try_from(place(&operations::GET_FLOW)) {
         response.headers_mut().insert(LOCATION, flow);
     }
     let links = format!(
         "<{}>; rel=\"monitor\", <{}>; rel=\"cancel\"",
-        place(paths::FLOW_EVENTS),
-        place(paths::FLOW_CANCEL)
+        place(&operations::FOLLOW_FLOW),
+        place(&operations::CANCEL_FLOW)
     );
     if let Ok(links) = HeaderValue::try_from(links) {
         response.headers_mut().insert(LINK, links);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use api::codes::{FLOW_STANDS_OTHERWISE, FORBIDDEN, UNKNOWN_FLOW};
+use api::operations;
 use api::{FlowOrder, Wait};
 use axum::Extension;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -12,11 +13,26 @@ use flow::FlowId;
 
 use super::flows::{answered, where_it_stands};
 use super::parameters::{ClaimedBody, JournalQuery, from_json, parsed, query, segment, whole};
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
 use crate::http::service::{Answer, FlowAction};
 use crate::users::Caller;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::RETRY_FLOW, retry),
+        route(&operations::PAUSE_FLOW, pause),
+        route(&operations::RESUME_FLOW, resume),
+        route(&operations::GET_FLOW_JOURNAL, journal),
+        route(&operations::RETRY_FLOWS, retry_many),
+        route(&operations::PAUSE_FLOWS, pause_many),
+        route(&operations::RESUME_FLOWS, resume_many),
+        route(&operations::KILL_FLOWS, kill_many),
+    ]
+    .into_iter()
+}
 
 type Id = Result<Path<String>, PathRejection>;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use api::codes::{BAD_PARAMETER, INTERNAL, NOTE_REFUSED};
+use api::operations;
 use api::{NewNote, NoteList};
 use axum::Extension;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -12,10 +13,23 @@ use axum::response::IntoResponse;
 use ledger::TxId;
 
 use super::parameters::{ClaimedBody, PageQuery, from_json, parsed, query, segment, whole};
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
 use crate::users::Caller;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::TRANSACTION_BYTES, bytes),
+        route(&operations::TRANSACTION_CHAIN, chain),
+        route(&operations::NOTES, notes),
+        route(&operations::ADD_NOTE, add_note),
+        route(&operations::REMOVE_NOTE, remove_note),
+        route(&operations::SCHEDULE, schedule),
+    ]
+    .into_iter()
+}
 
 /// `GET /v1/transactions/{transaction_id}/bytes`
 pub(in crate::http) async fn bytes(

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use api::codes::{INTERNAL, LOGIN_FAILED, LOGIN_LIMITED, NOT_A_LOGIN};
+use api::operations;
 use api::{LoggedIn, Login};
 use axum::Extension;
 use axum::extract::State;
@@ -13,7 +14,7 @@ use axum::response::IntoResponse;
 use tokio::time::Instant;
 
 use super::parameters::from_json;
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::claim::{ClaimedBody, whole_within};
 use crate::http::connection::ClientAddress;
 use crate::http::connections::Visitor;
@@ -21,6 +22,15 @@ use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
 use crate::http::tokens::token_hash;
 use crate::users::{AuditLine, LoginError};
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::LOGIN, login),
+        route(&operations::LOGOUT, logout),
+    ]
+    .into_iter()
+}
 
 /// What "busy" suggests when too many log in at once.
 const RETRY_MS: u64 = 1_000;

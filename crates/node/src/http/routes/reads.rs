@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use api::operations;
 use axum::Extension;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
@@ -10,10 +11,24 @@ use axum::http::StatusCode;
 use ledger::{StateRef, TxId};
 
 use super::parameters::{PageQuery, StatesQuery, TimeoutQuery, parsed, patience, query, segment};
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
 use crate::users::Caller;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::BALANCES, balances),
+        route(&operations::STATES, states),
+        route(&operations::TRANSACTION, transaction),
+        route(&operations::LEDGER, ledger),
+        route(&operations::CONSUMED, consumed),
+        route(&operations::NOTARY_REQUESTS, notary_requests),
+        route(&operations::EQUIVOCATIONS, equivocations),
+    ]
+    .into_iter()
+}
 
 /// `GET /v1/balances`
 pub(in crate::http) async fn balances(

@@ -3,13 +3,24 @@
 use std::sync::Arc;
 
 use api::FinishRecovery;
+use api::operations;
 use axum::extract::State;
 use axum::http::StatusCode;
 use kernel::integrity::IntegrityOrder;
 
 use super::parameters::{ClaimedBody, from_json, whole};
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::router::ApiState;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::RECOVERY, show),
+        route(&operations::BEGIN_RECOVERY, begin),
+        route(&operations::FINISH_RECOVERY, finish),
+    ]
+    .into_iter()
+}
 
 /// `GET /v1/recovery`
 pub(in crate::http) async fn show(State(state): State<Arc<ApiState>>) -> Answered {

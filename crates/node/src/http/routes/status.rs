@@ -2,15 +2,29 @@
 
 use std::sync::Arc;
 
+use api::operations;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse;
 
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::router::ApiState;
 use crate::users::Caller;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::NODE, node),
+        route(&operations::PEERS, peers),
+        route(&operations::NETWORK, network),
+        route(&operations::DRAIN, drain),
+        route(&operations::CONFIRM_CLOCK, confirm_clock),
+        route(&operations::METRICS, metrics),
+    ]
+    .into_iter()
+}
 
 /// `GET /v1/node`
 pub(in crate::http) async fn node(State(state): State<Arc<ApiState>>) -> Answered {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use api::attachments::UPLOAD_OFFSET;
 use api::codes::{BAD_PARAMETER, UPLOAD_OFFSET as WRONG_OFFSET, files};
+use api::operations;
 use api::{AttachmentView, NewUpload};
 use axum::Extension;
 use axum::body::Body;
@@ -15,12 +16,24 @@ use axum::response::{IntoResponse, Response};
 use super::attachments::{created, outcome, promise};
 use super::parameters::{ClaimedBody, from_json, parsed, segment, whole};
 use super::receive::receive;
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
 use crate::http::unread::discard;
 use crate::uploads::{Incoming, Upload};
 use crate::users::Caller;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::BEGIN_UPLOAD, begin),
+        route(&operations::UPLOAD_STATE, show),
+        route(&operations::ADD_TO_UPLOAD, add),
+        route(&operations::REMOVE_UPLOAD, remove),
+        route(&operations::COMPLETE_UPLOAD, complete),
+    ]
+    .into_iter()
+}
 
 type Id = Result<Path<String>, PathRejection>;
 

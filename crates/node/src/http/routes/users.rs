@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use api::codes::{BAD_USER, FORBIDDEN, NODE_STOPPING, UNKNOWN_USER, USER_EXISTS, USERS_FILE};
+use api::operations;
 use api::{LoggedIn, NewToken, NewUser, UserChange, UserPage};
 use axum::Extension;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -13,12 +14,26 @@ use axum::response::IntoResponse;
 use primitives::Coded;
 
 use super::parameters::{ClaimedBody, from_json, query, segment, whole};
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::refusal::Refusal;
 use crate::http::router::{ApiState, Subject};
 use crate::users::{
     Caller, ManageError, Permission, TOKEN_DAYS_MAX, UserRecord, Users, UsersError,
 };
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        route(&operations::USERS, list),
+        route(&operations::ADD_USER, add),
+        route(&operations::USER, show),
+        route(&operations::CHANGE_USER, change),
+        route(&operations::REMOVE_USER, remove),
+        route(&operations::ADD_TOKEN, add_token),
+        route(&operations::REVOKE_TOKENS, revoke_tokens),
+    ]
+    .into_iter()
+}
 
 /// What "busy" suggests when too many passwords are hashed.
 const RETRY_MS: u64 = 1_000;

@@ -4,17 +4,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use api::VaultQuery;
+use api::operations;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::parameters::{ClaimedBody, from_json, patience, whole};
-use super::{Answered, json};
+use super::{Answered, Route, json, route};
 use crate::http::claim::Claim;
 use crate::http::front::no_place;
 use crate::http::router::ApiState;
 use crate::http::share::Resource;
 use crate::users::Caller;
+
+/// The operations that this module answers.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [route(&operations::QUERY_VAULT, query)].into_iter()
+}
 
 /// `POST /v1/vault/query`
 pub(in crate::http) async fn query(

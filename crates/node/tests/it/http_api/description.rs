@@ -1,17 +1,19 @@
 //! The API's description tells the truth: every route is in it and nothing else, and answers have the forms it gives.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use api::paths;
+use api::operations;
 use serde_json::Value;
 
-use crate::http_api::fixture::Fixture;
+use crate::http_api::fixture::{Fixture, filled};
 use crate::http_api::schema::faults;
 
 const NO_FLOW: &str = "00000000000000000000000000000000";
 
 async fn document(fixture: &Fixture) -> Value {
-    let reply = fixture.authorised("GET", paths::OPENAPI, "").await;
+    let reply = fixture
+        .authorised("GET", operations::OPENAPI.path, "")
+        .await;
     assert_eq!(reply.status, 200);
     reply.json()
 }
@@ -28,7 +30,7 @@ async fn every_route_is_described_and_every_description_is_a_route() {
     let document = document(&fixture).await;
     let described = document["paths"].as_object().expect("paths");
     for path in described.keys() {
-        let real = paths::with(path, NO_FLOW);
+        let real = filled(path, NO_FLOW);
         let reply = fixture.authorised("TRACE", &real, "").await;
         assert_eq!(reply.status, 405, "{path} is no route");
         let allowed = reply
@@ -43,39 +45,13 @@ async fn every_route_is_described_and_every_description_is_a_route() {
         let allowed: BTreeSet<String> = allowed.filter(|method| method != "HEAD").collect();
         let mut expected = methods(&document, path);
         // One route serves a flow by its id and the start of one by its name.
-        if *path == paths::FLOW {
+        if *path == operations::GET_FLOW.path {
             expected.insert("POST".to_owned());
         } else if is_endpoint(&document, path) {
             expected.insert("GET".to_owned());
         }
         assert_eq!(allowed, expected, "{path}");
     }
-    // The router names no path but those constants, and each of them is described.
-    let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let read = |path: &str| std::fs::read_to_string(format!("{crates}/{path}")).expect(path);
-    let constants = read("api/src/paths.rs");
-    let constants: BTreeMap<&str, &str> = constants
-        .lines()
-        .filter_map(|line| line.strip_prefix("pub const ")?.split_once(": &str = \""))
-        .map(|(name, value)| (name, value.trim_end_matches("\";")))
-        .collect();
-    let router = read("node/src/http/router.rs");
-    let squeezed: String = router.split_whitespace().collect();
-    let routes = squeezed.split(".route(").skip(1);
-    let routes: BTreeSet<&str> = routes
-        .map(|route| {
-            let name = route
-                .strip_prefix("paths::")
-                .expect("a constant of api::paths");
-            let end = name.find(',').expect("a handler");
-            constants[&name[..end]]
-        })
-        .collect();
-    let described = described.keys().map(String::as_str);
-    let described: BTreeSet<&str> = described
-        .filter(|path| !is_endpoint(&document, path))
-        .collect();
-    assert_eq!(routes, described);
 }
 
 /// Whether a path is the endpoint of one flow.
@@ -92,41 +68,53 @@ async fn answers_have_the_forms_described() {
     let table: &[(&str, &str, &str, &str, u16)] = &[
         (
             "POST",
-            paths::FLOWS,
-            paths::FLOWS,
+            operations::START_FLOW.path,
+            operations::START_FLOW.path,
             r#"{"flow":"echo","args":{"a":[1]}}"#,
             200,
         ),
         (
             "POST",
-            paths::FLOWS,
-            paths::FLOWS,
+            operations::START_FLOW.path,
+            operations::START_FLOW.path,
             r#"{"flow":"fail"}"#,
             200,
         ),
         (
             "POST",
-            paths::FLOWS,
-            paths::FLOWS,
+            operations::START_FLOW.path,
+            operations::START_FLOW.path,
             r#"{"flow":"hold","timeout_ms":1}"#,
             202,
         ),
-        ("POST", paths::FLOWS, paths::FLOWS, r#"{"flow":"#, 400),
         (
             "POST",
-            paths::FLOWS,
-            paths::FLOWS,
+            operations::START_FLOW.path,
+            operations::START_FLOW.path,
+            r#"{"flow":"#,
+            400,
+        ),
+        (
+            "POST",
+            operations::START_FLOW.path,
+            operations::START_FLOW.path,
             r#"{"flow":"picky"}"#,
             422,
         ),
         (
             "POST",
-            paths::FLOWS,
-            paths::FLOWS,
+            operations::START_FLOW.path,
+            operations::START_FLOW.path,
             r#"{"flow":"busy"}"#,
             503,
         ),
-        ("POST", paths::FLOWS, paths::FLOWS, r#"{"flow":"bug"}"#, 500),
+        (
+            "POST",
+            operations::START_FLOW.path,
+            operations::START_FLOW.path,
+            r#"{"flow":"bug"}"#,
+            500,
+        ),
         (
             "POST",
             "/v1/flows/test.echo",
@@ -169,124 +157,226 @@ async fn answers_have_the_forms_described() {
             "{}",
             422,
         ),
-        ("GET", paths::FLOWS, "/v1/flows?limit=1", "", 200),
-        ("GET", paths::FLOWS, "/v1/flows?limit=x", "", 400),
+        (
+            "GET",
+            operations::START_FLOW.path,
+            "/v1/flows?limit=1",
+            "",
+            200,
+        ),
+        (
+            "GET",
+            operations::START_FLOW.path,
+            "/v1/flows?limit=x",
+            "",
+            400,
+        ),
         (
             "POST",
-            paths::FLOW_BATCH,
-            paths::FLOW_BATCH,
+            operations::START_FLOWS.path,
+            operations::START_FLOWS.path,
             r#"{"starts":[{"flow":"echo"},{"flow":"busy"},{}]}"#,
             200,
         ),
         (
             "POST",
-            paths::FLOW_BATCH,
-            paths::FLOW_BATCH,
+            operations::START_FLOWS.path,
+            operations::START_FLOWS.path,
             r#"{"starts":[]}"#,
             422,
         ),
         (
             "GET",
-            paths::FLOW,
+            operations::GET_FLOW.path,
             "/v1/flows/00000000000000000000000000000000",
             "",
             404,
         ),
         (
             "GET",
-            paths::FLOW_EVENTS,
+            operations::FOLLOW_FLOW.path,
             "/v1/flows/00000000000000000000000000000000/events",
             "",
             404,
         ),
-        ("GET", paths::FLOW, "/v1/flows/%ff", "", 400),
-        ("POST", paths::FLOW_CANCEL, "/v1/flows/00/cancel", "", 400),
-        ("DELETE", paths::CLIENT, "/v1/clients/nobody", "", 404),
-        ("GET", paths::BALANCES, paths::BALANCES, "", 200),
-        ("GET", paths::BALANCES, "/v1/balances?timeout_ms=0", "", 504),
-        ("GET", paths::STATES, "/v1/states?after=3", "", 200),
+        ("GET", operations::GET_FLOW.path, "/v1/flows/%ff", "", 400),
+        (
+            "POST",
+            operations::CANCEL_FLOW.path,
+            "/v1/flows/00/cancel",
+            "",
+            400,
+        ),
+        (
+            "DELETE",
+            operations::FORGET_CLIENT_ID.path,
+            "/v1/clients/nobody",
+            "",
+            404,
+        ),
         (
             "GET",
-            paths::VAULT_EVENTS,
+            operations::BALANCES.path,
+            operations::BALANCES.path,
+            "",
+            200,
+        ),
+        (
+            "GET",
+            operations::BALANCES.path,
+            "/v1/balances?timeout_ms=0",
+            "",
+            504,
+        ),
+        (
+            "GET",
+            operations::STATES.path,
+            "/v1/states?after=3",
+            "",
+            200,
+        ),
+        (
+            "GET",
+            operations::FOLLOW_VAULT.path,
             "/v1/vault/events?after=x",
             "",
             400,
         ),
         (
             "GET",
-            paths::TRANSACTION,
+            operations::TRANSACTION.path,
             &format!("/v1/transactions/{tx}"),
             "",
             404,
         ),
-        ("GET", paths::LEDGER, "/v1/ledger?limit=2", "", 200),
         (
             "GET",
-            paths::TRANSACTION_BYTES,
+            operations::LEDGER.path,
+            "/v1/ledger?limit=2",
+            "",
+            200,
+        ),
+        (
+            "GET",
+            operations::TRANSACTION_BYTES.path,
             &format!("/v1/transactions/{tx}/bytes"),
             "",
             404,
         ),
         (
             "GET",
-            paths::TRANSACTION_CHAIN,
+            operations::TRANSACTION_CHAIN.path,
             &format!("/v1/transactions/{tx}/chain?after=4&limit=1"),
             "",
             200,
         ),
         (
             "GET",
-            paths::NOTES,
+            operations::NOTES.path,
             &format!("/v1/transactions/{tx}/notes"),
             "",
             200,
         ),
         (
             "POST",
-            paths::NOTES,
+            operations::NOTES.path,
             &format!("/v1/transactions/{tx}/notes"),
             r#"{"text":"seen"}"#,
             201,
         ),
         (
             "POST",
-            paths::NOTES,
+            operations::NOTES.path,
             &format!("/v1/transactions/{tx}/notes"),
             r#"{"text":""}"#,
             422,
         ),
         (
             "DELETE",
-            paths::NOTE,
+            operations::REMOVE_NOTE.path,
             &format!("/v1/transactions/{tx}/notes/{}", "01".repeat(12)),
             "",
             404,
         ),
         (
             "DELETE",
-            paths::NOTE,
+            operations::REMOVE_NOTE.path,
             &format!("/v1/transactions/{tx}/notes/1"),
             "",
             400,
         ),
-        ("GET", paths::SCHEDULE, paths::SCHEDULE, "", 200),
-        ("GET", paths::SCHEDULE, "/v1/schedule?after=00", "", 400),
-        ("GET", paths::CONSUMED, paths::CONSUMED, "", 404),
         (
             "GET",
-            paths::CONSUMED,
+            operations::SCHEDULE.path,
+            operations::SCHEDULE.path,
+            "",
+            200,
+        ),
+        (
+            "GET",
+            operations::SCHEDULE.path,
+            "/v1/schedule?after=00",
+            "",
+            400,
+        ),
+        (
+            "GET",
+            operations::CONSUMED.path,
+            operations::CONSUMED.path,
+            "",
+            404,
+        ),
+        (
+            "GET",
+            operations::CONSUMED.path,
             &format!("/v1/notary/consumed?after={tx}(0)"),
             "",
             200,
         ),
-        ("GET", paths::NODE, paths::NODE, "", 200),
-        ("GET", paths::NETWORK, paths::NETWORK, "", 200),
-        ("GET", paths::HEALTH, paths::HEALTH, "", 200),
-        ("GET", paths::METRICS, paths::METRICS, "", 200),
-        ("GET", paths::DOCS, paths::DOCS, "", 200),
-        ("POST", paths::DRAIN, paths::DRAIN, "", 202),
-        ("POST", paths::CLOCK_CONFIRM, paths::CLOCK_CONFIRM, "", 200),
-        ("GET", paths::HEALTH, paths::HEALTH, "", 503),
+        ("GET", operations::NODE.path, operations::NODE.path, "", 200),
+        (
+            "GET",
+            operations::NETWORK.path,
+            operations::NETWORK.path,
+            "",
+            200,
+        ),
+        (
+            "GET",
+            operations::HEALTH.path,
+            operations::HEALTH.path,
+            "",
+            200,
+        ),
+        (
+            "GET",
+            operations::METRICS.path,
+            operations::METRICS.path,
+            "",
+            200,
+        ),
+        ("GET", operations::DOCS.path, operations::DOCS.path, "", 200),
+        (
+            "POST",
+            operations::DRAIN.path,
+            operations::DRAIN.path,
+            "",
+            202,
+        ),
+        (
+            "POST",
+            operations::CONFIRM_CLOCK.path,
+            operations::CONFIRM_CLOCK.path,
+            "",
+            200,
+        ),
+        (
+            "GET",
+            operations::HEALTH.path,
+            operations::HEALTH.path,
+            "",
+            503,
+        ),
     ];
     for (method, path, real, body, status) in table {
         let reply = fixture.authorised(method, real, body).await;
@@ -297,7 +387,7 @@ async fn answers_have_the_forms_described() {
         for method in methods(&document, path) {
             if document["paths"][path][method.to_lowercase()]["security"].is_null() {
                 let reply = fixture
-                    .request(&method, &paths::with(path, NO_FLOW), "", "")
+                    .request(&method, &filled(path, NO_FLOW), "", "")
                     .await;
                 assert_eq!(reply.status, 401, "{method} {path} {reply:?}");
                 check(&document, &method, path, &reply);
@@ -331,7 +421,7 @@ fn check(document: &Value, method: &str, path: &str, reply: &crate::http_api::fi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_asks_nobody_else_and_runs_nothing_else() {
     let fixture = Fixture::new().await;
-    let page = fixture.request("GET", paths::DOCS, "", "").await;
+    let page = fixture.request("GET", operations::DOCS.path, "", "").await;
     let policy = page
         .head
         .lines()
@@ -356,6 +446,6 @@ async fn the_page_asks_nobody_else_and_runs_nothing_else() {
     ] {
         assert!(!page.body.contains(outside), "{outside}");
     }
-    let again = fixture.request("GET", paths::DOCS, "", "").await;
+    let again = fixture.request("GET", operations::DOCS.path, "", "").await;
     assert!(!again.body.contains(nonce));
 }

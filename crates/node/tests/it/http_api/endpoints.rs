@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use api::{StreamStart, paths};
+use api::{StreamStart, operations};
 use node::users::{AuditLog, StartQuota, UserLimits, Users, UsersFile};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
@@ -99,7 +99,7 @@ async fn the_body_is_the_arguments_and_the_answer_the_outcome() {
         assert_eq!(found.as_deref(), Some(expected), "{path}");
         if status == 202 {
             let flow = reply.json()["flow_id"].as_str().map(str::to_owned);
-            let flow = paths::with(paths::FLOW, &flow.expect("an id"));
+            let flow = operations::GET_FLOW.at(&[&flow.expect("an id")]);
             let location = format!("location: {flow}\r\n");
             let link =
                 format!("link: <{flow}/events>; rel=\"monitor\", <{flow}/cancel>; rel=\"cancel\"");
@@ -174,8 +174,11 @@ async fn who_may_not_start_is_told_so_whatever_the_body_is() {
     }
     let generic = format!(r#"{{"flow":"test.echo","args":{long}}}"#);
     for (path, body) in [
-        (paths::FLOWS, generic.clone()),
-        (paths::FLOW_BATCH, format!(r#"{{"starts":[{generic}]}}"#)),
+        (operations::START_FLOW.path, generic.clone()),
+        (
+            operations::START_FLOWS.path,
+            format!(r#"{{"starts":[{generic}]}}"#),
+        ),
     ] {
         let reply = call(&fixture, "bob", "POST", path, &body).await;
         assert!(reply.body.contains("api.body_too_large"), "{reply:?}");
@@ -250,7 +253,14 @@ async fn a_user_who_starts_too_much_is_told_when_to_come_again_and_nobody_else_i
     // The settings bound whoever has no bound of their own; a batch is as many starts as it holds.
     let start = r#"{"flow":"echo"}"#;
     let batch = format!(r#"{{"starts":[{start},{start},{start},{start}]}}"#);
-    let batch = call(&fixture, "eve", "POST", paths::FLOW_BATCH, &batch).await;
+    let batch = call(
+        &fixture,
+        "eve",
+        "POST",
+        operations::START_FLOWS.path,
+        &batch,
+    )
+    .await;
     let answers = batch.json()["answers"].as_array().expect("answers").clone();
     let statuses: Vec<u64> = answers
         .iter()
@@ -276,7 +286,7 @@ async fn a_stream_s_starts_are_counted_as_well() {
             text + "\n"
         })
         .collect();
-    let reply = call(&fixture, "ann", "POST", paths::STREAM, &lines).await;
+    let reply = call(&fixture, "ann", "POST", operations::STREAM.path, &lines).await;
     assert_eq!(reply.status, 200);
     let of = |text: &str| reply.body.matches(text).count();
     assert_eq!(of("\"n\":"), 10);

@@ -17,6 +17,15 @@ use tokio_rustls::client::TlsStream;
 
 use crate::http_api::fake::Fake;
 
+/// Returns a path with this segment for each of its `{name}`s.
+pub fn filled(path: &str, segment: &str) -> String {
+    let fill = |part| match str::starts_with(part, '{') {
+        true => segment,
+        false => part,
+    };
+    path.split('/').map(fill).collect::<Vec<_>>().join("/")
+}
+
 pub const NAME: &str = "p00.party.tally";
 pub const TOKEN: &str = "a secret of Ann";
 

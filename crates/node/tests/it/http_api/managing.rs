@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use api::paths;
+use api::operations;
 use node::users::UsersFile;
 
 use crate::http_api::users::{add, call, with_users};
@@ -18,19 +18,40 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
     );
     add(folder.path(), "ann", &["flow.read"]);
     let fixture = with_users(folder.path()).await;
-    let user = |name: &str| paths::with(paths::USER, name);
-    let tokens = |name: &str| paths::with(paths::USER_TOKENS, name);
+    let user = |name: &str| operations::USER.at(&[name]);
+    let tokens = |name: &str| operations::ADD_TOKEN.at(&[name]);
     let bea = r#"{"name":"bea","password":"longer","permissions":["flow.start:echo"]}"#;
     for (whose, method, path, body, status, code) in [
-        ("ann", "GET", paths::USERS, "", 403, "api.forbidden"),
-        ("ann", "POST", paths::USERS, bea, 403, "api.forbidden"),
-        ("boss", "POST", paths::USERS, bea, 201, ""),
-        ("boss", "POST", paths::USERS, bea, 409, "api.user_exists"),
+        (
+            "ann",
+            "GET",
+            operations::USERS.path,
+            "",
+            403,
+            "api.forbidden",
+        ),
+        (
+            "ann",
+            "POST",
+            operations::USERS.path,
+            bea,
+            403,
+            "api.forbidden",
+        ),
+        ("boss", "POST", operations::USERS.path, bea, 201, ""),
+        (
+            "boss",
+            "POST",
+            operations::USERS.path,
+            bea,
+            409,
+            "api.user_exists",
+        ),
         // An administrator's token is of this name: its flows are no user's.
         (
             "boss",
             "POST",
-            paths::USERS,
+            operations::USERS.path,
             r#"{"name":"bob"}"#,
             409,
             "api.user_exists",
@@ -38,7 +59,7 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
         (
             "boss",
             "POST",
-            paths::USERS,
+            operations::USERS.path,
             r#"{"name":"eve","permissions":["ALL"]}"#,
             403,
             "api.forbidden",
@@ -46,7 +67,7 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
         (
             "boss",
             "POST",
-            paths::USERS,
+            operations::USERS.path,
             r#"{"name":"e e"}"#,
             422,
             "api.bad_user",
@@ -54,7 +75,7 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
         (
             "boss",
             "POST",
-            paths::USERS,
+            operations::USERS.path,
             r#"{"name":"schedule"}"#,
             422,
             "api.bad_user",
@@ -62,7 +83,7 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
         (
             "boss",
             "POST",
-            paths::USERS,
+            operations::USERS.path,
             r#"{"name":"eve","permissions":["flow.strat"]}"#,
             422,
             "api.bad_user",
@@ -70,7 +91,7 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
         (
             "boss",
             "POST",
-            paths::USERS,
+            operations::USERS.path,
             r#"{"name":"eve","password":""}"#,
             422,
             "api.bad_user",
@@ -196,20 +217,22 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
 
     // A login works at once, and ends with the tokens.
     let login = r#"{"user":"bea","password":"longer"}"#;
-    let reply = fixture.request("POST", paths::LOGIN, "", login).await;
+    let reply = fixture
+        .request("POST", operations::LOGIN.path, "", login)
+        .await;
     let reply = reply.json();
     let token = reply["token"].as_str().expect("a token");
     let start = r#"{"flow":"echo","args":1}"#;
-    let started = call(&fixture, token, "POST", paths::FLOWS, start).await;
+    let started = call(&fixture, token, "POST", operations::START_FLOW.path, start).await;
     assert_eq!(started.status, 200);
     let given = call(&fixture, "boss", "POST", &tokens("bea"), r#"{"days":1}"#).await;
     let given = given.json();
     let long = given["token"].as_str().expect("a token");
-    let started = call(&fixture, long, "POST", paths::FLOWS, start).await;
+    let started = call(&fixture, long, "POST", operations::START_FLOW.path, start).await;
     assert_eq!(started.status, 200);
     call(&fixture, "boss", "DELETE", &tokens("bea"), "").await;
     for ended in [token, long] {
-        let refused = call(&fixture, ended, "POST", paths::FLOWS, start).await;
+        let refused = call(&fixture, ended, "POST", operations::START_FLOW.path, start).await;
         assert_eq!(refused.status, 401);
     }
 

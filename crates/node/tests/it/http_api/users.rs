@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use api::paths;
+use api::operations;
 use node::users::{
     AuditLog, PasswordHash, Sha256Text, TokenRecord, UserLimits, UserRecord, Users, UsersFile,
 };
 use primitives::Hash;
 
-use crate::http_api::fixture::{Fixture, Reply};
+use crate::http_api::fixture::{Fixture, Reply, filled};
 
 pub fn add(folder: &Path, name: &str, permissions: &[&str]) {
     let user = UserRecord {
@@ -57,21 +57,24 @@ async fn every_described_call_is_refused_to_a_user_without_permissions() {
     let folder = tempfile::tempdir().expect("a folder");
     add(folder.path(), "nobody", &[]);
     let fixture = with_users(folder.path()).await;
-    let document = fixture.authorised("GET", paths::OPENAPI, "").await.json();
+    let document = fixture
+        .authorised("GET", operations::OPENAPI.path, "")
+        .await
+        .json();
     for (path, methods) in document["paths"].as_object().expect("paths") {
         if [
-            paths::OPENAPI,
-            paths::HEALTH,
-            paths::DOCS,
-            paths::LOGIN,
-            paths::LOGOUT,
+            operations::OPENAPI.path,
+            operations::HEALTH.path,
+            operations::DOCS.path,
+            operations::LOGIN.path,
+            operations::LOGOUT.path,
         ]
         .contains(&path.as_str())
         {
             continue;
         }
         for method in methods.as_object().expect("methods").keys() {
-            let path = paths::with(path, &"0".repeat(32));
+            let path = filled(path, &"0".repeat(32));
             let reply = call(&fixture, "nobody", &method.to_uppercase(), &path, "").await;
             assert_eq!(reply.status, 403, "{method} {path}");
             let problem = reply.json();
@@ -94,14 +97,14 @@ async fn users_log_in_start_what_they_may_and_see_their_own() {
     let fixture = with_users(folder.path()).await;
     let login = |password: &str| format!(r#"{{"user":"ann","password":"{password}"}}"#);
     let wrong = fixture
-        .request("POST", paths::LOGIN, "", &login("bad"))
+        .request("POST", operations::LOGIN.path, "", &login("bad"))
         .await;
     assert_eq!(
         (wrong.status, &wrong.json()["code"]),
         (401, &"api.login_failed".into())
     );
     let reply = fixture
-        .request("POST", paths::LOGIN, "", &login("good"))
+        .request("POST", operations::LOGIN.path, "", &login("good"))
         .await;
     assert_eq!(reply.status, 200);
     let reply = reply.json();
@@ -110,32 +113,38 @@ async fn users_log_in_start_what_they_may_and_see_their_own() {
         &fixture,
         token,
         "POST",
-        paths::FLOWS,
+        operations::START_FLOW.path,
         r#"{"flow":"echo","args":1}"#,
     )
     .await;
     assert_eq!(started.status, 200);
     let started = started.json();
-    let path = paths::with(paths::FLOW, started["flow_id"].as_str().expect("an id"));
+    let path = operations::GET_FLOW.at(&[started["flow_id"].as_str().expect("an id")]);
     for (whose, method, path, body, status) in [
-        (token, "POST", paths::FLOWS, r#"{"flow":"fail"}"#, 403),
+        (
+            token,
+            "POST",
+            operations::START_FLOW.path,
+            r#"{"flow":"fail"}"#,
+            403,
+        ),
         (
             "ann",
             "POST",
-            paths::FLOWS,
+            operations::START_FLOW.path,
             r#"{"flow":"echo","args":1}"#,
             200,
         ),
         ("eve", "GET", &path, "", 403),
-        (token, "POST", paths::LOGOUT, "", 204),
+        (token, "POST", operations::LOGOUT.path, "", 204),
         (token, "GET", &path, "", 401),
-        ("ann", "POST", paths::LOGOUT, "", 422),
+        ("ann", "POST", operations::LOGOUT.path, "", 422),
     ] {
         let reply = call(&fixture, whose, method, path, body).await;
         assert_eq!(reply.status, status, "{whose} {method} {path} {reply:?}");
     }
     let batch = r#"{"starts":[{"flow":"fail"},{"flow":"echo","args":1}]}"#;
-    let batch = call(&fixture, "ann", "POST", paths::FLOW_BATCH, batch)
+    let batch = call(&fixture, "ann", "POST", operations::START_FLOWS.path, batch)
         .await
         .json();
     assert_eq!(
@@ -147,11 +156,11 @@ async fn users_log_in_start_what_they_may_and_see_their_own() {
     );
     for _ in 0..5 {
         fixture
-            .request("POST", paths::LOGIN, "", &login("bad"))
+            .request("POST", operations::LOGIN.path, "", &login("bad"))
             .await;
     }
     let limited = fixture
-        .request("POST", paths::LOGIN, "", &login("good"))
+        .request("POST", operations::LOGIN.path, "", &login("good"))
         .await;
     assert_eq!(
         (limited.status, &limited.json()["code"]),

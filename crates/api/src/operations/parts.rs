@@ -1,20 +1,16 @@
 //! Building blocks of the tables of operations.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
 
-use super::model::{Answer, Content, Kind, Operation, Parameter};
+use super::row::{Answer, Content, Kind, Method, Operation, Parameter, Permission, schema_of};
 use crate::Wait;
 
 const JSON: &str = "application/json";
 
-pub(crate) fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<T>()
-}
-
 pub(crate) const fn json<T: JsonSchema>(example: &'static str) -> Option<Content> {
     Some(Content {
         media: JSON,
-        schema: of::<T>,
+        schema: schema_of::<T>,
         example,
     })
 }
@@ -22,7 +18,7 @@ pub(crate) const fn json<T: JsonSchema>(example: &'static str) -> Option<Content
 pub(crate) const fn text(media: &'static str, example: &'static str) -> Option<Content> {
     Some(Content {
         media,
-        schema: of::<String>,
+        schema: schema_of::<String>,
         example,
     })
 }
@@ -41,17 +37,19 @@ pub(crate) const fn parameter(name: &'static str, kind: Kind, help: &'static str
 
 /// The defaults of an operation.
 pub(crate) const READ: Operation = Operation {
-    method: "get",
+    method: Method::Get,
     path: "",
     id: "",
     tag: "",
     summary: "",
-    token: true,
+    permission: Permission::Token,
+    audited: false,
     segments: &[],
     query: &[],
     body: None,
     answers: &[],
     codes: &[],
+    returns: schema_of::<()>,
     others: false,
 };
 
@@ -70,7 +68,8 @@ pub(crate) const TIMEOUT: Parameter = parameter(
     Kind::Number,
     "How long to wait at most, in milliseconds; the node has a limit of its own.",
 );
-pub(crate) const WAIT: Parameter = parameter("wait", Kind::Of(of::<Wait>), "What to wait for.");
+pub(crate) const WAIT: Parameter =
+    parameter("wait", Kind::Of(schema_of::<Wait>), "What to wait for.");
 pub(crate) const LAST_EVENT_ID: Parameter = parameter(
     "Last-Event-ID",
     Kind::Header,

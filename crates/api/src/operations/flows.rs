@@ -1,0 +1,282 @@
+//! Operations on flows.
+
+use super::parts::{LIMIT, READ, TIMEOUT, WAIT, answer, json, parameter, text};
+use super::row::{Call, Content, Kind, Method, Operation, Parameter, Permission, schema_of};
+use crate::{
+    BatchAnswers, FlowList, Outcome, StartBatch, StartFlow, StreamAnswer, StreamStart, codes,
+};
+
+const FLOW_ID: Parameter = parameter("flow_id", Kind::Hex(32), "The flow.");
+const STARTED: &str = r#"{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"running"}"#;
+const ENDED: &str = r#"{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"delivered","result":{},"transactions":["9a41"]}"#;
+const START: &str = r#"{"flow":"cash.pay","args":{"currency":"GBP","payments":[{"to":"O=Bank B, L=Paris, C=FR","quantity":100}]},"client_id":"order-17","wait":"delivered","timeout_ms":30000}"#;
+
+/// `POST /v1/flows`.
+pub const START_FLOW: Call<Outcome> = Call::new(Operation {
+    method: Method::Post,
+    path: "/v1/flows",
+    id: "startFlow",
+    tag: "flows",
+    permission: Permission::Some("flow.start"),
+    summary: "Starts a flow and waits for the requested event. A flow that fails is an answer, not a problem. A repeated start with the same client id gives the outcome of the same flow.",
+    body: json::<StartFlow>(START),
+    answers: &[
+        answer(200, "The flow has ended.", json::<Outcome>(ENDED)),
+        answer(
+            202,
+            "The flow goes on; Location says where to ask.",
+            json::<Outcome>(STARTED),
+        ),
+    ],
+    codes: &[
+        &codes::BAD_JSON,
+        &codes::BAD_REQUEST,
+        &codes::BAD_CLIENT_ID,
+        &codes::BODY_TOO_LARGE,
+        &codes::BODY_TIMEOUT,
+        &codes::RATE_LIMITED,
+        &codes::NODE_DRAINING,
+        &codes::NODE_STARTING,
+        &codes::UNKNOWN_FLOW,
+    ],
+    others: true,
+    ..READ
+});
+
+/// `GET /v1/flows`.
+pub const LIST_FLOWS: Call<FlowList> = Call::new(Operation {
+    path: "/v1/flows",
+    id: "listFlows",
+    tag: "flows",
+    permission: Permission::Own("flow.read"),
+    summary: "Flows that have not ended and match the filters, in order of id.",
+    query: &[
+        parameter(
+            "status",
+            Kind::Words(&["running", "retrying", "parked", "paused"]),
+            "Where they stand.",
+        ),
+        parameter("flow", Kind::Text(256), "The registered name."),
+        parameter(
+            "code",
+            Kind::Text(256),
+            "The code of one of their failures.",
+        ),
+        parameter("user", Kind::Text(256), "Who started them here."),
+        parameter(
+            "peer",
+            Kind::Text(512),
+            "The legal name of a party that they deal with.",
+        ),
+        parameter(
+            "older_than_ms",
+            Kind::Number,
+            "Started at least so long ago.",
+        ),
+        parameter(
+            "stuck_ms",
+            Kind::Number,
+            "Waiting without a step for at least so long, for something that is not just a time.",
+        ),
+        parameter(
+            "after",
+            Kind::Hex(32),
+            "What `next` of the page before said.",
+        ),
+        LIMIT,
+        TIMEOUT,
+    ],
+    answers: &[answer(200, "A page.", json::<FlowList>(r#"{"flows":[]}"#))],
+    codes: &[&codes::BAD_PARAMETER],
+    ..READ
+});
+
+/// `POST /v1/flows/batch`.
+pub const START_FLOWS: Call<BatchAnswers> = Call::new(Operation {
+    method: Method::Post,
+    path: "/v1/flows/batch",
+    id: "startFlows",
+    tag: "flows",
+    permission: Permission::Some("flow.start"),
+    summary: "Starts up to 256 flows in order and waits for each as its start says. Every start is answered by itself, in the order of the starts.",
+    body: json::<StartBatch>(
+        r#"{"starts":[{"flow":"cash.pay","args":{"currency":"GBP","payments":[{"to":"O=Bank B, L=Paris, C=FR","quantity":100}]}}]}"#,
+    ),
+    answers: &[answer(
+        200,
+        "What each start came to.",
+        json::<BatchAnswers>(
+            r#"{"answers":[{"status":200,"outcome":{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"completed","result":{}}}]}"#,
+        ),
+    )],
+    codes: &[
+        &codes::BAD_JSON,
+        &codes::BAD_REQUEST,
+        &codes::BAD_BATCH,
+        &codes::BODY_TOO_LARGE,
+        &codes::BODY_TIMEOUT,
+    ],
+    ..READ
+});
+
+/// `GET /v1/flows/{flow_id}`.
+pub const GET_FLOW: Call<Outcome> = Call::new(Operation {
+    path: "/v1/flows/{flow_id}",
+    id: "getFlow",
+    tag: "flows",
+    permission: Permission::Own("flow.read"),
+    summary: "A flow's outcome or state. Does not wait unless told to.",
+    segments: &[FLOW_ID],
+    query: &[WAIT, TIMEOUT],
+    answers: &[answer(200, "Where it stands.", json::<Outcome>(ENDED))],
+    codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_FLOW],
+    others: true,
+    ..READ
+});
+
+/// `GET /v1/flows/{flow_id}/events`.
+pub const FOLLOW_FLOW: Call<()> = Call::new(Operation {
+    path: "/v1/flows/{flow_id}/events",
+    id: "followFlow",
+    tag: "flows",
+    permission: Permission::Own("flow.read"),
+    summary: "Server-sent events: `state` (an Outcome) at once, `step` (a FlowStep) for each step of its progress, and at last `end`, `parked` (an Outcome) or `cut` (a Problem).",
+    segments: &[FLOW_ID],
+    query: &[parameter(
+        "wait",
+        Kind::Words(&["finalised", "delivered"]),
+        "The event that ends the stream; finalised if left out.",
+    )],
+    answers: &[answer(
+        200,
+        "Events until the flow's end.",
+        text(
+            "text/event-stream",
+            "event: step\nid: 1\ndata: {\"step\":\"notarising\"}\n\n",
+        ),
+    )],
+    codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_FLOW],
+    others: true,
+    ..READ
+});
+
+/// `POST /v1/flows/{flow_id}/cancel`.
+pub const CANCEL_FLOW: Call<Outcome> = Call::new(Operation {
+    method: Method::Post,
+    path: "/v1/flows/{flow_id}/cancel",
+    id: "cancelFlow",
+    tag: "flows",
+    permission: Permission::Own("flow.cancel"),
+    audited: true,
+    summary: "Cancels a flow. One that has asked the notary waits for its answer first.",
+    segments: &[FLOW_ID],
+    answers: &[answer(200, "Where it stands.", json::<Outcome>(STARTED))],
+    codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_FLOW],
+    others: true,
+    ..READ
+});
+
+/// `DELETE /v1/clients/{client_id}`.
+pub const FORGET_CLIENT_ID: Call<()> = Call::new(Operation {
+    method: Method::Delete,
+    path: "/v1/clients/{client_id}",
+    id: "forgetClientId",
+    tag: "flows",
+    permission: Permission::Some("flow.start"),
+    audited: true,
+    summary: "Forgets a client id of the token's user and the outcome kept for it.",
+    segments: &[parameter(
+        "client_id",
+        Kind::Text(128),
+        "The client id, 1 to 128 bytes.",
+    )],
+    answers: &[answer(204, "Forgotten.", None)],
+    codes: &[
+        &codes::BAD_PARAMETER,
+        &codes::BAD_CLIENT_ID,
+        &codes::UNKNOWN_CLIENT_ID,
+    ],
+    others: true,
+    ..READ
+});
+
+/// `POST /v1/stream`.
+pub const STREAM: Call<()> = Call::new(Operation {
+    method: Method::Post,
+    path: "/v1/stream",
+    id: "stream",
+    tag: "flows",
+    permission: Permission::Some("flow.start"),
+    summary: "The stream form for busy clients: one long request, a start (StreamStart) a line in, an answer (StreamAnswer) a line out, in any order.",
+    body: Some(Content {
+        media: "application/x-ndjson",
+        schema: schema_of::<StreamStart<'static>>,
+        example: "{\"n\":1,\"flow\":\"cash.pay\",\"args\":{}}\n",
+    }),
+    answers: &[answer(
+        200,
+        "A line for each start.",
+        Some(Content {
+            media: "application/x-ndjson",
+            schema: schema_of::<StreamAnswer>,
+            example: "{\"n\":1,\"flow_id\":\"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c\",\"status\":\"completed\"}\n",
+        }),
+    )],
+    ..READ
+});
+
+/// `POST /v1/flows/{flow_id}`: the endpoint of one flow, with its name instead of an id. The description has an operation for
+/// each flow instead of this row.
+pub const START_FLOW_AT_ENDPOINT: Call<Outcome> = Call::new(Operation {
+    method: Method::Post,
+    path: "/v1/flows/{flow_id}",
+    id: "startFlowAtEndpoint",
+    tag: "flows",
+    permission: Permission::Some("flow.start"),
+    summary: "Starts a flow with the body as its arguments.",
+    segments: &[FLOW_ID],
+    query: &[
+        WAIT,
+        TIMEOUT,
+        parameter(
+            "client_id",
+            Kind::Text(128),
+            "Makes the start exactly once: the same id again names the same flow and gives its outcome.",
+        ),
+        parameter("version", Kind::Count, "A version; the newest if left out."),
+        parameter(
+            "Idempotency-Key",
+            Kind::HeaderText("^[!-~]{1,128}$"),
+            "The same as `client_id`, for clients that send this header.",
+        ),
+    ],
+    answers: &[
+        answer(200, "The flow has ended.", json::<Outcome>(ENDED)),
+        answer(202, "The flow goes on.", json::<Outcome>(STARTED)),
+    ],
+    codes: &[
+        &codes::BAD_JSON,
+        &codes::BAD_PARAMETER,
+        &codes::BAD_CLIENT_ID,
+        &codes::BODY_TOO_LARGE,
+        &codes::BODY_TIMEOUT,
+        &codes::RATE_LIMITED,
+        &codes::NODE_DRAINING,
+        &codes::NODE_STARTING,
+        &codes::UNKNOWN_FLOW,
+    ],
+    others: true,
+    ..READ
+});
+
+/// The operations, in the order of the description.
+pub(super) const OPERATIONS: &[&Operation] = &[
+    &START_FLOW.row,
+    &LIST_FLOWS.row,
+    &START_FLOWS.row,
+    &GET_FLOW.row,
+    &FOLLOW_FLOW.row,
+    &CANCEL_FLOW.row,
+    &FORGET_CLIENT_ID.row,
+    &STREAM.row,
+];

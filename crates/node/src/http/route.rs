@@ -1,0 +1,39 @@
+//! Operations with their handlers, as the rows of [`api::operations`] describe them.
+
+use api::operations::{Method, Operation};
+use axum::Router;
+use axum::handler::Handler;
+use axum::routing::{MethodFilter, MethodRouter, on};
+
+/// An operation with its handler.
+pub(crate) struct Route<S> {
+    pub(crate) operation: &'static Operation,
+    handler: MethodRouter<S>,
+}
+
+/// Returns an operation with its handler.
+pub(crate) fn route<S, H, T>(operation: &'static Operation, handler: H) -> Route<S>
+where
+    S: Clone + Send + Sync + 'static,
+    H: Handler<T, S>,
+    T: 'static,
+{
+    let filter = match operation.method {
+        Method::Get => MethodFilter::GET,
+        Method::Post => MethodFilter::POST,
+        Method::Patch => MethodFilter::PATCH,
+        Method::Delete => MethodFilter::DELETE,
+    };
+    let handler = on(filter, handler);
+    Route { operation, handler }
+}
+
+/// Returns a router of these operations.
+pub(crate) fn router_of<S>(routes: impl IntoIterator<Item = Route<S>>) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+{
+    routes.into_iter().fold(Router::new(), |router, route| {
+        router.route(route.operation.path, route.handler)
+    })
+}
