@@ -1,4 +1,4 @@
-//! The shell of a node: its threads, its connections, its API, its folder. It performs what the kernel decides.
+//! The shell of a node: its threads, its connections, its API, its folder. It performs the kernel's actions.
 
 pub mod bootstrap;
 pub mod chain;

@@ -1,7 +1,7 @@
 //! Open files: the limit of the process, and how many connections of clients fit in it.
 //!
-//! Running out of file descriptors fails whatever opens a file next, the store included. So the soft limit is raised to the hard one at
-//! start, and connections of clients get what is left after a reserve.
+//! Without free file descriptors any opening of a file fails, also in the store. The soft limit is therefore raised to the hard
+//! one at start, and clients' connections get the rest after a reserve.
 
 use primitives::ErrorInfo;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -39,7 +39,7 @@ pub fn raise() -> Option<u64> {
     }
 }
 
-/// Raises the limit and returns how many connections of clients fit, at most `wanted`, beside so many other nodes.
+/// Raises the limit. Returns how many connections of clients fit, at most `wanted`, with this many other nodes.
 pub fn connections(wanted: usize, peers: usize) -> usize {
     let limit = raise();
     let fitting = fitting(limit, wanted, peers);
@@ -56,7 +56,7 @@ pub fn connections(wanted: usize, peers: usize) -> usize {
     fitting
 }
 
-/// The connections that fit: what the reserve leaves, and half of a limit that is lower than twice the reserve.
+/// Returns the connections that fit: the limit less the reserve, or half of a limit that is lower than twice the reserve.
 fn fitting(limit: Option<u64>, wanted: usize, peers: usize) -> usize {
     let Some(limit) = limit else { return wanted };
     let reserve = wanted_files(0, peers);

@@ -23,7 +23,7 @@ use serde_json::json;
 
 /// The hostile member's place is taken by this program.
 const MEMBERS: [&str; 4] = ["Bank", "Other", "Hostile", "Notary"];
-/// Time before a window in which the rate settles.
+/// Time before a window, so that the rate settles.
 const SETTLE: Duration = Duration::from_secs(1);
 /// Starts that are timed before the attacks, and after them.
 const STARTS: usize = 3;
@@ -179,7 +179,7 @@ impl Network {
         Ok(times.map(|it| median(&it)))
     }
 
-    /// Ends what the bank holds for the hostile member, so that its next start has the same ledger and nothing of the attack.
+    /// Ends the flows that the bank holds for the hostile member, so that its next start has the same ledger without them.
     async fn kill_held(&self) -> Result<()> {
         let order = besieger::order_about_its_responders();
         let client = &self.bank.1;

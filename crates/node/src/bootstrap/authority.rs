@@ -21,7 +21,7 @@ const DOCUMENTS_KEY: &str = "network.key";
 /// Clocks of machines that are a little behind must not refuse a new certificate.
 const SINCE_YEAR: i32 = 2024;
 
-/// The folder of the authority, beside those of the nodes.
+/// The folder of the authority, next to the folders of the nodes.
 pub(crate) const AUTHORITY: &str = "network-root";
 
 /// The root's certificate and key, and the key of the network's documents.

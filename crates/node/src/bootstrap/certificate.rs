@@ -14,7 +14,7 @@ use rustls::{CertificateError, Error, RootCertStore};
 use super::error::BootstrapError;
 use super::files::{CHAIN, ROOT, TLS_KEY, damaged};
 
-/// Checks what peers and clients will check, so that an operator hears of it at the start and not from them.
+/// Makes the checks that peers and clients will make, so that an operator learns of a fault at the start.
 pub(super) fn check(
     dir: &Path,
     party: &PartyId,

@@ -58,7 +58,8 @@ impl Documents {
         Ok(Self { parameters, nodes })
     }
 
-    /// With what is new. What did not change stays as it is, to the byte: transactions name the parameters by their hash.
+    /// Returns the documents with the new parts. Unchanged documents stay the same to the byte, because transactions name the
+    /// parameters by their hash.
     pub(super) fn renew(old: Option<Self>, spec: &NetworkSpec, infos: Vec<NodeInfo>) -> Self {
         let now = now();
         let mut nodes = old

@@ -1,4 +1,4 @@
-//! What goes wrong around a node's folder.
+//! Faults of a node's folder.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub enum BootstrapError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A file is not there.
@@ -47,12 +47,12 @@ pub enum BootstrapError {
         /// The folder.
         path: PathBuf,
     },
-    /// A file's content is not what it should be.
+    /// The content of a file is damaged.
     #[error("{path}: {message}")]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
     /// A secret can be read by others.
@@ -74,7 +74,7 @@ pub enum BootstrapError {
     Mismatched {
         /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// The contradiction.
         message: String,
     },
     /// A configuration.
@@ -110,11 +110,11 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "bootstrap.occupied",
         cause: "Something that is not a node's folder is where bootstrap would make one.",
-        action: "Give another folder with --out, or move what is there.",
+        action: "Give another folder with --out, or move the existing one.",
     },
     ErrorInfo {
         code: "bootstrap.damaged",
-        cause: "A file of a node's folder does not hold what it should.",
+        cause: "The content of a file of a node's folder is damaged.",
         action: "Restore the file from a backup. Only tls.pem, root.pem, network.pub and the files in network/ can be removed and made again by bootstrapping; a key never is.",
     },
     ErrorInfo {

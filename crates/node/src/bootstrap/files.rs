@@ -24,7 +24,7 @@ pub(crate) const CHAIN: &str = "tls.pem";
 pub(crate) const TLS_KEY: &str = "tls.key.pem";
 pub(crate) const IDENTITY: &str = "identity.key";
 pub(crate) const TOKEN: &str = "api-token";
-/// The anchor of the ledger's store, beside the identity key.
+/// The anchor of the ledger's store, next to the identity key.
 pub(crate) const ANCHOR: &str = "ledger.anchor";
 /// The inventory of the ledger's store, within the data folder.
 pub(crate) const INVENTORY: &str = "ledger.inventory";
@@ -41,7 +41,7 @@ pub struct NodeFiles {
     pub config: NodeConfig,
     /// The identity key.
     pub identity: KeyPair,
-    /// Authenticates what must be in the ledger's store.
+    /// Authenticates the inventory of the ledger's store.
     pub custody_key: CustodyKey,
     /// The TLS certificate chain, the node's own first.
     pub chain: Vec<CertificateDer<'static>>,
@@ -122,7 +122,7 @@ pub(crate) fn read(path: &Path) -> Result<String, BootstrapError> {
     fs::read_to_string(path).map_err(missing_or(path))
 }
 
-/// Reads a file that nobody else may read.
+/// Reads a file that only its owner may read.
 pub(crate) fn read_secret(path: &Path) -> Result<SecretText, BootstrapError> {
     let mode = fs::metadata(path)
         .map_err(missing_or(path))?

@@ -5,8 +5,8 @@
 //!   OUT/<node>/         node.toml root.pem network.pub tls.pem tls.key.pem identity.key api-token users.toml
 //!                       network/parameters network/nodes/<party id>
 //! ```
-//! The root certifies TLS keys; the network key signs the parameters and node infos. Running it again adds what is new: no
-//! key, certificate, token or configuration changes, and of the network's documents only those that have to.
+//! The root certifies TLS keys. The network key signs the parameters and node infos. A repeated run only adds: keys,
+//! certificates, tokens and configurations stay, and of the network's documents only the affected ones change.
 
 pub(crate) mod authority;
 mod certificate;

@@ -24,7 +24,7 @@ use crate::users::{FILE as USERS, UsersFile};
 /// The version of the protocols that this software speaks.
 pub const PLATFORM_VERSION: u32 = 1;
 
-/// What was made.
+/// The result of a bootstrap.
 #[derive(Clone, Debug)]
 pub struct Bootstrapped {
     /// In the order of the description.
@@ -48,12 +48,12 @@ pub struct BootstrappedNode {
     pub notary: Option<NotaryInfo>,
 }
 
-/// Makes a network, or adds to it what is new in the description. Keys, certificates, tokens and configurations that are
-/// there stay as they are; nodes that the description leaves out stay in the network.
+/// Makes a network, or adds the new parts of the description to it. Existing keys, certificates, tokens and configurations stay.
+/// Nodes that the description leaves out stay in the network.
 ///
 /// # Errors
-/// What can't be carried out is refused before anything is written: another node's or network's folder in the way, a
-/// description that contradicts a folder. A folder that an interrupted run left unfinished is finished.
+/// A description that cannot be carried out is refused before anything is written: because of a folder of another node or
+/// network, or because it contradicts a folder. A folder that an interrupted run left unfinished is finished.
 pub fn bootstrap(spec: &NetworkSpec, out: &Path) -> Result<Bootstrapped, BootstrapError> {
     spec.check()?;
     refuse_conflicts(spec, out)?;
@@ -72,7 +72,7 @@ pub fn bootstrap(spec: &NetworkSpec, out: &Path) -> Result<Bootstrapped, Bootstr
     for dir in folders(out)? {
         documents.write(&dir, authority.documents())?;
     }
-    // Last: what is here has reached every node.
+    // Written last: by now every node has the documents.
     documents.write(&folder, authority.documents())?;
     Ok(Bootstrapped { nodes })
 }
@@ -95,7 +95,7 @@ fn folders(out: &Path) -> Result<Vec<PathBuf>, BootstrapError> {
     Ok(folders)
 }
 
-/// Finds what stands in the way, before anything is written.
+/// Refuses conflicting folders before anything is written.
 fn refuse_conflicts(spec: &NetworkSpec, out: &Path) -> Result<(), BootstrapError> {
     let mismatched =
         |path: PathBuf, message: String| Err(BootstrapError::Mismatched { path, message });
@@ -197,7 +197,7 @@ fn taken_ports(spec: &NetworkSpec, out: &Path) -> Result<BTreeSet<u16>, Bootstra
     Ok(taken)
 }
 
-/// Makes what is missing of a node's folder.
+/// Makes the missing files of a node's folder.
 fn make_node(
     spec: &NodeSpec,
     out: &Path,
@@ -211,7 +211,7 @@ fn make_node(
     if !identity_path.exists() {
         write_secret(&identity_path, &seed_text(&random_seed()?))?;
     }
-    // Of a folder that existed the list is never made again: it may have been deleted.
+    // The list of an existing folder is never made again, because it may have been deleted.
     if !existed && !dir.join(USERS).exists() {
         UsersFile::init(&dir)?;
     }

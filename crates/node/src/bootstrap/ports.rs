@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use super::authority::random_seed;
 use super::error::BootstrapError;
 
-/// Below the range from which Linux takes the source ports of outgoing connections (32768 up), so that a port stays free
-/// until the node listens on it, and while the node restarts.
+/// Below the range from which Linux takes the source ports of outgoing connections (32768 and higher). A port therefore stays
+/// free until the node listens on it, and during a restart of the node.
 const FIRST: u16 = 10_000;
 const SPAN: u16 = 22_000;
 

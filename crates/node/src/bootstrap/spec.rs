@@ -47,7 +47,7 @@ pub struct NodeSpec {
     /// Where it listens for clients, likewise.
     #[serde(default)]
     pub api: Option<SocketAddr>,
-    /// Names beside localhost that its certificate bears, for clients elsewhere.
+    /// Names in its certificate in addition to localhost, for clients on other machines.
     #[serde(default)]
     pub host_names: Vec<String>,
     /// Whether it is a notary.
@@ -56,7 +56,7 @@ pub struct NodeSpec {
     /// Whether it is one that validates: that is shown whole transactions.
     #[serde(default)]
     pub validating: bool,
-    /// Sections of its `node.toml` beside what bootstrap writes.
+    /// Sections of its `node.toml` in addition to those that bootstrap writes.
     #[serde(default)]
     pub config: toml::Table,
 }
@@ -85,7 +85,7 @@ impl NetworkSpec {
             }
             let section = node.config.get("notary").and_then(toml::Value::as_table);
             if section.is_some_and(|section| section.contains_key("validating")) {
-                let rule = "say 'validating' beside 'notary = true', not in its config";
+                let rule = "write 'validating' next to 'notary = true', not in its config";
                 return fail(format!("{rule}: {name}"));
             }
             let others = &self.nodes[..at];

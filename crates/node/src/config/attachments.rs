@@ -13,7 +13,7 @@ pub(super) const TRUSTED_PEERS_MAX: usize = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AttachmentsSection {
-    /// Bytes of files in memory, for what is fetched and for what is served each.
+    /// Memory for the bytes of files: this much for fetched files, and the same again for served ones.
     pub memory_bytes: usize,
     /// The same for one peer.
     pub peer_memory_bytes: usize,
@@ -61,8 +61,8 @@ fn hours(count: u64) -> Duration {
 }
 
 impl AttachmentsSection {
-    /// For the transfers, in a network whose messages have so many bytes at most. Files take half of what may wait for a peer,
-    /// so that they leave room for everything else.
+    /// Returns the options of the transfers in a network with this maximum size of a message. Files take half of a peer's send
+    /// queue, which leaves room for other messages.
     pub(crate) fn transfers(
         &self,
         message_bytes_max: u32,

@@ -8,11 +8,11 @@ use super::{ConfigError, NodeConfig, TokenEntry};
 
 /// Longest wait of connections and commits for more, in microseconds.
 const LINGER_US_MAX: u64 = 10_000;
-/// Least room for what comes from peers, and for a budget that work cannot do without, in bytes.
+/// Least room in bytes for messages of peers, and for any budget that work depends on.
 const ROOM_BYTES_MIN: u64 = 64 << 10;
 /// Least size of a request's body, in bytes.
 const BODY_BYTES_MIN: u64 = 1 << 10;
-/// The most that any number of things may be: what a node's memory could never hold.
+/// Maximum of any count. A node's memory could not hold more.
 const COUNT_MAX: u64 = 10_000_000;
 /// The fastest that anything may be allowed, in a second.
 const RATE_MAX: u64 = 1_000_000;
@@ -41,7 +41,7 @@ const RETRY_WAIT_MS_MAX: u64 = 24 * 3_600_000;
 /// The longest wait for peers at a start, in seconds: a day.
 const MEET_PEERS_S_MAX: u64 = 24 * 3_600;
 
-/// A number in the configuration, and what it may be.
+/// A number in the configuration, with its range.
 pub(super) struct Ranged {
     pub(super) field: &'static str,
     pub(super) value: u64,
@@ -149,7 +149,7 @@ impl NodeConfig {
         ranged
     }
 
-    /// Says which field is out of range, and what the range is.
+    /// Checks the field. An error names the field and its range.
     pub(super) fn check(&self, path: &Path) -> Result<(), ConfigError> {
         let out_of_range = |field, message| ConfigError::OutOfRange {
             path: path.to_owned(),

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The word that it may be beside `true` and `false`.
+/// The third value, in addition to `true` and `false`.
 const ALWAYS: &str = "always";
 
 /// Whether messages to nodes that want it are compressed.

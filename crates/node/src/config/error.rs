@@ -1,4 +1,4 @@
-//! Reading TOML, and what goes wrong with it.
+//! Reading TOML, and its errors.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// It is no TOML, or a field has the wrong type, is missing or is unknown.
@@ -21,7 +21,7 @@ pub enum ConfigError {
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with the line, and a suggestion where there is one.
+        /// The fault, with the line, and with a suggestion if there is one.
         message: String,
     },
     /// A value is out of its range.
@@ -147,7 +147,7 @@ pub(super) mod tests {
     use super::*;
     use crate::config::NodeConfig;
 
-    /// A configuration of what has no default.
+    /// A configuration with the required fields only.
     pub const SMALLEST: &str = r#"
         [node]
         name = "O=Bank A, L=London, C=GB"

@@ -42,7 +42,7 @@ pub struct NodeConfig {
     /// Present if the node is a notary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notary: Option<NotarySection>,
-    /// What it signs that others propose.
+    /// The proposals of others that it signs.
     #[serde(default)]
     pub transitions: TransitionsSection,
     /// Bounds of work and memory.

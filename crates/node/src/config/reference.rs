@@ -1,4 +1,4 @@
-//! Every field with its default and unit: what `docs/reference/config.md` is made of.
+//! Every field with its default and unit, for `docs/reference/config.md`.
 
 use super::NodeConfig;
 use super::check::Ranged;
@@ -10,9 +10,9 @@ pub struct Field {
     pub name: &'static str,
     /// The unit, if any.
     pub unit: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub meaning: &'static str,
-    /// The code shown to whoever meets it as a limit; empty where nobody is refused.
+    /// The code shown to a client or peer that exceeds it as a limit. Empty if it refuses nothing.
     pub code: &'static str,
 }
 
@@ -22,7 +22,7 @@ macro_rules! fields {
     };
 }
 
-/// What has no default.
+/// Fields without a default.
 const REQUIRED: [&str; 3] = ["node.name", "p2p.listen", "api.listen"];
 
 /// Every field.
@@ -35,13 +35,13 @@ pub const FIELDS: &[Field] = fields! {
     "p2p.linger_us" ["microseconds"] "How long to gather messages before each write; 0 never waits.";
     "p2p.queue_bytes" ["bytes"] "Messages that wait for one peer.";
     "api.listen" [""] "Where to listen for clients, `address:port`.";
-    "api.tokens" [""] "Who may call: `{ user = \"...\", sha256 = \"...\" }`, the SHA-256 of the token in hexadecimal.";
+    "api.tokens" [""] "Tokens of callers: `{ user = \"...\", sha256 = \"...\" }`, the SHA-256 of the token in hexadecimal.";
     "api.connections_max" [""] "Clients' connections at once, as far as the limit of open files allows. When there are as many, an anonymous one ends for a new one; if users have all, the new one is closed. A user has three quarters at most.";
     "api.anonymous_connections_max" [""] "Connections that have carried no good token, at once; when there are as many, the one that has been idle longest ends for a new one.";
     "api.anonymous_connections_per_address_max" [""] "The same of one address, or of a network of 64 bits of IPv6; the machine's own addresses have no such bound.";
     "api.body_bytes_max" ["bytes"] "Largest body of one request, and longest line of a stream." => "api.body_too_large";
     "api.user_starts_per_s" ["flows"] "Flows that one user may start in a second, whose entry in users.toml says nothing else; 0 is no bound." => "api.rate_limited";
-    "api.user_start_bytes_max" ["bytes"] "Largest start of a flow by one user, whose entry in users.toml says nothing else; 0 is no bound beside `api.body_bytes_max`." => "api.body_too_large";
+    "api.user_start_bytes_max" ["bytes"] "Largest start of a flow by a user without a bound of their own in users.toml. 0 means no bound below `api.body_bytes_max`." => "api.body_too_large";
     "api.stream_outstanding_max" [""] "Starts outstanding on one stream; the node reads no further while there are so many.";
     "api.requests_max" [""] "Requests in flight at once, over all connections; of one user three quarters at most." => "node.busy";
     "api.streams_max" [""] "Streams at once, over all connections; of one user three quarters at most." => "node.busy";
@@ -49,11 +49,11 @@ pub const FIELDS: &[Field] = fields! {
     "api.followers_bytes_per_s" ["bytes"] "The vault's events in a second, for all followers together; beyond, they fall behind and catch up later.";
     "api.queries_max" [""] "Queries of the vault that run at once, each with a reader of its own; of one user three quarters at most." => "node.busy";
     "api.bodies_bytes_max" ["bytes"] "Bytes of requests' bodies that have come and are in memory, at once; further ones wait their turn. A user has three quarters, a connection a quarter.";
-    "api.page_max" [""] "Entries on one page of a list; whoever asks for more gets so many.";
-    "api.wait_s_max" ["seconds"] "How long a request may wait for a flow; whoever asks for more waits so long.";
+    "api.page_max" [""] "Entries on one page of a list. A request for more gets this many.";
+    "api.wait_s_max" ["seconds"] "Maximum time for which a request may wait for a flow. A longer request is cut to it.";
     "api.head_s" ["seconds"] "For TLS to be agreed, and for a request's head to arrive.";
     "api.body_s" ["seconds"] "For the body of a request to arrive; of a file, up or down, for each 64 KiB to move." => "api.body_timeout";
-    "api.write_s" ["seconds"] "For a client to read what is written to it; then its connection is closed.";
+    "api.write_s" ["seconds"] "Maximum time in which a client has to read written bytes. Its connection is closed after that.";
     "users.login_s" ["seconds"] "How long a login lasts when it does not say.";
     "users.login_s_max" ["seconds"] "How long a login lasts at most.";
     "users.logins_per_user" [""] "Logins of one user at once; a further one ends the one that would have ended first.";
@@ -86,15 +86,15 @@ pub const FIELDS: &[Field] = fields! {
     "limits.coins_per_token" [""] "Coins of one token kept in memory.";
     "limits.inbound_bytes" ["bytes"] "Peers' messages that wait to be handled; beyond, connections are not read.";
     "limits.io_threads" [""] "Threads for connections of clients; 0 for half of the cores that the node may use, at least one. Connections of other nodes, deciding, writing and the view of the vault have a thread each beside these. `tally node run --threads` counts before it.";
-    "attachments.memory_bytes" ["bytes"] "Files in memory while they move: what is fetched may take so much, what is served as much again.";
+    "attachments.memory_bytes" ["bytes"] "Memory for files while they move: this much for fetched files, and the same again for served ones.";
     "attachments.peer_memory_bytes" ["bytes"] "The same, for one peer.";
     "attachments.at_once" [""] "Files fetched at once; further ones wait, small ones go first.";
     "attachments.at_once_per_peer" [""] "Files fetched at once from one peer.";
     "attachments.down_bytes_per_s" ["bytes"] "Bytes of files fetched in a second; 0 for as many as come.";
     "attachments.up_bytes_per_s" ["bytes"] "Bytes of files served to other nodes in a second; 0 for as many as go.";
-    "attachments.keep_free_bytes" ["bytes"] "What files leave free on their disk, so that the ledger can go on writing." => "files.disk_full";
-    "attachments.keep_unreferenced_days" ["days"] "After so long a file that no recorded transaction refers to is taken away; 0 keeps them for ever.";
-    "attachments.keep_parts_hours" ["hours"] "What came of a file that was not fetched to its end is kept for so long, to go on from.";
+    "attachments.keep_free_bytes" ["bytes"] "Free space that files leave on their disk, so that the ledger can continue to write." => "files.disk_full";
+    "attachments.keep_unreferenced_days" ["days"] "Time after which a file that no recorded transaction refers to is removed. 0 keeps all files.";
+    "attachments.keep_parts_hours" ["hours"] "Time for which the part of an incompletely fetched file is kept, to continue from it.";
     "attachments.keep_uploads_hours" ["hours"] "An upload of a user that is not complete is kept for so long after the last bytes came.";
     "attachments.trust_peers" [""] "Legal names of nodes whose files are trusted as they come; at most 1000. Files of others are data until an operator trusts them.";
     "hospital.busy_retries" [""] "Retries in a row of a flow that met `notary.busy` or `vault.selection_busy`; then it is kept. 0 keeps it at once." => "flow.parked";
@@ -114,13 +114,13 @@ pub const FIELDS: &[Field] = fields! {
     "cache.fresh_keys_bytes" ["bytes"] "Which keys are fresh ones of this node, and whose the keys of others are, each.";
     "cache.outcomes_bytes" ["bytes"] "Outcomes of ended flows.";
     "cache.unshared_bytes" ["bytes"] "Transactions that only this node has.";
-    "cache.sent_along_bytes" ["bytes"] "Which transactions went along with a message to which peer.";
+    "cache.sent_along_bytes" ["bytes"] "The transactions that went along with messages, by peer.";
     "cache.blocks_bytes" ["bytes"] "Blocks of the store's table files.";
     "cache.view_bytes" ["bytes"] "Database pages of the writer of the vault's view.";
-    "cache.view_reader_bytes" ["bytes"] "Database pages of each reader of the vault's view, of which there are `api.queries_max`.";
+    "cache.view_reader_bytes" ["bytes"] "Database pages of each reader of the vault's view. There are `api.queries_max` readers.";
     "store.linger_us" ["microseconds"] "How long to gather writes before each sync; 0 never waits.";
     "store.memory_bytes" ["bytes"] "Rows kept in memory before they are flushed to table files; while they are, as many more.";
-    "store.log_bytes" ["bytes"] "Length of a segment of the log, of which there are at most three.";
+    "store.log_bytes" ["bytes"] "Length of a segment of the log. There are at most three segments.";
     "store.exit_after_failure_s" ["seconds"] "How long the process goes on answering after its store has failed, before it exits with code 6 for a supervisor to restart it; 0 means until it is stopped." => "node.store_failed";
     "log.level" [""] "The least level logged: error, warn, info, debug or trace; or a filter per module.";
     "log.format" [""] "`text` for people, `json` for programs.";
@@ -163,7 +163,7 @@ pub fn default_text(name: &str) -> Option<String> {
     default_of(&defaults, name).filter(|_| !REQUIRED.contains(&name))
 }
 
-/// A configuration that sets only what it must; it is a notary so that all sections are there.
+/// Returns a configuration with the required fields only. It is a notary's, so that it has all sections.
 fn defaults() -> (Option<NodeConfig>, toml::Table) {
     let text = "node = { name = 'O=X, L=X, C=XX' }\np2p = { listen = '[::1]:1' }\napi = { listen = '[::1]:2' }\nnotary = {}";
     let config: Option<NodeConfig> = toml::from_str(text).ok();

@@ -47,7 +47,7 @@ pub struct P2pSection {
 pub struct ApiSection {
     /// Where to listen for clients.
     pub listen: SocketAddr,
-    /// Who may call.
+    /// The tokens of callers.
     #[serde(default)]
     pub tokens: Vec<TokenEntry>,
     /// Connections at once.
@@ -101,7 +101,7 @@ pub struct ApiSection {
     /// For a body to arrive, and for each 64 KiB of a file to move, in seconds.
     #[serde(default = "body_s")]
     pub body_s: u64,
-    /// For a client to read what is written to it, in seconds.
+    /// Maximum time in seconds in which a client has to read written bytes.
     #[serde(default = "write_s")]
     pub write_s: u64,
 }
@@ -168,7 +168,7 @@ pub struct NotarySection {
 pub struct LimitsSection {
     /// Flows started by clients that run at once.
     pub live_flows: usize,
-    /// What they may be taken to weigh together.
+    /// Maximum expected weight of these flows together, in bytes.
     pub live_bytes: usize,
     /// Starts that wait for a place.
     pub start_queue: usize,
@@ -224,7 +224,7 @@ pub struct CacheSection {
     pub outcomes_bytes: usize,
     /// Transactions that only this node has.
     pub unshared_bytes: usize,
-    /// Which transactions went along with a message to which peer.
+    /// Cache of the transactions that went along with messages, by peer.
     pub sent_along_bytes: usize,
     /// Blocks of the store's table files.
     pub blocks_bytes: u64,

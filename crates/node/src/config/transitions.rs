@@ -1,4 +1,4 @@
-//! `[transitions]`: what this node signs that others propose.
+//! `[transitions]`: the proposals of others that this node signs.
 
 use primitives::Hash;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Files that were published here and whose rows are not written yet: nobody may remove them.
+//! Files that were published here and whose rows are not written yet. They cannot be removed meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// After so long the kernel no longer wants the file, and it may go.
 const HELD_MAX: Duration = Duration::from_secs(600);
 
-/// See the module.
+/// The published files without a row.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     held: Vec<(Claim, Instant)>,

@@ -11,10 +11,10 @@ use transfer::{Event, Figures, Offer};
 
 use crate::core::mailbox::{Mailbox, Weigh};
 
-/// The lane of net in which files travel: its least urgent one.
+/// The stream class of net for files: the least urgent one.
 pub(crate) const FILES_LANE: u8 = 3;
 
-/// Room for messages beside what was asked for, in bytes.
+/// Room in bytes for messages that were not requested.
 const SMALL_BYTES: usize = 4 << 20;
 
 /// Where everything goes that the transfer thread has to know; cheap to share.
@@ -48,7 +48,7 @@ impl Weigh for Arrival {
 }
 
 impl Desk {
-    /// With room for what is fetched within this budget.
+    /// Returns a desk with this budget for fetched bytes.
     pub(crate) fn new(memory_bytes: usize) -> Self {
         Self {
             arrivals: Mailbox::new(memory_bytes.saturating_add(SMALL_BYTES)),
@@ -57,7 +57,7 @@ impl Desk {
         }
     }
 
-    /// A message came in the files' lane. Never blocks: what is too much is dropped, and asked for again.
+    /// Takes a message of the files' stream class. Never blocks: messages beyond the budget are dropped, and requested again.
     pub(crate) fn message(&self, peer: PartyId, bytes: Vec<u8>) {
         if self.arrivals.is_full() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -133,7 +133,7 @@ impl Desk {
         *self.figures.lock().unwrap_or_else(PoisonError::into_inner) = figures;
     }
 
-    /// What was counted up to the last round, and messages dropped for want of room.
+    /// Returns the figures of the last round, and the number of messages dropped for lack of room.
     pub(crate) fn figures(&self) -> (Figures, u64) {
         let figures = *self.figures.lock().unwrap_or_else(PoisonError::into_inner);
         (figures, self.dropped.load(Ordering::Relaxed))

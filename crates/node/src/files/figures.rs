@@ -1,4 +1,4 @@
-//! The transfers' figures, shown as metrics: copied when somebody asks.
+//! The figures of the transfers as metrics. They are copied when the metrics are read.
 
 use super::desk::Desk;
 use crate::metrics::NodeMetrics;

@@ -1,4 +1,4 @@
-//! Files that nodes fetch of each other: the shell around [`transfer`], beside the kernel and never through it.
+//! Files that nodes fetch from each other: the shell around [`transfer`]. The bytes never pass through the kernel.
 //!
 //! ```text
 //!  peers ──net, lane 3──► desk ──► transfer thread ──► disk workers ──► store::Files
@@ -6,8 +6,8 @@
 //!     ▲                     └────────────┼────┴── answers ──┘
 //!     └── FileArrived, FilePermit … ◄────┴──► net, lane 3
 //! ```
-//! One thread decides what is asked for next, within budgets; workers read, write and hash. Everything about one file is done
-//! by one worker, so it is done in order. Nothing here decides who may have a file: that is the kernel's.
+//! One thread decides which parts are requested next, within budgets. Workers read, write and hash. One worker does all work on
+//! one file, so this work is done in order. The kernel alone decides which parties may have a file.
 
 mod claims;
 mod desk;
@@ -45,7 +45,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "file.peer_fault",
-        cause: "Another node sent messages about files that make no sense, or bytes that nobody had asked it for; they were dropped.",
+        cause: "Another node sent invalid messages about files, or bytes that were not requested. They were dropped.",
         action: "Ask the operator of that node which software it runs; the log names it.",
     },
 ];

@@ -15,7 +15,7 @@ use super::workers::Workers;
 use crate::core::mailbox::Mailbox;
 use crate::metrics::NodeMetrics;
 
-/// What the transfers stand on.
+/// The parts of the node that the transfers use.
 pub(crate) struct Shell {
     pub(crate) desk: Arc<Desk>,
     pub(crate) files: Files,

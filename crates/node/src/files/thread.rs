@@ -17,7 +17,7 @@ use crate::core::mailbox::Mailbox;
 /// Most arrivals in one round.
 const ROUND_MAX: usize = 1_024;
 
-/// What the thread owns.
+/// The state of the transfer thread.
 pub(super) struct TransferThread {
     pub(super) machine: Transfers,
     pub(super) desk: Arc<Desk>,
@@ -94,7 +94,7 @@ impl TransferThread {
             }
         }
         if !sends.is_empty() {
-            // What is dropped is asked for again.
+            // Dropped messages are requested again.
             self.net.send_many(sends);
         }
         if !events.is_empty() {
@@ -107,14 +107,14 @@ impl TransferThread {
         let name = party.map_or_else(|| peer.to_string(), |party| party.name.to_string());
         let what = match fault {
             Fault::Malformed => "a message about files that is none",
-            Fault::Unasked => "bytes of a file that nobody asked it for",
+            Fault::Unasked => "bytes of a file that were not requested",
             Fault::Beyond => "a question for bytes beyond a file's end",
         };
         tracing::warn!(code = PEER_FAULT, peer = %name, "the peer sent {what}; it was dropped");
     }
 }
 
-/// What the kernel is told.
+/// Returns the kernel's event for an action, if it has one.
 fn for_kernel(action: Action) -> Option<kernel::Event> {
     Some(match action {
         Action::Permit {

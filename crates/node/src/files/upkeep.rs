@@ -1,4 +1,4 @@
-//! What nobody needs goes, and what should be here and is not is said: at the start, and every hour.
+//! Removes unneeded files and reports missing ones, at the start and every hour.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -24,16 +24,16 @@ const NAMED_MAX: u64 = 5;
 /// Files that one round takes away for their age; the next round goes on.
 const RETIRED_MAX: usize = 10_000;
 
-/// How long what is kept.
+/// How long files and parts are kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UpkeepOptions {
-    /// Files that no transaction refers to, since they came; for ever if there is none.
+    /// Files that no transaction refers to, since their arrival. They stay forever if this is `None`.
     pub(crate) unreferenced: Option<Duration>,
-    /// What came of a file that was not fetched to its end, since it was last written to.
+    /// The part of a file that was not fetched completely, since its last write.
     pub(crate) parts: Duration,
 }
 
-/// See the module.
+/// The upkeep of stored files.
 pub(super) struct Upkeep {
     pub(super) files: Files,
     pub(super) store: Embedded,
@@ -65,7 +65,7 @@ impl Upkeep {
                 Ok(count) => tracing::info!(count, "{what} were taken away"),
                 Err(error) => {
                     let (code, hint) = (error.code(), error.hint());
-                    tracing::warn!(code, hint, "{what} could not be looked through: {error}");
+                    tracing::warn!(code, hint, "{what} could not be examined: {error}");
                 }
             }
         }
@@ -75,7 +75,7 @@ impl Upkeep {
         }
     }
 
-    /// Files that no row speaks of and that nobody is about to write one for.
+    /// Removes files without a row, unless a row is about to be written for them. Returns how many.
     fn take_orphans(&self) -> Result<u64, FilesError> {
         let mut taken = 0;
         for found in self.files.list() {
@@ -96,7 +96,7 @@ impl Upkeep {
         file_row(&self.store, hash).map_or(true, |row| row.is_some())
     }
 
-    /// What came of files that nobody has gone on with for long. Uploads have their own upkeep.
+    /// Removes the parts of files whose transfer has been idle for long. Returns how many. Uploads have their own upkeep.
     fn take_parts(&self) -> Result<u64, FilesError> {
         let mut taken = 0;
         for part in self.files.parts()? {
@@ -106,7 +106,7 @@ impl Upkeep {
             }
             match self.files.remove_part(part.id) {
                 Ok(gone) => taken += u64::from(gone),
-                // Somebody goes on with it after all.
+                // Its transfer continues.
                 Err(FilesError::Busy { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -151,7 +151,7 @@ impl Upkeep {
                 "files that no transaction refers to have been here long enough"
             );
         }
-        // The kernel refuses those that something refers to by now. Nobody waits for its answers.
+        // The kernel refuses files that a transaction refers to by now. Its answers are not awaited.
         let removals = retired.into_iter().map(|hash| Event::FileRemove {
             hash,
             token: Token(Ticket::next_id()),

@@ -9,7 +9,7 @@ use store::{FileReader, Published};
 use super::service::Pending;
 use crate::uploads::Uploads;
 
-/// What the API asks of whoever keeps files. No method blocks; what is answered is durable.
+/// The port to the store of files. No method blocks. An answered change is durable.
 pub trait AttachmentService: Send + Sync + 'static {
     /// Files on their way in.
     fn uploads(&self) -> &Arc<Uploads>;
@@ -23,7 +23,7 @@ pub trait AttachmentService: Send + Sync + 'static {
         user: &Arc<str>,
     ) -> Pending<'_, (AttachmentView, bool)>;
 
-    /// What is known of a file.
+    /// Returns the record of a file.
     fn attachment(&self, hash: Hash) -> Pending<'_, AttachmentView>;
 
     /// Files after a hash.

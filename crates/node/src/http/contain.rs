@@ -20,7 +20,7 @@ pub(super) async fn contain<T>(future: impl Future<Output = T>) -> Result<T, Str
     .await
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 pub(crate) fn text(panic: &(dyn Any + Send)) -> String {
     match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),

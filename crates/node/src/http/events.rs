@@ -5,8 +5,8 @@
 //!     └──── last event (its place is taken from the beginning) ─┘
 //! ```
 //! # Invariants
-//! - A reader that goes away ends its task at once; one that does not read for [`SLOW_PATIENCE`] is cut off with a last event.
-//! - What a follower holds in memory is its channel: at most [`EVENTS_HELD_MAX`] pieces.
+//! - A reader that goes away ends its task at once. One that reads nothing for [`SLOW_PATIENCE`] is cut off with a last event.
+//! - A follower holds only its channel in memory: at most [`EVENTS_HELD_MAX`] pieces.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -72,7 +72,7 @@ pub(crate) fn cut(refusal: Refusal) -> Bytes {
 /// One event.
 pub(crate) fn event(kind: &str, id: Option<u64>, data: &impl Serialize) -> Bytes {
     let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
-    // The API's types have a JSON form, on one line except for what was passed through raw.
+    // The API's types have a JSON form. It has one line, unless a value was passed through unparsed.
     let data = serde_json::to_string(data).unwrap_or_default();
     let data = data.replace(['\n', '\r'], " ");
     Bytes::from(format!("event: {kind}\n{id}data: {data}\n\n"))

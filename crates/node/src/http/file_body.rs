@@ -16,10 +16,10 @@ use super::range::Span;
 use super::taking::Taking;
 use crate::uploads::PIECE_BYTES;
 
-/// Bytes given at once: so whoever asks again has taken as many.
+/// Bytes given at once. A reader that asks again has therefore taken as many.
 const GIVEN_BYTES: usize = PROGRESS_BYTES as usize;
 
-/// See the module. One piece is read ahead, so at most two are in memory.
+/// The body of a file's download. One piece is read ahead, so at most two are in memory.
 pub(super) struct FileBody {
     reader: FileReader,
     /// Where the next read begins.
@@ -28,7 +28,7 @@ pub(super) struct FileBody {
     /// Bytes that the client has not got yet.
     left: u64,
     reading: Option<JoinHandle<Result<Bytes, FilesError>>>,
-    /// What was read and not given yet.
+    /// The part of a piece that was read and not given yet.
     piece: Bytes,
     /// Held until the body is dropped, or taken too slowly.
     taking: Taking,

@@ -42,12 +42,12 @@ struct Held {
 }
 
 impl Followers {
-    /// Whether anybody follows any flow.
+    /// Returns whether any flow has a follower.
     pub fn is_watched(&self) -> bool {
         self.count.load(Ordering::Acquire) > 0
     }
 
-    /// Tells followers what steps flows came to. Never blocks.
+    /// Gives followers the new steps of flows. Never blocks.
     pub fn publish(&self, steps: &[(FlowId, &'static str)]) {
         if steps.is_empty() || !self.is_watched() {
             return;
@@ -83,7 +83,7 @@ impl Followers {
 }
 
 impl Follower {
-    /// What arrived and was not read yet, without waiting.
+    /// Takes the steps that have arrived and were not read yet, without waiting.
     pub(super) fn read(&self) -> Result<VecDeque<&'static str>, Missed> {
         let mut held = lock(&self.steps.held);
         if held.missed {

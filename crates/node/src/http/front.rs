@@ -1,4 +1,4 @@
-//! What every server of HTTP here has, whatever it serves: its limits, its counters, its places, its end.
+//! The parts that every HTTP server of a node shares: limits, counters, places for requests, and the stop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::refusal::Refusal;
 use super::server::{HttpHandle, ListenError, accept};
 use crate::metrics::{Counter, Gauge, Histogram, NodeMetrics, Registry, Unit};
 
-/// See the module.
+/// The shared part of an HTTP server.
 pub(crate) struct Front {
     pub(crate) options: HttpOptions,
     pub(crate) counters: HttpCounters,
@@ -25,7 +25,7 @@ pub(crate) struct Front {
 }
 
 impl Front {
-    /// Listens, and serves what `router` makes of the front on the runtime that this is called on.
+    /// Listens, and serves the router that `router` makes, on the current runtime.
     pub(crate) async fn start(
         options: HttpOptions,
         counters: HttpCounters,
@@ -65,18 +65,18 @@ impl Front {
     }
 }
 
-/// What "busy" suggests when a place is missing.
+/// Delay in milliseconds that a `busy` answer suggests when a place is missing.
 const PLACE_RETRY_MS: u64 = 200;
 
 /// No place, in the whole server or in the client's share: try again later.
 pub(crate) fn no_place(what: &str) -> Refusal {
     Refusal {
-        message: format!("the node serves as many {what} as it accepts of all, or of this client"),
+        message: format!("the maximum number of {what} is reached, in total or for this client"),
         ..Refusal::busy(PLACE_RETRY_MS)
     }
 }
 
-/// What is counted of requests and connections.
+/// The counters of requests and connections.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpCounters {
     pub(crate) connections: Gauge,

@@ -10,7 +10,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Adds what came in.
+    /// Adds received bytes.
     pub(super) fn add(&mut self, chunk: &[u8]) {
         self.bytes.extend_from_slice(chunk);
     }
@@ -46,7 +46,7 @@ impl Input {
         self.bytes.get(from..to).unwrap_or_default()
     }
 
-    /// Forgets what was taken; moves what is left only when that is the smaller part.
+    /// Drops the bytes that were taken. It moves the remaining bytes only if they are the smaller part.
     pub(super) fn release(&mut self) {
         if self.used * 2 >= self.bytes.len() {
             self.bytes.drain(..self.used);

@@ -8,11 +8,11 @@
 //!                                                               ▲           ▼
 //!                                                          Answers ◄──── Ticket::answer
 //! ```
-//! A start hands a [`Ticket`] to the service, and the service ends it with exactly one [`Answer`], from any thread, without
-//! blocking. A ticket that is dropped answers by itself, so nobody waits for ever.
+//! A start hands a [`Ticket`] to the service. The service ends it with exactly one [`Answer`], from any thread, without blocking.
+//! A ticket that is dropped answers by itself, so no client waits forever.
 //!
-//! Modules in reading order: `service`, `ticket`, `options`, `share`, `claim`, `connections`, `server`, `connection`, `http2`, `router`, `routes`, `stream`, `events`
-//! (server-sent), `followers`, `vault_tail` and `vault_pages` (where they come from).
+//! Modules in reading order: `service`, `ticket`, `options`, `share`, `claim`, `connections`, `server`, `connection`, `http2`,
+//! `router`, `routes`, `stream`, `events` (server-sent), `followers`, `vault_tail` and `vault_pages` (the sources of events).
 
 mod attachment_service;
 pub(crate) mod claim;

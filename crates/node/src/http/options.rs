@@ -8,8 +8,8 @@ use super::share::{Resource, ShareLimits};
 use super::tokens::Tokens;
 use crate::users::{AuditLog, StartQuota, Users};
 
-/// So many bytes of a file have to move, up or down, in the time that a whole ordinary body has: whoever sends or takes less is no
-/// slow client but a stalled one.
+/// Bytes of a file that have to move, up or down, in the time that an ordinary body may take. A client that moves fewer is
+/// stalled.
 pub(super) const PROGRESS_BYTES: u64 = 64 << 10;
 
 /// Requests of anonymous clients at once, where only users may work: they log in and read the documentation.
@@ -74,18 +74,18 @@ impl AnonymousLimits {
     }
 }
 
-/// Settings of the API's server; every one has a bound that holds whatever clients do.
+/// Settings of the API's server. Each bound holds for any behaviour of clients.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
     /// Where to listen; port 0 for any free one.
     pub listen: SocketAddr,
     /// The server's certificate and key: see [`super::server_config`].
     pub tls: Arc<rustls::ServerConfig>,
-    /// Who may call.
+    /// The tokens of the configuration.
     pub tokens: Tokens,
     /// Further users, with passwords and permissions.
     pub users: Option<Arc<Users>>,
-    /// Where it is written who did what.
+    /// The audit log.
     pub audit: Option<Arc<AuditLog>>,
     /// Connections at once. When there are as many, an anonymous one ends for a new one; if users have all, the new one is closed.
     pub connections_max: usize,
@@ -93,7 +93,7 @@ pub struct HttpOptions {
     pub anonymous: AnonymousLimits,
     /// For TLS to be agreed, for a request's head to arrive, and for a first request with a good token.
     pub head_timeout: Duration,
-    /// For a client to read what waits to be written to it; then its connection is closed.
+    /// Maximum time in which a client has to read written bytes. Its connection is closed after that.
     pub write_patience: Duration,
     /// For a single request's body to arrive; of a file, up or down, for each 64 KiB.
     pub body_timeout: Duration,
@@ -113,7 +113,7 @@ pub struct HttpOptions {
     pub bodies_bytes_max: usize,
     /// Requests at once on one HTTP/2 connection.
     pub requests_per_connection_max: u32,
-    /// What bounds the starts of users who have no bounds of their own.
+    /// Bounds of starts for users without bounds of their own.
     pub start_quota: StartQuota,
     /// Starts outstanding on one stream; the node reads no further while there are so many.
     pub stream_outstanding_max: usize,

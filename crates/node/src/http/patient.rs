@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// See the module.
+/// A connection whose writes end after a time without progress.
 pub(super) struct Patient<T> {
     inner: T,
     patience: Duration,
@@ -26,7 +26,7 @@ impl<T> Patient<T> {
         }
     }
 
-    /// Passes on what writing gave, unless it has been waiting for too long.
+    /// Passes on the result of a write, unless the write has waited for too long.
     fn judge<R>(
         &mut self,
         cx: &mut Context<'_>,

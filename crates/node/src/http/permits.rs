@@ -64,7 +64,7 @@ impl Caller {
         Err(forbidden(&format!("attachments.upload:{media_type}")))
     }
 
-    /// Refuses a flow of somebody else, unless the caller may see all.
+    /// Refuses a flow of another user, unless the caller may see all flows.
     pub(super) fn check_own(&self, flow: &FlowId) -> Result<(), Refusal> {
         if self.sees(flow) {
             return Ok(());
@@ -83,7 +83,7 @@ impl Caller {
     }
 }
 
-/// Marks a fresh id as a user's, so that it is known for ever whose the flow is and nothing has to be stored.
+/// Marks a fresh id as a user's. The owner of a flow is then known from its id, and nothing has to be stored.
 pub(super) fn marked(mut flow: FlowId, user: &Arc<str>) -> FlowId {
     let mark = mark(&flow, user);
     flow.0[16 - MARK_BYTES..].copy_from_slice(&mark);

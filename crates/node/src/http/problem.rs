@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::refusal::Refusal;
 
-/// The code of a refusal, beside its answer: what the audit log says of it.
+/// The code of a refusal, which the audit log records.
 #[derive(Clone, Debug)]
 pub(super) struct RefusedWith(pub(super) Cow<'static, str>);
 

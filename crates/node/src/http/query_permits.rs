@@ -1,4 +1,4 @@
-//! Which questions about the vault a caller may ask who may not ask all of them.
+//! The vault queries of a caller that may not query all contracts.
 
 use api::query::{Criterion, Datum, In, Is};
 use api::{Balances, VaultQuery};
@@ -20,7 +20,7 @@ impl Caller {
         let contracts = query.criterion.as_ref().and_then(contracts);
         let Some(contracts) = contracts else {
             return Err(forbidden(
-                "vault.query; who may query some contracts only says in 'where' which one",
+                "vault.query; name a permitted contract in 'where'",
             ));
         };
         match contracts.iter().find(|contract| !self.queries(contract)) {
@@ -48,7 +48,7 @@ impl Caller {
     }
 }
 
-/// The contracts to which the criterion confines its states, if it does: said at the top, or in an `and` there.
+/// Returns the contracts to which the criterion restricts its states: at the top, or in an `and` there.
 fn contracts(criterion: &Criterion) -> Option<Vec<&str>> {
     match criterion {
         Criterion::Is(Is {

@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 use super::router::ApiState;
 use crate::users::Caller;
 
-/// Of a longer time to wait only so much is told, in milliseconds.
+/// Maximum suggested delay in milliseconds. A longer one is cut to this.
 const RETRY_MS_MAX: u64 = 60_000;
 
 impl ApiState {

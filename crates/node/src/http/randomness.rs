@@ -8,7 +8,7 @@ use primitives::Seed;
 /// One system call serves some eighty flows.
 const BUFFER_BYTES: usize = 4_096;
 
-/// See the module.
+/// A buffer of random bytes.
 #[derive(Debug)]
 pub(super) struct Randomness {
     buffer: Mutex<Buffer>,

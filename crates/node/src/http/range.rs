@@ -63,7 +63,7 @@ fn number(text: &str) -> Option<Option<u64>> {
     digits.then(|| Some(text.parse().unwrap_or(u64::MAX)))
 }
 
-/// What an answer says of its range.
+/// Returns the value of the header `Content-Range`.
 pub(super) fn content_range(span: Option<Span>, size: u64) -> Option<HeaderValue> {
     let text = match span {
         Some((from, to)) => format!("bytes {from}-{}/{size}", to.saturating_sub(1)),

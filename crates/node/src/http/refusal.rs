@@ -10,7 +10,7 @@ use ledger::Rejection;
 pub struct Refusal {
     /// Stable, `domain.snake_case`.
     pub code: Cow<'static, str>,
-    /// What happened.
+    /// The description of the fault.
     pub message: String,
     /// What to do.
     pub hint: Cow<'static, str>,

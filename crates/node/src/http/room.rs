@@ -1,4 +1,4 @@
-//! How much room a node has for starts: what turns them away before anything is done for them.
+//! The room of a node for starts. Starts without room are refused before they cost anything.
 
 use super::refusal::Refusal;
 
@@ -7,14 +7,14 @@ use super::refusal::Refusal;
 pub struct Room {
     /// Starts that would be taken in.
     pub places: usize,
-    /// Starts with a client id that the node would look at all the same: the id may be known, and then it is answered.
+    /// Starts with a client id that the node accepts in any case, because the id may be known.
     pub questions: usize,
-    /// What the others are told, in milliseconds.
+    /// Suggested delay for refused starts, in milliseconds.
     pub retry_after_ms: u64,
 }
 
 impl Room {
-    /// Room for all; nobody is turned away here.
+    /// Room for all starts.
     pub const UNLIMITED: Self = Self {
         places: usize::MAX,
         questions: 0,
@@ -42,7 +42,7 @@ impl Room {
         found
     }
 
-    /// What a start that is turned away is told.
+    /// Returns the refusal of a start without room.
     pub fn refusal(&self) -> Refusal {
         Refusal::busy(self.retry_after_ms)
     }

@@ -34,15 +34,15 @@ use super::vault_tail::Allowance;
 use crate::metrics::NodeMetrics;
 use crate::users::{AuditLine, AuditNote, Caller, StartRates};
 
-/// What every request needs.
+/// The state that every request uses.
 pub(super) struct ApiState {
     pub(super) front: Arc<Front>,
     pub(super) service: Arc<dyn NodeService>,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) randomness: Randomness,
-    /// The API's description, once somebody asked for it.
+    /// The API's description, after the first request for it.
     pub(super) description: OnceLock<Bytes>,
-    /// What followers of the vault share.
+    /// Pages of the vault's changes, shared by its followers.
     pub(super) vault_pages: VaultPages,
     pub(super) allowance: Allowance,
     /// How fast users have started flows lately.
@@ -61,7 +61,7 @@ impl std::ops::Deref for ApiState {
 #[derive(Clone, Debug)]
 pub(super) struct User(pub(super) Arc<str>);
 
-/// What the audit log says that a change was about, beside its answer.
+/// Details of a change for the audit log, attached to the answer.
 #[derive(Clone, Debug)]
 pub(super) struct About(pub(super) String);
 
@@ -87,7 +87,7 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
         .with_state(state)
 }
 
-/// Answers one request, whatever happens while doing so.
+/// Answers one request. A panic becomes an answer too.
 pub(crate) async fn respond(front: &Front, router: Router, request: Request<Body>) -> Response {
     let start = Instant::now();
     let response = match contain(router.oneshot(request)).await {

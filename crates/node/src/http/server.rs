@@ -1,4 +1,4 @@
-//! The listener and what runs behind it.
+//! The listener, and the tasks behind it.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -34,14 +34,14 @@ const ENDING_MAX: usize = 64;
 pub struct ListenError {
     /// Where.
     pub address: SocketAddr,
-    /// What the system said.
+    /// The error of the operating system.
     pub source: std::io::Error,
 }
 
 pub(super) const CANNOT_LISTEN: ErrorInfo = ErrorInfo {
     code: "http.cannot_listen",
     cause: "The API's address is in use, or not this machine's.",
-    action: "Choose another address in the node's configuration, or stop what uses it.",
+    action: "Choose another address in the node's configuration, or stop the program that uses it.",
 };
 
 impl Coded for ListenError {
@@ -111,7 +111,7 @@ impl HttpHandle {
         self.address
     }
 
-    /// Accepts nothing more, lets requests in flight end within the patience set, then closes what is left.
+    /// Stops accepting, lets requests in flight end within the configured time, and closes the remaining connections.
     pub async fn stop(mut self) {
         // Fails only when the server has ended already.
         let _ = self.stop.send(true);
@@ -120,7 +120,7 @@ impl HttpHandle {
             .is_err()
         {
             self.task.abort();
-            // Cancelled, which is what was asked for.
+            // The task was cancelled, as intended.
             let _ = (&mut self.task).await;
         }
     }

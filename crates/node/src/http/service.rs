@@ -1,4 +1,4 @@
-//! What the API serves: the port behind which the node works.
+//! The port behind which the node works.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -45,13 +45,13 @@ pub struct StartRequest<'a> {
     pub user: &'a Arc<str>,
     /// Makes the start exactly once for this user; 1 to 128 bytes.
     pub client_id: Option<&'a str>,
-    /// What to wait for.
+    /// The event that the answer waits for.
     pub wait: Wait,
     /// Where the answer goes.
     pub ticket: Ticket,
 }
 
-/// What ends a [`Ticket`].
+/// The end of a [`Ticket`].
 #[derive(Debug)]
 pub enum Answer {
     /// The start is durable.
@@ -81,13 +81,13 @@ pub enum Answer {
 pub struct Ended {
     /// The flow.
     pub flow_id: FlowId,
-    /// What it gave.
+    /// The output, or the failure.
     pub output: Result<Output, ledger::Rejection>,
     /// The transactions it recorded.
     pub transactions: Vec<TxId>,
     /// Whether every participant has recorded them.
     pub delivered: bool,
-    /// What participants refused of them.
+    /// Refusals of these transactions by participants.
     pub refused: Vec<kernel::DeliveryRefusal>,
 }
 
@@ -125,7 +125,7 @@ pub struct VaultChanges {
     pub upto: u64,
 }
 
-/// What an operator wants done with flows.
+/// An operator's order about flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowAction {
     /// Try kept flows again, and those that wait for their next try.
@@ -141,15 +141,15 @@ pub enum FlowAction {
 /// The node, as the API sees it.
 ///
 /// # Correctness
-/// No method blocks. Every ticket is answered once: by [`Ticket::answer`], by being dropped, or not at all after
-/// [`detach`](NodeService::detach). What is answered is durable.
+/// No method blocks. Every ticket is answered at most once: by [`Ticket::answer`], or by being dropped, but not after
+/// [`detach`](NodeService::detach). An answered change is durable.
 pub trait NodeService: AttachmentService {
-    /// What room there is for starts, so that those without any are turned away before they cost something.
+    /// Returns the room for starts. Starts without room are refused before they cost anything.
     fn room(&self) -> Room {
         Room::UNLIMITED
     }
 
-    /// So many starts were turned away because there was no room.
+    /// Notes that this many starts were refused for lack of room.
     fn turned_away(&self, _count: u64) {}
 
     /// The flows that can be started, with schemas by this generator.
@@ -163,7 +163,7 @@ pub trait NodeService: AttachmentService {
     /// Answers with the state of a flow, or (unless `wait` is none) with its end.
     fn attach(&self, flow_id: FlowId, wait: Wait, ticket: Ticket);
 
-    /// Nobody waits for these tickets (by [`Ticket::id`]) any more.
+    /// Detaches tickets, given by [`Ticket::id`]. Their clients no longer wait.
     fn detach(&self, tickets: &[u64]);
 
     /// Cancels a flow; answers with its state or end once the cancellation is durable.
@@ -211,7 +211,7 @@ pub trait NodeService: AttachmentService {
     /// Recorded transactions after a position.
     fn ledger(&self, after: Option<u64>, limit: usize) -> Pending<'_, LedgerPage>;
 
-    /// A recorded transaction and what it comes from, the last recorded first, before a position.
+    /// Returns a recorded transaction and its ancestors, the last recorded first, before a position.
     fn chain(&self, id: TxId, before: Option<u64>, limit: usize) -> Pending<'_, ChainPage>;
 
     /// The contracts that are registered.
@@ -233,7 +233,7 @@ pub trait NodeService: AttachmentService {
     /// Takes a note away.
     fn remove_note(&self, id: TxId, note: kernel::NoteId) -> Pending<'_, ()>;
 
-    /// What states have scheduled, after a key of that table.
+    /// Returns the scheduled starts, after a key of that table.
     fn schedule(&self, after: Option<Vec<u8>>, limit: usize) -> Pending<'_, SchedulePage>;
 
     /// Consumed states after a reference; refused by a node that is no notary.
@@ -255,7 +255,8 @@ pub trait NodeService: AttachmentService {
     /// The ledger position that the vault's view has reached.
     fn vault_seq(&self) -> watch::Receiver<u64>;
 
-    /// What changed the vault after a position, up to one that the view has reached; looks at `limit` positions at most.
+    /// Returns the changes of the vault after a position, up to one that the view has reached. Examines `limit` positions at
+    /// most.
     fn vault_changes(&self, after: u64, upto: u64, limit: usize) -> Pending<'_, VaultChanges>;
 
     /// The node.

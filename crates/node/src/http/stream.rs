@@ -10,7 +10,7 @@
 //! - The server does not read from a client that does not read its answers. The HTTP/2 window holds up this client alone.
 //! - Answers that have arrived go out before further starts are read, so that accepted starts never wait behind refused ones.
 //! - Starts for which the node has no room are answered here, from a prepared line, and leave nothing behind.
-//! - At most `stream_outstanding_max` starts are outstanding; what a stream holds in memory follows from that.
+//! - At most `stream_outstanding_max` starts are outstanding. This bounds the memory of a stream.
 //! - A line longer than 64 KiB takes a place among the large bodies.
 
 use std::collections::{HashSet, VecDeque};

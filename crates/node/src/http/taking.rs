@@ -1,7 +1,7 @@
 //! The place of a download, held as long as the client takes the file.
 //!
-//! Whoever takes less than [`PROGRESS_BYTES`], or what is left, in the time that a body of a request has, is no slow client but a
-//! stalled one: the place is given back, and what carries the answer is ended. A task sees to it, because an answer of which
+//! A client has to take [`PROGRESS_BYTES`], or the remaining bytes, in the time that the body of a request may take. Otherwise it
+//! is stalled: its place is given back, and its connection or stream is ended. A task does this, because an answer from which
 //! nothing is taken is not polled.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use super::cut::Cut;
 use super::options::PROGRESS_BYTES;
 use crate::uploads::Place;
 
-/// See the module. Dropped, it gives its place back.
+/// The supervision of a download. It gives its place back when it is dropped.
 pub(super) struct Taking {
     due: Arc<Mutex<Due>>,
     patience: Duration,
@@ -24,7 +24,7 @@ pub(super) struct Taking {
 struct Due {
     /// Until the download ends.
     place: Option<Place>,
-    /// When the client has to have asked for more; nothing while it is us for whom it waits.
+    /// The time at which the client has to have asked for more. `None` while the client waits for this node.
     at: Option<Instant>,
 }
 
@@ -75,7 +75,7 @@ async fn watch(due: Arc<Mutex<Due>>, patience: Duration, cut: Option<Cut>) {
             }
             due.place.take()
         };
-        // Without one the download ended a moment ago, and what carried it may carry something else.
+        // Without a place the download has just ended, and its connection may carry another one.
         if place.is_some() {
             tracing::debug!(
                 "a client took fewer than {PROGRESS_BYTES} bytes of a file within {patience:?}"

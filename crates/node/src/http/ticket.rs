@@ -19,7 +19,7 @@ pub struct Ticket {
     id: u64,
     key: u64,
     answers: Option<Arc<Answers>>,
-    /// The audit log's line about what it was asked for.
+    /// The line of the audit log about the request.
     note: Option<Box<AuditNote>>,
 }
 
@@ -96,7 +96,7 @@ struct State {
 }
 
 impl Answers {
-    /// Takes everything that has arrived, after what is in `into`; wakes the task later when there is nothing.
+    /// Takes all arrived answers, in addition to those in `into`. Wakes the task later if there are none.
     pub(super) fn poll_take(&self, cx: &mut Context<'_>, into: &mut VecDeque<Arrived>) -> Poll<()> {
         let mut state = self.lock();
         if state.arrived.is_empty() {
@@ -124,7 +124,7 @@ impl Answers {
         }
     }
 
-    /// Nobody takes answers any more; those that still come are dropped.
+    /// Closes the queue. Later answers are dropped.
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;

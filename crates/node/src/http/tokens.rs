@@ -28,17 +28,18 @@ impl ApiToken {
     }
 }
 
-/// Everybody who may call.
+/// The tokens of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tokens(Vec<ApiToken>);
 
 impl Tokens {
-    /// These and nobody else.
+    /// Returns these tokens.
     pub fn new(tokens: Vec<ApiToken>) -> Self {
         Self(tokens)
     }
 
-    /// Whose token a request carries: one of these, who may do everything, or one of `users`.
+    /// Returns the caller whose token a request carries. A token of the configuration may do everything, any other belongs to one
+    /// of `users`.
     pub(crate) fn caller(
         &self,
         headers: &HeaderMap,
@@ -57,7 +58,7 @@ impl Tokens {
             })
     }
 
-    /// Whether one of these is of a user of this name: its flows and client ids are nobody else's.
+    /// Returns whether one of these tokens belongs to a user of this name. Its flows and client ids then belong to no other user.
     pub(super) fn are_of(&self, name: &str) -> bool {
         self.0.iter().any(|token| *token.user == *name)
     }

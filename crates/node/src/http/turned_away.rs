@@ -1,5 +1,5 @@
-//! Starts that a stream turns away: for want of room, or because their user makes too many. Under overload they are most of
-//! what comes, so their answer is prepared and one line of the audit log stands for many.
+//! Starts that a stream refuses because the node has no room or their user makes too many. Under overload most starts are
+//! refused, so their answer is prepared, and one line of the audit log stands for many.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -13,12 +13,12 @@ use super::refusal::Refusal;
 /// How often a stream writes into the audit log how many of its starts were turned away.
 const NOTED_EVERY: Duration = Duration::from_secs(1);
 
-/// See the module.
+/// The refused starts of a stream.
 #[derive(Debug)]
 pub(super) struct TurnedAway {
     /// The refusal with a suggested time, in milliseconds.
     refusal: fn(u64) -> Refusal,
-    /// What follows the number in the answer, for the last suggested time.
+    /// The part of the answer after the number, for the last suggested delay.
     answer: Vec<u8>,
     retry_after_ms: Option<u64>,
     /// Not yet in the audit log.
@@ -101,7 +101,7 @@ mod tests {
     fn they_are_noted_once_a_second_and_none_is_forgotten() {
         let mut turned_away = TurnedAway::new(Refusal::busy);
         let (start, mut out) = (Instant::now(), BytesMut::new());
-        // Milliseconds since the first, starts turned away then, and what is noted.
+        // Milliseconds since the first start, starts refused at that time, and the noted number.
         for (ms, count, noted) in [
             (0, 3, None),
             (999, 1, None),

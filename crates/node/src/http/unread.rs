@@ -1,14 +1,14 @@
-//! Bodies that nobody wants: read and thrown away.
+//! Bodies of refused requests: read and discarded.
 //!
-//! A client that speaks HTTP/1 sends its body before it reads the answer. Were the answer given and the connection closed
-//! meanwhile, the client would find the connection broken, and never see why it was refused.
+//! A client that speaks HTTP/1 sends its body before it reads the answer. If the node answered and closed the connection
+//! meanwhile, the client would find a broken connection instead of the refusal.
 
 use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
 use http_body_util::BodyExt;
 
-/// Bytes thrown away of one body; whoever sends more finds the connection closed.
+/// Maximum number of bytes discarded of one body. A client that sends more finds the connection closed.
 const DISCARDED_BYTES_MAX: usize = 1 << 20;
 /// How long the rest of an unwanted body is waited for.
 const DISCARD_PATIENCE: Duration = Duration::from_secs(2);
@@ -28,6 +28,6 @@ pub(crate) async fn discard(mut body: Body) {
             }
         }
     };
-    // What does not come in time is the client's loss.
+    // A client that is too slow finds the connection closed.
     let _ = tokio::time::timeout(DISCARD_PATIENCE, read).await;
 }

@@ -1,4 +1,4 @@
-//! Changes of the vault as events, in pages: read from the ledger once for all who follow, whatever they have read so far.
+//! Changes of the vault as events, in pages. Each page is read from the ledger once for all followers, at any position.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,14 +15,14 @@ use crate::metrics::CacheMetrics;
 /// Ledger positions of a page. Followers who began at different positions stand at the same pages from their second piece
 /// on.
 const PAGE_POSITIONS: u64 = 64;
-/// Bytes of events kept; pages that nobody has read for the longest time go first.
+/// Bytes of kept events. The pages that were not read for the longest time go first.
 const KEPT_BYTES_MAX: usize = 8 << 20;
-/// Pages kept, whatever they weigh.
+/// Maximum number of kept pages, of any size.
 const PAGES_MAX: usize = 4_096;
 /// Bytes handed to a reader at once, and one event.
 const PIECE_BYTES: usize = 32 << 10;
 
-/// See the module.
+/// The pages of events.
 #[derive(Debug, Default)]
 pub(super) struct VaultPages {
     kept: Mutex<Kept>,
@@ -52,7 +52,7 @@ struct Page {
 #[derive(Debug)]
 struct Told {
     seq: u64,
-    /// To those who may see all of it.
+    /// The event for callers that may see all of it.
     event: Bytes,
     about: About,
 }
@@ -62,17 +62,17 @@ struct Told {
 enum About {
     /// One, as in most.
     One(Arc<str>),
-    /// Several: what somebody may see who may not see all of them is made of this.
+    /// Several contracts. The events of callers that may see only some of them are made from this.
     Several(Box<SeenChange>),
 }
 
-/// Which contracts' states somebody may be told of; none for all.
+/// The contracts that a caller may see. `None` for all.
 pub(super) type Sight<'a> = Option<&'a (dyn Fn(&str) -> bool + Send + Sync)>;
 
 /// Some events.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// What may be told of them.
+    /// The events that the caller may see.
     pub(super) events: Bytes,
     /// How much there was to look at, in bytes.
     pub(super) looked_at: usize,
@@ -111,7 +111,7 @@ impl Told {
         }
     }
 
-    /// What is told of it to somebody; nothing where all its states are hidden.
+    /// Returns the event as a caller may see it. `None` if all its states are hidden.
     fn seen(&self, sight: Sight<'_>) -> Option<Bytes> {
         let Some(sees) = sight else {
             return Some(self.event.clone());
@@ -168,7 +168,7 @@ impl VaultPages {
         // A reading that tells nothing would be asked for again without end.
         kept.add(number, events, read.upto.max(begin + 1));
         metrics.set_bytes(kept.bytes as u64, KEPT_BYTES_MAX as u64);
-        // What a large transaction has pushed out already is told by the next reading.
+        // A page that a large transaction has already displaced comes with the next reading.
         Ok(kept.after(after, sight).unwrap_or(Piece {
             upto: after,
             ..Piece::default()
@@ -218,7 +218,7 @@ impl Kept {
         page.upto = upto;
         page.read_at = self.readings;
         self.bytes += bytes;
-        // The page just read stays, however large it is: whoever asked for it has not had it yet.
+        // The page just read stays, at any size, because its reader has not had it yet.
         while self.bytes > KEPT_BYTES_MAX && self.pages.len() > 1 {
             let oldest = self.pages.iter().min_by_key(|(_, page)| page.read_at);
             let Some(oldest) = oldest.map(|(number, _)| *number) else {

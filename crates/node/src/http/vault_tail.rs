@@ -13,7 +13,7 @@ use super::router::ApiState;
 use super::vault_pages::Sight;
 use crate::users::Caller;
 
-/// Between two pieces at the end of the ledger: one write carries what many transactions changed.
+/// Delay between two pieces at the end of the ledger, so that one write carries the changes of many transactions.
 const LINGER: Duration = Duration::from_millis(50);
 
 /// The bytes of events that all followers together may be sent in a second. Following costs a share of the node that does
@@ -21,7 +21,7 @@ const LINGER: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(super) struct Allowance {
     bytes_per_s: u64,
-    /// When what was granted so far will have been used up.
+    /// The time at which the bytes granted so far will have been used up.
     used_up_at: Mutex<Instant>,
 }
 
@@ -46,12 +46,12 @@ impl Allowance {
     }
 }
 
-/// No event, but the position that a reader comes back with who was told of nothing for a while.
+/// Returns an id without an event: the position for a reader that was sent nothing for a while.
 fn passed(seq: u64) -> Bytes {
     Bytes::from(format!("id: {seq}\n\n"))
 }
 
-/// Sends the changes after a position that the caller may see, for ever; gives the last event.
+/// Sends the changes after a position that the caller may see, without end. Returns the last event.
 pub(super) async fn follow(
     state: &ApiState,
     sink: &Sink,
@@ -79,7 +79,7 @@ pub(super) async fn follow(
                     if piece.looked_at == 0 {
                         continue;
                     }
-                    // What is left out costs the node as much as what is told.
+                    // Hidden events cost the node as much as sent ones.
                     let from = state.allowance.grant(piece.looked_at, Instant::now());
                     tokio::time::sleep_until(from).await;
                     let events = if piece.events.is_empty() {

@@ -1,4 +1,4 @@
-//! What is counted of a cache.
+//! The metrics of a cache.
 
 use kernel::CacheFigures;
 use store::BlockCacheFigures;
@@ -33,7 +33,7 @@ impl CacheMetrics {
             misses: lookups("miss"),
             bytes: registry.gauge(
                 "tally_cache_bytes",
-                "Memory that the entries of the node's caches are reckoned at.",
+                "Estimated memory of the entries of the node's caches.",
                 &[("cache", name)],
             ),
             budget: registry.gauge(
@@ -52,7 +52,7 @@ impl CacheMetrics {
         }
     }
 
-    /// What is held, and what may be, in bytes.
+    /// Sets the bytes held and the budget.
     pub fn set_bytes(&self, bytes: u64, budget: u64) {
         self.bytes.set_count(bytes);
         self.budget.set_count(budget);

@@ -13,7 +13,7 @@ impl Counter {
         self.add(1);
     }
 
-    /// So many more.
+    /// Adds to the counter.
     pub fn add(&self, more: u64) {
         self.0.fetch_add(more, Ordering::Relaxed);
     }

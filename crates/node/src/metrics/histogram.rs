@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kernel::Sizes;
 
-/// What a histogram's values are.
+/// The unit of a histogram's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Recorded in nanoseconds, shown in seconds.
@@ -65,7 +65,7 @@ impl Unit {
         }
     }
 
-    /// The unit in which values are shown.
+    /// Returns the unit in which values are shown.
     pub(super) fn shown(self) -> &'static str {
         match self {
             Unit::Seconds | Unit::Milliseconds => "seconds",
@@ -175,7 +175,7 @@ impl Histogram {
 mod tests {
     use super::*;
 
-    /// What the kernel counts is copied bucket by bucket.
+    /// The kernel's counts are copied bucket by bucket.
     #[test]
     fn the_buckets_are_the_kernels() {
         for unit in [Unit::Count, Unit::Milliseconds] {

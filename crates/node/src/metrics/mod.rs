@@ -1,7 +1,7 @@
 //! Counters of a node, rendered as Prometheus text. Recording is an atomic addition; nothing here locks or allocates after
 //! a metric is made, except rendering.
 //!
-//! [`NodeMetrics`] is the list of what a node counts; [`Registry`] renders it.
+//! [`NodeMetrics`] is the list of a node's metrics. [`Registry`] renders it.
 
 mod cache;
 mod counter;

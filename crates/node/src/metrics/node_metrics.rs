@@ -1,4 +1,4 @@
-//! What a node counts: the one list from which the fields, `/metrics` and `docs/reference/metrics.md` are made.
+//! The metrics of a node: the one list from which the fields, `/metrics` and `docs/reference/metrics.md` are made.
 
 use super::cache::{CacheMetrics, KernelCacheMetrics};
 use super::counter::{Counter, Gauge};
@@ -23,7 +23,7 @@ macro_rules! registered {
 /// `field: Type [Unit] = "name" ["label" "value"], "meaning";` Metrics of one name stand side by side and share a meaning.
 macro_rules! node_metrics {
     ($($field:ident: $kind:ident $($unit:ident)? = $name:literal $([$label:literal $value:literal])?, $help:literal;)*) => {
-        /// What a node counts. Fields are recorded to directly, from any thread.
+        /// The metrics of a node. Any thread records to the fields directly.
         #[derive(Debug)]
         pub struct NodeMetrics {
             /// Renders everything; for metrics that a part of the node keeps for itself.
@@ -35,7 +35,7 @@ macro_rules! node_metrics {
             pub blocks: CacheMetrics,
             /// Pages of the vault's events that followers share.
             pub vault_events: CacheMetrics,
-            /// What each peer costs.
+            /// The cost of each peer.
             pub peers: PeerMetrics,
             $(#[doc = $help] $(#[doc = concat!("Those of ", $label, " ", $value, ".")])? pub $field: $kind,)*
         }
@@ -62,7 +62,7 @@ macro_rules! node_metrics {
 node_metrics! {
     flows_in_flight: Gauge = "tally_flows_in_flight", "Flows that have not ended, responders too.";
     flows_queued: Gauge = "tally_flows_queued", "Starts that wait for a place.";
-    flows_bytes: Gauge = "tally_flows_bytes", "What the flows of clients that run are taken to weigh, in bytes; at most about `limits.live_bytes`.";
+    flows_bytes: Gauge = "tally_flows_bytes", "Expected weight of the running flows of clients, in bytes. At most about `limits.live_bytes`.";
     flows_parked: Gauge = "tally_flows_parked", "Flows that cannot go on by themselves.";
     flows_retrying: Gauge = "tally_flows_retrying", "Flows that failed for the moment and wait for their next try.";
     flows_paused: Gauge = "tally_flows_paused", "Flows that an operator paused.";
@@ -97,37 +97,37 @@ node_metrics! {
     equivocations_kept: Gauge = "tally_equivocations_kept", "Proofs that a notary signed two consumers of a state.";
     links_renumbered: Counter = "tally_links_renumbered_total", "Links whose numbers were mended because a peer's contradicted them.";
     rolled_back: Gauge = "tally_rolled_back", "1 while the node's data is known to be an older copy.";
-    transactions_arriving: Gauge = "tally_transactions_arriving", "Transactions on their way into the ledger: checked, or waiting for what they depend on.";
+    transactions_arriving: Gauge = "tally_transactions_arriving", "Transactions on their way into the ledger: in checks, or waiting for dependencies.";
     back_chains: Counter = "tally_back_chains_total", "Back chains fetched from other nodes.";
     back_chain_transactions: Counter = "tally_back_chain_transactions_total", "Transactions recorded as part of a back chain.";
     deliveries_pending: Gauge = "tally_deliveries_pending", "Deliveries of recorded transactions that a participant has not answered.";
-    deliveries_waiting: Gauge = "tally_deliveries_waiting", "Of these, deliveries that the participant said it cannot record for now.";
+    deliveries_waiting: Gauge = "tally_deliveries_waiting", "Of these, deliveries that the participant cannot record at present.";
     clock_jumps: Counter = "tally_clock_jumps_total", "Times that the machine's clock was set forward or back.";
     clock_in_doubt: Gauge = "tally_clock_in_doubt", "1 while a clock that was set is not confirmed.";
     deliveries_refused: Counter = "tally_deliveries_refused_total", "Deliveries that a participant refused.";
 
     files_here: Gauge = "tally_files_here", "Attachments that the ledger says are here, when it was last looked.";
-    files_lost: Gauge = "tally_files_lost", "Of these, attachments whose file was missing.";
+    files_lost: Gauge = "tally_files_lost", "Attachments whose file is missing.";
     files_fetches: Gauge = "tally_files_fetches", "Files that are to be fetched from other nodes, moving or not.";
     files_moving: Gauge = "tally_files_moving", "Files whose bytes are coming; at most `attachments.at_once`.";
-    files_served: Gauge = "tally_files_served", "Files of which other nodes are fetching parts.";
+    files_served: Gauge = "tally_files_served", "Files that other nodes are fetching.";
     files_memory_in: Gauge = "tally_files_memory_bytes" ["direction" "in"], "Memory promised to files that move; at most `attachments.memory_bytes` in each direction.";
     files_memory_out: Gauge = "tally_files_memory_bytes" ["direction" "out"], "Memory promised to files that move; at most `attachments.memory_bytes` in each direction.";
     files_bytes_received: Counter = "tally_files_received_bytes_total", "Bytes of files that came from other nodes and were taken.";
     files_bytes_sent: Counter = "tally_files_sent_bytes_total", "Bytes of files sent to other nodes.";
     files_arrived: Counter = "tally_files_arrived_total", "Files fetched from other nodes to their end.";
-    files_resumed: Counter = "tally_files_resumed_total", "Of these, files that went on from what an earlier try had left.";
+    files_resumed: Counter = "tally_files_resumed_total", "Of these, files that continued from the part of an earlier try.";
     files_failed: Counter = "tally_files_failed_total", "Fetches that ended without the file, for now or for good.";
     files_mismatched: Counter = "tally_files_mismatched_total", "Files that came with another hash than the one asked for; they were thrown away.";
     files_asked_again: Counter = "tally_files_asked_again_total", "Times that a silent peer was asked for a file again.";
-    files_unasked_bytes: Counter = "tally_files_unasked_bytes_total", "Bytes of files that nobody had asked for, or that came twice; they were dropped.";
+    files_unasked_bytes: Counter = "tally_files_unasked_bytes_total", "Bytes of files that were not requested or came twice. They were dropped.";
     files_malformed: Counter = "tally_files_messages_bad_total", "Messages about files that made no sense.";
     files_refused: Counter = "tally_files_refused_total", "Wishes of other nodes for files that were refused, for now or for good.";
     files_dropped: Counter = "tally_files_messages_dropped_total", "Messages about files dropped because too many waited; they are asked for again.";
     uploads_open: Gauge = "tally_uploads_open", "Uploads of users that were begun and are not complete.";
     transfers_running: Gauge = "tally_user_transfers_running", "Uploads that send and downloads, of all users.";
-    transfers_received: Counter = "tally_user_transfer_bytes_total" ["direction" "in"], "Bytes of files that users uploaded and downloaded, whatever became of them.";
-    transfers_sent: Counter = "tally_user_transfer_bytes_total" ["direction" "out"], "Bytes of files that users uploaded and downloaded, whatever became of them.";
+    transfers_received: Counter = "tally_user_transfer_bytes_total" ["direction" "in"], "Bytes of files that users uploaded and downloaded, including incomplete transfers.";
+    transfers_sent: Counter = "tally_user_transfer_bytes_total" ["direction" "out"], "Bytes of files that users uploaded and downloaded, including incomplete transfers.";
     transfers_refused: Counter = "tally_user_transfers_refused_total", "Uploads and downloads refused because as many were open as the node takes.";
 
     peers_connected: Gauge = "tally_peers_connected", "Nodes connected now.";
@@ -137,9 +137,9 @@ node_metrics! {
     message_bytes_received: Counter = "tally_message_received_bytes_total", "Messages received, after decompression.";
     wire_bytes_sent: Counter = "tally_wire_sent_bytes_total", "Written to the connections of other nodes, TLS and compression included.";
     wire_bytes_received: Counter = "tally_wire_received_bytes_total", "Read from the connections of other nodes, TLS and compression included.";
-    dropped_full: Counter = "tally_messages_dropped_total" ["why" "full"], "Messages not sent: too much waits for the peer (full), no connection (down), larger than the peer takes (too_large). What matters is sent again.";
-    dropped_down: Counter = "tally_messages_dropped_total" ["why" "down"], "Messages not sent: too much waits for the peer (full), no connection (down), larger than the peer takes (too_large). What matters is sent again.";
-    dropped_too_large: Counter = "tally_messages_dropped_total" ["why" "too_large"], "Messages not sent: too much waits for the peer (full), no connection (down), larger than the peer takes (too_large). What matters is sent again.";
+    dropped_full: Counter = "tally_messages_dropped_total" ["why" "full"], "Messages not sent: too much waits for the peer (full), no connection (down), larger than the peer takes (too_large). Important messages are sent again.";
+    dropped_down: Counter = "tally_messages_dropped_total" ["why" "down"], "Messages not sent: too much waits for the peer (full), no connection (down), larger than the peer takes (too_large). Important messages are sent again.";
+    dropped_too_large: Counter = "tally_messages_dropped_total" ["why" "too_large"], "Messages not sent: too much waits for the peer (full), no connection (down), larger than the peer takes (too_large). Important messages are sent again.";
     messages_bad: Counter = "tally_messages_bad_total", "Messages received that made no sense.";
     outbox_pending: Gauge = "tally_outbox_pending", "Messages of flows that their peer has not acknowledged.";
     requests_outstanding: Gauge = "tally_requests_outstanding", "Requests to other nodes not answered yet.";
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// What Prometheus' own linter asks for, and that nothing is listed twice.
+    /// Checks the rules of Prometheus' own linter, and that no metric is listed twice.
     #[test]
     fn names_are_well_formed() {
         let listed = NodeMetrics::new().registry.list();

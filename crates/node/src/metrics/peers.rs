@@ -1,4 +1,4 @@
-//! What is counted of each peer.
+//! The metrics of each peer.
 //!
 //! Labels are names of the network map, and at most [`PEERS_LABELLED_MAX`] of them; further peers are counted together.
 
@@ -34,7 +34,7 @@ struct Labelled {
     notary_states: Counter,
 }
 
-/// See the module.
+/// The metrics of peers, with labels.
 #[derive(Debug)]
 pub struct PeerMetrics {
     others: Labelled,
@@ -155,7 +155,7 @@ impl PeerMetrics {
     }
 }
 
-/// Adds what is shown of a peer to what is shown of several.
+/// Adds the figures of a peer to those of several peers.
 fn add(sum: &mut PeerFigures, more: &PeerFigures) {
     sum.flows.responders += more.flows.responders;
     sum.flows.bytes += more.flows.bytes;

@@ -1,4 +1,4 @@
-//! What the system says of this process, and what it has hashed and signed.
+//! The operating system's figures of this process, and the numbers of its hashes and signatures.
 
 use super::counter::{Counter, Gauge};
 use super::registry::Registry;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::counter::{Counter, Gauge};
 use super::histogram::{Histogram, Unit};
 
-/// All metrics of one node, in the order in which they were made.
+/// All metrics of one node, in the order of their creation.
 #[derive(Debug, Default)]
 pub struct Registry {
     families: Mutex<Vec<Family>>,
@@ -20,7 +20,7 @@ struct Family {
     members: Vec<(String, Metric)>,
 }
 
-/// What is said of the metrics of one name.
+/// The description of the metrics of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     /// The name.
@@ -99,7 +99,7 @@ impl Registry {
         }
     }
 
-    /// What there is, in the order in which it was made.
+    /// Returns all metrics, in the order of their creation.
     pub fn list(&self) -> Vec<Listed> {
         let families = self.lock();
         let listed = families.iter().filter_map(|family| {

@@ -1,7 +1,8 @@
-//! A part in somebody's hand, which nobody who goes away takes along.
+//! A part that is being written. It survives the request that writes it.
 //!
-//! Whoever waits for the disk may be dropped while waiting: a client hangs up, or resets its stream. So what is held goes into the
-//! work and comes back with its outcome; where nobody waits for that any more, the runtime drops it when the work is done.
+//! A request that waits for the disk may be dropped while it waits, because its client hangs up or resets its stream. The held
+//! part therefore moves into the work and comes back with its outcome. If the request is gone, the runtime drops the part when
+//! the work is done.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Takes hold of an upload, unless somebody else has it. Its part is here if it is open.
+    /// Takes hold of an upload, unless another request has it. Its part is in the hold if it is open.
     pub(super) fn of(upload: &Arc<Upload>) -> Option<Self> {
         let part = match upload.take_slot() {
             Slot::Lent => return None,
@@ -56,7 +57,7 @@ impl Drop for Held {
     }
 }
 
-/// An upload whose part is being made. Dropped before it is kept, it was never there: nobody has learned its id.
+/// An upload whose part is being made. If it is dropped before it is kept, it never existed: no client has learned its id.
 #[derive(Debug)]
 pub(super) struct Begun {
     uploads: Arc<Uploads>,
@@ -92,7 +93,7 @@ impl Drop for Begun {
         };
         self.uploads.forget(&upload);
         drop(self.part.take());
-        // Should removing fail, it is forgotten as any other upload to which nothing is sent, after the next start.
+        // If the removal fails, the upload is forgotten like any other idle upload, after the next start.
         drop(self.uploads.files.remove_part(upload.part_id()));
     }
 }

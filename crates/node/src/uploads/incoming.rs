@@ -11,7 +11,7 @@ use crate::http::Refusal;
 /// Bytes that are gathered before they go to the disk.
 pub const PIECE_BYTES: usize = 128 << 10;
 
-/// A part in somebody's hand. Dropped, it goes back to its upload; one without an upload is thrown away.
+/// A part that a request holds. When it is dropped, it goes back to its upload. A part without an upload is discarded.
 #[derive(Debug)]
 pub struct Incoming {
     held: Held,
@@ -21,7 +21,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Of a hold that has its part.
+    /// Returns the incoming bytes of a hold that has its part.
     pub(super) fn new(held: Held, promise: Promise, bytes_max: u64) -> Self {
         Self {
             held,
@@ -63,7 +63,7 @@ impl Incoming {
     /// Adds bytes; when enough are gathered they go to the disk.
     ///
     /// # Errors
-    /// Those of [`Incoming::check_more`], of which nothing is kept; the disk refuses.
+    /// Those of [`Incoming::check_more`]; these bytes are not kept. The disk refuses.
     pub async fn add(&mut self, bytes: &Bytes) -> Result<(), Refusal> {
         self.check_more(bytes.len() as u64)?;
         let mut rest = &bytes[..];
@@ -81,7 +81,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Writes what is gathered. Whoever waits may go: the part finds its way back by itself.
+    /// Writes the gathered bytes. The request may be dropped meanwhile: the part returns to its upload by itself.
     ///
     /// # Errors
     /// The disk refuses.

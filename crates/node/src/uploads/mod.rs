@@ -4,10 +4,10 @@
 //! begin ─► Upload ─► take ─► Incoming ─► write … ─► (dropped: back to the upload) ─► take ─► finish ─► published
 //! single ────────────────► Incoming ─► write … ─► (dropped: thrown away)          ─► finish ─► published
 //! ```
-//! Bytes go straight to the disk and are hashed on the way; nothing of a file is kept in memory. An upload survives a restart:
-//! what was promised of it lies beside its part. One that nothing was sent to for long is forgotten.
+//! Bytes go straight to the disk and are hashed on the way, so no file is kept in memory. An upload survives a restart, because
+//! its promise lies next to its part. An upload that was idle for long is forgotten.
 //!
-//! It makes no row: what is published is the kernel's to record.
+//! It writes no row: the kernel records published files.
 
 mod held;
 mod incoming;
@@ -36,23 +36,23 @@ use upload::{Note, Slot};
 /// How often forgotten uploads are looked for.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// What users are told who have too many open, in milliseconds.
+/// Delay in milliseconds that users with too many open uploads are told.
 const LIMITED_RETRY_MS: u64 = 2_000;
 
-/// What was promised of a file before its bytes came.
+/// The announced properties of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Promise {
     /// Its length in bytes.
     pub size: Option<u64>,
     /// Its hash.
     pub hash: Option<Hash>,
-    /// What it is called.
+    /// Its name.
     pub name: Option<String>,
     /// What it is.
     pub media_type: Option<String>,
 }
 
-/// See the module.
+/// The uploads of a node.
 #[derive(Debug)]
 pub struct Uploads {
     files: Files,
@@ -62,7 +62,7 @@ pub struct Uploads {
 }
 
 impl Uploads {
-    /// Takes up what earlier runs left. Blocks.
+    /// Reopens the uploads of earlier runs. Blocks.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -80,7 +80,7 @@ impl Uploads {
                     let upload = Upload::new(id, note, found.len, touched_ms);
                     open.insert(id, Arc::new(upload));
                 }
-                // What was sent in one piece and broke off, or more than there may be.
+                // An upload in one piece that broke off, or one beyond the limit.
                 _ => drop(files.remove_part(found.id)?),
             }
         }
@@ -103,7 +103,7 @@ impl Uploads {
         self.places.take(user).ok_or_else(|| limited("transfers"))
     }
 
-    /// Refuses what is promised to be too large.
+    /// Refuses an announced size that is too large.
     ///
     /// # Errors
     /// `tx.attachment_too_large`, `files.disk_full`.
@@ -123,7 +123,7 @@ impl Uploads {
         Refusal::listed(&file_codes::TOO_LARGE, text)
     }
 
-    /// A file that comes in one piece. What is not finished leaves nothing behind.
+    /// Begins an upload in one piece. An unfinished one leaves nothing behind.
     ///
     /// # Errors
     /// The disk refuses.
@@ -187,10 +187,10 @@ impl Uploads {
         upload.view(self.limits.idle)
     }
 
-    /// Takes an upload to add to it or to finish it; nobody else can meanwhile.
+    /// Takes an upload to add to it or to finish it. No other request can take it meanwhile.
     ///
     /// # Errors
-    /// Somebody else has it; the disk fails.
+    /// Another request has it, or the disk fails.
     pub async fn take(self: &Arc<Self>, upload: &Arc<Upload>) -> Result<Incoming, Refusal> {
         let mut held = Held::of(upload).ok_or_else(busy)?;
         if held.part.is_none() {
@@ -205,8 +205,8 @@ impl Uploads {
         Ok(Incoming::new(held, promise, most))
     }
 
-    /// Opens a part that lies there, which reads and hashes it whole. Goes on when nobody waits for it, so that the next who asks
-    /// finds it open.
+    /// Opens a stored part, which reads and hashes it whole. It continues without the request, so that the next request finds the
+    /// part open.
     async fn reopened(&self, mut held: Held, id: PartId) -> Result<Held, Refusal> {
         let files = self.files.clone();
         let opened = blocking(move || {
@@ -221,16 +221,16 @@ impl Uploads {
         self.lock().remove(upload.id());
     }
 
-    /// Gives an upload up, also when nobody waits for it to go.
+    /// Removes an upload, also if the request is dropped meanwhile.
     ///
     /// # Errors
-    /// Somebody sends to it; the disk fails.
+    /// Another request sends to it, or the disk fails.
     pub async fn remove(&self, upload: &Arc<Upload>) -> Result<(), Refusal> {
         let slot = upload.take_slot();
         if matches!(slot, Slot::Lent) {
             return Err(busy());
         }
-        // From here on nobody finds it, whatever the disk says.
+        // From here on no request finds it, also if the disk fails.
         self.forget(upload);
         let (files, id) = (self.files.clone(), upload.part_id());
         let removed = blocking(move || {
@@ -253,14 +253,14 @@ impl Uploads {
         for upload in idle {
             match self.remove(&upload).await {
                 Ok(()) => gone += 1,
-                // Somebody sends to it after all, or the disk fails: the next start removes what is left.
+                // Another request sends to it again, or the disk fails. The next start removes it then.
                 Err(refusal) => tracing::debug!(code = %refusal.code, "an idle upload stays"),
             }
         }
         gone
     }
 
-    /// What users move, and have moved.
+    /// Returns the figures of the users' transfers.
     pub fn figures(&self) -> TransferFigures {
         self.places.figures()
     }
@@ -284,10 +284,7 @@ pub async fn watch(uploads: Weak<Uploads>) {
         };
         let gone = uploads.sweep().await;
         if gone > 0 {
-            tracing::info!(
-                gone,
-                "uploads to which nothing was sent for long were forgotten"
-            );
+            tracing::info!(gone, "idle uploads were forgotten");
         }
     }
 }
@@ -324,7 +321,7 @@ fn limited(what: &str) -> Refusal {
         retry_after_ms: Some(LIMITED_RETRY_MS),
         ..Refusal::listed(
             &UPLOADS_LIMITED,
-            format!("as many {what} are open as the node takes"),
+            format!("the node's maximum number of {what} is open"),
         )
     }
 }
@@ -335,10 +332,7 @@ fn unknown(id: &[u8; 16]) -> Refusal {
 }
 
 fn busy() -> Refusal {
-    Refusal::listed(
-        &file_codes::BUSY,
-        "somebody sends to this upload at the moment",
-    )
+    Refusal::listed(&file_codes::BUSY, "another request sends to this upload")
 }
 
 impl From<FilesError> for Refusal {

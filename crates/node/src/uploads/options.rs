@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Limits of uploads; every one holds whatever clients do.
+/// Limits of uploads. Each one holds for any behaviour of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UploadLimits {
     /// Bytes of one file: the network's `max_attachment_bytes`.
@@ -15,7 +15,7 @@ pub struct UploadLimits {
     pub transfers_max: usize,
     /// The same, of one user.
     pub transfers_per_user_max: usize,
-    /// An upload to which nothing was sent for so long is forgotten.
+    /// Time after which an idle upload is forgotten.
     pub idle: Duration,
 }
 

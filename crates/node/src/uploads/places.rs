@@ -1,10 +1,10 @@
-//! How many transfers run at once, of everybody and of each user, and what they have moved.
+//! The number of transfers at once, in total and for each user, and their bytes.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// See the module.
+/// The places for transfers.
 #[derive(Debug)]
 pub(super) struct Places {
     all_max: usize,
@@ -21,7 +21,7 @@ struct Taken {
     by_user: HashMap<Arc<str>, usize>,
 }
 
-/// What users have moved since the start, and what moves now.
+/// The bytes that users have moved since the start, and the running transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TransferFigures {
     /// Transfers that run.
@@ -68,7 +68,7 @@ impl Places {
         })
     }
 
-    /// Somebody found no place.
+    /// Notes a transfer that found no place.
     pub(super) fn refused(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
@@ -89,14 +89,14 @@ impl Places {
 }
 
 impl Place {
-    /// So many bytes came.
+    /// Adds received bytes.
     pub(crate) fn received(&self, bytes: usize) {
         self.places
             .received
             .fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// So many bytes went.
+    /// Adds sent bytes.
     pub(crate) fn sent(&self, bytes: usize) {
         self.places.sent.fetch_add(bytes as u64, Ordering::Relaxed);
     }

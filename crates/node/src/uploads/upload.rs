@@ -11,7 +11,7 @@ use store::{Part, PartId};
 
 use super::Promise;
 
-/// What lies beside an upload's part.
+/// The file next to an upload's part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Note {
     pub(super) user: String,
@@ -36,11 +36,11 @@ pub(super) enum Slot {
     Closed,
     /// Here, open.
     Open(Box<Part>),
-    /// Somebody has it: it comes back when they drop it.
+    /// A request holds it, and gives it back when it is dropped.
     Lent,
 }
 
-/// See the module.
+/// An upload that can be interrupted.
 #[derive(Debug)]
 pub struct Upload {
     id: [u8; 16],
@@ -81,7 +81,7 @@ impl Upload {
         self.note.user == user
     }
 
-    /// What was promised.
+    /// Returns the announced properties.
     pub fn promise(&self) -> Promise {
         let wish = &self.note.wish;
         Promise {

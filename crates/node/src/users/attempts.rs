@@ -32,7 +32,7 @@ impl Failures {
     }
 }
 
-/// See the module.
+/// The failed logins.
 #[derive(Debug)]
 pub(super) struct Attempts {
     failed: HashMap<Who, Failures>,

@@ -1,7 +1,7 @@
-//! The audit log: who did what, one JSON object a line, in `audit.log` of the node's folder.
+//! The audit log: the actions of users, one JSON object for each line, in `audit.log` of the node's folder.
 //!
-//! Lines are handed to a thread of their own through a bounded queue. When that is full a line is lost rather than a client
-//! held up; how many were lost is counted and written as a line of its own.
+//! Lines go to a thread of their own through a bounded queue. If the queue is full, a line is dropped so that no client has to
+//! wait. The number of dropped lines is written as a line of its own.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -38,7 +38,7 @@ pub struct AuditLine {
     /// From where.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<std::net::IpAddr>,
-    /// What: `flow.start`, `login`, or a method and a path.
+    /// The action: `flow.start`, `login`, or a method and a path.
     pub action: String,
     /// The flow's registered name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,10 +52,10 @@ pub struct AuditLine {
     /// The user that it changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// What it is about, where the path does not say.
+    /// The subject, if the path does not name it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// `accepted`, `refused` (by the answer, whatever the reason), or `unknown` when nobody waited for the answer.
+    /// `accepted`, `refused` (by the answer, for any reason), or `unknown` if the client did not wait for the answer.
     pub outcome: &'static str,
     /// Why it was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ fn cut(subject: &str) -> String {
     subject.chars().take(SUBJECT_CHARS_MAX).collect()
 }
 
-/// The log of a folder for a command that changes it, beside a node that may run there.
+/// The log of a folder, for a command that changes the folder while a node may run there.
 #[derive(Debug)]
 pub struct AuditFile {
     path: PathBuf,
@@ -155,7 +155,7 @@ impl AuditFile {
     }
 }
 
-/// A running log. Dropping it writes what waits.
+/// A running log. Dropping it writes the waiting lines.
 #[derive(Debug)]
 pub struct AuditLog {
     lines: Option<SyncSender<Box<AuditLine>>>,
@@ -179,7 +179,7 @@ impl AuditNote {
         }
     }
 
-    /// Says what the line is about.
+    /// Sets the subject of the line.
     pub fn about(&mut self, text: String) {
         if let Some(line) = &mut self.line {
             line.about = Some(text);

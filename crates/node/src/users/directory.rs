@@ -24,18 +24,18 @@ use super::sessions::{Session, Sessions};
 /// How often the file is looked at, at most.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Who calls, and what they may do.
+/// A caller, with its permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The user's name.
     pub name: Arc<str>,
-    /// What the user may do.
+    /// The user's permissions.
     pub permissions: Arc<Permissions>,
-    /// What bounds the user's starts of flows.
+    /// The bounds of the user's starts of flows.
     pub quota: StartQuota,
 }
 
-/// Why nobody was logged in.
+/// The reason of a failed login.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginError {
     /// No such user, not this password, or the user is disabled.
@@ -48,7 +48,7 @@ pub enum LoginError {
     NoRandomness,
 }
 
-/// See the module.
+/// The users of a node.
 #[derive(Debug)]
 pub struct Users {
     pub(super) folder: PathBuf,

@@ -1,4 +1,4 @@
-//! What goes wrong with `users.toml`.
+//! Faults of `users.toml`.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub enum UsersError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// There is no `users.toml`.
@@ -28,12 +28,12 @@ pub enum UsersError {
         /// The file.
         path: PathBuf,
     },
-    /// The file's content is not what it should be.
+    /// The content of the file is invalid.
     #[error("{path}: {message}")]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with the line.
+        /// The fault, with the line.
         message: String,
     },
     /// The file can be read or changed by others.
@@ -50,7 +50,7 @@ pub enum UsersError {
 pub const AUDIT_LOST: ErrorInfo = ErrorInfo {
     code: "users.audit_lost",
     cause: "The file audit.log is not in the node's folder, and was there at an earlier start: it was deleted or moved. A new one was begun.",
-    action: "Restore the lost file beside the new one, and find out who removed it. The warning ends with the next start.",
+    action: "Restore the lost file next to the new one, and find out how it was lost. The warning ends with the next start.",
 };
 
 /// The codes of this module.

@@ -27,7 +27,7 @@ const NAME_BYTES_MAX: usize = 64;
 const HEAD: &str =
     "# The node's users; written by 'tally user'. A running node reads it again when it changes.\n";
 
-/// What the file holds.
+/// The content of the file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UsersFile {
@@ -45,7 +45,7 @@ pub struct UserRecord {
     /// Without it the user has tokens only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password: Option<PasswordHash>,
-    /// What the user may do.
+    /// The user's permissions.
     #[serde(default)]
     pub permissions: Vec<Permission>,
     /// Whether the user may do anything at all.
@@ -192,7 +192,7 @@ impl UsersFile {
     /// Reads, changes and writes a folder's file; others who do the same at the same time wait.
     ///
     /// # Errors
-    /// See [`UsersFile::read`], and whatever `change` refuses; then nothing is written.
+    /// See [`UsersFile::read`]. Also the errors of `change`, and then nothing is written.
     pub fn change<T, E: From<UsersError>>(
         folder: &Path,
         change: impl FnOnce(&mut Self) -> Result<T, E>,
@@ -206,7 +206,7 @@ impl UsersFile {
             message: error.to_string(),
         })?;
         let text = format!("{HEAD}{text}");
-        // What would not be read back is not written.
+        // A text that could not be read back is not written.
         Self::parse(&text, &path)?;
         let written = write(&path, text.as_bytes());
         written.map_err(|source| UsersError::File { path, source })?;
@@ -220,7 +220,7 @@ impl UsersFile {
 }
 
 impl UserRecord {
-    /// What is shown of a user: no hashes.
+    /// Returns the public part of a user, without hashes.
     pub fn view(&self) -> api::UserView {
         let ends = self.tokens.iter().map(|token| token.expires_s);
         api::UserView {
@@ -234,7 +234,7 @@ impl UserRecord {
         }
     }
 
-    /// Changes what bounds the user's starts, as asked.
+    /// Changes the bounds of the user's starts, as requested.
     pub fn bound(&mut self, asked: &api::UserChange) {
         if asked.reset_bounds == Some(true) {
             (self.starts_per_s, self.start_bytes_max) = (None, None);

@@ -84,10 +84,10 @@ impl Users {
         .await
     }
 
-    /// Changes a user and gives what came of it.
+    /// Changes a user and returns the result.
     ///
     /// # Errors
-    /// There is no such user, the user may do what the caller may not, or the file does not take it.
+    /// There is no such user, the user has a permission that the caller lacks, or the file cannot be written.
     pub async fn change(
         self: &Arc<Self>,
         caller: &Caller,
@@ -151,7 +151,7 @@ impl Users {
         sessions.remove_user(user);
     }
 
-    /// Changes the file, then what is known, as one step: a look at the file in between finds it locked.
+    /// Changes the file and the known users as one step. A reader of the file finds it locked meanwhile.
     async fn write<T: Send + 'static>(
         self: &Arc<Self>,
         change: impl FnOnce(&mut UsersFile) -> Result<T, ManageError> + Send + 'static,
@@ -172,7 +172,7 @@ impl Users {
     }
 }
 
-/// Nobody changes a user who may do more than they.
+/// Refuses to change a user that has a permission which the caller lacks.
 fn within(caller: &Caller, user: &UserRecord) -> Result<(), ManageError> {
     let beyond = |held: &&super::Permission| !caller.permissions.cover(held);
     match user.permissions.iter().find(beyond) {

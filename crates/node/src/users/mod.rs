@@ -1,10 +1,10 @@
-//! Who may do what: users in the node's folder, their passwords, tokens and permissions, and the audit log.
+//! Access: users in the node's folder, their passwords, tokens and permissions, and the audit log.
 //!
 //! Knows nothing of HTTP: it answers "whose token is this" and "may this user do that". The file `users.toml` is written by
 //! the command line and read again by a running node when it changes.
 //!
-//! Modules in reading order: `permission`, `password`, `quota`, `file`, `options`, `sessions`, `attempts`, `directory` (all of it together),
-//! `manage`, `audit`.
+//! Modules in reading order: `permission`, `password`, `quota`, `file`, `options`, `sessions`, `attempts`, `directory` (which
+//! joins them), `manage`, `audit`.
 
 mod attempts;
 mod audit;

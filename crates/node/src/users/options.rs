@@ -1,4 +1,4 @@
-//! What logins may cost, and how long they last.
+//! The cost of logins, and how long they last.
 
 use std::time::Duration;
 

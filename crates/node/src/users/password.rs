@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Longest password, in bytes.
 pub const PASSWORD_BYTES_MAX: usize = 1_024;
 
-/// What new hashes cost: OWASP's figures for argon2id, 19 MiB and two passes.
+/// The cost of new hashes: OWASP's figures for argon2id, 19 MiB and two passes.
 const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;

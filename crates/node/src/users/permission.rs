@@ -1,4 +1,4 @@
-//! Permissions: what they are, how they are written, what they allow.
+//! Permissions: their meaning, their text form, and their check.
 
 use std::fmt;
 use std::str::FromStr;
@@ -38,7 +38,7 @@ pub const ACTIONS: &[(&str, bool)] = &[
 const TEXT_BYTES_MAX: usize = 256;
 const ALL: &str = "ALL";
 
-/// One permission, as `users.toml` has it: `ALL`, or an action and perhaps what it is about, each with a `*` at its end or not.
+/// One permission in the form of `users.toml`: `ALL`, or an action with an optional subject. Both may end with `*`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Permission {
@@ -50,9 +50,9 @@ pub struct Permission {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is no permission: {why}")]
 pub struct BadPermission {
-    /// What was written.
+    /// The text as it was written.
     pub text: String,
-    /// What is wrong with it.
+    /// The fault.
     pub why: String,
 }
 
@@ -158,7 +158,7 @@ impl FromStr for Permission {
             part.bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || marks.contains(&byte))
         };
-        // What uploads are about is a media type.
+        // The subject of an upload is a media type.
         let about_is_plain = about.is_none_or(|about| !about.is_empty() && plain(about, b"._-/+"));
         if !plain(action, b"._-") || !about_is_plain {
             return Err(bad(
@@ -227,7 +227,7 @@ impl Permissions {
             .any(|permission| permission.allows(action, about))
     }
 
-    /// Whether one of these allows everything that the permission allows: what its holder may give to others.
+    /// Returns whether one of these covers the permission. A user may grant only covered permissions.
     pub fn cover(&self, permission: &Permission) -> bool {
         self.0.iter().any(|held| held.covers(permission))
     }

@@ -1,4 +1,4 @@
-//! What a user's starts of flows are bounded by: how many a second, how large.
+//! The bounds of a user's starts of flows: their rate and their size.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 /// Users whose rates are remembered; beyond, those who made no start lately are forgotten first.
 const USERS_MAX: usize = 16_384;
-/// What a user may have saved up: the starts of so long.
+/// The time over which a user may save up starts.
 const SAVED_UP: Duration = Duration::from_secs(1);
 
-/// Bounds of one user's starts. What is absent is as the node's settings say; 0 means no bound.
+/// Bounds of one user's starts. The node's settings replace absent ones. 0 means no bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StartQuota {
     /// Starts in a second.
@@ -19,7 +19,7 @@ pub struct StartQuota {
 }
 
 impl StartQuota {
-    /// The bounds in force, where settings say what is absent here; `None` where there is none.
+    /// Returns the bounds in force. The settings replace absent ones. `None` means no bound.
     #[must_use]
     pub fn or(self, settings: StartQuota) -> StartQuota {
         let bound = |own: Option<u32>, set: Option<u32>| own.or(set).filter(|bound| *bound > 0);
@@ -38,7 +38,7 @@ pub struct StartRates {
 }
 
 impl StartRates {
-    /// Counts a start of a user who may make so many a second, a second's worth at once.
+    /// Counts a start of a user with this rate. A user may start a second's worth at once.
     ///
     /// # Errors
     /// How long the user has to wait; then nothing is counted.
@@ -54,7 +54,7 @@ impl StartRates {
         }
         if due.len() >= USERS_MAX && !due.contains_key(user) {
             due.retain(|_, next| *next > now);
-            // Whoever is then still there may start afresh; a node has fewer users than this.
+            // The users then present start afresh. A node has fewer users than this.
             if due.len() >= USERS_MAX {
                 due.clear();
             }
@@ -73,7 +73,7 @@ mod tests {
         let rates = StartRates::default();
         let (ann, bob): (Arc<str>, Arc<str>) = ("ann".into(), "bob".into());
         let start = Instant::now();
-        // Milliseconds since the first start, and how long to wait, of a user who may make four a second.
+        // Milliseconds since the first start, and the expected wait of a user with four starts a second.
         for (ms, wait) in [
             (0, None),
             (0, None),

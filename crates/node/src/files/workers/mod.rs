@@ -19,7 +19,7 @@ pub(crate) use worker::remove_without_row;
 /// Workers. They wait for the disk far longer than they compute: as many as one peer's files move at once.
 const WORKERS: usize = 8;
 
-/// Something to be done with a file. What waits is bounded by the machine's budgets.
+/// Work on a file. The machine's budgets bound the waiting jobs.
 #[derive(Debug)]
 pub(super) enum Job {
     Open {
@@ -63,7 +63,7 @@ impl Job {
     }
 }
 
-/// The workers' end that gives them work. When it is gone they end what they have, and go.
+/// The senders of the workers' jobs. The workers finish their jobs and end when it is dropped.
 #[derive(Debug)]
 pub(super) struct Workers {
     senders: Vec<Sender<Job>>,
@@ -90,7 +90,8 @@ impl Workers {
         Ok((Self { senders, writing }, threads))
     }
 
-    /// Gives a job to the worker of its file: one that is written goes to whoever has the fewest of them, others by their hash.
+    /// Gives a job to the worker of its file. A file to be written goes to the worker with the fewest such files, any other by
+    /// its hash.
     pub(super) fn give(&mut self, job: Job) {
         let hash = *job.hash();
         if let Job::Open { .. } = job {
@@ -108,7 +109,7 @@ impl Workers {
         }
     }
 
-    /// A worker has ended what an [`Job::Open`] began.
+    /// Notes that a worker has ended the writing that a [`Job::Open`] began.
     pub(super) fn ended(&mut self, hash: &Hash) {
         if let Some((_, opened)) = self.writing.get_mut(hash) {
             *opened -= 1;
@@ -137,7 +138,7 @@ mod tests {
         }
     }
 
-    /// The numbers of the files of which each worker has jobs.
+    /// Returns the numbers of the files with a job, for each worker.
     fn given(ends: &[Receiver<Job>]) -> Vec<Vec<u8>> {
         let number = |job: Job| job.hash().as_bytes()[0];
         ends.iter()

@@ -1,4 +1,4 @@
-//! What a worker does with a file.
+//! The work on a file.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -39,9 +39,10 @@ impl Worker {
         }
     }
 
-    /// Works until nobody gives it anything more.
+    /// Works until all senders of jobs are gone.
     pub(super) fn run(mut self, jobs: &Receiver<Job>) {
-        // Of this thread alone, on Linux. Hashing large files takes processors for long; whoever pays meanwhile does not wait for it.
+        // On Linux this lowers the priority of this thread alone. Hashing a large file uses a processor for long, and payments
+        // must not wait for it.
         if let Err(error) = rustix::process::nice(NICE) {
             tracing::debug!("files are written at the priority of everything else: {error}");
         }
@@ -50,7 +51,7 @@ impl Worker {
             let opens = matches!(job, Job::Open { .. });
             let before = u8::from(self.parts.contains_key(&hash)) + u8::from(opens);
             let event = self.perform(job);
-            // Whatever became of it: each time it is opened there is a part that is written to, until there is none.
+            // The file is closed in every case: each time it is opened, a part is written to until there is none.
             for _ in u8::from(self.parts.contains_key(&hash))..before {
                 self.desk.ended(hash);
             }
@@ -161,7 +162,7 @@ impl Worker {
                 Event::Published { hash, size }
             }
             Err(error) if error.is_senders_fault() => {
-                tracing::warn!(code = error.code(), file = %hash, "what came of a file was thrown away: {error}");
+                tracing::warn!(code = error.code(), file = %hash, "the received part of a file was discarded: {error}");
                 Event::Mismatched { hash }
             }
             Err(error) => {
@@ -210,7 +211,7 @@ impl Worker {
     }
 }
 
-/// Removes a file unless it has a row, or somebody is about to give it one. Blocks.
+/// Removes a file unless it has a row or is about to get one. Blocks.
 pub(crate) fn remove_without_row(files: &Files, store: &Embedded, hash: &Hash) {
     // A row that cannot be read is no reason to lose a file.
     let has_row = || file_row(store, hash).map_or(true, |row| row.is_some());

@@ -66,7 +66,7 @@ pub(in crate::http) struct AttachmentsQuery {
     unreferenced: Option<bool>,
 }
 
-/// A hash as its promise has it, or what is wrong with the hints.
+/// Returns the promise of an upload. An invalid hash or hint is refused.
 pub(super) fn promise(
     size: Option<u64>,
     sha256: Option<&str>,
@@ -101,7 +101,7 @@ pub(in crate::http) async fn upload(
     parameters: Result<Query<UploadQuery>, QueryRejection>,
     body: Body,
 ) -> Answered {
-    // What the client says of the length is a promise like the others.
+    // The announced length is a promise like the others.
     let size = body.size_hint().exact();
     let (place, promise, mut incoming) = match begin(&state, &caller, parameters, size).await {
         Ok(begun) => begun,
@@ -139,7 +139,7 @@ async fn begin(
     Ok((place, promise, incoming))
 }
 
-/// What a task gave that goes on without its client.
+/// Returns the result of a task that continues without its client.
 pub(super) fn outcome<T>(
     joined: Result<Result<T, Refusal>, tokio::task::JoinError>,
 ) -> Result<T, Refusal> {
@@ -252,7 +252,7 @@ pub(in crate::http) async fn content(
     for (name, value) in [
         (ETAG, etag.as_str()),
         (ACCEPT_RANGES, "bytes"),
-        // Whatever it is said to be: what somebody uploaded does not run in the browser of somebody who looks at it.
+        // The media type of the upload is ignored, so that the browser of another user does not execute the file.
         (CONTENT_TYPE, "application/octet-stream"),
         (CONTENT_DISPOSITION, disposition.as_str()),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -269,7 +269,8 @@ fn set(response: &mut Response, name: axum::http::HeaderName, value: Option<Head
     }
 }
 
-/// A name for saving the file (RFC 6266): never a path, never a quote; the hash where nobody named it.
+/// Returns the header `Content-Disposition` (RFC 6266). The name is never a path and has no quotes. A file without a name gets
+/// its hash.
 fn disposition(name: &str, hash: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let last: String = last.chars().filter(|c| !c.is_control()).collect();

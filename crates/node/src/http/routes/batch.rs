@@ -117,7 +117,7 @@ fn wish(
     })
 }
 
-/// Tickets that are given back when nobody waits for them any more.
+/// Tickets that are given back when the client no longer waits for them.
 struct Open<'a> {
     service: &'a dyn NodeService,
     answers: Arc<Answers>,

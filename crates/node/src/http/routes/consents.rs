@@ -1,4 +1,4 @@
-//! Contracts, and what the node signs that others propose.
+//! Contracts, and the proposals of others that the node signs.
 
 use std::sync::Arc;
 

@@ -25,9 +25,9 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     [route(&operations::START_FLOW_AT_ENDPOINT, start)].into_iter()
 }
 
-/// The header that means what `client_id` means.
+/// The header that is equivalent to `client_id`.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
-/// What an empty body stands for: no arguments.
+/// The arguments of an empty body.
 const NOTHING: &[u8] = b"{}";
 
 /// `?wait=&timeout_ms=&client_id=&version=`
@@ -80,7 +80,7 @@ pub(in crate::http) async fn start(
     started(&state, (&caller, address), &wish, fits).await
 }
 
-/// What the head of a request asks for.
+/// Returns the start that the head of a request describes.
 fn wish(
     headers: &HeaderMap,
     name: Result<Path<String>, PathRejection>,

@@ -33,7 +33,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     .into_iter()
 }
 
-/// The header with which a reader that comes back says what it has read.
+/// The header with which a returning reader names the last event that it has read.
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// `GET /v1/flows/{flow_id}/events`
@@ -65,7 +65,7 @@ pub(in crate::http) async fn flow(
     })
 }
 
-/// Sends what happens to a flow; gives the last event, which is an error when it comes early.
+/// Sends the steps of a flow. Returns the last event, which is an error if it comes early.
 async fn follow_flow(
     state: &ApiState,
     sink: &Sink,

@@ -43,7 +43,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
 /// After the time to wait is over: for the node to say where the flow stands.
 const STATE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What "busy" suggests after that.
+/// Delay in milliseconds that a `busy` answer suggests after that.
 const STATE_RETRY_MS: u64 = 1_000;
 
 /// `POST /v1/flows`
@@ -64,7 +64,7 @@ pub(in crate::http) async fn start(
     started(&state, (&caller, address), &wish, admitted).await
 }
 
-/// Starts what is admitted and waits as wished. What is not is refused, and the audit log says so.
+/// Starts an admitted flow and waits as requested. A refused start gets a line in the audit log.
 pub(super) async fn started(
     state: &ApiState,
     (caller, address): (&Caller, ClientAddress),
@@ -152,7 +152,7 @@ pub(in crate::http) async fn cancel(
     let service = &*state.service;
     let answer = where_it_stands(service, |ticket| service.cancel(flow_id, ticket)).await?;
     match answer {
-        // Cancelled, and nothing more to say: the flow ends when what it cannot leave undone is done.
+        // The cancellation is noted. The flow ends when it has finished the part that cannot be given up.
         Answer::Done => answered(
             service,
             where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await?,
@@ -250,7 +250,7 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Asks and waits for the answer; `None` when the time is over, and then nobody waits any more.
+/// Asks and waits for the answer. Returns `None` after the time limit, and then nothing waits for it any more.
 async fn waited(
     service: &dyn NodeService,
     patience: Duration,

@@ -1,4 +1,4 @@
-//! What is recorded: bytes, back chains, notes; and what states have scheduled.
+//! Recorded data: bytes, back chains, notes. Also the starts that states have scheduled.
 
 use std::sync::Arc;
 

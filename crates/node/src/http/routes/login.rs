@@ -32,7 +32,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     .into_iter()
 }
 
-/// What "busy" suggests when too many log in at once.
+/// Delay in milliseconds that a `busy` answer suggests when too many users log in at once.
 const RETRY_MS: u64 = 1_000;
 /// Bytes of a login's body: a name and a password of the greatest lengths, however they are escaped.
 const LOGIN_BYTES_MAX: usize = 16 << 10;

@@ -56,7 +56,7 @@ pub(super) fn all() -> impl Iterator<Item = Route> {
         .chain(login::routes())
 }
 
-/// What a route gives.
+/// The result of a handler.
 pub(super) type Answered = Result<Response, Refusal>;
 
 /// A JSON answer.

@@ -1,4 +1,4 @@
-//! Parameters and bodies of requests, with errors that say what is wrong with them.
+//! Parameters and bodies of requests. Errors name the fault.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -140,20 +140,20 @@ impl PageQuery {
     }
 }
 
-/// The segment of the path that stands for a name, or what is wrong with it.
+/// Returns the path segment of a name. An invalid one is refused.
 pub(crate) fn segment(path: Result<Path<String>, PathRejection>) -> Result<String, Refusal> {
     path.map(|Path(segment)| segment)
         .map_err(|rejection| Refusal::listed(&BAD_PARAMETER, rejection.body_text()))
 }
 
-/// The query, or what is wrong with it.
+/// Returns the parameters of the query. Invalid ones are refused.
 pub(crate) fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
     query
         .map(|Query(query)| query)
         .map_err(|rejection| Refusal::listed(&BAD_PARAMETER, rejection.body_text()))
 }
 
-/// A parameter's value, or what is wrong with it.
+/// Returns the value of a parameter. An invalid one is refused.
 pub(crate) fn parsed<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result<T, Refusal> {
     text.parse().map_err(|error: T::Err| {
         Refusal::listed(&BAD_PARAMETER, format!("'{text}' is no {name}: {error}"))

@@ -12,8 +12,7 @@ use crate::http::refusal::Refusal;
 use crate::http::unread::discard;
 use crate::uploads::{Incoming, Place};
 
-/// Takes a body in. On an error the bytes that came before are kept or not as the upload is; whatever is still to come is not
-/// waited for.
+/// Receives a body. On an error the upload decides whether the received bytes are kept. The rest of the body is not awaited.
 pub(super) async fn receive(
     mut body: Body,
     incoming: &mut Incoming,

@@ -35,7 +35,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     .into_iter()
 }
 
-/// What "busy" suggests when too many passwords are hashed.
+/// Delay in milliseconds that a `busy` answer suggests when too many passwords are hashed.
 const RETRY_MS: u64 = 1_000;
 
 #[derive(serde::Deserialize)]
@@ -203,7 +203,7 @@ pub(in crate::http) async fn revoke_tokens(
     json(StatusCode::OK, &changed.view())
 }
 
-/// What a caller grants: they must hold it themselves.
+/// Returns the permissions to grant. The caller must hold each of them.
 fn granted(caller: &Caller, texts: Vec<String>) -> Result<Vec<Permission>, Refusal> {
     let mut permissions = Vec::with_capacity(texts.len());
     for text in texts {
@@ -233,7 +233,7 @@ fn refusal(error: ManageError) -> Refusal {
         ManageError::Beyond(permission) => Refusal::listed(
             &FORBIDDEN,
             format!(
-                "the user lacks the permission {permission}, so may neither grant it nor change a user who has it"
+                "the user lacks the permission {permission}, so may neither grant it nor change a user with it"
             ),
         ),
         ManageError::Busy => Refusal::busy(RETRY_MS),

@@ -1,4 +1,4 @@
-//! What operators get wrong, each with its code.
+//! Mistakes of operators, each with its code.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -97,7 +97,7 @@ fn nothing_of_others_is_overwritten() {
         refused(stage.bootstrap(description), code, says);
         assert_eq!(stage.files(), before);
     };
-    // A folder of somebody else's.
+    // The folder of another program.
     let stage = Stage::empty();
     stage.write("bank-a/accounts.txt", "mine");
     nothing_changes(&stage, THREE, "bootstrap.occupied", "bank-a");
@@ -220,7 +220,7 @@ fn folders_that_do_not_load() {
         })
     };
     let copy = |path: &'static str| -> Mistake<'_> {
-        // Of another node.
+        // The file of another node.
         Box::new(move |stage| {
             let from = stage.path("notary").join(path);
             fs::copy(from, stage.path("bank-a").join(path)).expect("copied");
@@ -228,7 +228,7 @@ fn folders_that_do_not_load() {
     };
     let stranger = Stage::three();
     let strangers = |path: &'static str| -> Mistake<'_> {
-        // Of another network.
+        // The file of another network.
         let from = stranger.path("bank-a").join(path);
         Box::new(move |stage| {
             fs::copy(&from, stage.path("bank-a").join(path)).expect("copied");

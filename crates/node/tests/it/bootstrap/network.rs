@@ -1,4 +1,4 @@
-//! What bootstrap makes, and what it leaves as it is.
+//! The files that bootstrap makes, and those that it leaves unchanged.
 
 use std::fs;
 use std::net::Ipv4Addr;

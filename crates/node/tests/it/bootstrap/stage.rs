@@ -87,7 +87,7 @@ fn gather(folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
     }
 }
 
-/// Asserts the code, that there is a hint, and what the message says.
+/// Asserts the code, the presence of a hint, and the text of the message.
 pub fn refused<T>(outcome: Result<T, BootstrapError>, code: &str, says: &str) {
     let Err(error) = outcome else {
         panic!("accepted instead of {code}")

@@ -174,7 +174,7 @@ async fn lies_and_tricks_are_refused_and_leave_nothing_behind() {
             &bytes(BYTES_MAX as usize + 1),
             "tx.attachment_too_large",
         ),
-        // Of unknown length: refused when it has come too far.
+        // A body of unknown length is refused when it exceeds the limit.
         (
             good(),
             &bytes(BYTES_MAX as usize + 1),
@@ -183,7 +183,7 @@ async fn lies_and_tricks_are_refused_and_leave_nothing_behind() {
     ] {
         assert_eq!(code(put(&client, &wish, body).await), expected, "{wish:?}");
         match client.begin_upload(&wish).await {
-            // Only what the bytes would show is not seen yet.
+            // Only the faults of the bytes are not seen yet.
             Ok(view) => {
                 assert!(wish == good() || wish == with_hash(&wrong), "{wish:?}");
                 client
@@ -279,7 +279,7 @@ async fn uploads_go_on_where_they_were() {
         (view.offset, view.size, view.name.as_deref()),
         (0, Some(1_000_000), Some("a.pdf"))
     );
-    // Breaks off in the middle: what came stays.
+    // Breaks off in the middle: the received bytes stay.
     let mut tls = fixture.connect().await;
     let head = format!(
         "PATCH /v1/uploads/{id} HTTP/1.1\r\nhost: {NAME}\r\nauthorization: Bearer {TOKEN}\r\n{UPLOAD_OFFSET}: 0\r\ncontent-length: 1000000\r\n\r\n"
@@ -449,7 +449,7 @@ async fn ranges_make_sense_or_are_refused_and_nothing_runs_in_a_browser() {
         "{}",
         reply.head
     );
-    // A peer may call a file what it likes.
+    // A peer may give a file any name.
     for (name, media_type) in [
         ("../../x.html", "text/html\r\nset-cookie: a=b"),
         ("a\"; filename=\"b.exe", "text/html"),

@@ -13,7 +13,7 @@ use primitives::Hash;
 
 use crate::http_api::fake_files::FakeFiles;
 
-/// What the disk does waits for the one before: there is one thread for it.
+/// Each disk operation waits for the previous one, because there is one thread for them.
 fn slow_disk(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -88,7 +88,7 @@ fn an_upload_that_is_opened_for_nobody_is_open_for_the_next() {
         incoming.add(&sent).await.expect("added");
         incoming.write().await.expect("written");
         drop(incoming);
-        // As after a restart of the node: nobody has opened the part yet.
+        // As after a restart of the node: no request has opened the part yet.
         let id = fake.uploads.view(&upload).upload_id;
         drop(upload);
         let fake = fake.opened_again();

@@ -41,7 +41,7 @@ async fn every_route_is_described_and_every_description_is_a_route() {
             .unwrap_or_default()
             .split(',')
             .map(|m| m.trim().to_uppercase());
-        // What answers GET answers HEAD as well.
+        // Every route for GET also answers HEAD.
         let allowed: BTreeSet<String> = allowed.filter(|method| method != "HEAD").collect();
         let mut expected = methods(&document, path);
         // One route serves a flow by its id and the start of one by its name.

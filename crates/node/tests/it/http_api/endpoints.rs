@@ -206,7 +206,7 @@ async fn who_may_not_start_is_told_so_whatever_the_body_is() {
     assert_eq!(refused("ann", "test.echo", "api.forbidden"), 1);
 }
 
-/// What the log says by now: a thread of its own writes it.
+/// The log so far: a thread of its own writes it.
 fn audit_log(folder: &Path) -> String {
     std::fs::read_to_string(folder.join("audit.log")).unwrap_or_default()
 }
@@ -250,7 +250,7 @@ async fn a_user_who_starts_too_much_is_told_when_to_come_again_and_nobody_else_i
     for _ in 0..20 {
         assert_eq!(call(&fixture, "bob", "POST", path, "1").await.status, 200);
     }
-    // The settings bound whoever has no bound of their own; a batch is as many starts as it holds.
+    // The settings bound users without bounds of their own. Each start of a batch counts.
     let start = r#"{"flow":"echo"}"#;
     let batch = format!(r#"{{"starts":[{start},{start},{start},{start}]}}"#);
     let batch = call(
@@ -331,7 +331,7 @@ async fn hundreds_of_connections_are_kept_and_served_side_by_side() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_that_nobody_waits_for_leave_nothing_behind() {
-    // Of which one user has three quarters.
+    // One user has three quarters of them.
     let requests_max = 4 * CLIENTS.div_ceil(3);
     let fixture = Fixture::with(|options| options.requests_max = requests_max).await;
     let mut waiting = Vec::new();

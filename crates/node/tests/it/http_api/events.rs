@@ -50,7 +50,7 @@ impl Events {
         patience.await.unwrap_or_else(|_| panic!("never {wanted}"));
     }
 
-    /// What came, as types of events with their ids and data.
+    /// The received events: type, id and data.
     fn events(&self) -> Vec<(String, String, Value)> {
         let field = |event: &str, name: &str| {
             let lines = event.lines();
@@ -155,7 +155,7 @@ async fn a_connection_whose_client_does_not_read_is_closed() {
     let mut tls = fixture.connect().await;
     let request =
         format!("GET /v1/ledger HTTP/1.1\r\nhost: {NAME}\r\nauthorization: Bearer {TOKEN}\r\n\r\n");
-    // Answers of 800 KB each, far more together than what the system holds for a reader.
+    // Answers of 800 KB each, far more together than the system holds for a reader.
     tls.send_all(request.repeat(50).as_bytes())
         .await
         .expect("sent");

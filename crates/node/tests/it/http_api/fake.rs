@@ -1,4 +1,4 @@
-//! A node service in memory. What a flow does is its name.
+//! A node service in memory. The name of a flow says what it does.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -239,7 +239,7 @@ impl NodeService for Fake {
         self.core(vec![(ticket, answer)]);
     }
 
-    /// The flow goes on without anybody who waits.
+    /// The flow continues, and no client waits for it.
     fn detach(&self, tickets: &[u64]) {
         let mut state = self.state();
         state.detached += tickets.len();

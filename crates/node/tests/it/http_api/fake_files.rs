@@ -31,7 +31,7 @@ impl FakeFiles {
         Self::of(tempfile::tempdir().expect("a folder"))
     }
 
-    /// What a node finds that starts with the same folder.
+    /// The files of a node that starts with the same folder.
     pub fn opened_again(self) -> Self {
         let Self {
             folder,
@@ -70,7 +70,7 @@ impl FakeFiles {
         self.rows.lock().expect("no test panics with it")
     }
 
-    /// Makes a file one that came from a peer, which may call it what it likes.
+    /// Turns a file into one that came from a peer, which may give it any name.
     pub fn came_from_peer(&self, hash: &str, name: &str, media_type: &str) {
         let hash: Hash = hash.parse().expect("a hash");
         let mut rows = self.rows();

@@ -1,4 +1,4 @@
-//! What clients may not do, and what it does to others: nothing.
+//! Limits of clients. A client that exceeds them disturbs no other client.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -149,7 +149,7 @@ async fn bodies_wait_for_their_place_in_memory() {
             .expect("no panic")
             .expect("every body gets its turn");
     }
-    // Of unknown length: it takes the largest place, and gives the rest back.
+    // A body of unknown length takes the largest place, and gives the rest back.
     let mut tls = fixture.connect().await;
     let body = r#"{"flow":"echo"}"#;
     let head = format!(
@@ -187,7 +187,7 @@ async fn announced_bodies_hold_no_memory() {
     .await;
     let client = fixture.client();
     let token = format!("authorization: Bearer {TOKEN}\r\n");
-    // The path, further headers, the announced length: many times what all bodies together may have.
+    // The path, further headers, the announced length: many times the budget of all bodies.
     for (path, headers, length) in [
         ("/v1/login", "", 1 << 20),
         ("/v1/login", "", 16_000),
@@ -227,12 +227,12 @@ async fn one_http2_connection_of_silent_logins_stops_nothing() {
     let start = StartFlow::new("echo", &1).expect("JSON");
     let started = tokio::time::timeout(Duration::from_secs(20), client.start(&start)).await;
     started.expect("not held up").expect("done");
-    // What announces too much is refused without waiting for it.
+    // A body with a too large announced length is refused without waiting for it.
     let answer = answers.swap_remove(0).await.expect("no panic");
     assert_eq!(answer.expect("an answer").status(), 413);
 }
 
-/// A body of which nothing comes.
+/// A body without any bytes.
 struct Silent;
 
 impl hyper::body::Body for Silent {
@@ -301,7 +301,7 @@ async fn one_user_leaves_places_to_others() {
     drop(streams);
 }
 
-/// 64 single calls outstanding on one connection; prints what one costs.
+/// 64 single calls outstanding on one connection. Prints the cost of one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn single_calls() {
     let fixture = Fixture::new().await;
@@ -369,7 +369,7 @@ async fn a_refused_request_leaves_its_connection_whole() {
     let fixture = Fixture::new().await;
     let mut tls = fixture.connect().await;
     let body = "x".repeat(100_000);
-    // Nobody wants these bodies: no token, nothing at the path, another method.
+    // These bodies are refused: no token, an unknown path, another method.
     for (line, status) in [
         ("POST /v1/flows", "401"),
         ("POST /v1/nothing", "404"),

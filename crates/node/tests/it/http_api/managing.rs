@@ -1,4 +1,4 @@
-//! Users are managed over the API: in the file and in force before the answer, and nobody rises above themselves.
+//! Users are managed over the API: changes are in the file and in force before the answer, and no user gains permissions that the manager lacks.
 
 use std::time::{Duration, Instant};
 

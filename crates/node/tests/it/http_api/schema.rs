@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// What is wrong with a value, by a schema of the document.
+/// Returns the faults of a value by a schema of the document.
 pub fn faults(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     check(document, schema, value, "", &mut faults);

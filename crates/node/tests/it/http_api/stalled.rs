@@ -1,4 +1,4 @@
-//! Downloads of which the client takes nothing: they are ended, and their places are given back.
+//! Downloads whose client takes nothing: they are ended, and their places are given back.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ fn running(fixture: &Fixture) -> u64 {
     fixture.fake.files.uploads.figures().running
 }
 
-/// A client of HTTP/2 whose streams get so much window and no more, as long as nobody reads them.
+/// A client of HTTP/2 that gives its unread streams this much window and no more.
 async fn narrow(fixture: &Fixture, window: u32) -> SendRequest<Empty<Bytes>> {
     let tls = fixture.connect_with(&[b"h2"]).await;
     let mut builder = Builder::new(TokioExecutor::new());
@@ -102,7 +102,7 @@ async fn a_connection_that_is_not_read_is_closed() {
     })
     .await;
     let mut rest = Vec::new();
-    // What was on its way comes, then the end.
+    // The bytes in flight come, then the end.
     let _ = tls.read_to_end(&mut rest).await;
     assert!(rest.len() < LARGE, "{} bytes", rest.len());
 }

@@ -230,7 +230,7 @@ async fn whoever_leaves_is_waited_for_by_nobody() {
         async move { stream.start(&start("hold", json!(null))).await }
     });
     until("it is held", || fixture.fake.held() == 1).await;
-    // The waiter goes: the stream stays, and its late answer hurts nobody.
+    // The waiter goes. The stream stays, and the late answer is dropped.
     task.abort();
     let _ = task.await;
     fixture.fake.release();
@@ -406,7 +406,7 @@ fn thread_cpu_ns() -> u64 {
         .unwrap_or(0)
 }
 
-/// 10,000 flows over one stream, 800 outstanding; prints what one costs.
+/// 10,000 flows over one stream, 800 outstanding. Prints the cost of one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_flows_over_one_stream() {
     const FLOWS: u32 = 10_000;

@@ -19,7 +19,7 @@ use crate::running::{ALONE, run, start_with};
 
 const CONTRACT: &str = "test.parcel";
 
-/// What a parcel's state holds.
+/// The state of a parcel.
 struct ParcelState {
     owner: PublicKey,
     grams: u64,
@@ -57,7 +57,7 @@ impl Contract for Parcel {
         let class = if parcel.grams > 500 { "heavy" } else { "light" };
         Ok(StateFacts {
             participants: vec![parcel.owner],
-            // Both in every version: what a version does not declare is left out.
+            // Both in every version: undeclared columns are left out.
             columns: vec![
                 (GRAMS.name, ColumnValue::Number(parcel.grams)),
                 (CLASS.name, ColumnValue::Text(class.into())),

@@ -1,4 +1,4 @@
-//! A real flow followed by its events, and the vault beside it.
+//! A real flow followed by its events, together with the vault.
 
 use api::events::{CHANGE, END, START, STATE, STEP};
 use api::{FlowStatus, FlowStep, Outcome, StartFlow, VaultChange, VaultStart, Wait};

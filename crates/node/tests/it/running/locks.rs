@@ -207,7 +207,7 @@ async fn queries_find_what_flows_hold_and_say_which_flow() {
         assert!(problem.detail.contains(told), "{asked}: {}", problem.detail);
     }
 
-    // Locks come back from the journals, before the node answers anybody.
+    // Locks come back from the journals before the node answers any client.
     node.stop().await;
     let (node, client) = start_with(&out.join("alone"), apps()).await;
     check(&client, &table(one, two)).await;

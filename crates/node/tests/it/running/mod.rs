@@ -1,4 +1,4 @@
-//! A node in this process: what it shows of itself.
+//! A node in this process, and its own views of itself.
 
 mod besieger;
 mod columns;

@@ -1,4 +1,4 @@
-//! More starts than a node has room for: who is refused, who is not, and what becomes of both.
+//! More starts than a node has room for: the accepted ones, the refused ones, and their outcomes.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const TWO: &str = r#"
     notary = true
 "#;
 
-/// For what happens at once.
+/// For events that come at once.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn exit(client_id: &str) -> StartFlow {

@@ -83,7 +83,7 @@ async fn a_panic_on_the_kernels_thread_fails_the_node() {
     assert_eq!(late.expect_err("no outcome").code(), "node.store_failed");
     node.stop().await;
 
-    // What was durable is whole.
+    // The durable data is whole.
     let (node, client) = start(&out.join("alone")).await;
     run(&client, "cash.exit", 100).await;
     node.stop().await;

@@ -82,7 +82,7 @@ async fn swarm(client: &Client, around: &str) {
     client.start(&start.wait(Wait::None)).await.expect("taken");
 }
 
-/// What a node holds for the hostile one.
+/// The resources that a node holds for the hostile one.
 pub(crate) async fn load(client: &Client) -> PeerLoad {
     let peers = client.peers().await.expect("readable").peers;
     let hostile = peers.into_iter().find(|peer| peer.name.contains("Hostile"));
@@ -123,7 +123,7 @@ async fn a_member_at_its_worst_takes_its_share_and_no_more() {
     let share = RESPONDERS as u64 / 2;
     let refused = 4 * SESSIONS - share;
     until(
-        "the bank has refused what is beyond the share",
+        "the bank has refused messages beyond the share",
         async || {
             let load = load(&bank_client).await;
             assert!(load.responders <= share, "{load:?}");
@@ -142,7 +142,7 @@ async fn a_member_at_its_worst_takes_its_share_and_no_more() {
     let metric = format!("tally_peer_responders{label}");
     assert_eq!(value(&metrics, &metric), share as f64);
 
-    // The bank starts again: what it holds is what it held, and its operator ends it before it runs.
+    // The bank starts again and holds the same flows, and its operator ends them before they run.
     bank.stop().await;
     let (bank, bank_client) = start_small(&out.join("bank"), true).await;
     until("the bank shows what it holds", async || {

@@ -1,4 +1,4 @@
-//! What a validating notary refuses and one that does not validate signs: a payment that makes money.
+//! A payment that makes money: a validating notary refuses it, a non-validating one signs it.
 
 use api::{FlowStatus, StartFlow, Wait};
 use finance::{CashState, IssuedToken, Portion, Reference, cash_builder};
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::running::{run, start, start_with, value};
 
-/// Doubles a coin of this node: signed, notarised, and verified by nobody else.
+/// Doubles a coin of this node: signed and notarised, but not verified by another node.
 struct Mint;
 
 impl Flow for Mint {
