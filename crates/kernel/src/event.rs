@@ -18,7 +18,7 @@ use ledger::{ContractName, PartyId, Rejection, StateAndRef, StateRef, TokenId, T
 use primitives::{Hash, Seed, Timestamp};
 use vault::{CoinRow, Lock, RefillRequest, ViewChange};
 
-use crate::consents::rows::{ConsentChange, Consents};
+use crate::consents::{ConsentChange, Consents};
 use crate::files::{FileFailure, FileOffer, FileRecord};
 use crate::flows::filter::{FlowFilter, Standing};
 use crate::flows::hospital::{Order, Ordered};

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::clock::watch::ClockFigures;
+use crate::clock::ClockFigures;
 use crate::integrity::HeldFlows;
-use crate::kernel::Kernel;
-use crate::notarisation::requests::Notarisation;
 use crate::peers::waiting::WaitingDelivery;
 use crate::sizes::Sizes;
 
@@ -158,59 +156,4 @@ pub struct Figures {
     pub waiting: Arc<[WaitingDelivery]>,
     /// The state of the node's wall clock.
     pub clock: ClockFigures,
-}
-
-impl Kernel {
-    /// Counters and gauges for the metrics.
-    pub fn figures(&self) -> Figures {
-        Figures {
-            flows_live: self.engine.live() as u64,
-            flows_bytes: self.starts.admission.bytes() as u64,
-            flows_queued: self.starts.queue.len() as u64,
-            flows_parked: (self.clients.parked().saturating_sub(self.hospital.paused())) as u64,
-            flows_retrying: self.hospital.retrying() as u64,
-            flows_paused: self.hospital.paused() as u64,
-            flows_shelved: self.waking.len() as u64,
-            held: self.gate.held(),
-            transactions: self.book.last_seq(),
-            caches: [
-                self.book.cache_figures(),
-                self.known_good.figures(),
-                self.verified.figures(),
-                self.unshared.figures(),
-                self.sent_along.figures(),
-                self.clients.cache_figures(),
-                self.key_figures(),
-                self.key_book.own_figures(),
-                self.key_book.owner_figures(),
-            ],
-            rolled_back: u64::from(self.is_rolled_back()),
-            equivocations_kept: self.equivocations.len() as u64,
-            intake_items: self.intake.len() as u64,
-            files_awaited: self.intake.files.len() as u64,
-            deliveries_pending: self.links.unanswered.rows(),
-            outbox_pending: self.links.outbox_pending(),
-            notary_queued: self.notarisation.as_ref().map_or(0, Notarisation::queued) as u64,
-            notary_clock_behind_ms: self.notarisation.as_ref().map_or(0, |notarisation| {
-                notarisation.notary.clock_behind_ms(self.now.wall)
-            }),
-            quarantined: self.selection.figures().quarantined as u64,
-            deliveries_waiting: self.delivery_waits.len() as u64,
-            waiting: self.delivery_waits.shown(),
-            clock: self.clock_watch.figures(),
-            requests_outstanding: self.links.requests_outstanding(),
-            ..self.figures.clone()
-        }
-    }
-
-    fn key_figures(&self) -> CacheFigures {
-        let counts = self.checker.key_counts();
-        CacheFigures {
-            bytes: self.checker.key_bytes() as u64,
-            budget_bytes: self.checker.key_bytes_max() as u64,
-            hits: counts.hits,
-            misses: counts.misses,
-            evicted: counts.evicted,
-        }
-    }
 }

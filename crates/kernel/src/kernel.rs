@@ -7,23 +7,20 @@
 //! - No signature is checked alone when others wait: checks of a round are one batch.
 //! - Bulk work (back chains served, back chains verified) takes a bounded part of each round.
 
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use flow::{EngineAction, FlowEngine, FlowRegistry};
-use ledger::{
-    ContractRegistry, NetworkMap, Party, PartyId, SignedTransaction, TxId, VerifiedTransaction,
-};
-use primitives::{Hash, KeyPair, Moment, Monotonic, PublicKey, SignatureChecker};
+use flow::{EngineAction, FlowEngine};
+use ledger::{PartyId, SignedTransaction, TxId, VerifiedTransaction};
+use primitives::{Hash, Moment, Monotonic, SignatureChecker};
 use vault::Selection;
 
 use crate::back_chains::running::Resolutions;
 use crate::back_chains::serving::FetchQueue;
 use crate::cache::GenerationCache;
-use crate::clock::watch::ClockWatch;
-use crate::consents::rows::Consents;
+use crate::clock::ClockWatch;
+use crate::consents::Consents;
+use crate::context::Context;
 use crate::event::{Action, Event, Reply};
-use crate::figures::Figures;
 use crate::files::{FileBook, Proposals, Stored};
 use crate::flows::claims::Claims;
 use crate::flows::clients::Clients;
@@ -34,44 +31,22 @@ use crate::flows::waits::Waits;
 use crate::flows::waking::Waking;
 use crate::intake::items::Intake;
 use crate::integrity::{ConsumedIndex, Equivocations, Integrity, StartGate};
-use crate::keys::store::KeyBook;
+use crate::keys::KeyBook;
 use crate::ledger_book::Book;
 use crate::notarisation::requests::Notarisation;
-use crate::notes::Notes;
-use crate::options::KernelOptions;
+use crate::notes::{NewNote, Notes};
 use crate::peers::budget::PeerBudgets;
-use crate::peers::complaints::Complaints;
 use crate::peers::links::Links;
 use crate::peers::waiting::DeliveryWaits;
 use crate::port::{Reads, StoreFailure};
-use crate::room::Room;
-use crate::round::{Commits, Round, Work};
+use crate::round::Work;
 use crate::schedule::table::Schedule;
-
-/// The node's identity. It does not change while the node runs.
-pub struct Identity {
-    /// This node's party.
-    pub me: Party,
-    /// The keys it signs with; the party's own key among them.
-    pub keys: Vec<KeyPair>,
-    /// Parameters and node infos.
-    pub network: Arc<NetworkMap>,
-    /// The contracts it can run.
-    pub contracts: Arc<ContractRegistry>,
-    /// The flows it can run.
-    pub flows: Arc<FlowRegistry>,
-}
 
 /// One node's deciding core. See the crate's page for how it is driven.
 pub struct Kernel {
-    pub(crate) options: KernelOptions,
-    pub(crate) identity: Identity,
-    pub(crate) my_id: PartyId,
-    pub(crate) room: Room,
-    pub(crate) keys: BTreeMap<PublicKey, usize>,
-    pub(crate) key_book: KeyBook,
-    pub(crate) now: Moment,
-    pub(crate) clock_watch: ClockWatch,
+    pub(crate) context: Context,
+    pub(crate) keys: KeyBook,
+    pub(crate) clock: ClockWatch,
     pub(crate) delivery_waits: DeliveryWaits,
     pub(crate) engine: FlowEngine,
     pub(crate) engine_out: Vec<EngineAction>,
@@ -97,7 +72,6 @@ pub struct Kernel {
     pub(crate) waking: Waking,
     pub(crate) gate: StartGate,
     pub(crate) look_ups: LookUps,
-    pub(crate) complaints: Complaints,
     pub(crate) budgets: PeerBudgets,
     pub(crate) checker: SignatureChecker,
     /// Signed messages known to be good: our own, and those checked before.
@@ -108,37 +82,29 @@ pub struct Kernel {
     pub(crate) unshared: GenerationCache<TxId, Arc<SignedTransaction>>,
     /// The peers that each of them was sent to. A peer that has lost one fetches it.
     pub(crate) sent_along: GenerationCache<(PartyId, TxId), ()>,
-    pub(crate) work: VecDeque<Work>,
-    pub(crate) round: Round,
-    pub(crate) commits: Commits,
-    pub(crate) figures: Figures,
     pub(crate) steps: crate::flows::steps::Steps,
 }
 
 /// The parts of a kernel that are read from the store before the rest is made.
 pub(crate) struct OpenedParts {
     pub(crate) book: Book,
-    pub(crate) key_book: KeyBook,
+    pub(crate) keys: KeyBook,
     pub(crate) links: Links,
     pub(crate) notarisation: Option<Notarisation>,
     pub(crate) integrity: Integrity,
 }
 
 impl Kernel {
-    pub(crate) fn assemble(
-        options: KernelOptions,
-        identity: Identity,
-        opened: OpenedParts,
-        now: Moment,
-    ) -> Self {
+    pub(crate) fn assemble(context: Context, opened: OpenedParts) -> Self {
+        let (options, identity, now) = (&context.options, &context.identity, context.now);
+        let my_id = context.my_id;
         let OpenedParts {
             book,
-            key_book,
+            keys,
             links,
             notarisation,
             integrity,
         } = opened;
-        let my_id = identity.me.id();
         let witnesses = integrity.marks.keys().copied();
         let witnesses = witnesses
             .filter(|peer| *peer != my_id && identity.network.node(peer).is_some())
@@ -149,8 +115,6 @@ impl Kernel {
             options.hold_unmet,
             now.monotonic,
         );
-        let keys = identity.keys.iter().enumerate();
-        let keys = keys.map(|(i, key)| (key.public().clone(), i)).collect();
         let mut engine = FlowEngine::new(
             Arc::clone(&identity.flows),
             identity.me.clone(),
@@ -159,7 +123,7 @@ impl Kernel {
             options.flow,
         );
         let others = identity.network.nodes().count().saturating_sub(1);
-        let clock_watch = ClockWatch::new(now, others, options.entropy.clone());
+        let clock = ClockWatch::new(now, others, options.entropy.clone());
         // Flows that come back from their journals set deadlines before the first event.
         engine.set_now(now.wall);
         let selection = Selection::new(options.selection, book.last_seq());
@@ -167,12 +131,8 @@ impl Kernel {
         let first_resolution = first_resolution.as_bytes().first_chunk::<8>().copied();
         let first_resolution = u64::from_be_bytes(first_resolution.unwrap_or_default());
         Self {
-            my_id,
-            room: Room::of(identity.network.parameters()),
             keys,
-            key_book,
-            now,
-            clock_watch,
+            clock,
             delivery_waits: DeliveryWaits::default(),
             engine,
             engine_out: Vec::new(),
@@ -198,20 +158,14 @@ impl Kernel {
             waking: Waking::new(options.journals_bytes_max, options.hold_flows),
             gate,
             look_ups: LookUps::default(),
-            complaints: Complaints::default(),
             budgets: PeerBudgets::default(),
             checker: SignatureChecker::with_budget(options.keys_bytes),
             known_good: GenerationCache::new(options.known_signatures_bytes),
             verified: GenerationCache::new(options.known_signatures_bytes),
             unshared: GenerationCache::new(options.unshared_bytes),
             sent_along: GenerationCache::new(options.sent_along_bytes),
-            work: VecDeque::new(),
-            round: Round::default(),
-            commits: Commits::default(),
-            figures: Figures::default(),
             steps: crate::flows::steps::Steps::default(),
-            options,
-            identity,
+            context,
         }
     }
 
@@ -253,16 +207,16 @@ impl Kernel {
                     .filter(|id| after.is_none_or(|after| **id > after));
                 let flows = ids
                     .filter_map(|id| self.engine.status(id))
-                    .filter(|status| filter.meets(status, self.now.wall))
+                    .filter(|status| filter.meets(status, self.context.now.wall))
                     .take(limit)
                     .collect();
-                self.reply(token, Reply::Flows(flows));
+                self.context.reply(token, Reply::Flows(flows));
             }
             Event::Locks { of, limit, token } => {
                 let of: Vec<[u8; 16]> = of.into_iter().map(|flow| flow.0).collect();
                 let of = (!of.is_empty()).then_some(of.as_slice());
                 let (locks, more) = self.selection.locks(of, limit);
-                self.reply(token, Reply::Locks { locks, more });
+                self.context.reply(token, Reply::Locks { locks, more });
             }
             Event::RemoveClient {
                 user,
@@ -275,12 +229,26 @@ impl Kernel {
                 user,
                 text,
                 token,
-            } => self.on_note(transaction, salt, user, text, token, reads)?,
+            } => {
+                let recorded = self.book.contains(&transaction, reads)?;
+                let new = NewNote {
+                    transaction,
+                    salt,
+                    user,
+                    text,
+                };
+                let context = &mut self.context;
+                self.notes.add(new, recorded, token, context, reads)?;
+            }
             Event::RemoveNote {
                 transaction,
                 note,
                 token,
-            } => self.on_remove_note(transaction, note, token, reads)?,
+            } => {
+                let context = &mut self.context;
+                self.notes
+                    .remove(transaction, note, token, context, reads)?;
+            }
             Event::PeerUp { peer, epoch } => self.on_peer_up(peer, epoch, reads)?,
             Event::PeerDown { peer } => self.on_peer_down(peer),
             Event::Message { peer, bytes } => self.on_message(peer, bytes, reads)?,
@@ -292,9 +260,14 @@ impl Kernel {
                 total,
                 more,
             } => {
-                let out =
-                    self.selection
-                        .refilled(token, rows, view_seq, total, more, self.now.monotonic);
+                let out = self.selection.refilled(
+                    token,
+                    rows,
+                    view_seq,
+                    total,
+                    more,
+                    self.context.now.monotonic,
+                );
                 self.on_selection(out);
             }
             Event::LookedUp {
@@ -306,7 +279,9 @@ impl Kernel {
                 change,
                 user,
                 token,
-            } => self.on_consents(change, user, token),
+            } => self
+                .consents
+                .on_change(change, user, token, &mut self.context),
             Event::FileStored {
                 hash,
                 size,
@@ -352,7 +327,9 @@ impl Kernel {
                 token,
             } => self.on_file_trust(hash, trusted, user, token, reads)?,
             Event::FileLook { hash, token } => self.on_file_look(hash, token, reads)?,
-            Event::ConfirmClock { user, token } => self.on_clock_confirmed(&user, token),
+            Event::ConfirmClock { user, token } => {
+                self.clock.on_confirmed(&user, token, &mut self.context);
+            }
             Event::Integrity { order, token } => self.on_integrity(order, token),
             Event::Tick => {}
             Event::Drain => self.starts.drain(),
@@ -376,7 +353,7 @@ impl Kernel {
         self.take_deferred_messages(reads)?;
         loop {
             self.settle(reads)?;
-            if !self.round.checks.is_empty() {
+            if !self.context.round.checks.is_empty() {
                 self.check_signatures(reads)?;
                 continue;
             }
@@ -385,7 +362,7 @@ impl Kernel {
             }
             self.serve_back_chains(reads)?;
             self.decide_notarisations(reads)?;
-            if self.work.is_empty() && self.round.checks.is_empty() {
+            if self.context.work.is_empty() && self.context.round.checks.is_empty() {
                 break;
             }
         }
@@ -401,6 +378,15 @@ impl Kernel {
         Ok(())
     }
 
+    /// Advances the time. The wall clock may have jumped forwards or backwards. Only deadlines on the wall clock follow a jump.
+    fn advance(&mut self, now: Moment) {
+        let monotonic = self.context.now.monotonic.max(now.monotonic);
+        self.context.now = Moment::new(monotonic, now.wall);
+        self.engine.set_now(now.wall);
+        self.engine.set_monotonic(monotonic);
+        self.clock.advance(&mut self.context);
+    }
+
     /// The next time at which [`Event::Tick`] is due, if nothing else happens.
     pub fn next_wakeup(&self) -> Option<Monotonic> {
         let decides = self.judges_from().is_none()
@@ -411,8 +397,8 @@ impl Kernel {
         let at_once = self.can_revive() || self.can_wake() || decides;
         // Wake-ups that depend on several parts.
         let joint = [
-            at_once.then_some(self.now.monotonic),
-            self.next_scheduled().map(|at| self.now.when(at)),
+            at_once.then_some(self.context.now.monotonic),
+            self.next_scheduled().map(|at| self.context.now.when(at)),
             self.next_meeting(),
             self.judges_from(),
             self.next_mark(),
@@ -434,14 +420,17 @@ impl Kernel {
     /// Works off everything that can be done without waiting.
     pub(crate) fn settle(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.pump_links(reads)?;
-        while let Some(work) = self.work.pop_front() {
+        while let Some(work) = self.context.work.pop_front() {
             match work {
                 Work::Engine(action) => self.on_engine_action(action, reads)?,
                 Work::Signed(item) => self.on_signed(item, reads)?,
                 Work::Ready(item) => self.on_ready(item, reads)?,
-                Work::Loopback(message) => self.on_peer_message(self.my_id, message, reads)?,
+                Work::ClockDoubt { in_doubt } => self.doubt_windows(in_doubt),
+                Work::Loopback(message) => {
+                    self.on_peer_message(self.context.my_id, message, reads)?
+                }
             }
-            if self.work.is_empty() {
+            if self.context.work.is_empty() {
                 self.pump_links(reads)?;
             }
         }
@@ -449,7 +438,8 @@ impl Kernel {
     }
 
     pub(crate) fn take_engine_actions(&mut self) {
-        self.work
+        self.context
+            .work
             .extend(self.engine_out.drain(..).map(Work::Engine));
     }
 }

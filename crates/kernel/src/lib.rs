@@ -11,6 +11,8 @@ pub mod errors;
 pub mod event;
 mod figures;
 pub mod files;
+mod gauges;
+mod identity;
 mod options;
 pub mod port;
 pub mod rows;
@@ -31,6 +33,9 @@ mod peers;
 mod schedule;
 // Shared by the parts
 mod cache;
+mod closing;
+mod common_events;
+mod context;
 #[cfg(test)]
 mod fake_store;
 mod kernel;
@@ -43,9 +48,8 @@ mod room;
 mod round;
 mod writes;
 
-pub use clock::watch::{ClockFigures, ClockJump};
-pub use consents::checks::ConsentOptions;
-pub use consents::rows::{ConsentChange, ConsentRow, Consents, NotaryConsentRow};
+pub use clock::{ClockFigures, ClockJump};
+pub use consents::{ConsentChange, ConsentOptions, ConsentRow, Consents, NotaryConsentRow};
 pub use errors::ERRORS;
 pub use event::{
     Action, Event, Found, LINEAR_LOOKED_AT_MAX, LookUp, Priority, Reply, Start, Token, Wait,
@@ -54,9 +58,10 @@ pub use figures::{CACHES, CacheFigures, Figures};
 pub use flows::admission::{FLOW_BYTES, Room, WAITING_MIN, WAITING_PART, WEIGHT_PER_BYTE};
 pub use flows::filter::{FlowFilter, Standing, standing, user_of};
 pub use flows::hospital::{ORDERED_FLOWS_MAX, Order, Ordered};
+pub use identity::Identity;
 pub use integrity::quarantine::quarantined_states;
-pub use kernel::{Identity, Kernel};
-pub use keys::store::{OWNED_KEYS_MAX, UNUSED_KEYS_MAX, is_own_key, key_owner};
+pub use kernel::Kernel;
+pub use keys::{OWNED_KEYS_MAX, UNUSED_KEYS_MAX, is_own_key, key_owner};
 pub use ledger_book::{LedgerRows, decode_row, ledger_page};
 pub use notes::{NOTE_BYTES_MAX, NOTES_MAX, NoteId, NoteRow};
 pub use options::KernelOptions;

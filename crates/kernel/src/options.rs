@@ -8,7 +8,7 @@ use ledger::PartyId;
 use primitives::Seed;
 use vault::SelectionOptions;
 
-use crate::consents::checks::ConsentOptions;
+use crate::consents::ConsentOptions;
 
 /// See the fields. Bytes are bytes, times are milliseconds.
 #[derive(Clone, Debug)]

@@ -1,10 +1,9 @@
-//! The events that reach every part of the kernel, and the list of parts that get them.
+//! The events that reach every part of the kernel.
 
 use flow::FlowEngine;
 use primitives::Monotonic;
 use vault::Selection;
 
-use crate::kernel::Kernel;
 use crate::writes::Batch;
 
 /// A part of the kernel: a type with state of its own that events of the whole kernel concern.
@@ -49,65 +48,5 @@ impl Part for FlowEngine {
 impl Part for Selection {
     fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
         self.next_deadline()
-    }
-}
-
-/// Lists the fields of the kernel that are parts. Rounds end in this order.
-macro_rules! parts {
-    ($($field:ident),* $(,)?) => {
-        impl Kernel {
-            fn parts(&self) -> impl Iterator<Item = &dyn Part> {
-                [$(&self.$field as &dyn Part),*].into_iter()
-            }
-
-            fn parts_mut(&mut self) -> impl Iterator<Item = &mut dyn Part> {
-                [$(&mut self.$field as &mut dyn Part),*].into_iter()
-            }
-        }
-    };
-}
-
-parts![
-    engine,
-    selection,
-    links,
-    clock_watch,
-    intake,
-    fetches,
-    notarisation,
-    clients,
-    starts,
-    waits,
-    hospital,
-    schedule,
-    notes,
-    claims,
-    key_book,
-    consumed,
-    proposals,
-    files,
-    budgets,
-    // Writes the row of a new life if the round writes anything at all, so it is the last one.
-    integrity,
-];
-
-impl Kernel {
-    /// Tells all parts that every commit up to this number is durable.
-    pub(crate) fn parts_committed(&mut self, upto: u64) {
-        let now = self.now.monotonic;
-        self.parts_mut().for_each(|part| part.committed(upto, now));
-    }
-
-    /// Returns the first time at which a part has work.
-    pub(crate) fn parts_next_time(&self) -> Option<Monotonic> {
-        let now = self.now.monotonic;
-        self.parts().filter_map(|part| part.next_time(now)).min()
-    }
-
-    /// Ends the round of all parts.
-    pub(crate) fn parts_end_round(&mut self) {
-        let mut batch = std::mem::take(&mut self.round.batch);
-        self.parts_mut().for_each(|part| part.end_round(&mut batch));
-        self.round.batch = batch;
     }
 }

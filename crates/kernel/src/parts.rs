@@ -1,13 +1,13 @@
 //! The list of all types that write rows of the store.
 
 use crate::back_chains::chain::Resolution;
-use crate::consents::rows::Consents;
+use crate::consents::Consents;
 use crate::files::{FileBook, Proposals};
 use crate::flows::claims::Claims;
 use crate::flows::clients::Clients;
 use crate::integrity::quarantine::Quarantine;
 use crate::integrity::{ConsumedIndex, Equivocations, Integrity, Lives};
-use crate::keys::store::KeyBook;
+use crate::keys::KeyBook;
 use crate::ledger_book::Book;
 use crate::notarisation::requests::Notarisation;
 use crate::notes::Notes;

@@ -6,11 +6,14 @@ use primitives::{Decode, Moment, Timestamp};
 use thiserror::Error;
 
 use crate::back_chains::chain::Resolution;
-use crate::consents::rows::Consents;
+use crate::consents::Consents;
+use crate::context::Context;
 use crate::event::Action;
 use crate::flows::clients::{Caller, LiveFlow, client_of};
+use crate::identity::Identity;
 use crate::integrity::{ConsumedIndex, Equivocations, Integrity};
-use crate::kernel::{Identity, Kernel, OpenedParts};
+use crate::kernel::{Kernel, OpenedParts};
+use crate::keys::KeyBook;
 use crate::ledger_book::{Book, decode_row};
 use crate::notarisation::requests::Notarisation;
 use crate::options::KernelOptions;
@@ -93,7 +96,7 @@ impl Kernel {
     ) -> Result<Self, OpenError> {
         Room::of(identity.network.parameters()).keep(&mut options);
         let book = Book::open(reads, options.transactions_bytes)?;
-        let key_book = crate::keys::store::KeyBook::open(reads, options.fresh_keys_bytes)?;
+        let keys = KeyBook::open(&identity, options.fresh_keys_bytes, reads)?;
         let links = Links::open(&options, reads)?;
         let judged = reads.get(Table::Meta, META_JUDGED)?;
         let judged = judged.and_then(|row| Timestamp::from_bytes(&row).ok());
@@ -104,14 +107,14 @@ impl Kernel {
         let integrity = Integrity::open(reads, options.entropy.clone(), book.last_seq())?;
         let opened = OpenedParts {
             book,
-            key_book,
+            keys,
             links,
             notarisation,
             integrity,
         };
-        let mut kernel = Kernel::assemble(options, identity, opened, now);
+        let mut kernel = Kernel::assemble(Context::new(options, identity, now), opened);
         kernel.serve_itself();
-        kernel.consents = Consents::open(kernel.options.consent.clone(), reads)?;
+        kernel.consents = Consents::open(kernel.context.options.consent.clone(), reads)?;
         kernel.consumed = ConsumedIndex::open(reads, kernel.book.last_seq())?;
         kernel.equivocations = Equivocations::open(reads)?;
         kernel.restore_quarantine(reads)?;
@@ -148,7 +151,8 @@ impl Kernel {
             };
             from = after(last);
             for (key, _) in page.rows {
-                self.round
+                self.context
+                    .round
                     .batch
                     .of::<Resolution>()
                     .delete(Table::Staging, key);
@@ -208,17 +212,18 @@ impl Kernel {
         {
             let caller = Caller::from_bytes(&start.caller).ok();
             live.client = caller.as_ref().and_then(client_of);
-            let place =
-                self.starts
-                    .admission
-                    .take(&start.flow, start.args.len(), self.now.monotonic);
+            let place = self.starts.admission.take(
+                &start.flow,
+                start.args.len(),
+                self.context.now.monotonic,
+            );
             live.place = Some(place);
         }
         self.clients.resume(flow, live);
         if self.engine.shelve(flow) {
             let origin = self.engine.origin_of(&flow);
             let mut peers = self.engine.peers_of(&flow);
-            peers.remove(&self.my_id);
+            peers.remove(&self.context.my_id);
             let is_gated = self.gate.hold(flow, peers);
             self.waking.found(flow, origin, bytes, is_gated);
             self.hospital.shelve(flow);

@@ -13,7 +13,7 @@ use crate::back_chains::chain::{ResolutionError, VERIFY_CHUNK};
 use crate::back_chains::running::Running;
 use crate::errors;
 use crate::intake::fault::Fault;
-use crate::intake::items::ItemId;
+use crate::intake::item_id::ItemId;
 use crate::kernel::Kernel;
 use crate::message::{Answer, FETCH_WANTED_MAX, FetchResponse};
 use crate::peers::budget::{GARBAGE_MESSAGE, work_of};
@@ -51,15 +51,22 @@ impl Kernel {
             resolutions.hold(peer, item);
             return;
         }
-        let bytes_max = self.options.back_chain_bytes_max;
-        let number = resolutions.begin(item, peer, root, missing, bytes_max, self.now.monotonic);
+        let bytes_max = self.context.options.back_chain_bytes_max;
+        let number = resolutions.begin(
+            item,
+            peer,
+            root,
+            missing,
+            bytes_max,
+            self.context.now.monotonic,
+        );
         let goal = self.intake.get(item).map(|item| &item.goal);
         let one_by_one = goal.is_some_and(|goal| goal.fetching() == Fetching::OneByOne);
         if one_by_one && let Some(resolution) = self.intake.resolutions.get_mut(number) {
             resolution.fetch_one_by_one();
         }
         self.intake.waits_for_chain(item, number);
-        self.figures.resolutions += 1;
+        self.context.figures.resolutions += 1;
         self.ask_for_chain(number);
     }
 
@@ -117,7 +124,7 @@ impl Kernel {
                 ))));
             }
         };
-        let commit = self.commits.next();
+        let commit = self.context.commits.next();
         let resolutions = &mut self.intake.resolutions;
         let Some(resolution) = resolutions.get_mut(number) else {
             return Ok(None);
@@ -139,14 +146,14 @@ impl Kernel {
                 return Ok(Some(Failure::Faulty(Fault::Local(rejection))));
             }
             Err(ResolutionError::TooLong) => {
-                let max = self.options.back_chain_bytes_max;
+                let max = self.context.options.back_chain_bytes_max;
                 let text = format!("the back chain holds more than {max} bytes");
                 let rejection = errors::rejection(&errors::BACK_CHAIN_TOO_LONG, text);
                 return Ok(Some(Failure::Faulty(Fault::Local(rejection))));
             }
         };
-        let spilled = resolution.spill(commit, &mut self.round.batch);
-        resolutions.progressed(number, &found, &spilled, self.now.monotonic);
+        let spilled = resolution.spill(commit, &mut self.context.round.batch);
+        resolutions.progressed(number, &found, &spilled, self.context.now.monotonic);
         if resolutions.asks_too_much_of(&peer) {
             // Its items look again, and wait for a place until others of the peer are done.
             self.end_chain(number, None);
@@ -171,14 +178,14 @@ impl Kernel {
                     self.note_garbage(running.resolution.peer, GARBAGE_MESSAGE);
                     self.give_up(item, rejection.clone());
                 }
-                _ => self.work.push_back(Work::Signed(item)),
+                _ => self.context.work.push_back(Work::Signed(item)),
             }
         }
     }
 
     fn close_chain(&mut self, number: u64) -> Option<Running> {
         let running = self.intake.resolutions.end(number)?;
-        running.resolution.discard(&mut self.round.batch);
+        running.resolution.discard(&mut self.context.round.batch);
         let asked = resolution_request(number, running.resolution.step());
         self.forget_request(asked.flow, asked.effect);
         Some(running)
@@ -191,14 +198,14 @@ impl Kernel {
             self.end_chain(number, None);
         }
         let resolutions = &self.intake.resolutions;
-        let giving_up = resolutions.stalled(self.now.monotonic);
+        let giving_up = resolutions.stalled(self.context.now.monotonic);
         if let Some(number) = giving_up.or_else(|| resolutions.crowding()) {
             self.evict(number);
         }
         if let Some(item) = self.intake.resolutions.next_held() {
-            self.work.push_back(Work::Signed(item));
+            self.context.work.push_back(Work::Signed(item));
         }
-        !self.work.is_empty()
+        !self.context.work.is_empty()
     }
 
     /// A resolution gives up its place; those who need it queue again.
@@ -209,7 +216,7 @@ impl Kernel {
         for item in running.waiting {
             match self.intake.get(item).and_then(|waiting| waiting.from) {
                 Some(peer) => self.intake.resolutions.hold(peer, item),
-                None => self.work.push_back(Work::Signed(item)),
+                None => self.context.work.push_back(Work::Signed(item)),
             }
         }
     }
@@ -217,10 +224,10 @@ impl Kernel {
     /// Verifies parts of fetched back chains, oldest transactions first, one part of each in turn and so many transactions
     /// a round. Whether anything came of it that can be done now.
     pub(crate) fn verify_back_chains(&mut self, reads: &dyn Reads) -> Result<bool, StoreFailure> {
-        if self.round.chains_verified {
+        if self.context.round.chains_verified {
             return Ok(false);
         }
-        self.round.chains_verified = true;
+        self.context.round.chains_verified = true;
         let mut messages = Vec::new();
         let parts = self.take_parts(&mut messages, reads)?;
         if parts.is_empty() {
@@ -259,10 +266,13 @@ impl Kernel {
             && seen.insert(number)
             && let Some(resolution) = self.intake.resolutions.get_mut(number)
         {
-            if !self.budgets.may_work(&resolution.peer, self.now.monotonic) {
+            if !self
+                .budgets
+                .may_work(&resolution.peer, self.context.now.monotonic)
+            {
                 continue;
             }
-            let rows = resolution.take_oldest(reads, &mut self.round.batch)?;
+            let rows = resolution.take_oldest(reads, &mut self.context.round.batch)?;
             count += rows.len().max(1);
             let is_last = resolution.is_drained();
             let (peer, mut work) = (resolution.peer, 0);
@@ -337,7 +347,7 @@ impl Kernel {
                 id, &rejection,
             )))));
         }
-        self.figures.resolved_transactions += 1;
+        self.context.figures.resolved_transactions += 1;
         self.record(transaction, reads)?;
         Ok(Ok(()))
     }

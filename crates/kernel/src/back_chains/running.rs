@@ -7,7 +7,7 @@ use ledger::{PartyId, TxId};
 use primitives::Monotonic;
 
 use crate::back_chains::chain::Resolution;
-use crate::intake::items::ItemId;
+use crate::intake::item_id::ItemId;
 use crate::message::FETCH_WANTED_MAX;
 
 /// Maximum number of resolutions at once. An item that needs another one waits for a place.

@@ -1,4 +1,8 @@
-//! The node's clock: the watch for jumps, and the questions to peers about theirs.
+//! The node's wall clock: jumps, and the agreement of peers and the operator with it.
 
-pub(crate) mod questions;
-pub(crate) mod watch;
+mod questions;
+mod watch;
+
+pub(crate) use questions::asking_of;
+pub(crate) use watch::ClockWatch;
+pub use watch::{ClockFigures, ClockJump};

@@ -5,93 +5,94 @@ use flow::messaging::RequestId;
 use ledger::PartyId;
 use primitives::{Decode, Encode, Moment, Timestamp};
 
-use crate::clock::watch::Agreement;
+use super::watch::{Agreement, ClockWatch};
+use crate::context::Context;
 use crate::errors;
 use crate::event::{Priority, Reply, Token};
-use crate::kernel::Kernel;
 use crate::message::{Answer, PeerMessage, ServiceId};
+use crate::round::Work;
 
 /// The first bytes of the ids of these questions; no flow's id is likely to begin with them.
 const CLOCK_QUESTION: [u8; 8] = [0xfe; 8];
 
-impl Kernel {
-    /// Advances the time. The wall clock may have jumped forwards or backwards. Only deadlines on the wall clock follow a jump.
-    pub(crate) fn advance(&mut self, now: Moment) {
-        let monotonic = self.now.monotonic.max(now.monotonic);
-        self.now = Moment::new(monotonic, now.wall);
-        self.engine.set_now(now.wall);
-        self.engine.set_monotonic(monotonic);
-        let Some(jump) = self.clock_watch.observe(self.now) else {
+impl ClockWatch {
+    /// Compares the clocks at a new time. A jump of the wall clock is logged.
+    pub(crate) fn advance(&mut self, context: &mut Context) {
+        let Some(jump) = self.observe(context.now) else {
             return;
         };
-        self.doubt_windows();
+        assert!(self.in_doubt(), "a jump puts the clock in doubt");
+        self.tell_notary(context);
         let by_ms = jump.by_ms;
         let text = format!(
             "the clock jumped by {by_ms:+} ms and shows {} now; it is in doubt until peers' clocks or the operator confirm it",
             jump.at
         );
-        self.warn(errors::CLOCK_JUMPED.code, text);
+        context.warn(errors::CLOCK_JUMPED.code, text);
     }
 
     /// Asks peers for their clocks, and judges the answers.
-    pub(crate) fn tend_clock(&mut self) {
-        let now = self.now.monotonic;
-        match self.clock_watch.judge(now) {
+    pub(crate) fn tend(&mut self, context: &mut Context) {
+        let now = context.now.monotonic;
+        match self.judge(now) {
             Some(Agreement::Agrees { answers }) => {
-                self.doubt_windows();
+                self.tell_notary(context);
                 let text = format!("the clock agrees with those of {answers} peers");
-                self.inform(errors::CLOCK_JUMPED.code, text);
+                context.inform(errors::CLOCK_JUMPED.code, text);
             }
             Some(Agreement::Differs) | None => {}
         }
-        let Some(asking) = self.clock_watch.ask(now) else {
+        let Some(asking) = self.ask(now) else {
             return;
         };
+        assert!(
+            self.in_doubt(),
+            "peers are asked only while the clock is in doubt"
+        );
         for peer in asking.peers {
             let question = PeerMessage::Request {
                 id: question_id(asking.number),
                 service: ServiceId::Clock as u8,
                 body: Vec::new(),
             };
-            self.send(peer, Priority::Normal, question);
+            context.send(peer, Priority::Normal, question);
         }
     }
 
-    /// Answers a peer that asks for the time of this node's wall clock.
-    pub(crate) fn tell_clock(&self) -> Answer {
-        Answer::Done(self.now.wall.to_bytes())
+    /// Returns the answer to a peer that asks for the time of this node's wall clock.
+    pub(crate) fn answer(context: &Context) -> Answer {
+        Answer::Done(context.now.wall.to_bytes())
     }
 
-    /// A peer told its clock, or that it does not.
-    pub(crate) fn on_clock_told(&mut self, number: u64, peer: PartyId, answer: &Answer) {
+    /// Handles a peer's answer: the time of its clock, or an error.
+    pub(crate) fn on_told(&mut self, number: u64, peer: PartyId, answer: &Answer, now: Moment) {
         let wall = match answer {
             Answer::Done(body) => Timestamp::from_bytes(body).ok(),
             // An older program knows no such question.
             Answer::Failed(_) | Answer::Wait(_) => None,
         };
-        self.clock_watch.answered(number, peer, wall, self.now);
+        self.answered(number, peer, wall, now);
     }
 
-    /// An operator vouches for the clock.
-    pub(crate) fn on_clock_confirmed(&mut self, user: &str, token: Token) {
-        if self.clock_watch.confirm() {
-            self.doubt_windows();
-            let wall = self.now.wall;
+    /// Handles an operator's confirmation of the clock.
+    pub(crate) fn on_confirmed(&mut self, user: &str, token: Token, context: &mut Context) {
+        if self.confirm() {
+            self.tell_notary(context);
+            let wall = context.now.wall;
             let text = format!(
                 "{} confirmed the clock, which shows {wall}",
                 user.escape_debug()
             );
-            self.warn(errors::CLOCK_JUMPED.code, text);
+            context.warn(errors::CLOCK_JUMPED.code, text);
         }
-        self.reply(token, Reply::Done);
+        assert!(!self.in_doubt(), "a confirmed clock is not in doubt");
+        context.reply(token, Reply::Done);
     }
 
-    /// The notary judges time windows unless the clock is in doubt.
-    fn doubt_windows(&mut self) {
-        let in_doubt = self.clock_watch.in_doubt();
-        if let Some(notarisation) = &mut self.notarisation {
-            notarisation.notary.doubt_clock(in_doubt);
-        }
+    /// Tells the notary whether it may judge time windows: not while the clock is in doubt.
+    fn tell_notary(&self, context: &mut Context) {
+        let in_doubt = self.in_doubt();
+        context.work.push_back(Work::ClockDoubt { in_doubt });
     }
 }
 

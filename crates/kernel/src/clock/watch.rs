@@ -54,14 +54,14 @@ pub struct ClockFigures {
 
 /// Peers are to be asked for their clocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Asking {
-    pub(crate) number: u64,
-    pub(crate) peers: Vec<PartyId>,
+pub(super) struct Asking {
+    pub(super) number: u64,
+    pub(super) peers: Vec<PartyId>,
 }
 
 /// How an asking ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Agreement {
+pub(super) enum Agreement {
     /// This many peers' clocks agree with this node's.
     Agrees { answers: usize },
     /// They do not, or too few answered.
@@ -147,7 +147,7 @@ impl ClockWatch {
     }
 
     /// Compares the clocks. Returns a jump, once.
-    pub(crate) fn observe(&mut self, now: Moment) -> Option<ClockJump> {
+    pub(super) fn observe(&mut self, now: Moment) -> Option<ClockJump> {
         let (offset, since) = self.reference;
         let by_ms = now.offset_ms() - offset;
         if by_ms.unsigned_abs() <= u128::from(JUMP_MAX_MS) {
@@ -172,13 +172,13 @@ impl ClockWatch {
     }
 
     /// The operator vouches for the clock as it is. Returns whether it was in doubt.
-    pub(crate) fn confirm(&mut self) -> bool {
+    pub(super) fn confirm(&mut self) -> bool {
         self.asking = None;
         std::mem::take(&mut self.figures.in_doubt)
     }
 
     /// Asks peers, if it is time to.
-    pub(crate) fn ask(&mut self, now: Monotonic) -> Option<Asking> {
+    pub(super) fn ask(&mut self, now: Monotonic) -> Option<Asking> {
         let is_due = self.in_doubt() && self.asking.is_none() && self.ask_at <= now;
         if !is_due || self.up.is_empty() {
             return None;
@@ -198,7 +198,7 @@ impl ClockWatch {
     }
 
     /// A peer's clock, or nothing if it does not tell.
-    pub(crate) fn answered(
+    pub(super) fn answered(
         &mut self,
         number: u64,
         peer: PartyId,
@@ -221,7 +221,7 @@ impl ClockWatch {
     }
 
     /// Ends an asking that all have answered, or whose time is over.
-    pub(crate) fn judge(&mut self, now: Monotonic) -> Option<Agreement> {
+    pub(super) fn judge(&mut self, now: Monotonic) -> Option<Agreement> {
         let over = self.asking.as_ref().is_some_and(|asking| {
             let waited_ms = now.since_ms(asking.at).unwrap_or(0);
             asking.waits_for.is_empty() || waited_ms >= ANSWER_MS

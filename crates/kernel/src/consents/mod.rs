@@ -1,4 +1,7 @@
 //! The proposals of others that this node signs: the consents of operators, and the checks.
 
-pub(crate) mod checks;
-pub(crate) mod rows;
+mod changes;
+mod checks;
+mod rows;
+
+pub use rows::{ConsentChange, ConsentOptions, ConsentRow, Consents, NotaryConsentRow};

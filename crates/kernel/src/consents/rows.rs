@@ -3,15 +3,10 @@
 //! An upgrade is authorised if the configuration or an operator says so. Whether changes of notary are signed is the
 //! configuration's business until an operator says otherwise.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ledger::{ContractExecutor, Rejection};
-use primitives::{Decode, Encode, Hash, Timestamp};
+use primitives::{Decode, Hash, Timestamp};
 
-use crate::consents::checks::ConsentOptions;
-use crate::errors;
-use crate::event::{Reply, Token};
-use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::prefix_end;
 use crate::writes::{RowRange, Writer};
@@ -20,9 +15,28 @@ use crate::writes::{RowRange, Writer};
 pub const UPGRADES_MAX: usize = 1_000;
 
 /// Prefix of rows `upgrade/` + descriptor hash of the old code + of the new: [`ConsentRow`].
-const META_UPGRADE: &[u8] = b"upgrade/";
+pub(super) const META_UPGRADE: &[u8] = b"upgrade/";
 /// Key of the row about changes of notary: [`NotaryConsentRow`].
-const META_NOTARY: &[u8] = b"notary_changes";
+pub(super) const META_NOTARY: &[u8] = b"notary_changes";
+
+/// Which transitions a node signs that others propose. A node's own flows need none of it: who starts them is allowed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsentOptions {
+    /// Whether to sign changes to any notary of the network.
+    pub notary_changes: bool,
+    /// The upgrades to sign: descriptor hashes of old and new code.
+    pub upgrades: BTreeSet<(Hash, Hash)>,
+}
+
+impl Default for ConsentOptions {
+    /// Consents to changes of notary, because the network's parameters list the trusted notaries. Consents to no upgrade.
+    fn default() -> Self {
+        Self {
+            notary_changes: true,
+            upgrades: BTreeSet::new(),
+        }
+    }
+}
 
 /// Who consented to something, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,92 +138,6 @@ impl Consents {
         let said = self.notary_changes.as_ref().map(|row| row.accept);
         said.unwrap_or(self.configured.notary_changes)
     }
-}
-
-impl Kernel {
-    /// Handles an operator's change of the consents, or a request to read them.
-    pub(crate) fn on_consents(&mut self, change: Option<ConsentChange>, by: String, token: Token) {
-        let changed = match change {
-            None => Ok(()),
-            Some(ConsentChange::Authorise { from, to }) => self.authorise(from, to, by),
-            Some(ConsentChange::Withdraw { from, to }) => self.withdraw(from, to),
-            Some(ConsentChange::NotaryChanges(accept)) => {
-                self.set_notary_changes(accept, by);
-                Ok(())
-            }
-        };
-        let reply = match changed {
-            Ok(()) => Reply::Consents(Box::new(self.consents.clone())),
-            Err(rejection) => Reply::Rejected(rejection),
-        };
-        self.reply(token, reply);
-    }
-
-    fn authorise(&mut self, from: Hash, to: Hash, by: String) -> Result<(), Rejection> {
-        for hash in [from, to] {
-            if self.identity.contracts.descriptor(&hash).is_none() {
-                let text = format!("no contract with the descriptor {hash} is registered here");
-                return Err(errors::rejection(&errors::UNKNOWN_CONTRACT, text));
-            }
-        }
-        let upgrades = &mut self.consents.upgrades;
-        if upgrades.contains_key(&(from, to)) {
-            return Ok(());
-        }
-        if upgrades.len() >= UPGRADES_MAX {
-            let text = format!("{UPGRADES_MAX} upgrades are authorised");
-            return Err(errors::rejection(&errors::TOO_MANY_CONSENTS, text));
-        }
-        let row = ConsentRow {
-            by,
-            at: self.now.wall,
-        };
-        let key = upgrade_key(&from, &to);
-        self.round
-            .batch
-            .of::<Consents>()
-            .put(Table::Meta, key, row.to_bytes());
-        upgrades.insert((from, to), row);
-        Ok(())
-    }
-
-    fn withdraw(&mut self, from: Hash, to: Hash) -> Result<(), Rejection> {
-        let pair = (from, to);
-        if self.consents.configured.upgrades.contains(&pair) {
-            let text = format!("the configuration authorises the upgrade from {from} to {to}");
-            return Err(errors::rejection(&errors::CONSENT_CONFIGURED, text));
-        }
-        if self.consents.upgrades.remove(&pair).is_none() {
-            let text = format!("no upgrade from {from} to {to} is authorised");
-            return Err(errors::rejection(&errors::UNKNOWN_CONSENT, text));
-        }
-        let key = upgrade_key(&from, &to);
-        self.round.batch.of::<Consents>().delete(Table::Meta, key);
-        Ok(())
-    }
-
-    fn set_notary_changes(&mut self, accept: Option<bool>, by: String) {
-        let at = self.now.wall;
-        let row = accept.map(|accept| NotaryConsentRow { accept, by, at });
-        match &row {
-            Some(row) => {
-                self.round
-                    .batch
-                    .of::<Consents>()
-                    .put(Table::Meta, META_NOTARY, row.to_bytes())
-            }
-            None => self
-                .round
-                .batch
-                .of::<Consents>()
-                .delete(Table::Meta, META_NOTARY),
-        }
-        self.consents.notary_changes = row;
-    }
-}
-
-fn upgrade_key(from: &Hash, to: &Hash) -> Vec<u8> {
-    [META_UPGRADE, from.as_bytes(), to.as_bytes()].concat()
 }
 
 fn pair_of(key: &[u8]) -> Option<(Hash, Hash)> {

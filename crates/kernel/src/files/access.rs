@@ -23,7 +23,8 @@ impl Kernel {
             true => self.files.get(&hash, reads)?.map(|row| row.offer()),
             false => None,
         };
-        self.round
+        self.context
+            .round
             .then
             .push(Action::PermitFile { peer, hash, offer });
         Ok(())
@@ -60,7 +61,8 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<bool, StoreFailure> {
         let failure = RefCell::new(None);
-        let is_theirs = |key: &PublicKey| match self.owner_of(key, reads) {
+        let owners = self.keys.owners(&self.context, reads);
+        let is_theirs = |key: &PublicKey| match owners.owner_of(key) {
             Ok(owner) => owner == Some(peer),
             Err(error) => {
                 failure.replace(Some(error));
@@ -75,7 +77,7 @@ impl Kernel {
             let made = self.book.read(&reference.tx, reads)?;
             let made = made.as_ref().map(|made| made.transaction.wire());
             let state = made.and_then(|wire| wire.output(reference.index as usize));
-            let facts = state.map(|state| self.identity.contracts.describe(state));
+            let facts = state.map(|state| self.context.identity.contracts.describe(state));
             theirs = facts.is_some_and(|facts| {
                 facts.is_ok_and(|facts| vault::is_relevant(&facts, &is_theirs))
             });

@@ -10,7 +10,8 @@ use super::row::{
 use crate::errors;
 use crate::event::{Action, Reply, Token};
 use crate::intake::fault::Fault;
-use crate::intake::items::{Goal, ItemId};
+use crate::intake::item_id::ItemId;
+use crate::intake::items::Goal;
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
@@ -36,9 +37,9 @@ impl Kernel {
         let before = self.files.get(&hash, reads)?;
         if let Err(rejection) = self.check_file_size(&hash, stored.size) {
             if before.is_none() {
-                self.round.then.push(Action::DropFile { hash });
+                self.context.round.then.push(Action::DropFile { hash });
             }
-            self.reply(token, Reply::Rejected(rejection));
+            self.context.reply(token, Reply::Rejected(rejection));
             return Ok(());
         }
         let is_new = before.is_none();
@@ -60,7 +61,7 @@ impl Kernel {
             }
             None => FileRow {
                 size: stored.size,
-                stored_at: self.now.wall,
+                stored_at: self.context.now.wall,
                 origin: FileOrigin::Uploaded { user: user.clone() },
                 trusted: true,
                 trust_by: Some(user),
@@ -69,11 +70,13 @@ impl Kernel {
                 refs: self.files.count_refs(&hash, reads)?,
             },
         };
-        self.files.set(hash, Some(row.clone()), self.commits.next());
+        self.files
+            .set(hash, Some(row.clone()), self.context.commits.next());
         let record = Box::new(FileRecord { hash, row });
-        self.reply(token, Reply::FileKnown { record, is_new });
+        self.context
+            .reply(token, Reply::FileKnown { record, is_new });
         if self.file_is_here(&hash, stored.size) {
-            self.round.then.push(Action::AbandonFile { hash });
+            self.context.round.then.push(Action::AbandonFile { hash });
         }
         Ok(())
     }
@@ -90,16 +93,16 @@ impl Kernel {
         if self.files.get(&hash, reads)?.is_none() {
             let row = FileRow {
                 size,
-                stored_at: self.now.wall,
+                stored_at: self.context.now.wall,
                 origin: FileOrigin::Received { from: peer },
-                trusted: self.options.trust_peers.contains(&peer),
+                trusted: self.context.options.trust_peers.contains(&peer),
                 trust_by: None,
                 name: hint(hints.0, FILE_NAME_BYTES_MAX),
                 media_type: hint(hints.1, MEDIA_TYPE_BYTES_MAX),
                 refs: self.files.count_refs(&hash, reads)?,
             };
-            self.files.set(hash, Some(row), self.commits.next());
-            self.figures.files_arrived += 1;
+            self.files.set(hash, Some(row), self.context.commits.next());
+            self.context.figures.files_arrived += 1;
         }
         self.file_is_here(&hash, size);
         Ok(())
@@ -108,7 +111,7 @@ impl Kernel {
     /// Wakes the items that wait for a file. Returns whether a peer is asked for it.
     fn file_is_here(&mut self, hash: &Hash, size: u64) -> bool {
         let (ready, is_asked) = self.intake.files.arrived(hash, size);
-        self.work.extend(ready.into_iter().map(Work::Ready));
+        self.context.work.extend(ready.into_iter().map(Work::Ready));
         is_asked
     }
 
@@ -154,8 +157,8 @@ impl Kernel {
             let is_theirs = row.origin == FileOrigin::Received { from } && row.trust_by.is_none();
             // Other items that wait for it together with other files look again once those are here.
             if is_theirs && row.refs == 0 && !self.proposals.holds(&hash) {
-                self.files.set(hash, None, self.commits.next());
-                self.round.then.push(Action::DropFile { hash });
+                self.files.set(hash, None, self.context.commits.next());
+                self.context.round.then.push(Action::DropFile { hash });
             }
         }
         Ok(())
@@ -172,10 +175,12 @@ impl Kernel {
         let Some(tries) = self.intake.files.failed(&hash, &peer) else {
             return Ok(());
         };
-        self.figures.files_failed += 1;
+        self.context.figures.files_failed += 1;
         match failure {
             FileFailure::Unknown => {
-                self.intake.files.fault(peer, hash, 1, self.now.monotonic);
+                self.intake
+                    .files
+                    .fault(peer, hash, 1, self.context.now.monotonic);
                 let text = format!("the peer does not give file {hash}");
                 let rejection = errors::rejection(&errors::FILE_UNAVAILABLE, text);
                 for item in self.intake.files.relying_on(&hash, &peer) {
@@ -186,7 +191,7 @@ impl Kernel {
             FileFailure::Mismatch => {
                 self.intake
                     .files
-                    .fault(peer, hash, MISMATCH_WEIGHT, self.now.monotonic);
+                    .fault(peer, hash, MISMATCH_WEIGHT, self.context.now.monotonic);
                 let text = format!("the peer sent other bytes as file {hash}");
                 let rejection = errors::rejection(&errors::FILE_MISMATCH, text);
                 for item in self.intake.files.relying_on(&hash, &peer) {
@@ -210,7 +215,7 @@ impl Kernel {
                 if tries == 1 {
                     let text =
                         format!("file {hash} from {peer} does not get onto the disk: {code}");
-                    self.warn(errors::FILE_NOT_STORED.code, text);
+                    self.context.warn(errors::FILE_NOT_STORED.code, text);
                 }
                 self.file_comes_later(&hash, tries, &code);
             }
@@ -222,7 +227,7 @@ impl Kernel {
     /// Asks for a file again after a while, up to a maximum number of attempts.
     fn file_comes_later(&mut self, hash: &Hash, tries: u32, why: &str) {
         if tries < FILE_TRIES_MAX {
-            self.intake.files.later(hash, self.now.monotonic);
+            self.intake.files.later(hash, self.context.now.monotonic);
             return;
         }
         let text = format!("file {hash} was asked for {tries} times: {why}");
@@ -230,7 +235,7 @@ impl Kernel {
         for item in self.intake.files.waiting_for(hash) {
             // A delivery of a peer that is away comes again. A proposal of such a peer waits until the peer is back.
             let waits_for_peer = self.intake.get(item).is_some_and(|waiting| {
-                let peer = waiting.from.unwrap_or(self.my_id);
+                let peer = waiting.from.unwrap_or(self.context.my_id);
                 matches!(waiting.goal, Goal::Verify { .. }) && !self.intake.resolutions.is_up(&peer)
             });
             if !waits_for_peer {
@@ -238,7 +243,7 @@ impl Kernel {
                 self.leave_unanswered(item, code, rejection.clone());
             }
         }
-        self.intake.files.later(hash, self.now.monotonic);
+        self.intake.files.later(hash, self.context.now.monotonic);
     }
 
     /// A user takes a file away.
@@ -259,12 +264,12 @@ impl Kernel {
                 Reply::Rejected(errors::rejection(&errors::FILE_IN_USE, text))
             }
             Some(_) => {
-                self.files.set(hash, None, self.commits.next());
-                self.round.then.push(Action::DropFile { hash });
+                self.files.set(hash, None, self.context.commits.next());
+                self.context.round.then.push(Action::DropFile { hash });
                 Reply::Done
             }
         };
-        self.reply(token, reply);
+        self.context.reply(token, reply);
         Ok(())
     }
 
@@ -282,13 +287,14 @@ impl Kernel {
             Some(mut row) => {
                 row.trusted = trusted;
                 row.trust_by = Some(user);
-                self.files.set(hash, Some(row.clone()), self.commits.next());
+                self.files
+                    .set(hash, Some(row.clone()), self.context.commits.next());
                 let record = Box::new(FileRecord { hash, row });
                 let is_new = false;
                 Reply::FileKnown { record, is_new }
             }
         };
-        self.reply(token, reply);
+        self.context.reply(token, reply);
         Ok(())
     }
 
@@ -307,13 +313,18 @@ impl Kernel {
                 Reply::FileKnown { record, is_new }
             }
         };
-        self.reply(token, reply);
+        self.context.reply(token, reply);
         Ok(())
     }
 
     /// Whether the network allows a file of this size.
     pub(crate) fn check_file_size(&self, hash: &Hash, size: u64) -> Result<(), Rejection> {
-        let max = self.identity.network.parameters().max_attachment_bytes;
+        let max = self
+            .context
+            .identity
+            .network
+            .parameters()
+            .max_attachment_bytes;
         if size <= max {
             return Ok(());
         }
@@ -323,7 +334,7 @@ impl Kernel {
 
     /// Whether the network allows a transaction that lists files of so many bytes together.
     pub(crate) fn check_files_size(&self, bytes: u64) -> Result<(), Rejection> {
-        let parameters = self.identity.network.parameters();
+        let parameters = self.context.identity.network.parameters();
         let max = parameters.max_transaction_attachment_bytes;
         if bytes <= max {
             return Ok(());

@@ -11,7 +11,8 @@ use super::requests::{FILES_AT_ONCE, Waiter};
 use crate::errors;
 use crate::event::Action;
 use crate::intake::fault::Fault;
-use crate::intake::items::{Goal, ItemId};
+use crate::intake::item_id::ItemId;
+use crate::intake::items::Goal;
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
@@ -19,7 +20,7 @@ use crate::round::Work;
 impl Kernel {
     /// Returns the files of a transaction: its attachments without the descriptors of contracts.
     pub(crate) fn files_of(&self, wire: &WireTransaction) -> Vec<Hash> {
-        let contracts = &self.identity.contracts;
+        let contracts = &self.context.identity.contracts;
         let files = wire.attachments().iter();
         let files = files.filter(|hash| contracts.descriptor(hash).is_none());
         files.copied().collect()
@@ -77,13 +78,17 @@ impl Kernel {
             return Ok(false);
         };
         let from = self.intake.get(item).and_then(|waiting| waiting.from);
-        let Some(peer) = from.filter(|peer| *peer != self.my_id) else {
+        let Some(peer) = from.filter(|peer| *peer != self.context.my_id) else {
             let text = format!("file {first} is not here");
             let rejection = errors::rejection(&errors::FILE_MISSING, text);
             self.refuse(item, Fault::Local(rejection));
             return Ok(true);
         };
-        let barred = |hash: &&Hash| self.intake.files.is_barred(&peer, hash, self.now.monotonic);
+        let barred = |hash: &&Hash| {
+            self.intake
+                .files
+                .is_barred(&peer, hash, self.context.now.monotonic)
+        };
         if let Some(hash) = missing.iter().find(barred) {
             let text = format!("the peer did not give file {hash} of late");
             let rejection = errors::rejection(&errors::FILE_UNAVAILABLE, text);
@@ -98,23 +103,23 @@ impl Kernel {
         };
         // Items that wait for this transaction need not wait for its files.
         for waiting in self.intake.wait_for_files(item, waiter) {
-            self.work.push_back(Work::Signed(waiting));
+            self.context.work.push_back(Work::Signed(waiting));
         }
         Ok(true)
     }
 
     /// Requests the files that items wait for, and withdraws the requests for those that no item needs any more.
     pub(crate) fn tend_files(&mut self) {
-        if !self.intake.files.is_touched(self.now.monotonic) {
+        if !self.intake.files.is_touched(self.context.now.monotonic) {
             return;
         }
-        let (asks, abandoned) = self.intake.files.tend(self.now.monotonic);
-        let parameters = self.identity.network.parameters();
+        let (asks, abandoned) = self.intake.files.tend(self.context.now.monotonic);
+        let parameters = self.context.identity.network.parameters();
         let max = parameters.max_attachment_bytes;
         let together_max = parameters.max_transaction_attachment_bytes;
         for ask in asks {
             let others = self.intake.files.known_bytes(&ask.item, Some(&ask.hash));
-            self.round.then.push(Action::FetchFile {
+            self.context.round.then.push(Action::FetchFile {
                 hash: ask.hash,
                 peer: ask.peer,
                 transaction: ask.transaction,
@@ -122,7 +127,7 @@ impl Kernel {
             });
         }
         for hash in abandoned {
-            self.round.then.push(Action::AbandonFile { hash });
+            self.context.round.then.push(Action::AbandonFile { hash });
         }
     }
 
@@ -130,7 +135,7 @@ impl Kernel {
     pub(crate) fn note_proposal(&mut self, flow: FlowId, transaction: &SignedTransaction) {
         let files = self.files_of(transaction.wire());
         if !files.is_empty() {
-            let batch = &mut self.round.batch;
+            let batch = &mut self.context.round.batch;
             self.proposals.add(flow, transaction.id(), files, batch);
         }
     }
@@ -139,7 +144,7 @@ impl Kernel {
     pub(crate) fn restore_proposals(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let engine = &self.engine;
         let is_live = |flow: &FlowId| engine.is_live(flow);
-        self.proposals = Proposals::open(reads, is_live, &mut self.round.batch)?;
+        self.proposals = Proposals::open(reads, is_live, &mut self.context.round.batch)?;
         Ok(())
     }
 
@@ -149,9 +154,9 @@ impl Kernel {
         transaction: &SignedTransaction,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let number = self.commits.next();
+        let number = self.context.commits.next();
         for hash in self.files_of(transaction.wire()) {
-            let batch = &mut self.round.batch;
+            let batch = &mut self.context.round.batch;
             self.files
                 .refer(hash, transaction.id(), number, batch, reads)?;
         }

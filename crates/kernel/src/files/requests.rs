@@ -13,7 +13,7 @@ use ledger::{PartyId, TxId};
 use primitives::{Hash, Monotonic};
 
 use crate::cache::GenerationCache;
-use crate::intake::items::ItemId;
+use crate::intake::item_id::ItemId;
 
 /// Files that one item waits for at a time; when they are here it looks for the next.
 pub(crate) const FILES_AT_ONCE: usize = 8;

@@ -8,10 +8,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use flow::{EffectResult, FlowId};
+use flow::EffectResult;
 use primitives::{Encoder, Hash};
 
-use crate::kernel::Kernel;
+use crate::context::Context;
 use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::writes::{Batch, RowRange, Writer};
@@ -60,43 +60,45 @@ impl Claims {
         batch
             .of::<Claims>()
             .put(Table::Claims, key.as_bytes().to_vec(), value.clone());
-        self.unsaved.insert(key, (commit, value.clone()));
+        let last = self.order.back();
+        assert!(
+            last.is_none_or(|(last, _)| *last <= commit),
+            "commits of claims are in order"
+        );
+        let before = self.unsaved.insert(key, (commit, value.clone()));
+        assert!(before.is_none(), "a claim is never changed");
         self.order.push_back((commit, key));
         Ok(value)
     }
 }
 
-impl Kernel {
+impl Claims {
+    /// Claims a key for a flow, and returns the flow's answer: the value of the key's first claim.
     pub(crate) fn on_claim(
         &mut self,
-        flow: FlowId,
-        effect: u32,
         key: Hash,
         value: Vec<u8>,
+        context: &mut Context,
         reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let commit = self.commits.next();
-        let batch = &mut self.round.batch;
-        let first = self.claims.claim(key, value, commit, batch, reads)?;
+    ) -> Result<EffectResult, StoreFailure> {
+        let commit = context.commits.next();
+        let first = self.claim(key, value, commit, &mut context.round.batch, reads)?;
         let mut e = Encoder::new();
         e.bytes(&first);
-        self.complete(flow, effect, EffectResult::Response(e.into_bytes()));
-        Ok(())
+        Ok(EffectResult::Response(e.into_bytes()))
     }
 
+    /// Returns the answer to a flow that asks whether a key is claimed: the value of its first claim, or nothing.
     pub(crate) fn on_claimed(
-        &mut self,
-        flow: FlowId,
-        effect: u32,
+        &self,
         key: &Hash,
         reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let first = self.claims.get(key, reads)?;
+    ) -> Result<EffectResult, StoreFailure> {
+        let first = self.get(key, reads)?;
         let mut e = Encoder::new();
         e.array(usize::from(first.is_some()));
         first.iter().for_each(|first| e.bytes(first));
-        self.complete(flow, effect, EffectResult::Response(e.into_bytes()));
-        Ok(())
+        Ok(EffectResult::Response(e.into_bytes()))
     }
 }
 

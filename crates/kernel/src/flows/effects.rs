@@ -31,18 +31,21 @@ impl Kernel {
             } => self.on_effect(flow, effect, request, reads)?,
             EngineAction::Cancel { flow, effect } => self.on_effect_cancelled(flow, effect),
             EngineAction::Journal { flow, step, row } => {
-                self.figures.journal_rows += 1;
-                self.hospital.row_written(&flow, self.commits.next());
+                self.context.figures.journal_rows += 1;
+                self.hospital
+                    .row_written(&flow, self.context.commits.next());
                 self.weigh(&flow, row.len());
                 let row = journal_row(self.clients.unjournaled(&flow), &row);
-                self.round
-                    .batch
-                    .of::<Clients>()
-                    .put(Table::Journal, journal_key(&flow, step), row);
+                self.context.round.batch.of::<Clients>().put(
+                    Table::Journal,
+                    journal_key(&flow, step),
+                    row,
+                );
             }
             EngineAction::Forget { flow, steps } => {
                 for step in 0..steps {
-                    self.round
+                    self.context
+                        .round
                         .batch
                         .of::<Clients>()
                         .delete(Table::Journal, journal_key(&flow, step));
@@ -59,16 +62,23 @@ impl Kernel {
             }
             EngineAction::Chart { flow, row } => {
                 let key = journal_key(&flow, CHART_STEP);
-                self.hospital.row_written(&flow, self.commits.next());
+                self.hospital
+                    .row_written(&flow, self.context.commits.next());
                 match row {
                     Some(row) => {
                         let row = journal_row(&[], &row);
-                        self.round
+                        self.context
+                            .round
                             .batch
                             .of::<Clients>()
                             .put(Table::Journal, key, row);
                     }
-                    None => self.round.batch.of::<Clients>().delete(Table::Journal, key),
+                    None => self
+                        .context
+                        .round
+                        .batch
+                        .of::<Clients>()
+                        .delete(Table::Journal, key),
                 }
             }
             EngineAction::Retrying { flow, reason, at } => {
@@ -112,12 +122,14 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         match request {
-            EffectRequest::Request { party, body, .. } if body.len() > self.room.content => {
+            EffectRequest::Request { party, body, .. }
+                if body.len() > self.context.room.content =>
+            {
                 let code = "flow.message_too_large";
                 let text = format!(
                     "a request of {} bytes to {party}; a message of this network carries at most {}",
                     body.len(),
-                    self.room.content
+                    self.context.room.content
                 );
                 let hint = ErrorInfo::action_of(flow::ERRORS, code);
                 let error = FlowError::new(code, text, hint);
@@ -167,14 +179,21 @@ impl Kernel {
                 context,
                 message,
             } => {
-                let result = self.sign(key, context, message, reads)?;
+                let signed = self
+                    .keys
+                    .sign(&key, context, &message, &self.context, reads)?;
+                if let Ok(signature) = &signed {
+                    self.trust_own(key, context, message, signature);
+                }
+                let result = signed.map_or_else(EffectResult::Failed, EffectResult::Signature);
                 self.complete(flow, effect, result);
             }
             EffectRequest::Sleep { until, clocks } if self.is_over(until, clocks) => {
                 self.complete(flow, effect, EffectResult::Done);
             }
             EffectRequest::Sleep { until, clocks } => {
-                self.waits.sleep((flow, effect), until, clocks, self.now);
+                self.waits
+                    .sleep((flow, effect), until, clocks, self.context.now);
             }
             EffectRequest::AwaitTransaction(id) => match self.book.get(&id, reads)? {
                 Some(recorded) => {
@@ -193,25 +212,43 @@ impl Kernel {
                 self.complete(flow, effect, result);
             }
             EffectRequest::PlanTransition { states, goal } => {
-                self.on_plan(flow, effect, states, &goal, reads)?;
+                let result = self.on_plan(states, &goal, reads)?;
+                self.complete(flow, effect, result);
             }
             EffectRequest::Consent {
                 transition,
                 states,
                 from,
-            } => self.on_consent((flow, effect), &transition, states, &from, reads)?,
-            EffectRequest::FreshKey { audience } => {
-                self.on_fresh_key(flow, effect, audience, reads)?;
+            } => {
+                let result = self.on_consent(&transition, states, &from, reads)?;
+                self.complete(flow, effect, result);
             }
-            EffectRequest::KeepOwner(proof) => self.on_keep_owner(flow, effect, &proof, reads)?,
-            EffectRequest::KeyOwners(keys) => self.on_key_owners(flow, effect, &keys, reads)?,
+            EffectRequest::FreshKey { audience } => {
+                let result = self.keys.on_fresh_key(audience, &mut self.context, reads)?;
+                self.complete(flow, effect, result);
+            }
+            EffectRequest::KeepOwner(proof) => {
+                let result = self.keys.on_keep_owner(&proof, &mut self.context, reads)?;
+                self.complete(flow, effect, result);
+            }
+            EffectRequest::KeyOwners(keys) => {
+                let result = self.keys.on_key_owners(&keys, &self.context, reads)?;
+                self.complete(flow, effect, result);
+            }
             EffectRequest::ProveKey { key, audience } => {
-                self.on_prove_key(flow, effect, &key, audience, reads)?;
+                let result = self
+                    .keys
+                    .on_prove_key(&key, audience, &self.context, reads)?;
+                self.complete(flow, effect, result);
             }
             EffectRequest::Claim { key, value } => {
-                self.on_claim(flow, effect, key, value, reads)?;
+                let result = self.claims.on_claim(key, value, &mut self.context, reads)?;
+                self.complete(flow, effect, result);
             }
-            EffectRequest::Claimed(key) => self.on_claimed(flow, effect, &key, reads)?,
+            EffectRequest::Claimed(key) => {
+                let result = self.claims.on_claimed(&key, reads)?;
+                self.complete(flow, effect, result);
+            }
             EffectRequest::LockStates(refs) => self.on_lock((flow, effect), refs, reads)?,
             EffectRequest::Linear { contract, id } => self.on_linear((flow, effect), contract, id),
             EffectRequest::External { name, .. } => {
@@ -261,7 +298,7 @@ impl Kernel {
 
     fn on_select(&mut self, flow: FlowId, effect: u32, request: SelectionRequest) {
         let recorded_in = self.clients.live(&flow).and_then(|live| live.recorded_in);
-        match recorded_in.filter(|number| *number > self.commits.durable()) {
+        match recorded_in.filter(|number| *number > self.context.commits.durable()) {
             Some(number) => self.waits.hold(
                 number,
                 HeldSelect {
@@ -277,7 +314,7 @@ impl Kernel {
     fn select(&mut self, flow: FlowId, effect: u32, request: SelectionRequest) {
         let out = self
             .selection
-            .request(flow.0, effect, request, self.now.monotonic);
+            .request(flow.0, effect, request, self.context.now.monotonic);
         self.on_selection(out);
     }
 
@@ -307,7 +344,7 @@ impl Kernel {
                     self.complete(FlowId(flow), number, EffectResult::Failed(error));
                 }
                 vault::SelectionOutput::Refill(request) => {
-                    self.round.then.push(Action::Refill(request));
+                    self.context.round.then.push(Action::Refill(request));
                 }
             }
         }
@@ -326,28 +363,28 @@ impl Kernel {
 
     /// Whether a wait is over before it has begun.
     fn is_over(&self, until: Timestamp, clocks: SleepClocks) -> bool {
-        let trusts = clocks != SleepClocks::Both || !self.clock_watch.in_doubt();
-        trusts && self.waits.end(until, clocks, self.now) <= self.now.monotonic
+        let trusts = clocks != SleepClocks::Both || !self.clock.in_doubt();
+        trusts && self.waits.end(until, clocks, self.context.now) <= self.context.now.monotonic
     }
 
     /// Handles everything that is due: sleeping flows, selections past their deadline, and requests and deliveries to repeat.
     pub(crate) fn on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let in_doubt = self.clock_watch.in_doubt();
-        while let Some((flow, effect)) = self.waits.due(self.now, in_doubt) {
+        let in_doubt = self.clock.in_doubt();
+        while let Some((flow, effect)) = self.waits.due(self.context.now, in_doubt) {
             self.complete(flow, effect, EffectResult::Done);
         }
         if self
             .selection
             .next_deadline()
-            .is_some_and(|at| at <= self.now.monotonic)
+            .is_some_and(|at| at <= self.context.now.monotonic)
         {
-            let out = self.selection.tick(self.now.monotonic);
+            let out = self.selection.tick(self.context.now.monotonic);
             self.on_selection(out);
         }
-        self.tend_clock();
+        self.clock.tend(&mut self.context);
         self.engine.end_idle(&mut self.engine_out);
         self.take_engine_actions();
-        let ahead = self.links.lagging_rows(self.now.monotonic);
+        let ahead = self.links.lagging_rows(self.context.now.monotonic);
         self.starts.admission.hold_up(ahead >= AHEAD_MAX);
         self.start_scheduled(reads)?;
         self.revive(reads)?;

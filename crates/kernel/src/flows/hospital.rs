@@ -122,13 +122,15 @@ impl Hospital {
 impl Kernel {
     /// Whether so many flows are kept that no more are started.
     pub(crate) fn keeps_too_many(&self) -> bool {
-        self.hospital.kept.len() >= self.options.kept_flows_max
+        self.hospital.kept.len() >= self.context.options.kept_flows_max
     }
 
     /// A flow takes no step any more: nothing is done for it, but its locks stay.
     fn set_aside(&mut self, flow: FlowId) {
         self.hospital.dismiss(&flow);
-        self.hospital.rows_in.insert(flow, self.commits.next());
+        self.hospital
+            .rows_in
+            .insert(flow, self.context.commits.next());
         self.forget_requests_of(flow);
         self.waits.cancel_flow(flow);
         self.look_ups.cancel_flow(flow);
@@ -139,19 +141,19 @@ impl Kernel {
 
     pub(crate) fn on_flow_retrying(&mut self, flow: FlowId, reason: &FlowError, at: Timestamp) {
         self.set_aside(flow);
-        self.figures.flow_retries += 1;
-        let in_ms = at.since_ms(self.now.wall).unwrap_or(0);
+        self.context.figures.flow_retries += 1;
+        let in_ms = at.since_ms(self.context.now.wall).unwrap_or(0);
         // Read from the store after the clock was set back, it can be far off.
-        let in_ms = in_ms.min(self.options.flow.retry_wait_max_ms());
-        let due = self.now.monotonic.plus_ms(in_ms);
-        let due = due.unwrap_or(self.now.monotonic);
+        let in_ms = in_ms.min(self.context.options.flow.retry_wait_max_ms());
+        let due = self.context.now.monotonic.plus_ms(in_ms);
+        let due = due.unwrap_or(self.context.now.monotonic);
         self.hospital.due.insert((due, flow));
         self.hospital.at.insert(flow, due);
         if let Some(live) = self.clients.live_mut(&flow) {
             live.step = "waiting to be tried again";
         }
         let text = format!("flow {flow} is tried again in {in_ms} ms: {reason}");
-        self.inform(errors::RETRIED.code, text);
+        self.context.inform(errors::RETRIED.code, text);
     }
 
     pub(crate) fn on_flow_parked(&mut self, flow: FlowId, reason: &FlowError) {
@@ -164,7 +166,7 @@ impl Kernel {
         if is_ours {
             self.hospital.kept.insert(flow);
         }
-        self.warn(
+        self.context.warn(
             errors::PARKED.code,
             format!("flow {flow} is parked: {reason}"),
         );
@@ -180,11 +182,11 @@ impl Kernel {
     fn stand_still(&mut self, flow: FlowId, step: &str) {
         let (waits, place) = self.clients.park(flow, step);
         if let Some(place) = place {
-            self.starts.free_place(place, self.now.monotonic);
+            self.starts.free_place(place, self.context.now.monotonic);
         }
         for (token, _) in waits {
             let step = step.to_owned();
-            self.reply(
+            self.context.reply(
                 token,
                 Reply::Running {
                     flow,
@@ -208,13 +210,13 @@ impl Kernel {
 
     pub(crate) fn is_readable(&self, flow: &FlowId) -> bool {
         let written = self.hospital.rows_in.get(flow).copied().unwrap_or(0);
-        self.engine.is_written(flow) && written <= self.commits.durable()
+        self.engine.is_written(flow) && written <= self.context.commits.durable()
     }
 
     /// Brings back flows whose time has come or that an operator wants back.
     pub(crate) fn revive(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         while let Some((at, flow)) = self.hospital.due.first().copied() {
-            if at > self.now.monotonic {
+            if at > self.context.now.monotonic {
                 break;
             }
             self.hospital.forget_time(&flow);
@@ -252,9 +254,13 @@ impl Kernel {
         self.hospital.dismiss(&flow);
         let out = self
             .selection
-            .keep_only(flow.0, &loaded.locked, self.now.monotonic);
+            .keep_only(flow.0, &loaded.locked, self.context.now.monotonic);
         if let Some(place) = self.clients.unpark(&flow, is_ours) {
-            *place = Some(self.starts.admission.take(&name, args, self.now.monotonic));
+            *place = Some(
+                self.starts
+                    .admission
+                    .take(&name, args, self.context.now.monotonic),
+            );
         }
         self.engine
             .retry(flow, &Stored { reads }, &mut self.engine_out);
@@ -303,7 +309,7 @@ impl Kernel {
             && matches!(order, Order::Retry | Order::Resume)
         {
             let rejection = errors::rejection(&errors::DRAINING, "the node is drained");
-            self.reply(token, Reply::Rejected(rejection));
+            self.context.reply(token, Reply::Rejected(rejection));
             return Ok(());
         }
         let mut answer = Ordered::default();
@@ -315,7 +321,7 @@ impl Kernel {
             let Some(status) = self.engine.status(&flow) else {
                 continue;
             };
-            if !filter.meets(&status, self.now.wall) || !is_for(order, &status.stage) {
+            if !filter.meets(&status, self.context.now.wall) || !is_for(order, &status.stage) {
                 continue;
             }
             if answer.matched as usize >= ORDERED_FLOWS_MAX {
@@ -331,7 +337,7 @@ impl Kernel {
                 self.carry_out(order, flow, &mut answer, reads)?;
             }
         }
-        self.reply(token, Reply::Ordered(answer));
+        self.context.reply(token, Reply::Ordered(answer));
         Ok(())
     }
 

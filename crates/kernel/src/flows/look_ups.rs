@@ -77,7 +77,10 @@ impl Kernel {
     fn ask_view(&mut self, effect: EffectId, what: LookUp, asked: Asked) {
         self.look_ups.asked.insert(effect, asked);
         let (flow, effect) = effect;
-        self.round.then.push(Action::LookUp { flow, effect, what });
+        self.context
+            .round
+            .then
+            .push(Action::LookUp { flow, effect, what });
     }
 
     pub(crate) fn on_looked_up(
@@ -90,7 +93,9 @@ impl Kernel {
         let result = match (self.look_ups.asked.remove(&effect), found) {
             (Some(Asked::Linear), Found::States(states)) => self.versions(states),
             (Some(Asked::Lock(_, locked)), Found::Consumed(Some(state))) => {
-                let out = self.selection.unlock(flow.0, &locked, self.now.monotonic);
+                let out = self
+                    .selection
+                    .unlock(flow.0, &locked, self.context.now.monotonic);
                 self.on_selection(out);
                 failed(&SelectionError::StateConsumed { state })
             }

@@ -11,5 +11,6 @@ pub(crate) mod outcomes;
 pub(crate) mod queue;
 pub(crate) mod starts;
 pub(crate) mod steps;
+pub(crate) mod transitions;
 pub(crate) mod waits;
 pub(crate) mod waking;

@@ -28,7 +28,7 @@ impl Kernel {
         let live = self.clients.remove(&flow);
         if let Some(place) = live.place {
             self.starts.admission.learn(&start.flow, place);
-            self.starts.free_place(place, self.now.monotonic);
+            self.starts.free_place(place, self.context.now.monotonic);
         }
         if let Some(origin) = &start.origin {
             // No client asks for the outcome of a responder.
@@ -50,12 +50,13 @@ impl Kernel {
                 start_digest,
                 outcome,
             };
-            self.round.batch.of::<Clients>().put(
+            self.context.round.batch.of::<Clients>().put(
                 Table::ClientIds,
                 key.as_bytes().to_vec(),
                 row.to_bytes(),
             );
-            self.clients.remember_client(key, row, self.commits.next());
+            self.clients
+                .remember_client(key, row, self.context.commits.next());
         }
         for (token, wait) in live.waits {
             self.answer_ended(outcome.clone(), wait, token);
@@ -72,16 +73,21 @@ impl Kernel {
     ) {
         if let Some(error) = error.filter(|error| error.code == COUNTERPARTY_SILENT_CODE) {
             let text = format!("flow {flow} ({}) has ended: {}", start.flow, error.message);
-            self.complain(COUNTERPARTY_SILENT_CODE, peer, &text);
+            self.context.complain(COUNTERPARTY_SILENT_CODE, peer, &text);
         }
     }
 
     fn count_end(&mut self, start: &StartRecord, well: bool) {
-        let figures = &mut self.figures;
+        let figures = &mut self.context.figures;
         let (done, failed) = (u64::from(well), u64::from(!well));
         figures.flows_done += done;
         figures.flows_failed += failed;
-        let took_ms = self.now.wall.as_ms().saturating_sub(start.at.as_ms());
+        let took_ms = self
+            .context
+            .now
+            .wall
+            .as_ms()
+            .saturating_sub(start.at.as_ms());
         if start.origin.is_some() {
             figures.responders_done += done;
             figures.responders_failed += failed;
@@ -93,12 +99,12 @@ impl Kernel {
 
     /// Nothing is done for a flow any more.
     fn forget_flow(&mut self, flow: FlowId) {
-        let out = self.selection.release(flow.0, self.now.monotonic);
+        let out = self.selection.release(flow.0, self.context.now.monotonic);
         self.on_selection(out);
         self.forget_requests_of(flow);
         self.waits.cancel_flow(flow);
         self.look_ups.cancel_flow(flow);
-        self.proposals.end(flow, &mut self.round.batch);
+        self.proposals.end(flow, &mut self.context.round.batch);
         while let Some(item) = self.intake.of_flow(flow) {
             self.drop_item(item);
         }
@@ -132,7 +138,7 @@ impl Kernel {
             delivered,
             refused,
         };
-        self.reply(token, ended);
+        self.context.reply(token, ended);
     }
 
     /// Returns the refusals of some transactions by their participants.
@@ -142,7 +148,7 @@ impl Kernel {
             .flat_map(|id| self.links.unanswered.refusals.of(id));
         let told = rows.map(|row| DeliveryRefusal {
             transaction: row.transaction,
-            party: match self.identity.network.node(&row.by) {
+            party: match self.context.identity.network.node(&row.by) {
                 Some(info) => info.party.name.to_string(),
                 None => row.by.to_string(),
             },
@@ -159,7 +165,7 @@ impl Kernel {
             }
             let step = live.parked.clone().unwrap_or_else(|| live.step.to_owned());
             let standing = self.standing_of(&flow);
-            self.reply(
+            self.context.reply(
                 token,
                 Reply::Running {
                     flow,
@@ -175,7 +181,7 @@ impl Kernel {
                 return;
             }
             let step = "queued".to_owned();
-            self.reply(
+            self.context.reply(
                 token,
                 Reply::Running {
                     flow,
@@ -186,7 +192,7 @@ impl Kernel {
         } else {
             let text = format!("no flow {flow}");
             let rejection = errors::rejection(&errors::UNKNOWN_FLOW_ID, text);
-            self.reply(token, Reply::Rejected(rejection));
+            self.context.reply(token, Reply::Rejected(rejection));
         }
     }
 
@@ -202,9 +208,10 @@ impl Kernel {
             }
             let rejection = errors::start_cancelled(&flow);
             for (waits, _) in queued.waits {
-                self.reply(waits, Reply::Rejected(rejection.clone()));
+                self.context
+                    .reply(waits, Reply::Rejected(rejection.clone()));
             }
-            self.reply(token, Reply::Done);
+            self.context.reply(token, Reply::Done);
             return Ok(());
         }
         let killed = self.kill_flow(flow, reads)?;
@@ -219,7 +226,7 @@ impl Kernel {
                 Reply::Rejected(errors::rejection(&errors::UNKNOWN_FLOW_ID, text))
             }
         };
-        self.reply(token, reply);
+        self.context.reply(token, reply);
         Ok(())
     }
 
@@ -254,16 +261,17 @@ impl Kernel {
         let known = self.clients.ended_client(&key).is_some()
             || reads.get(Table::ClientIds, key.as_bytes())?.is_some();
         if known {
-            self.round
+            self.context
+                .round
                 .batch
                 .of::<Clients>()
                 .delete(Table::ClientIds, key.as_bytes().to_vec());
             self.clients.forget_client(&key);
-            self.reply(token, Reply::Done);
+            self.context.reply(token, Reply::Done);
         } else {
             let text = format!("no ended flow has the client id '{client_id}'");
             let rejection = errors::rejection(&errors::UNKNOWN_CLIENT_ID, text);
-            self.reply(token, Reply::Rejected(rejection));
+            self.context.reply(token, Reply::Rejected(rejection));
         }
         Ok(())
     }

@@ -84,7 +84,9 @@ impl Kernel {
     /// another reason, because the kernel has to give that reason.
     pub fn room(&self) -> Room {
         let starts = &self.starts;
-        let room = starts.admission.room(starts.queue.len(), &self.options);
+        let room = starts
+            .admission
+            .room(starts.queue.len(), &self.context.options);
         match starts.draining || self.keeps_too_many() || self.is_rolled_back() {
             true => Room {
                 places: usize::MAX,
@@ -97,15 +99,19 @@ impl Kernel {
     /// Whether a start may run at once.
     fn may_run_now(&self, start: &Start) -> bool {
         let (name, args) = (&start.name, start.args.len());
-        self.starts.queue.len() == 0 && self.starts.admission.has_place(name, args, &self.options)
+        self.starts.queue.len() == 0
+            && self
+                .starts
+                .admission
+                .has_place(name, args, &self.context.options)
     }
 
     /// Whether there is room for a start among those that wait.
     fn may_wait(&self, start: &Start) -> bool {
         let queue = &self.starts.queue;
         let bytes = queue.args_bytes().saturating_add(start.args.len());
-        queue.len() < self.starts.admission.waiting_max(&self.options)
-            && (queue.len() == 0 || bytes <= self.options.live_bytes_max / WAITING_PART)
+        queue.len() < self.starts.admission.waiting_max(&self.context.options)
+            && (queue.len() == 0 || bytes <= self.context.options.live_bytes_max / WAITING_PART)
     }
 
     pub(crate) fn on_start(&mut self, start: Start, reads: &dyn Reads) -> Result<(), StoreFailure> {
@@ -124,20 +130,20 @@ impl Kernel {
                 row.data_until
             );
             let rejection = errors::rejection(&errors::ROLLED_BACK, text);
-            self.reply(start.token, Reply::Rejected(rejection));
+            self.context.reply(start.token, Reply::Rejected(rejection));
             return Ok(());
         }
         let full = self.keeps_too_many();
         let (may_run, may_wait) = (self.may_run_now(&start), self.may_wait(&start));
         let starts = &mut self.starts;
         if full && !starts.draining {
-            let kept = self.options.kept_flows_max;
+            let kept = self.context.options.kept_flows_max;
             let text = format!("{kept} flows are kept for an operator");
             let rejection = errors::rejection(&errors::TOO_MANY_KEPT, text);
-            self.reply(start.token, Reply::Rejected(rejection));
+            self.context.reply(start.token, Reply::Rejected(rejection));
         } else if starts.draining {
             let rejection = errors::rejection(&errors::DRAINING, "the node is being drained");
-            self.reply(start.token, Reply::Rejected(rejection));
+            self.context.reply(start.token, Reply::Rejected(rejection));
         } else if may_run {
             let waits = vec![(start.token, start.wait)];
             self.run_start(Queued {
@@ -150,8 +156,9 @@ impl Kernel {
             starts.queue.push(start, client);
         } else {
             let retry_after_ms = starts.admission.retry_after_ms(starts.queue.len());
-            self.figures.starts_busy += 1;
-            self.reply(start.token, Reply::Busy { retry_after_ms });
+            self.context.figures.starts_busy += 1;
+            self.context
+                .reply(start.token, Reply::Busy { retry_after_ms });
         }
         Ok(())
     }
@@ -169,7 +176,7 @@ impl Kernel {
             if same.is_none_or(|(_, known)| known != digest) {
                 self.client_id_reused(start);
             } else if start.wait == Wait::Accepted {
-                self.reply(start.token, Reply::Accepted { flow });
+                self.context.reply(start.token, Reply::Accepted { flow });
             } else {
                 self.on_attach(flow, start.wait, start.token);
             }
@@ -229,7 +236,7 @@ impl Kernel {
         let client_id = start.client_id.as_deref().unwrap_or_default();
         let text = format!("client id '{client_id}' stands for another start");
         let rejection = errors::rejection(&errors::CLIENT_ID_REUSED, text);
-        self.reply(start.token, Reply::Rejected(rejection));
+        self.context.reply(start.token, Reply::Rejected(rejection));
     }
 
     /// Runs a start, and answers or notes everybody who asked for it.
@@ -245,7 +252,7 @@ impl Kernel {
         let name = scheduled.map(|due| (due, start.name.clone()));
         let begun = match start.version {
             Some(version) => Ok(version),
-            None => self.identity.flows.current_version(&start.name),
+            None => self.context.identity.flows.current_version(&start.name),
         };
         let begun = begun.and_then(|version| {
             let record = self.start_record(start, version, client);
@@ -253,18 +260,19 @@ impl Kernel {
         });
         if let Err(error) = begun {
             for (token, _) in waits {
-                self.reply(token, Reply::Rejected(error.to_rejection()));
+                self.context
+                    .reply(token, Reply::Rejected(error.to_rejection()));
             }
             if let Some((due, name)) = name {
                 self.refuse_scheduled(due, name, error.to_rejection());
             }
             return;
         }
-        self.figures.flows_started += 1;
+        self.context.figures.flows_started += 1;
         let place = self
             .starts
             .admission
-            .take(&flow_name, args, self.now.monotonic);
+            .take(&flow_name, args, self.context.now.monotonic);
         self.clients.begin(
             flow,
             LiveFlow {
@@ -299,7 +307,7 @@ impl Kernel {
             version,
             args: start.args,
             seed: start.seed,
-            at: self.now.wall,
+            at: self.context.now.wall,
             origin: None,
             caller: caller.to_bytes(),
         }
@@ -308,7 +316,7 @@ impl Kernel {
     fn note_wait(&mut self, flow: FlowId, token: Token, wait: Wait) {
         if wait == Wait::Accepted {
             // Sent with the round's commit, which holds the flow's first journal row or its outcome.
-            self.reply(token, Reply::Accepted { flow });
+            self.context.reply(token, Reply::Accepted { flow });
         } else {
             self.clients.wait(flow, token, wait);
         }
@@ -325,7 +333,11 @@ impl Kernel {
             }
             begun += 1;
             let (name, args) = (&start.name, start.args.len());
-            if !self.starts.admission.has_place(name, args, &self.options) {
+            if !self
+                .starts
+                .admission
+                .has_place(name, args, &self.context.options)
+            {
                 break;
             }
             let Some(queued) = self.starts.queue.pop() else {

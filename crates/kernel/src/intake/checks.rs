@@ -8,7 +8,7 @@ use primitives::{Domain, Hash, PublicKey, Signature, SignatureContext, SignedMes
 
 use crate::errors;
 use crate::intake::fault::Fault;
-use crate::intake::items::ItemId;
+use crate::intake::item_id::ItemId;
 use crate::kernel::Kernel;
 use crate::peers::budget::{GARBAGE_SIGNATURE, work_of};
 use crate::port::{Reads, StoreFailure};
@@ -40,18 +40,18 @@ impl Kernel {
         messages: &[SignedMessage],
         payer: Option<PartyId>,
     ) -> bool {
-        let before = self.round.checks.len();
+        let before = self.context.round.checks.len();
         for message in messages {
             if self.known_good.contains(&digest(message)) {
                 self.known_good.count_hit();
             } else {
                 // Counted as a miss when it is checked.
-                self.round.checks.push((owner, message.clone()));
+                self.context.round.checks.push((owner, message.clone()));
             }
         }
-        let added = self.round.checks.get(before..).unwrap_or_default();
+        let added = self.context.round.checks.get(before..).unwrap_or_default();
         let work = work_of(added.iter().map(|(_, message)| message));
-        if let Some(peer) = payer.filter(|peer| work > 0 && *peer != self.my_id) {
+        if let Some(peer) = payer.filter(|peer| work > 0 && *peer != self.context.my_id) {
             self.budgets.charge(peer, work);
         }
         work > 0
@@ -59,15 +59,15 @@ impl Kernel {
 
     /// Adds one check to the round and charges it to a peer, even if the result is known.
     pub(crate) fn check_for(&mut self, peer: PartyId, owner: CheckOwner, message: SignedMessage) {
-        if peer != self.my_id {
+        if peer != self.context.my_id {
             self.budgets.charge(peer, work_of([&message]));
         }
-        self.round.checks.push((owner, message));
+        self.context.round.checks.push((owner, message));
     }
 
     /// Checks the signatures gathered in the round as one batch.
     pub(crate) fn check_signatures(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let checks = std::mem::take(&mut self.round.checks);
+        let checks = std::mem::take(&mut self.context.round.checks);
         let verdicts = self.check_messages(checks.iter().map(|(_, message)| message));
         let mut at = 0;
         // The checks of one owner stand side by side.
@@ -105,17 +105,17 @@ impl Kernel {
             which.push(Some(place));
         }
         let verdicts = self.checker.check_batch(&batch);
-        self.figures.signatures_checked += batch.len() as u64;
+        self.context.figures.signatures_checked += batch.len() as u64;
         if !batch.is_empty() {
-            self.figures.signature_batches += 1;
+            self.context.figures.signature_batches += 1;
             let checks = batch.len() as u64;
-            self.figures.signature_batch_checks.record(checks);
+            self.context.figures.signature_batch_checks.record(checks);
         }
         for (digest, good) in digests.into_iter().zip(&verdicts) {
             if *good {
                 self.known_good.insert(digest, (), KNOWN_BYTES);
             } else {
-                self.figures.signatures_bad += 1;
+                self.context.figures.signatures_bad += 1;
             }
         }
         let verdict = |place: Option<usize>| place.is_none_or(|place| verdicts[place]);
@@ -127,7 +127,7 @@ impl Kernel {
             self.note_garbage(peer, GARBAGE_SIGNATURE);
         }
         match owner {
-            CheckOwner::Item(item) if good => self.work.push_back(Work::Signed(item)),
+            CheckOwner::Item(item) if good => self.context.work.push_back(Work::Signed(item)),
             CheckOwner::Item(item) => self.refuse_bad_signature(item),
             CheckOwner::Effect(flow, effect) => self.answer_check(flow, effect, good),
             CheckOwner::Notary(request) => self.on_notary_checked(request, good),

@@ -107,7 +107,7 @@ impl Kernel {
         rejection: Rejection,
         transaction: &SignedTransaction,
     ) -> Rejection {
-        let network = &self.identity.network;
+        let network = &self.context.identity.network;
         let ours = network.parameters_hash();
         match transaction.wire().parameters() {
             Some(theirs) if *theirs != ours => {
@@ -124,7 +124,7 @@ impl Kernel {
 
     /// A transaction too large for the parameters of this node.
     pub(crate) fn check_room(&self, transaction: &SignedTransaction) -> Result<(), Fault> {
-        let checked = self.room.check(transaction);
+        let checked = self.context.room.check(transaction);
         checked.map_err(|rejection| Fault::Local(self.with_parameters(rejection, transaction)))
     }
 

@@ -24,6 +24,7 @@ use primitives::{Monotonic, PublicKey};
 use crate::back_chains::running::Resolutions;
 use crate::files::{FileWaits, Waiter};
 use crate::flows::waits::EffectId;
+use crate::intake::item_id::ItemId;
 use crate::part::Part;
 
 /// Maximum number of transactions in progress. A delivery beyond it gets no answer, so its sender repeats it.
@@ -34,10 +35,6 @@ pub const ITEMS_BYTES_MAX: usize = 64 << 20;
 pub const PEER_ITEMS_MAX: usize = 5_000;
 /// Their bytes; one transaction may exceed it alone.
 pub const PEER_BYTES_MAX: usize = 16 << 20;
-
-/// Names an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ItemId(pub u64);
 
 /// Why a transaction is verified.
 #[derive(Clone, Debug)]

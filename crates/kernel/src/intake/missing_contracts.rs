@@ -22,13 +22,16 @@ impl Kernel {
     ) -> Result<Option<ContractName>, StoreFailure> {
         let wire = transaction.wire();
         for state in wire.outputs() {
-            if let Err(RegistryError::Unknown(name)) = self.identity.contracts.describe(state) {
+            if let Err(RegistryError::Unknown(name)) =
+                self.context.identity.contracts.describe(state)
+            {
                 return Ok(Some(name));
             }
         }
         for reference in wire.inputs().iter().chain(wire.references()) {
             if let Some(state) = self.book.state(reference, reads)?
-                && let Err(RegistryError::Unknown(name)) = self.identity.contracts.describe(&state)
+                && let Err(RegistryError::Unknown(name)) =
+                    self.context.identity.contracts.describe(&state)
             {
                 return Ok(Some(name));
             }
@@ -43,7 +46,7 @@ impl Kernel {
         transaction: &SignedTransaction,
         reads: &dyn Reads,
     ) -> Result<bool, StoreFailure> {
-        let contracts = &self.identity.contracts;
+        let contracts = &self.context.identity.contracts;
         let unknown = |hash: &Hash| contracts.descriptor(hash).is_none();
         let wire = transaction.wire();
         if wire.attachments().iter().any(unknown) {

@@ -2,6 +2,7 @@
 
 pub(crate) mod checks;
 pub(crate) mod fault;
+pub(crate) mod item_id;
 pub(crate) mod items;
 pub(crate) mod missing_contracts;
 pub(crate) mod settle;

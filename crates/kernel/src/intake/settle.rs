@@ -16,7 +16,8 @@ use crate::errors;
 use crate::event::{Action, Priority};
 use crate::intake::checks::VALID_BYTES;
 use crate::intake::fault::Fault;
-use crate::intake::items::{Goal, Item, ItemId};
+use crate::intake::item_id::ItemId;
+use crate::intake::items::{Goal, Item};
 use crate::kernel::Kernel;
 use crate::message::PeerMessage;
 use crate::port::{Reads, StoreFailure};
@@ -47,7 +48,7 @@ impl Kernel {
         match checked {
             Ok(pending) => {
                 if !self.gather(CheckOwner::Item(item), pending.messages(), from) {
-                    self.work.push_back(Work::Signed(item));
+                    self.context.work.push_back(Work::Signed(item));
                 }
             }
             Err(fault) => self.refuse(item, fault),
@@ -76,7 +77,7 @@ impl Kernel {
             }
         }
         if missing.is_empty() {
-            self.work.push_back(Work::Ready(item));
+            self.context.work.push_back(Work::Ready(item));
             return Ok(());
         }
         for dependency in along {
@@ -92,7 +93,9 @@ impl Kernel {
             return Ok(());
         };
         match from {
-            Some(peer) if peer != self.my_id => self.fetch(item, peer, transaction.id(), to_fetch),
+            Some(peer) if peer != self.context.my_id => {
+                self.fetch(item, peer, transaction.id(), to_fetch)
+            }
             _ => self.refuse(item, Fault::Local(errors::dependency_missing(&first))),
         }
         Ok(())
@@ -183,7 +186,7 @@ impl Kernel {
         deliver_to: &[PartyId],
     ) {
         let id = transaction.id();
-        self.clients.recorded(flow, id, self.shown_by());
+        self.clients.recorded(flow, id, self.context.shown_by());
         self.owe(id, transaction.wire().bytes().len(), deliver_to);
         self.complete(flow, effect, EffectResult::Done);
     }
@@ -218,7 +221,10 @@ impl Kernel {
             // This node's ledger lacks a state.
             Err(error) => return Ok(Err(Fault::Local(Rejection::of(&error)))),
         };
-        match resolved.verify(&*self.identity.contracts, self.identity.network.rules()) {
+        match resolved.verify(
+            &*self.context.identity.contracts,
+            self.context.identity.network.rules(),
+        ) {
             Ok(proof) => {
                 self.verified.insert(id, proof, VALID_BYTES);
                 Ok(Ok(proof))
@@ -237,32 +243,32 @@ impl Kernel {
         self.refer_files(transaction, reads)?;
         let seq = self.book.record(
             Arc::clone(transaction),
-            self.now.wall,
-            &mut self.round.batch,
+            self.context.now.wall,
+            &mut self.context.round.batch,
         );
-        self.figures.transactions_recorded += 1;
-        self.round.recorded.push(id);
-        self.integrity.recorded(transaction, &self.my_id);
+        self.context.figures.transactions_recorded += 1;
+        self.context.round.recorded.push(id);
+        self.integrity.recorded(transaction, &self.context.my_id);
         if let Some(recovery) = &mut self.integrity.recovery {
             recovery.recorded(id);
         }
         let inputs = transaction.wire().inputs();
-        let (commit, batch) = (self.commits.next(), &mut self.round.batch);
+        let (commit, batch) = (self.context.commits.next(), &mut self.context.round.batch);
         self.consumed.add(inputs, seq, commit, batch);
         self.end_quarantine(inputs);
         self.selection.spend(inputs);
-        let contracts = &self.identity.contracts;
-        let ours = self.ours(reads);
+        let contracts = &self.context.identity.contracts;
+        let ours = self.keys.owners(&self.context, reads);
         let changes = vault::changes(seq, transaction.wire(), &|key| ours.holds(key), &|state| {
             contracts.describe(state).ok()
         });
         ours.finish()?;
-        self.keys_used(&changes, reads)?;
+        self.keys.on_recorded(&changes, &mut self.context, reads)?;
         self.schedule_recorded(transaction.wire(), &changes, reads)?;
         if !changes.is_empty() {
-            self.round.changes.extend(changes.iter().cloned());
-            let at = self.now.wall;
-            self.round.then.push(Action::View {
+            self.context.round.changes.extend(changes.iter().cloned());
+            let at = self.context.now.wall;
+            self.context.round.then.push(Action::View {
                 seq,
                 id,
                 at,
@@ -274,7 +280,7 @@ impl Kernel {
             self.complete(flow, effect, EffectResult::Transaction(found));
         }
         for item in self.intake.recorded(&id) {
-            self.work.push_back(Work::Ready(item));
+            self.context.work.push_back(Work::Ready(item));
         }
         Ok(())
     }
@@ -288,7 +294,7 @@ impl Kernel {
         let id = refused.transaction.id();
         match (refused.goal, fault) {
             (Goal::Deliver { peer }, Fault::Final(rejection)) => {
-                self.figures.transactions_refused += 1;
+                self.context.figures.transactions_refused += 1;
                 self.refuse_delivery(peer, id, rejection);
             }
             (Goal::Deliver { peer }, Fault::Local(rejection)) => {
@@ -298,14 +304,14 @@ impl Kernel {
                 self.lacks_contract(peer, id, rejection);
             }
             (Goal::Notarise { number }, fault) => {
-                self.figures.transactions_refused += 1;
+                self.context.figures.transactions_refused += 1;
                 self.refuse_whole(number, &fault.rejection());
             }
             (Goal::Verify { flow, effect, .. } | Goal::Record { flow, effect, .. }, fault) => {
-                self.figures.transactions_refused += 1;
+                self.context.figures.transactions_refused += 1;
                 self.fail(flow, effect, fault.rejection());
             }
-            (Goal::Dependency, Fault::Final(_)) => self.figures.transactions_refused += 1,
+            (Goal::Dependency, Fault::Final(_)) => self.context.figures.transactions_refused += 1,
             // It comes again with the transaction that depends on it.
             (Goal::Dependency, Fault::Local(_) | Fault::Program(_)) => {}
         }
@@ -317,8 +323,9 @@ impl Kernel {
             "transaction {id} is refused: {} ({})",
             rejection.message, rejection.code
         );
-        self.complain(errors::TRANSACTION_REFUSED.code, peer, &text);
-        self.send(
+        self.context
+            .complain(errors::TRANSACTION_REFUSED.code, peer, &text);
+        self.context.send(
             peer,
             Priority::Normal,
             PeerMessage::Refused { id, rejection },
@@ -349,7 +356,7 @@ impl Kernel {
                         "transaction {id} has to wait: {} ({})",
                         rejection.message, rejection.code
                     );
-                    self.complain(code, peer, &complaint);
+                    self.context.complain(code, peer, &complaint);
                 }
                 self.ask_to_come_again(number);
             }
@@ -376,7 +383,7 @@ impl Kernel {
         let (taken, _) = self.intake.take(item)?;
         for waiting in self.intake.failed(&taken.transaction.id()) {
             // Through the queue, not by recursion: a chain of waiting transactions can be long.
-            self.work.push_back(Work::Signed(waiting));
+            self.context.work.push_back(Work::Signed(waiting));
         }
         Some(taken)
     }

@@ -249,14 +249,15 @@ impl Kernel {
                     self.on_equivocation(state, &first, &transaction, None);
                 }
                 _ => {
-                    let (commit, inputs) = (self.commits.next(), transaction.wire().inputs());
-                    let batch = &mut self.round.batch;
+                    let (commit, inputs) =
+                        (self.context.commits.next(), transaction.wire().inputs());
+                    let batch = &mut self.context.round.batch;
                     self.consumed.add(inputs, seq, commit, batch);
                 }
             }
             upto = upto.max(seq);
         }
-        self.consumed.filled_to(upto, &mut self.round.batch);
+        self.consumed.filled_to(upto, &mut self.context.round.batch);
         Ok(())
     }
 
@@ -275,7 +276,7 @@ impl Kernel {
         let row = EquivocationRow {
             state,
             brought_by: from,
-            at: self.now.wall,
+            at: self.context.now.wall,
             proof,
         };
         let Ok(found) = row.proof.verify(&mut self.checker) else {
@@ -284,8 +285,8 @@ impl Kernel {
         };
         let kept = self
             .equivocations
-            .add(second.id(), &row, &mut self.round.batch);
-        self.figures.equivocations += 1;
+            .add(second.id(), &row, &mut self.context.round.batch);
+        self.context.figures.equivocations += 1;
         let text = format!(
             "the notary {} signed the transactions {} and {}, which both consume state {state}; {}",
             found.notary,
@@ -297,7 +298,7 @@ impl Kernel {
                 "there is no room for the proof"
             }
         );
-        self.warn(errors::EQUIVOCATED.code, text);
+        self.context.warn(errors::EQUIVOCATED.code, text);
     }
 }
 

@@ -43,7 +43,7 @@ impl Kernel {
         body: &[u8],
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        if !self.identity.network.is_notary(&peer) {
+        if !self.context.identity.network.is_notary(&peer) {
             return Ok(());
         }
         let Ok(NotaryResponse::Refused(NotaryError::Conflict { conflicts })) =
@@ -67,10 +67,10 @@ impl Kernel {
 
     /// Returns whether a state belongs to this vault.
     fn owns(&self, state: &TransactionState, reads: &dyn Reads) -> Result<bool, StoreFailure> {
-        let Ok(facts) = self.identity.contracts.describe(state) else {
+        let Ok(facts) = self.context.identity.contracts.describe(state) else {
             return Ok(false);
         };
-        let ours = self.ours(reads);
+        let ours = self.keys.owners(&self.context, reads);
         let holds = |key: &PublicKey| ours.holds(key);
         let relevant = vault::is_relevant(&facts, &holds);
         ours.finish()?;
@@ -80,15 +80,16 @@ impl Kernel {
     fn quarantine(&mut self, input: StateRef) {
         if self.selection.quarantine(input) {
             let key = meta_key(META_QUARANTINE, &state_ref_key(&input));
-            self.round
+            self.context
+                .round
                 .batch
                 .of::<Quarantine>()
                 .put(Table::Meta, key, Vec::new());
-            self.round.then.push(Action::Quarantined(input));
+            self.context.round.then.push(Action::Quarantined(input));
             let text = format!(
                 "state {input} is in quarantine: its notary reports it as consumed elsewhere"
             );
-            self.warn(vault::QUARANTINED.code, text);
+            self.context.warn(vault::QUARANTINED.code, text);
         }
     }
 
@@ -98,14 +99,18 @@ impl Kernel {
             // The selection forgets it when the round is durable.
             if self.selection.is_quarantined(input) {
                 let key = meta_key(META_QUARANTINE, &state_ref_key(input));
-                self.round.batch.of::<Quarantine>().delete(Table::Meta, key);
+                self.context
+                    .round
+                    .batch
+                    .of::<Quarantine>()
+                    .delete(Table::Meta, key);
             }
         }
     }
 
     /// Takes over the states in quarantine from the store, at the start.
     pub(crate) fn restore_quarantine(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let limit = self.options.selection.quarantined_max;
+        let limit = self.context.options.selection.quarantined_max;
         for reference in quarantined_states(reads, limit)? {
             self.selection.quarantine(reference);
         }

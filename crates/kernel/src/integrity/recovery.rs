@@ -188,7 +188,7 @@ impl Kernel {
                 recovery: self.integrity.recovery.clone(),
             })),
         };
-        self.reply(token, reply);
+        self.context.reply(token, reply);
     }
 
     /// Asks every other node, each from the beginning of its ledger. One that runs goes on.
@@ -197,8 +197,8 @@ impl Kernel {
         if running.is_some_and(|recovery| recovery.missing().next().is_some()) {
             return;
         }
-        let nodes = self.identity.network.nodes();
-        let others = nodes.filter(|(id, _)| **id != self.my_id);
+        let nodes = self.context.identity.network.nodes();
+        let others = nodes.filter(|(id, _)| **id != self.context.my_id);
         let peers = others.map(|(id, _)| {
             let peer = PeerRecovery {
                 progress: PeerProgress::Asked,
@@ -213,7 +213,7 @@ impl Kernel {
         let peers: BTreeMap<PartyId, PeerRecovery> = peers.collect();
         let ids: Vec<PartyId> = peers.keys().copied().collect();
         self.integrity.recovery = Some(Recovery {
-            begun: self.now.wall,
+            begun: self.context.now.wall,
             peers,
             transactions: VecDeque::new(),
             recorded: 0,
@@ -228,21 +228,13 @@ impl Kernel {
             self.ask_to_recover(peer, 0, 0);
         }
         let text = "the recovery from the other nodes begins".to_owned();
-        self.inform(errors::ROLLED_BACK.code, text);
+        self.context.inform(errors::ROLLED_BACK.code, text);
     }
 
     /// Makes the fresh keys of the next numbers: those made since the copy are among them, so their states are known as this
     /// node's.
     fn make_lost_keys(&mut self) {
-        let Some(identity) = self.identity_key().cloned() else {
-            return;
-        };
-        let commit = self.commits.next();
-        for _ in 0..LOST_KEYS_MAX {
-            let pair = identity.derive(self.key_book.next());
-            let batch = &mut self.round.batch;
-            self.key_book.made(pair.public(), None, commit, batch);
-        }
+        self.keys.make_lost(LOST_KEYS_MAX, &mut self.context);
     }
 
     fn ask_to_recover(&mut self, peer: PartyId, step: u32, after: u64) {
@@ -253,7 +245,7 @@ impl Kernel {
 
     /// Puts questions again whose pause is over.
     pub(crate) fn ask_again(&mut self) {
-        let now = self.now.monotonic;
+        let now = self.context.now.monotonic;
         let Some(recovery) = &mut self.integrity.recovery else {
             return;
         };
@@ -295,7 +287,7 @@ impl Kernel {
             return Some(errors::rejection(&errors::RECOVERY_INCOMPLETE, text));
         }
         let number = self.data_number();
-        let batch = &mut self.round.batch;
+        let batch = &mut self.context.round.batch;
         self.integrity.lives.settle(highest, number, batch);
         batch.of::<Integrity>().delete(Table::Meta, META_ROLLBACK);
         self.integrity.rollback = None;
@@ -308,12 +300,12 @@ impl Kernel {
             self.send_mark(peer);
         }
         let text = "the operator has finished the recovery; starts are accepted again".to_owned();
-        self.inform(errors::ROLLED_BACK.code, text);
+        self.context.inform(errors::ROLLED_BACK.code, text);
         None
     }
 
     fn name(&self, id: &PartyId) -> String {
-        let party = self.identity.network.party(id);
+        let party = self.context.identity.network.party(id);
         party.map_or_else(|| id.to_string(), |party| party.name.to_string())
     }
 
@@ -349,7 +341,7 @@ impl Kernel {
         let mut next = None;
         if response.upto <= after_of(&self.integrity.recovery, &peer) && response.delivered > 0 {
             // Earlier deliveries are on their way: the same question comes again after a pause.
-            let again = self.now.monotonic.plus_ms(RECOVERY_PAUSE_MS);
+            let again = self.context.now.monotonic.plus_ms(RECOVERY_PAUSE_MS);
             self.recovery_of(peer, |known| known.again = again);
             return Ok(());
         }
@@ -394,20 +386,21 @@ impl Kernel {
             };
             let id = shown.id();
             let mut mine = tear_off.signatures.iter();
-            let mine = mine.find(|s| s.by == self.identity.me.key);
-            let (Some(signature), true) = (mine, *shown.notary() == self.identity.me) else {
+            let mine = mine.find(|s| s.by == self.context.identity.me.key);
+            let (Some(signature), true) = (mine, *shown.notary() == self.context.identity.me)
+            else {
                 continue;
             };
             if Rows(reads).is_committed(&id)? {
                 continue;
             }
             let record = RequestRecord {
-                requester: self.my_id,
-                key: self.identity.me.key.clone(),
+                requester: self.context.my_id,
+                key: self.context.identity.me.key.clone(),
                 signature: signature.signature,
-                at: self.now.wall,
+                at: self.context.now.wall,
             };
-            let (commit, batch) = (self.commits.next(), &mut self.round.batch);
+            let (commit, batch) = (self.context.commits.next(), &mut self.context.round.batch);
             put_record(&id, &record, batch);
             let Some(recovery) = &mut self.integrity.recovery else {
                 return Ok(());
@@ -444,16 +437,17 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         let answer = match RecoveryRequest::from_bytes(body) {
             Err(error) => Answer::Failed(Rejection::of(&error)),
-            Ok(_) if self.now.monotonic < self.integrity.serves_from => {
+            Ok(_) if self.context.now.monotonic < self.integrity.serves_from => {
                 Answer::Wait(RECOVERY_PAUSE_MS)
             }
             Ok(request) => {
-                let pause = self.now.monotonic.plus_ms(RECOVERY_PAUSE_MS);
-                self.integrity.serves_from = pause.unwrap_or(self.now.monotonic);
+                let pause = self.context.now.monotonic.plus_ms(RECOVERY_PAUSE_MS);
+                self.integrity.serves_from = pause.unwrap_or(self.context.now.monotonic);
                 self.search_for(peer, request.after, reads)?
             }
         };
-        self.send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
+        self.context
+            .send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
         Ok(())
     }
 
@@ -478,7 +472,7 @@ impl Kernel {
         }
         let end = self.book.last_seq();
         let page = ledger_page(reads, after, RECOVERY_ROWS_MAX)?;
-        let is_notary = self.identity.network.is_notary(&peer);
+        let is_notary = self.context.identity.network.is_notary(&peer);
         let (mut upto, mut delivered, mut bytes) = (after, 0, 0);
         let mut notarised = Vec::new();
         for (seq, row) in page.rows {
@@ -490,7 +484,7 @@ impl Kernel {
                 let tear_off = NotarisedTearOff::of(&transaction);
                 bytes += tear_off.to_bytes().len();
                 if !notarised.is_empty()
-                    && (notarised.len() >= RECOVERED_MAX || bytes > self.room.part())
+                    && (notarised.len() >= RECOVERED_MAX || bytes > self.context.room.part())
                 {
                     break;
                 }
@@ -522,11 +516,16 @@ impl Kernel {
         peer: &PartyId,
         reads: &dyn Reads,
     ) -> Result<bool, StoreFailure> {
-        let party = self.identity.network.party(peer).map(|party| &party.key);
+        let party = self
+            .context
+            .identity
+            .network
+            .party(peer)
+            .map(|party| &party.key);
         let failure = std::cell::RefCell::new(None);
         let is_theirs = |key: &PublicKey| {
             party == Some(key)
-                || match self.key_book.owner(key, reads) {
+                || match self.keys.owner(key, reads) {
                     Ok(owner) => owner == Some(*peer),
                     Err(error) => {
                         failure.borrow_mut().get_or_insert(error);

@@ -72,7 +72,7 @@ impl Kernel {
         if self.integrity.lives.justifies(&mark, self.data_number()) {
             return true;
         }
-        let message = mark.signed_message(&self.my_id, &self.identity.me.key);
+        let message = mark.signed_message(&self.context.my_id, &self.context.identity.me.key);
         if !self.is_good(&[message]) {
             return false;
         }
@@ -98,7 +98,7 @@ impl Kernel {
                 continue;
             }
             let mine = signatures.iter().filter(|signature| {
-                signature.batch.is_some() && signature.by == self.identity.me.key
+                signature.batch.is_some() && signature.by == self.context.identity.me.key
             });
             let messages: Vec<SignedMessage> =
                 mine.filter_map(|s| s.signed_message(id).ok()).collect();
@@ -123,7 +123,8 @@ impl Kernel {
             if shown > known.highest {
                 known.highest = shown;
                 let row = known.to_bytes();
-                self.round
+                self.context
+                    .round
                     .batch
                     .of::<Integrity>()
                     .put(Table::Meta, META_ROLLBACK, row);
@@ -145,21 +146,22 @@ impl Kernel {
         let row = RollbackRow {
             evidence,
             shown_by,
-            at: self.now.wall,
+            at: self.context.now.wall,
             ordinal: self.integrity.lives.ordinal(),
             number: self.data_number(),
             data_until: self.integrity.data_until,
             highest: shown,
         };
         let bytes = row.to_bytes();
-        self.round
+        self.context
+            .round
             .batch
             .of::<Integrity>()
             .put(Table::Meta, META_ROLLBACK, bytes);
         self.integrity.rollback = Some(row);
         let paused = self.pause_copied_flows();
         let text = format!("{text}; {paused} flows of the copy are paused");
-        self.warn(errors::ROLLED_BACK.code, text);
+        self.context.warn(errors::ROLLED_BACK.code, text);
     }
 
     /// Refuses the requests that wait for a decision, if a notary's data is an older copy.
@@ -185,8 +187,9 @@ impl Kernel {
     pub(crate) fn refuse_rolled_back(&mut self, peer: PartyId, id: flow::messaging::RequestId) {
         let text = "this notary's data is an older copy; it signs nothing until its operator acts";
         let rejection = errors::rejection(&errors::NOTARY_STOPPED, text);
-        self.figures.notary_refused += 1;
+        self.context.figures.notary_refused += 1;
         let answer = Answer::Failed(rejection);
-        self.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
+        self.context
+            .send(peer, Priority::Normal, PeerMessage::Response { id, answer });
     }
 }

@@ -35,7 +35,7 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         let mut notarised = Vec::new();
-        if self.identity.network.is_notary(&peer) {
+        if self.context.identity.network.is_notary(&peer) {
             for id in self.integrity.notarised_by(&peer) {
                 notarised.extend(self.shown_to_notary(&id, reads)?);
             }
@@ -48,7 +48,8 @@ impl Kernel {
             mark: self.integrity.marks.get(&peer).cloned(),
             notarised,
         };
-        self.send(peer, Priority::Normal, PeerMessage::Standing(standing));
+        self.context
+            .send(peer, Priority::Normal, PeerMessage::Standing(standing));
         Ok(())
     }
 
@@ -114,7 +115,7 @@ impl Kernel {
         let (sent, at_start) = (links.outbox.last(&peer), links.sent_at_start(&peer));
         let untouched = !links.confirmed.contains(&peer) && !links.offered.contains(&peer);
         if standing.taken > sent || (untouched && standing.taken > at_start) {
-            let again = links.renumber(peer, standing.taken, self.now.monotonic);
+            let again = links.renumber(peer, standing.taken, self.context.now.monotonic);
             let text = format!(
                 "it has taken session messages up to {}, of which this node has sent those up to {at_start}; {again} are sent under new numbers",
                 standing.taken
@@ -125,15 +126,16 @@ impl Kernel {
                 "it has sent session messages up to {}, of which this node has taken those up to {taken}: its data is older than this node's",
                 standing.sent
             );
-            self.complain(errors::PEER_ROLLED_BACK.code, peer, &text);
+            self.context
+                .complain(errors::PEER_ROLLED_BACK.code, peer, &text);
         }
         self.links.confirm(peer);
     }
 
     fn found_on_link(&mut self, peer: PartyId, text: String) {
-        self.complain(errors::STALE_DATA.code, peer, &text);
-        self.figures.links_renumbered += 1;
-        let at = self.now.wall;
+        self.context.complain(errors::STALE_DATA.code, peer, &text);
+        self.context.figures.links_renumbered += 1;
+        let at = self.context.now.wall;
         self.integrity.links.insert(peer, LinkFinding { at, text });
     }
 
@@ -143,7 +145,7 @@ impl Kernel {
         peer: PartyId,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        self.links.release(peer, self.now.monotonic);
+        self.links.release(peer, self.context.now.monotonic);
         self.pump_links(reads)
     }
 
@@ -152,21 +154,24 @@ impl Kernel {
         if self.is_rolled_back() {
             return;
         }
-        let key = self.keys.get(&self.identity.me.key).copied();
-        let Some(key) = key.and_then(|index| self.identity.keys.get(index)) else {
+        let Some(key) = self.keys.identity_key(&self.context.identity) else {
             return;
         };
-        let (number, now) = (self.data_number(), self.now.monotonic);
-        let mark = self.integrity.lives.mark(&self.my_id, number, key, now);
+        let (number, now) = (self.data_number(), self.context.now.monotonic);
+        let mark = self
+            .integrity
+            .lives
+            .mark(&self.context.my_id, number, key, now);
         if let Some(mark) = mark {
-            self.send(peer, Priority::Normal, PeerMessage::Mark(mark));
+            self.context
+                .send(peer, Priority::Normal, PeerMessage::Mark(mark));
         }
     }
 
     /// Gives marks to the peers when the data has grown, at most once a second.
     pub(crate) fn send_marks(&mut self) {
         let due = self.next_mark();
-        if due.is_none_or(|due| due > self.now.monotonic) {
+        if due.is_none_or(|due| due > self.context.now.monotonic) {
             return;
         }
         let met = &self.integrity.met;

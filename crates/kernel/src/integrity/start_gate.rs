@@ -227,7 +227,7 @@ impl Kernel {
     pub(crate) fn judges_from(&self) -> Option<Monotonic> {
         let is_notary = self.notarisation.is_some() && !self.is_rolled_back();
         is_notary
-            .then(|| self.gate.notary_waits(self.now.monotonic))
+            .then(|| self.gate.notary_waits(self.context.now.monotonic))
             .flatten()
     }
 
@@ -236,7 +236,7 @@ impl Kernel {
         if self.is_rolled_back() {
             return;
         }
-        let Some((released, unwitnessed)) = self.gate.on_time(self.now.monotonic) else {
+        let Some((released, unwitnessed)) = self.gate.on_time(self.context.now.monotonic) else {
             return;
         };
         if unwitnessed {
@@ -244,7 +244,7 @@ impl Kernel {
                 0 => "no peer has shown a data mark of this node in time: the flows of its journal stay held".to_owned(),
                 count => format!("no peer has shown a data mark of this node in time: {count} flows of its journal go on unproved"),
             };
-            self.warn(errors::FLOWS_HELD.code, text);
+            self.context.warn(errors::FLOWS_HELD.code, text);
         }
         for flow in released {
             self.waking.met(flow);

@@ -1,177 +1,157 @@
 //! The effects of flows on keys: fresh keys, signatures by this node's keys, and the owners of keys.
 
-use flow::{EffectResult, FlowId};
+use flow::{EffectResult, FlowError};
 use ledger::{OwnershipProof, PartyId};
-use primitives::{Encode, Hash, KeyPair, PublicKey, SignatureContext};
+use primitives::{Encode, Hash, KeyPair, PublicKey, Signature, SignatureContext};
 use vault::ViewChange;
 
+use super::store::KeyBook;
+use crate::context::Context;
 use crate::errors;
-use crate::kernel::Kernel;
-use crate::keys::store::Ours;
+use crate::identity::Identity;
 use crate::port::{Reads, StoreFailure};
 
-impl Kernel {
-    /// Who says which keys are this node's.
-    pub(crate) fn ours<'a>(&'a self, reads: &'a dyn Reads) -> Ours<'a> {
-        Ours {
-            fixed: &self.keys,
-            book: &self.key_book,
-            network: &self.identity.network,
-            reads,
-            failure: std::cell::Cell::new(None),
-        }
+impl KeyBook {
+    /// Returns the key pair of this node's party.
+    pub(crate) fn identity_key<'a>(&self, identity: &'a Identity) -> Option<&'a KeyPair> {
+        identity.keys.get(self.fixed(&identity.me.key)?)
     }
 
-    /// The key pair of this node's party.
-    pub(crate) fn identity_key(&self) -> Option<&KeyPair> {
-        let index = self.keys.get(&self.identity.me.key)?;
-        self.identity.keys.get(*index)
-    }
-
+    /// Signs a message with one of this node's keys.
     pub(crate) fn sign(
-        &mut self,
-        key: PublicKey,
-        context: SignatureContext,
-        message: Hash,
+        &self,
+        key: &PublicKey,
+        purpose: SignatureContext,
+        message: &Hash,
+        context: &Context,
         reads: &dyn Reads,
-    ) -> Result<EffectResult, StoreFailure> {
-        let pair = match self.keys.get(&key) {
-            Some(index) => self.identity.keys.get(*index).cloned(),
+    ) -> Result<Result<Signature, FlowError>, StoreFailure> {
+        let identity = &context.identity;
+        let pair = match self.fixed(key) {
+            Some(place) => identity.keys.get(place).cloned(),
             None => {
-                let fresh = self.key_book.fresh(&key, &self.identity.network, reads)?;
-                fresh.and_then(|fresh| Some(self.identity_key()?.derive(fresh.number)))
+                let fresh = self.fresh(key, &identity.network, reads)?;
+                fresh.and_then(|fresh| Some(self.identity_key(identity)?.derive(fresh.number)))
             }
         };
         // Another key than asked for: the store was made by a node with another identity.
-        let Some(pair) = pair.filter(|pair| *pair.public() == key) else {
-            return Ok(EffectResult::Failed(errors::unknown_key(&key)));
-        };
-        let signature = pair.sign(context, &message);
-        self.trust_own(key, context, message, &signature);
-        Ok(EffectResult::Signature(signature))
+        let pair = pair.filter(|pair| pair.public() == key);
+        let signed = pair.map(|pair| pair.sign(purpose, message));
+        Ok(signed.ok_or_else(|| errors::unknown_key(key)))
     }
 
+    /// Makes a fresh key for a flow. A peer that was told many keys without using them gets one of these again.
     pub(crate) fn on_fresh_key(
         &mut self,
-        flow: FlowId,
-        effect: u32,
         audience: Option<PartyId>,
+        context: &mut Context,
         reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let Some(identity) = self.identity_key().cloned() else {
-            let error = errors::unknown_key(&self.identity.me.key);
-            self.complete(flow, effect, EffectResult::Failed(error));
-            return Ok(());
+    ) -> Result<EffectResult, StoreFailure> {
+        let Some(identity) = self.identity_key(&context.identity).cloned() else {
+            let error = errors::unknown_key(&context.identity.me.key);
+            return Ok(EffectResult::Failed(error));
         };
         let told = match &audience {
-            Some(peer) => {
-                let batch = &mut self.round.batch;
-                self.key_book.told_before(peer, batch, reads)?
-            }
+            Some(peer) => self.told_before(peer, &mut context.round.batch, reads)?,
             None => None,
         };
         let pair = match told {
             Some(told) => identity.derive(told.number),
-            None => {
-                let pair = identity.derive(self.key_book.next());
-                let commit = self.commits.next();
-                let batch = &mut self.round.batch;
-                self.key_book
-                    .made(pair.public(), audience.as_ref(), commit, batch);
-                pair
-            }
+            None => self.make(&identity, audience.as_ref(), context),
         };
         let answer = match audience {
             None => pair.public().to_bytes(),
-            Some(peer) => OwnershipProof::make(&pair, &identity, self.my_id, peer).to_bytes(),
+            Some(peer) => OwnershipProof::make(&pair, &identity, context.my_id, peer).to_bytes(),
         };
-        self.complete(flow, effect, EffectResult::Response(answer));
-        Ok(())
+        Ok(EffectResult::Response(answer))
     }
 
+    /// Makes the fresh key of the next number, for a peer or for the node itself.
+    fn make(
+        &mut self,
+        identity: &KeyPair,
+        peer: Option<&PartyId>,
+        context: &mut Context,
+    ) -> KeyPair {
+        let number = self.next();
+        let pair = identity.derive(number);
+        let commit = context.commits.next();
+        self.made(pair.public(), peer, commit, &mut context.round.batch);
+        assert_eq!(self.next(), number + 1, "each number makes one key");
+        pair
+    }
+
+    /// Makes some fresh keys again that this node may have made before its data was replaced by an older copy.
+    pub(crate) fn make_lost(&mut self, count: usize, context: &mut Context) {
+        let Some(identity) = self.identity_key(&context.identity).cloned() else {
+            return;
+        };
+        for _ in 0..count {
+            self.make(&identity, None, context);
+        }
+    }
+
+    /// Keeps the owner of a key, by a proof that was checked.
     pub(crate) fn on_keep_owner(
         &mut self,
-        flow: FlowId,
-        effect: u32,
         proof: &OwnershipProof,
+        context: &mut Context,
         reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let commit = self.commits.next();
-        let batch = &mut self.round.batch;
-        self.key_book.keep(proof, commit, batch, reads)?;
-        self.complete(flow, effect, EffectResult::Done);
-        Ok(())
+    ) -> Result<EffectResult, StoreFailure> {
+        let commit = context.commits.next();
+        self.keep(proof, commit, &mut context.round.batch, reads)?;
+        Ok(EffectResult::Done)
     }
 
+    /// Proves to a peer that a fresh key is this node's.
     pub(crate) fn on_prove_key(
-        &mut self,
-        flow: FlowId,
-        effect: u32,
+        &self,
         key: &PublicKey,
         audience: PartyId,
+        context: &Context,
         reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let fresh = self.key_book.fresh(key, &self.identity.network, reads)?;
-        let pairs = fresh.zip(self.identity_key());
+    ) -> Result<EffectResult, StoreFailure> {
+        let fresh = self.fresh(key, &context.identity.network, reads)?;
+        let pairs = fresh.zip(self.identity_key(&context.identity));
         let pairs = pairs.map(|(fresh, identity)| (identity.derive(fresh.number), identity));
-        let result = match pairs.filter(|(pair, _)| pair.public() == key) {
+        Ok(match pairs.filter(|(pair, _)| pair.public() == key) {
             Some((pair, identity)) => {
-                let proof = OwnershipProof::make(&pair, identity, self.my_id, audience);
+                let proof = OwnershipProof::make(&pair, identity, context.my_id, audience);
                 EffectResult::Response(proof.to_bytes())
             }
             None => EffectResult::Failed(errors::unknown_key(key)),
-        };
-        self.complete(flow, effect, result);
-        Ok(())
+        })
     }
 
+    /// Returns the owners of keys, as far as this node knows them.
     pub(crate) fn on_key_owners(
-        &mut self,
-        flow: FlowId,
-        effect: u32,
-        keys: &[PublicKey],
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let owners = keys.iter().map(|key| self.owner_of(key, reads));
-        let owners = owners.collect::<Result<Vec<Option<PartyId>>, StoreFailure>>()?;
-        self.complete(flow, effect, EffectResult::Response(owners.to_bytes()));
-        Ok(())
-    }
-
-    /// Whose a key is: by the network map, as this node's, or by a proof that its owner gave this node.
-    pub(crate) fn owner_of(
         &self,
-        key: &PublicKey,
+        keys: &[PublicKey],
+        context: &Context,
         reads: &dyn Reads,
-    ) -> Result<Option<PartyId>, StoreFailure> {
-        if let Some(party) = self.identity.network.by_key(key) {
-            return Ok(Some(party.id()));
-        }
-        let ours = self.ours(reads);
-        let mine = ours.holds(key);
-        ours.finish()?;
-        match mine {
-            true => Ok(Some(self.my_id)),
-            false => self.key_book.owner(key, reads),
-        }
+    ) -> Result<EffectResult, StoreFailure> {
+        let known = self.owners(context, reads);
+        let owners = keys.iter().map(|key| known.owner_of(key));
+        let owners = owners.collect::<Result<Vec<Option<PartyId>>, StoreFailure>>()?;
+        Ok(EffectResult::Response(owners.to_bytes()))
     }
 
-    /// Fresh keys that now own a state, or take part in one, are not told again.
-    pub(crate) fn keys_used(
+    /// Marks fresh keys that now own a state or take part in one. They are not told again.
+    pub(crate) fn on_recorded(
         &mut self,
         changes: &[ViewChange],
+        context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let commit = self.commits.next();
+        let commit = context.commits.next();
         for change in changes {
             let ViewChange::Produced(produced) = change else {
                 continue;
             };
             let facts = &produced.facts;
             for key in facts.owner.iter().chain(&facts.participants) {
-                if let Some(fresh) = self.key_book.fresh(key, &self.identity.network, reads)? {
-                    let batch = &mut self.round.batch;
-                    self.key_book.used(key, fresh, commit, batch);
+                if let Some(fresh) = self.fresh(key, &context.identity.network, reads)? {
+                    self.used(key, fresh, commit, &mut context.round.batch);
                 }
             }
         }

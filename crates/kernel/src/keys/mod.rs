@@ -1,4 +1,9 @@
-//! The keys of this node, and the owners of the keys of others.
+//! The keys of this node, and the owners of other keys.
 
-pub(crate) mod effects;
-pub(crate) mod store;
+mod effects;
+mod owners;
+mod store;
+
+pub(crate) use owners::Owners;
+pub(crate) use store::KeyBook;
+pub use store::{OWNED_KEYS_MAX, UNUSED_KEYS_MAX, is_own_key, key_owner};

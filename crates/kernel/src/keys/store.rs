@@ -6,7 +6,7 @@
 //! - A key's secret is derived from the identity's seed and the key's number: the store holds no secret.
 //! - Keys that the network map lists are looked for in no table: payments between well-known keys cost no look-up.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use ledger::{NetworkMap, OwnershipProof, PartyId};
@@ -14,6 +14,7 @@ use primitives::{Decode, Encode, PublicKey};
 
 use crate::cache::GenerationCache;
 use crate::figures::CacheFigures;
+use crate::identity::Identity;
 use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::writes::{Batch, RowRange, Writer};
@@ -32,9 +33,9 @@ const META_TOLD: &[u8] = b"told_keys/";
 
 /// A fresh key's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fresh {
-    /// The number from which its secret is derived.
-    pub(crate) number: u64,
+pub(super) struct Fresh {
+    /// The number of the key. The secret is derived from it.
+    pub(super) number: u64,
     /// Whether a recorded transaction has made a state of this key.
     used: bool,
 }
@@ -104,6 +105,9 @@ impl<V: Copy> Known<V> {
 
 /// This node's own keys and the known owners of keys.
 pub(crate) struct KeyBook {
+    /// The fixed keys of this node, by their places in its identity.
+    fixed: BTreeMap<PublicKey, usize>,
+    /// The number of the next fresh key.
     next: u64,
     own: Known<Fresh>,
     owners: Known<PartyId>,
@@ -132,11 +136,18 @@ impl Part for KeyBook {
 }
 
 impl KeyBook {
-    /// Both caches have the same budget.
-    pub(crate) fn open(reads: &dyn Reads, cache_bytes: usize) -> Result<Self, StoreFailure> {
+    /// Opens the keys of a node. Both caches have the same budget.
+    pub(crate) fn open(
+        identity: &Identity,
+        cache_bytes: usize,
+        reads: &dyn Reads,
+    ) -> Result<Self, StoreFailure> {
+        let fixed = identity.keys.iter().enumerate();
+        let fixed = fixed.map(|(place, key)| (key.public().clone(), place));
         let next = reads.get(Table::Meta, META_NEXT)?;
         let next = next.map_or(Some(0), |row| crate::rows::seq_of(&row));
         Ok(Self {
+            fixed: fixed.collect(),
             next: next.ok_or_else(|| damaged("the number of fresh keys"))?,
             own: Known::new(Table::OwnKeys, cache_bytes),
             owners: Known::new(Table::KeyOwners, cache_bytes),
@@ -145,8 +156,13 @@ impl KeyBook {
         })
     }
 
+    /// Returns the place of one of the node's fixed keys in its identity.
+    pub(super) fn fixed(&self, key: &PublicKey) -> Option<usize> {
+        self.fixed.get(key).copied()
+    }
+
     /// The fresh key, if it is one of this node's.
-    pub(crate) fn fresh(
+    pub(super) fn fresh(
         &self,
         key: &PublicKey,
         network: &NetworkMap,
@@ -168,7 +184,7 @@ impl KeyBook {
     }
 
     /// The number of the key to tell a peer: one that it was told before and that nothing has used, if it was told many since.
-    pub(crate) fn told_before(
+    pub(super) fn told_before(
         &mut self,
         peer: &PartyId,
         batch: &mut Batch,
@@ -245,7 +261,7 @@ impl KeyBook {
     }
 
     /// A transaction has made a state of a fresh key.
-    pub(crate) fn used(&mut self, key: &PublicKey, fresh: Fresh, commit: u64, batch: &mut Batch) {
+    pub(super) fn used(&mut self, key: &PublicKey, fresh: Fresh, commit: u64, batch: &mut Batch) {
         if !fresh.used {
             let fresh = Fresh {
                 used: true,
@@ -256,7 +272,7 @@ impl KeyBook {
     }
 
     /// Remembers whose a key is.
-    pub(crate) fn keep(
+    pub(super) fn keep(
         &mut self,
         proof: &OwnershipProof,
         commit: u64,
@@ -304,34 +320,6 @@ impl KeyBook {
     /// The cache of whose the keys of others are.
     pub(crate) fn owner_figures(&self) -> CacheFigures {
         self.owners.cache.borrow().figures()
-    }
-}
-
-/// Answers whether keys are this node's, where an answer can't be a failure: the first one is kept, to be looked at after.
-pub(crate) struct Ours<'a> {
-    pub(crate) fixed: &'a BTreeMap<PublicKey, usize>,
-    pub(crate) book: &'a KeyBook,
-    pub(crate) network: &'a NetworkMap,
-    pub(crate) reads: &'a dyn Reads,
-    pub(crate) failure: Cell<Option<StoreFailure>>,
-}
-
-impl Ours<'_> {
-    pub(crate) fn holds(&self, key: &PublicKey) -> bool {
-        if self.fixed.contains_key(key) {
-            return true;
-        }
-        match self.book.fresh(key, self.network, self.reads) {
-            Ok(found) => found.is_some(),
-            Err(failure) => {
-                self.failure.set(Some(failure));
-                false
-            }
-        }
-    }
-
-    pub(crate) fn finish(self) -> Result<(), StoreFailure> {
-        self.failure.into_inner().map_or(Ok(()), Err)
     }
 }
 

@@ -141,6 +141,13 @@ pub(crate) fn put_record(transaction: &TxId, record: &RequestRecord, batch: &mut
 }
 
 impl Kernel {
+    /// Lets the notary judge time windows unless the clock is in doubt.
+    pub(crate) fn doubt_windows(&mut self, in_doubt: bool) {
+        if let Some(notarisation) = &mut self.notarisation {
+            notarisation.notary.doubt_clock(in_doubt);
+        }
+    }
+
     pub(crate) fn on_notarise(
         &mut self,
         peer: PartyId,
@@ -171,7 +178,7 @@ impl Kernel {
     }
 
     fn welcome(&mut self, peer: PartyId) -> Result<(), NotaryError> {
-        let now = self.now.monotonic;
+        let now = self.context.now.monotonic;
         match &mut self.notarisation {
             Some(notarisation) => notarisation.notary.welcome(peer, now),
             None => Ok(()),
@@ -189,7 +196,7 @@ impl Kernel {
             let is_whole = matches!(request.subject, NotarySubject::Whole(_));
             notarisation.notary.check_form(is_whole)?;
         }
-        let known = self.identity.network.party(&peer);
+        let known = self.context.identity.network.party(&peer);
         if request.requester != peer || known.is_none_or(|party| party.key != request.key) {
             return Err(NotaryError::invalid(&NotTheRequester));
         }
@@ -210,7 +217,7 @@ impl Kernel {
         subject: Subject,
         asks: Asks,
     ) {
-        let message = asks.message(&transaction, &self.my_id);
+        let message = asks.message(&transaction, &self.context.my_id);
         let Some(notarisation) = &mut self.notarisation else {
             return;
         };
@@ -222,7 +229,7 @@ impl Kernel {
     }
 
     pub(crate) fn on_notary_checked(&mut self, number: u64, good: bool) {
-        let now = self.now;
+        let now = self.context.now;
         let Some(notarisation) = &mut self.notarisation else {
             return;
         };
@@ -250,13 +257,13 @@ impl Kernel {
 
     /// Refuses a request before it is decided.
     pub(crate) fn refuse_notarisation(&mut self, peer: PartyId, id: RequestId, error: NotaryError) {
-        self.figures.notary_refused += u64::from(!error.is_transient());
+        self.context.figures.notary_refused += u64::from(!error.is_transient());
         self.answer_notary(peer, id, NotaryResponse::Refused(error));
     }
 
     /// Decides the waiting requests, one batch for each round.
     pub(crate) fn decide_notarisations(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        if self.round.notary_decided {
+        if self.context.round.notary_decided {
             return Ok(());
         }
         if self.is_rolled_back() {
@@ -266,26 +273,27 @@ impl Kernel {
         if self.judges_from().is_some() {
             return Ok(());
         }
-        let commit = self.commits.next();
+        let commit = self.context.commits.next();
         let Some(notarisation) = &mut self.notarisation else {
             return Ok(());
         };
         let Some(mut decision) = notarisation.notary.decide_batch(commit, &Rows(reads))? else {
             return Ok(());
         };
-        self.round.notary_decided = true;
-        self.figures.notary_batches += 1;
+        self.context.round.notary_decided = true;
+        self.context.figures.notary_batches += 1;
         let requests = decision.verdicts.len() as u64;
-        self.figures.notary_batch_requests.record(requests);
-        self.figures.notary_states += decision.states.len() as u64;
+        self.context.figures.notary_batch_requests.record(requests);
+        self.context.figures.notary_states += decision.states.len() as u64;
         for (state, transaction) in std::mem::take(&mut decision.states) {
-            put_consumer(&state, &transaction, &mut self.round.batch);
+            put_consumer(&state, &transaction, &mut self.context.round.batch);
         }
         if let Some(judged) = notarisation.notary.take_judged() {
-            self.round
-                .batch
-                .of::<Notarisation>()
-                .put(Table::Meta, META_JUDGED, judged.to_bytes());
+            self.context.round.batch.of::<Notarisation>().put(
+                Table::Meta,
+                META_JUDGED,
+                judged.to_bytes(),
+            );
         }
         if !decision.transactions.is_empty() {
             let accepted = self
@@ -293,13 +301,14 @@ impl Kernel {
                 .lives
                 .accept(decision.transactions.len() as u64);
             let row = accepted.to_be_bytes();
-            self.round
-                .batch
-                .of::<Notarisation>()
-                .put(Table::Meta, META_NOTARY_ACCEPTED, row);
+            self.context.round.batch.of::<Notarisation>().put(
+                Table::Meta,
+                META_NOTARY_ACCEPTED,
+                row,
+            );
         }
         for (transaction, record) in std::mem::take(&mut decision.transactions) {
-            put_record(&transaction, &record, &mut self.round.batch);
+            put_record(&transaction, &record, &mut self.context.round.batch);
         }
         let refused = decision
             .verdicts
@@ -317,11 +326,11 @@ impl Kernel {
                 _ => others += 1,
             }
         }
-        self.figures.notary_conflicts += conflicts;
-        self.figures.notary_refused += others;
-        self.figures.notary_signed += decision.verdicts.len() as u64 - conflicts - waits - others;
-        let key = self.keys.get(&self.identity.me.key).copied();
-        let Some(key) = key.and_then(|index| self.identity.keys.get(index)) else {
+        self.context.figures.notary_conflicts += conflicts;
+        self.context.figures.notary_refused += others;
+        self.context.figures.notary_signed +=
+            decision.verdicts.len() as u64 - conflicts - waits - others;
+        let Some(key) = self.keys.identity_key(&self.context.identity) else {
             // Opening the node has checked that it holds its own key.
             return Ok(());
         };
@@ -341,11 +350,12 @@ impl Kernel {
     pub(crate) fn answer_notary(&mut self, peer: PartyId, id: RequestId, response: NotaryResponse) {
         let answer = match response {
             NotaryResponse::Refused(NotaryError::Busy { eta_ms }) => {
-                self.figures.notary_busy += 1;
+                self.context.figures.notary_busy += 1;
                 Answer::Wait(eta_ms)
             }
             response => Answer::Done(response.to_bytes()),
         };
-        self.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
+        self.context
+            .send(peer, Priority::Normal, PeerMessage::Response { id, answer });
     }
 }

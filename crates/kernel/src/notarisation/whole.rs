@@ -27,7 +27,8 @@ use notary::{Arrival, Request, Subject};
 use primitives::{PublicKey, Signature, SignatureContext, SignedMessage};
 
 use crate::event::Priority;
-use crate::intake::items::{Goal, ItemId};
+use crate::intake::item_id::ItemId;
+use crate::intake::items::Goal;
 use crate::kernel::Kernel;
 use crate::message::{Answer, PeerMessage};
 use crate::notarisation::requests::Rows;
@@ -119,7 +120,7 @@ impl Kernel {
         asks: Asks,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let now = self.now;
+        let now = self.context.now;
         let Some(notarisation) = &mut self.notarisation else {
             return Ok(());
         };
@@ -151,7 +152,7 @@ impl Kernel {
             // It is checked in the same batch as the request, and a good result is remembered.
             self.gather(CheckOwner::Nobody, pending.messages(), Some(peer));
         }
-        let message = asks.message(&tx, &self.my_id);
+        let message = asks.message(&tx, &self.context.my_id);
         let Some(notarisation) = &mut self.notarisation else {
             return Ok(());
         };
@@ -173,7 +174,10 @@ impl Kernel {
     /// it.
     pub(crate) fn signed_by_deciding(&self, transaction: &SignedTransaction) -> Vec<PublicKey> {
         let wire = transaction.wire();
-        let Some(notary) = wire.notary().filter(|notary| notary.id() == self.my_id) else {
+        let Some(notary) = wire
+            .notary()
+            .filter(|notary| notary.id() == self.context.my_id)
+        else {
             return Vec::new();
         };
         let ours = notary.key.leaf_keys();
@@ -319,9 +323,10 @@ impl Kernel {
     }
 
     fn send_wait(&mut self, peer: PartyId, id: RequestId) {
-        self.figures.notary_busy += 1;
+        self.context.figures.notary_busy += 1;
         let answer = Answer::Wait(COME_AGAIN_MS);
-        self.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
+        self.context
+            .send(peer, Priority::Normal, PeerMessage::Response { id, answer });
     }
 
     /// Drops the unverified requests of a requester that is gone, which makes room for others.

@@ -27,7 +27,7 @@ impl Kernel {
         for (peer, usage) in self.engine.peer_usages() {
             all.entry(peer).or_default().flows = usage;
         }
-        for (peer, work) in self.budgets.figures(self.now.monotonic) {
+        for (peer, work) in self.budgets.figures(self.context.now.monotonic) {
             all.entry(peer).or_default().work = work;
         }
         if let Some(notarisation) = &self.notarisation {
@@ -35,7 +35,7 @@ impl Kernel {
                 all.entry(peer).or_default().notary = Some(figures);
             }
         }
-        all.remove(&self.my_id);
+        all.remove(&self.context.my_id);
         all
     }
 }

@@ -256,8 +256,8 @@ impl Kernel {
         epoch: u64,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let now = self.now.monotonic;
-        self.clock_watch.peer_up(peer);
+        let now = self.context.now.monotonic;
+        self.clock.peer_up(peer);
         self.budgets.forget_backlog(&peer);
         let links = &mut self.links;
         let taken = links.taken.entry(peer).or_default();
@@ -284,13 +284,13 @@ impl Kernel {
 
     /// This node can always be asked by its own flows.
     pub(crate) fn serve_itself(&mut self) {
-        let (me, now) = (self.my_id, self.now.monotonic);
+        let (me, now) = (self.context.my_id, self.context.now.monotonic);
         let links = &mut self.links;
         links.requests.peer_up(me, now, &mut links.request_out);
     }
 
     pub(crate) fn on_peer_down(&mut self, peer: PartyId) {
-        self.clock_watch.peer_down(&peer);
+        self.clock.peer_down(&peer);
         self.budgets.forget_backlog(&peer);
         self.links.inbox.peer_down(&peer);
         self.links.outbox.peer_down(peer);
@@ -305,7 +305,7 @@ impl Kernel {
     }
 
     pub(crate) fn send_session(&mut self, peer: PartyId, message: SessionMessage) {
-        if peer == self.my_id {
+        if peer == self.context.my_id {
             self.engine.on_session(peer, message, &mut self.engine_out);
             self.take_engine_actions();
             return;
@@ -315,12 +315,12 @@ impl Kernel {
             _ => None,
         };
         if error.is_some_and(|error| error.code == SHARE_EXCEEDED_CODE) {
-            self.budgets.excess(peer, self.now.monotonic);
+            self.budgets.excess(peer, self.context.now.monotonic);
         }
         if error.is_some() && self.links.outbox.pending(&peer) >= UNACKED_REFUSALS_MAX {
             return;
         }
-        let now = self.now.monotonic;
+        let now = self.context.now.monotonic;
         let links = &mut self.links;
         links.unacked += 1;
         let bytes = message.to_bytes();
@@ -341,18 +341,18 @@ impl Kernel {
     }
 
     pub(crate) fn on_session_ack(&mut self, peer: PartyId, upto: u64) {
-        let now = self.now.monotonic;
+        let now = self.context.now.monotonic;
         let links = &mut self.links;
         let before = links.outbox.pending(&peer);
         let known = links.outbox.ack(peer, upto, now, &mut links.outbox_out);
         let acked = before.saturating_sub(links.outbox.pending(&peer));
         links.unacked = links.unacked.saturating_sub(acked);
         if !known {
-            self.figures.messages_bad += 1;
+            self.context.figures.messages_bad += 1;
             let text = format!(
                 "it acknowledges session message {upto}, which was never sent: this node's data is older than the peer's"
             );
-            self.complain(errors::STALE_DATA.code, peer, &text);
+            self.context.complain(errors::STALE_DATA.code, peer, &text);
         }
     }
 
@@ -366,7 +366,7 @@ impl Kernel {
         body: Vec<u8>,
     ) {
         let id = RequestId { flow, effect };
-        let now = self.now.monotonic;
+        let now = self.context.now.monotonic;
         let links = &mut self.links;
         links
             .requests
@@ -375,7 +375,7 @@ impl Kernel {
 
     /// Notes an answer. Returns whether a flow waits for it.
     pub(crate) fn request_answered(&mut self, id: &RequestId, peer: &PartyId) -> bool {
-        let now = self.now.monotonic;
+        let now = self.context.now.monotonic;
         let links = &mut self.links;
         links
             .requests
@@ -385,18 +385,18 @@ impl Kernel {
     pub(crate) fn request_must_wait(&mut self, id: &RequestId, peer: &PartyId, eta_ms: u64) {
         self.links
             .requests
-            .wait(id, peer, eta_ms, self.now.monotonic);
+            .wait(id, peer, eta_ms, self.context.now.monotonic);
     }
 
     pub(crate) fn forget_request(&mut self, flow: FlowId, effect: u32) {
-        let now = self.now.monotonic;
+        let now = self.context.now.monotonic;
         let links = &mut self.links;
         let id = RequestId { flow, effect };
         links.requests.cancel(&id, now, &mut links.request_out);
     }
 
     pub(crate) fn forget_requests_of(&mut self, flow: FlowId) {
-        let now = self.now.monotonic;
+        let now = self.context.now.monotonic;
         let links = &mut self.links;
         links
             .requests
@@ -407,7 +407,7 @@ impl Kernel {
     pub(crate) fn owe(&mut self, id: TxId, bytes: usize, participants: &[PartyId]) {
         let links = &mut self.links;
         for peer in participants {
-            if *peer == self.my_id || links.unanswered.owes(peer, &id) {
+            if *peer == self.context.my_id || links.unanswered.owes(peer, &id) {
                 continue;
             }
             links.sizes.insert(id, bytes);
@@ -415,7 +415,7 @@ impl Kernel {
                 .deliveries
                 .push(*peer, id, bytes, &mut links.delivery_out);
             links.unanswered.add(*peer, id);
-            links.lag.owe(*peer, self.now.monotonic);
+            links.lag.owe(*peer, self.context.now.monotonic);
         }
     }
 
@@ -445,9 +445,9 @@ impl Kernel {
             .deliveries
             .refused(peer, id, rejection, &mut links.delivery_out);
         if links.delivery_out.len() > before {
-            let batch = &mut self.round.batch;
+            let batch = &mut self.context.round.batch;
             links.unanswered.refusals.add(id, peer, &why, batch);
-            self.figures.deliveries_refused += 1;
+            self.context.figures.deliveries_refused += 1;
             self.owes_no_more(peer, &id, true);
         }
     }
@@ -456,7 +456,7 @@ impl Kernel {
         if refused {
             self.clients.refused(id);
         }
-        self.links.lag.answered(&peer, self.now.monotonic);
+        self.links.lag.answered(&peer, self.context.now.monotonic);
         self.delivery_waits.answered(peer, *id);
         if self.links.unanswered.answered(&peer, id) {
             self.on_all_delivered(id);
@@ -464,7 +464,7 @@ impl Kernel {
     }
 
     pub(crate) fn links_on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let now = self.now.monotonic;
+        let now = self.context.now.monotonic;
         let links = &mut self.links;
         let late = links.held.iter().filter(|(_, until)| **until <= now);
         let late: Vec<PartyId> = late.map(|(peer, _)| *peer).collect();
@@ -480,7 +480,7 @@ impl Kernel {
 
     /// Adds the outgoing messages at the end of a round.
     pub(crate) fn links_end_round(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let now = self.now.monotonic;
+        let now = self.context.now.monotonic;
         let links = &mut self.links;
         links.inbox.end_of_round(&mut links.inbox_out);
         links.deliveries.end_of_round(now, &mut links.delivery_out);
@@ -488,7 +488,8 @@ impl Kernel {
         for (peer, ids) in std::mem::take(&mut self.links.answers) {
             for ids in ids.chunks(DELIVERED_IDS_MAX) {
                 let ids = ids.to_vec();
-                self.send(peer, Priority::Normal, PeerMessage::Delivered { ids });
+                self.context
+                    .send(peer, Priority::Normal, PeerMessage::Delivered { ids });
             }
         }
         Ok(())

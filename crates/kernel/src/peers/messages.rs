@@ -11,7 +11,7 @@ use primitives::{Decode, Encode, PublicKey};
 use crate::back_chains::answers;
 use crate::back_chains::fetching::resolution_of;
 use crate::back_chains::serving::{FETCH_WAIT_MS, FETCHED_PER_ROUND};
-use crate::clock::questions::asking_of;
+use crate::clock::{ClockWatch, asking_of};
 use crate::errors;
 use crate::event::{Action, Priority};
 use crate::intake::items::Goal;
@@ -30,8 +30,11 @@ impl Kernel {
         bytes: Vec<u8>,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        self.figures.messages_in += 1;
-        match self.budgets.arrived(peer, bytes, self.now.monotonic) {
+        self.context.figures.messages_in += 1;
+        match self
+            .budgets
+            .arrived(peer, bytes, self.context.now.monotonic)
+        {
             Door::Handle(bytes) => self.take_message(peer, &bytes, reads),
             Door::Kept => Ok(()),
         }
@@ -39,7 +42,7 @@ impl Kernel {
 
     /// Handles messages of earlier rounds, within each peer's share of this one.
     pub(crate) fn take_deferred_messages(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        while let Some((peer, bytes)) = self.budgets.next(self.now.monotonic) {
+        while let Some((peer, bytes)) = self.budgets.next(self.context.now.monotonic) {
             self.take_message(peer, &bytes, reads)?;
             self.settle(reads)?;
         }
@@ -62,20 +65,23 @@ impl Kernel {
     }
 
     pub(crate) fn bad_message(&mut self, peer: PartyId, what: &str) {
-        self.figures.messages_bad += 1;
-        self.complain(errors::BAD_MESSAGE.code, peer, what);
+        self.context.figures.messages_bad += 1;
+        self.context.complain(errors::BAD_MESSAGE.code, peer, what);
         self.note_garbage(peer, GARBAGE_MESSAGE);
     }
 
     /// A peer has sent something that makes no sense: with too much of it the peer is cut off for a while.
     pub(crate) fn note_garbage(&mut self, peer: PartyId, points: u64) {
-        if peer == self.my_id {
+        if peer == self.context.my_id {
             return;
         }
-        if let Some(ms) = self.budgets.garbage(peer, points, self.now.monotonic) {
-            self.round.then.push(Action::CutOff { peer, ms });
+        if let Some(ms) = self
+            .budgets
+            .garbage(peer, points, self.context.now.monotonic)
+        {
+            self.context.round.then.push(Action::CutOff { peer, ms });
             let text = format!("peer {peer} sent too much garbage: it is cut off for {ms} ms");
-            self.warn(errors::PEER_CUT_OFF.code, text);
+            self.context.warn(errors::PEER_CUT_OFF.code, text);
         }
     }
 
@@ -100,7 +106,7 @@ impl Kernel {
             PeerMessage::Refused { id, rejection } => self.on_refused(peer, id, rejection),
             PeerMessage::Standing(standing) => self.on_standing(peer, standing, reads)?,
             PeerMessage::Mark(mark) => {
-                let batch = &mut self.round.batch;
+                let batch = &mut self.context.round.batch;
                 self.integrity.keep_mark(peer, mark, batch);
             }
         }
@@ -125,7 +131,7 @@ impl Kernel {
             self.on_notarise(peer, id, body, reads)?;
             return Ok(());
         } else if service == ServiceId::Clock as u8 {
-            self.tell_clock()
+            ClockWatch::answer(&self.context)
         } else if service == ServiceId::Fetch as u8 {
             match FetchRequest::from_bytes(body) {
                 Ok(request) if !self.may_fetch(peer, &request, reads)? => {
@@ -143,11 +149,12 @@ impl Kernel {
         } else {
             let text = format!(
                 "service {service} is not offered by {}",
-                self.identity.me.name
+                self.context.identity.me.name
             );
             Answer::Failed(errors::rejection(&errors::SERVICE_UNKNOWN, text))
         };
-        self.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
+        self.context
+            .send(peer, Priority::Normal, PeerMessage::Response { id, answer });
         Ok(())
     }
 
@@ -159,7 +166,7 @@ impl Kernel {
         request: &FetchRequest,
         reads: &dyn Reads,
     ) -> Result<bool, StoreFailure> {
-        let network = &self.identity.network;
+        let network = &self.context.identity.network;
         let info = network.node(&peer);
         let validates = info
             .and_then(|info| info.notary)
@@ -174,14 +181,15 @@ impl Kernel {
 
     /// Serves back chains, as many as a round may.
     pub(crate) fn serve_back_chains(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        if std::mem::replace(&mut self.round.chains_served, true) {
+        if std::mem::replace(&mut self.context.round.chains_served, true) {
             return Ok(());
         }
         let mut served = 0;
         while served < FETCHED_PER_ROUND
             && let Some((peer, id, request)) = self.fetches.pop()
         {
-            let (response, ids) = answers::serve(&request, self.room.part(), &self.book, reads)?;
+            let (response, ids) =
+                answers::serve(&request, self.context.room.part(), &self.book, reads)?;
             // A transaction that a peer has fetched need not go along with a later delivery.
             for id in ids.into_iter().filter(|id| self.unshared.contains(id)) {
                 self.sent_along.insert((peer, id), (), SENT_ALONG_WEIGHT);
@@ -189,7 +197,8 @@ impl Kernel {
             // Looking up the requested ids is work too.
             served += 1 + response.transactions.len() + request.wanted.len() / 16;
             let answer = Answer::Done(response.to_bytes());
-            self.send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
+            self.context
+                .send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
         }
         Ok(())
     }
@@ -206,7 +215,7 @@ impl Kernel {
             return Ok(());
         }
         if let Some(number) = asking_of(&id) {
-            self.on_clock_told(number, peer, &answer);
+            self.clock.on_told(number, peer, &answer, self.context.now);
             return Ok(());
         }
         if let Answer::Wait(eta_ms) = answer {
@@ -250,7 +259,7 @@ impl Kernel {
         }
         for bytes in transactions {
             // Transactions beyond the peer's share of the round get no answer, and are delivered again.
-            if !self.budgets.may_work(&peer, self.now.monotonic) {
+            if !self.budgets.may_work(&peer, self.context.now.monotonic) {
                 break;
             }
             match SignedTransaction::from_bytes(bytes) {
@@ -333,7 +342,7 @@ impl Kernel {
         transaction: &SignedTransaction,
         reads: &dyn Reads,
     ) -> Result<bool, StoreFailure> {
-        let ours = self.ours(reads);
+        let ours = self.keys.owners(&self.context, reads);
         let concerns = self.concerns(transaction, &|key| ours.holds(key));
         ours.finish()?;
         if concerns || self.waits.expects(&transaction.id()) {
@@ -342,8 +351,8 @@ impl Kernel {
         let wire = transaction.wire();
         for reference in wire.inputs().iter().chain(wire.references()) {
             if let Some(state) = self.book.state(reference, reads)? {
-                let facts = self.identity.contracts.describe(&state);
-                let ours = self.ours(reads);
+                let facts = self.context.identity.contracts.describe(&state);
+                let ours = self.keys.owners(&self.context, reads);
                 let relevant =
                     facts.is_ok_and(|facts| vault::is_relevant(&facts, &|key| ours.holds(key)));
                 ours.finish()?;
@@ -363,7 +372,7 @@ impl Kernel {
     ) -> bool {
         let wire = transaction.wire();
         let makes = wire.outputs().iter().any(|state| {
-            let facts = self.identity.contracts.describe(state);
+            let facts = self.context.identity.contracts.describe(state);
             facts.is_ok_and(|facts| vault::is_relevant(&facts, is_theirs))
         });
         let signs = |key: &PublicKey| is_theirs(key) || key.leaf_keys().iter().any(is_theirs);

@@ -66,7 +66,7 @@ impl Kernel {
             {
                 let service = service as u8;
                 let request = PeerMessage::Request { id, service, body };
-                self.send(peer, Priority::Normal, request);
+                self.context.send(peer, Priority::Normal, request);
             }
         }
     }
@@ -89,13 +89,15 @@ impl Kernel {
                 e.u64(epoch);
                 e.u64(upto);
                 let key = meta_key(META_INBOUND, peer.as_bytes());
-                self.round
+                self.context
+                    .round
                     .batch
                     .of::<Links>()
                     .put(Table::Meta, key, e.into_bytes());
             }
             InboxAction::Ack { peer, upto } => {
-                self.send(peer, Priority::Normal, PeerMessage::SessionAck { upto });
+                self.context
+                    .send(peer, Priority::Normal, PeerMessage::SessionAck { upto });
             }
         }
     }
@@ -103,13 +105,14 @@ impl Kernel {
     fn on_outbox_action(&mut self, action: OutboxAction) {
         match action {
             OutboxAction::Store { peer, seq, bytes } => {
-                self.round
-                    .batch
-                    .of::<Links>()
-                    .put(Table::Outbox, peer_seq_key(&peer, seq), bytes);
+                self.context.round.batch.of::<Links>().put(
+                    Table::Outbox,
+                    peer_seq_key(&peer, seq),
+                    bytes,
+                );
             }
             OutboxAction::Send { peer, seq, bytes } => {
-                self.send(
+                self.context.send(
                     peer,
                     Priority::Normal,
                     PeerMessage::Session { seq, body: bytes },
@@ -117,7 +120,8 @@ impl Kernel {
             }
             OutboxAction::Delete { peer, from, upto } => {
                 for seq in from..=upto {
-                    self.round
+                    self.context
+                        .round
                         .batch
                         .of::<Links>()
                         .delete(Table::Outbox, peer_seq_key(&peer, seq));
@@ -125,7 +129,9 @@ impl Kernel {
             }
             OutboxAction::Refill { peer, after, limit } => {
                 let back = ReadBack::Outbox { peer, after, limit };
-                self.links.read_backs.push_back((self.commits.next(), back));
+                self.links
+                    .read_backs
+                    .push_back((self.context.commits.next(), back));
             }
         }
     }
@@ -148,14 +154,15 @@ impl Kernel {
                     .copied()
                     .unwrap_or_default();
                 let row = encode_delivery(&transaction, bytes);
-                self.round.batch.of::<Links>().put(
+                self.context.round.batch.of::<Links>().put(
                     Table::Deliveries,
                     peer_seq_key(&peer, seq),
                     row,
                 );
             }
             DeliveryAction::Delete { peer, seq } => {
-                self.round
+                self.context
+                    .round
                     .batch
                     .of::<Links>()
                     .delete(Table::Deliveries, peer_seq_key(&peer, seq));
@@ -165,7 +172,9 @@ impl Kernel {
             }
             DeliveryAction::Refill { peer, after, limit } => {
                 let back = ReadBack::Deliveries { peer, after, limit };
-                self.links.read_backs.push_back((self.commits.next(), back));
+                self.links
+                    .read_backs
+                    .push_back((self.context.commits.next(), back));
             }
             DeliveryAction::Refused {
                 peer,
@@ -176,7 +185,8 @@ impl Kernel {
                     "it refuses transaction {transaction}: {} ({})",
                     rejection.message, rejection.code
                 );
-                self.complain(errors::DELIVERY_REFUSED.code, peer, &text);
+                self.context
+                    .complain(errors::DELIVERY_REFUSED.code, peer, &text);
             }
             DeliveryAction::AllAnswered { .. } => {}
         }
@@ -189,7 +199,7 @@ impl Kernel {
         ids: &[TxId],
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let along_max = ALONG_BYTES_MAX.min(self.room.part());
+        let along_max = ALONG_BYTES_MAX.min(self.context.room.part());
         for ids in ids.chunks(DELIVER_TRANSACTIONS_MAX) {
             let mut transactions = Vec::with_capacity(ids.len());
             let mut along = Vec::new();
@@ -220,7 +230,7 @@ impl Kernel {
                     transactions,
                     dependencies: along,
                 };
-                self.send(peer, Priority::Normal, message);
+                self.context.send(peer, Priority::Normal, message);
             }
         }
         Ok(())
@@ -228,7 +238,7 @@ impl Kernel {
 
     /// Handles a round without a commit: read-backs that would have waited for its commit wait for the previous one.
     pub(crate) fn round_without_commit(&mut self) {
-        let (next, handed) = (self.commits.next(), self.commits.handed());
+        let (next, handed) = (self.context.commits.next(), self.context.commits.handed());
         for (number, _) in &mut self.links.read_backs {
             if *number == next {
                 *number = handed;
@@ -244,10 +254,10 @@ impl Kernel {
             };
             match back {
                 ReadBack::Outbox { peer, after, limit } => {
-                    let bytes_max = self.options.outbox.window_bytes_max;
+                    let bytes_max = self.context.options.outbox.window_bytes_max;
                     let (rows, more) =
                         rows_after(reads, Table::Outbox, &peer, after, limit, bytes_max)?;
-                    let now = self.now.monotonic;
+                    let now = self.context.now.monotonic;
                     let links = &mut self.links;
                     links
                         .outbox

@@ -113,7 +113,7 @@ impl Kernel {
             "transaction {id} has to wait: {} ({})",
             rejection.message, rejection.code
         );
-        self.complain(code, peer, &complaint);
+        self.context.complain(code, peer, &complaint);
         let notice = WaitingNotice {
             transaction: id,
             rejection,
@@ -122,7 +122,7 @@ impl Kernel {
             id: NOTICE_ID,
             answer: Answer::Done(notice.to_bytes()),
         };
-        self.send(peer, Priority::Normal, response);
+        self.context.send(peer, Priority::Normal, response);
     }
 
     /// A receiver told why it cannot record a delivery for now. Believed of deliveries that it owes an answer for.
@@ -139,9 +139,15 @@ impl Kernel {
             "transaction {} has to wait there: {} ({})",
             notice.transaction, notice.rejection.message, notice.rejection.code
         );
-        self.complain(errors::DELIVERY_WAITS.code, peer, &text);
+        self.context
+            .complain(errors::DELIVERY_WAITS.code, peer, &text);
         let waits = &mut self.delivery_waits;
-        waits.note(peer, notice.transaction, notice.rejection, self.now.wall);
+        waits.note(
+            peer,
+            notice.transaction,
+            notice.rejection,
+            self.context.now.wall,
+        );
     }
 }
 

@@ -40,20 +40,23 @@ impl Kernel {
         changes: &[ViewChange],
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let commit = self.commits.next();
+        let commit = self.context.commits.next();
         if self.schedule.has_rows() {
             for input in wire.inputs() {
                 let Some(state) = self.book.state(input, reads)? else {
                     continue;
                 };
-                let facts = self.identity.contracts.describe(&state).ok();
+                let facts = self.context.identity.contracts.describe(&state).ok();
                 if let Some(scheduled) = facts.and_then(|facts| facts.scheduled) {
                     let due = (scheduled.at, *input);
-                    let waits = self.schedule.remove(due, commit, &mut self.round.batch);
+                    let waits = self
+                        .schedule
+                        .remove(due, commit, &mut self.context.round.batch);
                     if let Some(queued) = waits.and_then(|flow| self.starts.queue.remove(&flow)) {
                         let rejection = errors::start_cancelled(&queued.start.flow);
                         for (token, _) in queued.waits {
-                            self.reply(token, Reply::Rejected(rejection.clone()));
+                            self.context
+                                .reply(token, Reply::Rejected(rejection.clone()));
                         }
                     }
                 }
@@ -69,7 +72,8 @@ impl Kernel {
                     end -= 1;
                 }
                 let flow = &scheduled.flow[..end];
-                self.schedule.put(due, flow, commit, &mut self.round.batch);
+                self.schedule
+                    .put(due, flow, commit, &mut self.context.round.batch);
             }
         }
         Ok(())
@@ -81,10 +85,10 @@ impl Kernel {
             && !self.keeps_too_many()
             && !self.is_rolled_back()
             && self.gate.starts_scheduled()
-            && self.starts.queue.len() < self.options.start_queue_max
-            && let Some((due, flow)) = self.schedule.due(self.now.wall, reads)?
+            && self.starts.queue.len() < self.context.options.start_queue_max
+            && let Some((due, flow)) = self.schedule.due(self.context.now.wall, reads)?
         {
-            if !self.identity.flows.is_schedulable(&flow) {
+            if !self.context.identity.flows.is_schedulable(&flow) {
                 let text = format!("'{flow}' is not registered as a flow that states may schedule");
                 let rejection = errors::rejection(&errors::NOT_SCHEDULABLE, text);
                 self.refuse_scheduled(due, flow, rejection);
@@ -101,8 +105,9 @@ impl Kernel {
                 }
                 // It was started before.
                 Some(known) if known == digest => {
-                    let commit = self.commits.next();
-                    self.schedule.remove(due, commit, &mut self.round.batch);
+                    let commit = self.context.commits.next();
+                    self.schedule
+                        .remove(due, commit, &mut self.context.round.batch);
                 }
                 Some(_) => {
                     let text = "the client id of a scheduled start stands for another start";
@@ -116,7 +121,7 @@ impl Kernel {
 
     /// When there is something to be started; nothing while there is no room, since a flow that ends is a round of its own.
     pub(crate) fn next_scheduled(&self) -> Option<Timestamp> {
-        let room = self.starts.queue.len() < self.options.start_queue_max;
+        let room = self.starts.queue.len() < self.context.options.start_queue_max;
         let waits = self.schedule.next_time();
         let stopped = self.is_rolled_back() || !self.gate.starts_scheduled();
         let full = self.starts.is_draining() || self.keeps_too_many();
@@ -128,7 +133,7 @@ impl Kernel {
         let derive = |what: &[u8]| {
             Hash::of(
                 Domain::Derive,
-                &[what, self.options.entropy.expose(), &state],
+                &[what, self.context.options.entropy.expose(), &state],
             )
         };
         let mut flow = [0; 16];
@@ -158,10 +163,11 @@ impl Kernel {
 
     /// A scheduled flow runs, and its first journal row is in this round's batch: the row goes with it.
     pub(crate) fn scheduled_started(&mut self, due: Due, flow: FlowId, name: String) {
-        let commit = self.commits.next();
-        self.schedule.remove(due, commit, &mut self.round.batch);
-        self.figures.scheduled_started += 1;
-        self.round.then.push(Action::Scheduled {
+        let commit = self.context.commits.next();
+        self.schedule
+            .remove(due, commit, &mut self.context.round.batch);
+        self.context.figures.scheduled_started += 1;
+        self.context.round.then.push(Action::Scheduled {
             flow,
             name,
             state: due.1,
@@ -171,32 +177,33 @@ impl Kernel {
 
     /// A scheduled flow can't be started: that is kept, counted, written to the log, and shown.
     pub(crate) fn refuse_scheduled(&mut self, due: Due, name: String, rejection: Rejection) {
-        let (state, commit) = (due.1, self.commits.next());
-        self.figures.scheduled_refused += 1;
+        let (state, commit) = (due.1, self.context.commits.next());
+        self.context.figures.scheduled_refused += 1;
         // A counterparty may write such an entry into any number of states, so the log has a limit.
-        if let Some(silent) = self.complaints.may_tell(self.my_id, self.now.monotonic) {
+        if let Some(silent) = self.context.may_complain(self.context.my_id) {
             let shown = name.escape_debug();
             let text = format!(
                 "the flow '{shown}' that the state {state} has scheduled is not started: {} ({}); {silent} lines before it were not written",
                 rejection.message.escape_debug(),
                 rejection.code
             );
-            self.warn(errors::NOT_SCHEDULABLE.code, text);
+            self.context.warn(errors::NOT_SCHEDULABLE.code, text);
         }
-        self.round.then.push(Action::Scheduled {
+        self.context.round.then.push(Action::Scheduled {
             flow: FlowId([0; 16]),
             name: name.clone(),
             state,
             refusal: Some(rejection.clone()),
         });
-        let batch = &mut self.round.batch;
+        let batch = &mut self.context.round.batch;
         self.schedule.refuse(due, name, rejection, commit, batch);
     }
 
     /// Operators cancelled a scheduled start that waited for a place: that is its end.
     pub(crate) fn scheduled_cancelled(&mut self, due: Due) {
-        let commit = self.commits.next();
-        self.schedule.remove(due, commit, &mut self.round.batch);
+        let commit = self.context.commits.next();
+        self.schedule
+            .remove(due, commit, &mut self.context.round.batch);
     }
 
     /// When a node opens: rows that could not be started, and whose flows this binary can start, wait again.
@@ -210,16 +217,17 @@ impl Kernel {
             REFUSED_LOOKED_AT,
             REFUSED_BYTES,
         )?;
-        let commit = self.commits.next();
+        let commit = self.context.commits.next();
         for (key, value) in page.rows {
             if let (Some((_, at, state)), Ok(row)) =
                 (schedule_key_of(&key), ScheduleRow::from_bytes(&value))
-                && self.identity.flows.is_schedulable(&row.flow)
+                && self.context.identity.flows.is_schedulable(&row.flow)
             {
                 let due = (at, state);
-                self.schedule.remove(due, commit, &mut self.round.batch);
                 self.schedule
-                    .put(due, &row.flow, commit, &mut self.round.batch);
+                    .remove(due, commit, &mut self.context.round.batch);
+                self.schedule
+                    .put(due, &row.flow, commit, &mut self.context.round.batch);
             }
         }
         Ok(())

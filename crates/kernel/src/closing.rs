@@ -1,0 +1,52 @@
+//! The end of a round: its one commit, and the effects of a commit that has become durable.
+
+use crate::event::Action;
+use crate::kernel::Kernel;
+
+impl Kernel {
+    /// Makes the round's one commit of it, or acts at once where nothing is written and nothing waited for.
+    pub(crate) fn close_round(&mut self, out: &mut Vec<Action>) {
+        // Those that an operator has just wanted back are about to run.
+        let still = self.clients.parked();
+        let live = self.engine.live().saturating_sub(still) + self.hospital.wanted();
+        if self.starts.is_drained(live) {
+            self.starts.drain_reported();
+            self.context.round.then.push(Action::Drained);
+        }
+        let round = std::mem::take(&mut self.context.round);
+        let all_durable = self.context.commits.are_durable();
+        if round.batch.is_empty() && (all_durable || round.then.is_empty()) {
+            self.round_without_commit();
+            out.extend(round.then);
+            return;
+        }
+        let number = self.context.commits.submit(round.recorded, round.changes);
+        self.context.figures.commits += 1;
+        self.context.figures.commit_rows += round.batch.writes.len() as u64;
+        let (batch, then) = (round.batch.finish(), round.then);
+        out.push(Action::Commit {
+            number,
+            batch,
+            then,
+        });
+    }
+
+    /// Every commit up to this one is durable.
+    pub(crate) fn on_committed(&mut self, number: u64) {
+        let number = number.min(self.context.commits.handed());
+        self.context.commits.note_durable(number);
+        while let Some(done) = self.context.commits.pop(number) {
+            for id in &done.recorded {
+                self.book.durable(id);
+            }
+            if !done.changes.is_empty() {
+                let out = self
+                    .selection
+                    .apply(done.changes, self.context.now.monotonic);
+                self.on_selection(out);
+            }
+        }
+        self.parts_committed(number);
+        self.release_selects(number);
+    }
+}

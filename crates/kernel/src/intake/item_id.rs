@@ -1,0 +1,5 @@
+//! The name of a transaction on its way into the ledger.
+
+/// The number of an item. No two items of a process have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ItemId(pub u64);
