@@ -158,7 +158,6 @@ const CYCLIC: &[(&str, usize)] = &[
     ("finance", 32),
     ("flow", 27),
     ("iou", 3),
-    ("kernel", 38),
     ("ledger", 5),
     ("net", 9),
     ("node", 71),

@@ -21,7 +21,7 @@ use vault::{CoinRow, Lock, RefillRequest, ViewChange};
 use crate::consents::{ConsentChange, Consents};
 use crate::files::{FileFailure, FileOffer, FileRecord};
 use crate::flows::filter::{FlowFilter, Standing};
-use crate::flows::hospital::{Order, Ordered};
+use crate::flows::orders::{Order, Ordered};
 use crate::integrity::{IntegrityOrder, IntegrityReport};
 use crate::notes::NoteId;
 use crate::peers::refusals::DeliveryRefusal;

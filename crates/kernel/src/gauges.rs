@@ -1,10 +1,19 @@
 //! The gauges of the parts, read for the metrics.
 
+use flow::FlowId;
+
 use crate::figures::{CacheFigures, Figures};
 use crate::kernel::Kernel;
 use crate::notarisation::requests::Notarisation;
 
 impl Kernel {
+    /// Returns the steps that flows came to since the last call, in order. None are kept while no client watches.
+    ///
+    /// They are for display only: after a crash a flow may come to the same step again.
+    pub fn take_steps(&mut self, watched: bool) -> Vec<(FlowId, &'static str)> {
+        self.steps.take(watched)
+    }
+
     /// Counters and gauges for the metrics.
     pub fn figures(&self) -> Figures {
         Figures {

@@ -46,6 +46,7 @@ mod parts;
 mod recover;
 mod room;
 mod round;
+mod stored;
 mod writes;
 
 pub use clock::{ClockFigures, ClockJump};
@@ -57,7 +58,7 @@ pub use event::{
 pub use figures::{CACHES, CacheFigures, Figures};
 pub use flows::admission::{FLOW_BYTES, Room, WAITING_MIN, WAITING_PART, WEIGHT_PER_BYTE};
 pub use flows::filter::{FlowFilter, Standing, standing, user_of};
-pub use flows::hospital::{ORDERED_FLOWS_MAX, Order, Ordered};
+pub use flows::orders::{ORDERED_FLOWS_MAX, Order, Ordered};
 pub use identity::Identity;
 pub use integrity::quarantine::quarantined_states;
 pub use kernel::Kernel;

@@ -1,7 +1,6 @@
 //! Opening a kernel on an existing store: first the locks, then every flow from its journal.
 
-use flow::{FlowId, MissingVersion, Rehydrate};
-use ledger::{SignedTransaction, StateAndRef, StateRef, TxId};
+use flow::{FlowId, MissingVersion};
 use primitives::{Decode, Moment, Timestamp};
 use thiserror::Error;
 
@@ -9,12 +8,13 @@ use crate::back_chains::chain::Resolution;
 use crate::consents::Consents;
 use crate::context::Context;
 use crate::event::Action;
-use crate::flows::clients::{Caller, LiveFlow, client_of};
+use crate::flows::caller::{Caller, client_of};
+use crate::flows::clients::LiveFlow;
 use crate::identity::Identity;
 use crate::integrity::{ConsumedIndex, Equivocations, Integrity};
 use crate::kernel::{Kernel, OpenedParts};
 use crate::keys::KeyBook;
-use crate::ledger_book::{Book, decode_row};
+use crate::ledger_book::Book;
 use crate::notarisation::requests::Notarisation;
 use crate::options::KernelOptions;
 use crate::pages::{after, row_page};
@@ -23,6 +23,7 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::room::Room;
 use crate::rows::{META_JUDGED, split_journal_row};
 use crate::schedule::table::Schedule;
+use crate::stored::Stored;
 
 /// Rows read at once.
 const PAGE: usize = 10_000;
@@ -230,32 +231,6 @@ impl Kernel {
         } else {
             staying.push(flow);
         }
-    }
-}
-
-/// Reads of the store as it was left.
-pub(crate) struct Stored<'a> {
-    pub(crate) reads: &'a dyn Reads,
-}
-
-impl Rehydrate for Stored<'_> {
-    fn states(&self, refs: &[StateRef]) -> Option<Vec<StateAndRef>> {
-        let mut states = Vec::with_capacity(refs.len());
-        for reference in refs {
-            let transaction = self.transaction(&reference.tx)?;
-            let state = transaction.wire().output(reference.index as usize)?.clone();
-            states.push(StateAndRef {
-                state,
-                reference: *reference,
-            });
-        }
-        Some(states)
-    }
-
-    fn transaction(&self, id: &TxId) -> Option<SignedTransaction> {
-        let seq = self.reads.get(Table::TxIndex, id.as_bytes()).ok()??;
-        let row = self.reads.get(Table::Ledger, &seq).ok()??;
-        decode_row(&row).ok().map(|(_, transaction)| transaction)
     }
 }
 

@@ -49,6 +49,11 @@ pub fn seq_of(key: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(*tail))
 }
 
+/// Returns the peer whose id these bytes are.
+pub(crate) fn peer_of(bytes: &[u8]) -> Option<PartyId> {
+    Some(PartyId::from_array(bytes.try_into().ok()?))
+}
+
 /// `peer 32 | seq u64 BE`.
 pub fn peer_seq_key(peer: &PartyId, seq: u64) -> Vec<u8> {
     let mut key = Vec::with_capacity(40);

@@ -7,6 +7,7 @@ use super::requests::{FILE_TRIES_MAX, MISMATCH_WEIGHT};
 use super::row::{
     FILE_NAME_BYTES_MAX, FileFailure, FileOrigin, FileRecord, FileRow, MEDIA_TYPE_BYTES_MAX, hint,
 };
+use super::upload::Stored;
 use crate::errors;
 use crate::event::{Action, Reply, Token};
 use crate::intake::fault::Fault;
@@ -15,15 +16,6 @@ use crate::intake::items::Goal;
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
-
-/// A user's upload.
-pub(crate) struct Stored {
-    pub(crate) hash: Hash,
-    pub(crate) size: u64,
-    pub(crate) name: String,
-    pub(crate) media_type: String,
-    pub(crate) user: String,
-}
 
 impl Kernel {
     /// Handles a user's upload that is on the disk: it gets a row, unless it has one. A file that a user uploads is trusted.

@@ -24,8 +24,8 @@ mod proposals;
 mod requests;
 mod row;
 mod table;
+mod upload;
 
-pub(crate) use events::Stored;
 pub(crate) use proposals::Proposals;
 pub(crate) use requests::{FileWaits, Waiter};
 pub use row::{
@@ -33,3 +33,4 @@ pub use row::{
     FileRecord, FileRow, MEDIA_TYPE_BYTES_MAX, file_page, file_references, file_row,
 };
 pub(crate) use table::FileBook;
+pub(crate) use upload::Stored;

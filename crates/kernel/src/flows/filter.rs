@@ -4,7 +4,7 @@ use flow::{FlowId, FlowStatus, Stage, WaitsFor};
 use ledger::PartyId;
 use primitives::{Decode, Timestamp};
 
-use crate::flows::clients::Caller;
+use crate::flows::caller::Caller;
 
 /// Where a live flow stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

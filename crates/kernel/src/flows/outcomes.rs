@@ -6,7 +6,8 @@ use primitives::Encode;
 
 use crate::errors;
 use crate::event::{Reply, Token, Wait};
-use crate::flows::clients::{Caller, Clients, client_of};
+use crate::flows::caller::{Caller, client_of};
+use crate::flows::clients::Clients;
 use crate::flows::filter::Standing;
 use crate::kernel::Kernel;
 use crate::peers::refusals::DeliveryRefusal;

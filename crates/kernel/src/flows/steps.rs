@@ -2,8 +2,6 @@
 
 use flow::FlowId;
 
-use crate::kernel::Kernel;
-
 /// Steps kept between two takings; further ones are passed over, and a follower sees the next.
 const STEPS_MAX: usize = 16_384;
 
@@ -20,14 +18,10 @@ impl Steps {
             self.noted.push((flow, step));
         }
     }
-}
 
-impl Kernel {
-    /// Returns the steps that flows came to since the last call, in order. None are kept while no client watches.
-    ///
-    /// They are news and no facts: after a crash a flow may come to the same step again.
-    pub fn take_steps(&mut self, watched: bool) -> Vec<(FlowId, &'static str)> {
-        self.steps.watched = watched;
-        std::mem::take(&mut self.steps.noted)
+    /// Returns the steps that flows came to since the last call, in order.
+    pub(crate) fn take(&mut self, watched: bool) -> Vec<(FlowId, &'static str)> {
+        self.watched = watched;
+        std::mem::take(&mut self.noted)
     }
 }

@@ -1,6 +1,7 @@
 //! Transactions on their way into the ledger: signatures, dependencies, contracts, and the record.
 
 pub(crate) mod checks;
+pub(crate) mod classify;
 pub(crate) mod fault;
 pub(crate) mod item_id;
 pub(crate) mod items;

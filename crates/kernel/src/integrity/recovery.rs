@@ -15,12 +15,12 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use flow::messaging::RequestId;
 use flow::{FlowId, Service};
-use ledger::{NotarisedTearOff, PartyId, Rejection, StateRef, TxId};
+use ledger::{NotarisedTearOff, PartyId, Rejection};
 use notary::{ConsumedSet, RequestRecord};
-use primitives::{Decode, Encode, Monotonic, PublicKey, Timestamp};
+use primitives::{Decode, Encode, PublicKey};
 
-use super::rollback::RollbackRow;
-use super::state::{Integrity, LinkFinding};
+use super::report::{IntegrityOrder, IntegrityReport, PeerProgress, PeerRecovery, Recovery};
+use super::state::Integrity;
 use crate::errors;
 use crate::event::{Priority, Reply, Token};
 use crate::kernel::Kernel;
@@ -36,120 +36,6 @@ pub const RECOVERY_ROWS_MAX: usize = 256;
 pub const RECOVERY_PAUSE_MS: u64 = 40;
 /// Fresh keys that are made again at the beginning of a recovery.
 pub const LOST_KEYS_MAX: usize = 1_024;
-/// Recovered transactions that the report lists; of more only the number is known.
-pub const RECOVERED_LISTED_MAX: usize = 1_000;
-
-/// An operator's order about a rollback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IntegrityOrder {
-    /// Tell how things stand.
-    Show,
-    /// Fetch the lost transactions from all peers.
-    Recover,
-    /// Go on: all peers have answered, or the operator accepts that some have not.
-    Finish {
-        /// Go on although some peers have not given everything.
-        accept_missing: bool,
-    },
-}
-
-/// How far the recovery from a peer has come.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PeerProgress {
-    /// It has not answered yet, or not everything it found is here.
-    Asked,
-    /// Everything that it has is here.
-    Done,
-    /// It refuses, and says why.
-    Refused(Rejection),
-}
-
-/// The progress of recovery from one peer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PeerRecovery {
-    /// How far it is.
-    pub progress: PeerProgress,
-    /// The last position of its ledger that was searched.
-    pub upto: u64,
-    /// The last position of its ledger.
-    pub end: u64,
-    /// Transactions that it found, those that are here already included.
-    pub found: u64,
-    step: u32,
-    /// The time at which the last question is put again.
-    again: Option<Monotonic>,
-}
-
-/// The last position that a peer has searched.
-fn after_of(recovery: &Option<Recovery>, peer: &PartyId) -> u64 {
-    let known = recovery
-        .as_ref()
-        .and_then(|recovery| recovery.peers.get(peer));
-    known.map_or(0, |known| known.upto)
-}
-
-/// A recovery since the start of this process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recovery {
-    /// The time at which it began.
-    pub begun: Timestamp,
-    /// All other nodes of the network.
-    pub peers: BTreeMap<PartyId, PeerRecovery>,
-    /// Transactions recorded since, the last of them at the end: at most [`RECOVERED_LISTED_MAX`].
-    pub transactions: VecDeque<TxId>,
-    /// How many they were in all.
-    pub recorded: u64,
-    /// Notarised transactions that were entered again.
-    pub notarised: u64,
-    /// States for which a peer showed another consumer than the entered one.
-    pub conflicts: u64,
-    /// Consumers whose rows the store may not show yet, with the commits that write them.
-    entered: HashMap<StateRef, (u64, TxId)>,
-}
-
-/// The state of a node's data compared with the observations of other nodes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IntegrityReport {
-    /// The ordinal of the present life.
-    pub ordinal: u64,
-    /// The number that the data has reached.
-    pub number: u64,
-    /// The proof that it is an older copy, until an operator finishes the recovery.
-    pub rollback: Option<RollbackRow>,
-    /// Contradictions that rest on the word of a peer.
-    pub links: BTreeMap<PartyId, LinkFinding>,
-    /// The recovery, if one was begun.
-    pub recovery: Option<Recovery>,
-}
-
-impl Recovery {
-    /// A transaction is recorded.
-    pub(crate) fn recorded(&mut self, id: TxId) {
-        self.recorded += 1;
-        self.transactions.push_back(id);
-        if self.transactions.len() > RECOVERED_LISTED_MAX {
-            self.transactions.pop_front();
-        }
-    }
-
-    /// Every commit up to this one is durable.
-    pub(crate) fn committed(&mut self, upto: u64) {
-        self.entered.retain(|_, (commit, _)| *commit > upto);
-    }
-
-    /// Returns the time at which a peer is to be asked again.
-    pub(crate) fn next_question(&self) -> Option<Monotonic> {
-        self.peers.values().filter_map(|peer| peer.again).min()
-    }
-
-    /// Peers that have not given everything.
-    fn missing(&self) -> impl Iterator<Item = &PartyId> {
-        let peers = self.peers.iter();
-        let missing = peers.filter(|(_, peer)| peer.progress != PeerProgress::Done);
-        missing.map(|(id, _)| id)
-    }
-}
-
 /// Requests of a recovery have flow ids that no flow has: a mark, and the beginning of the peer's id.
 const RECOVERY_FLOW: [u8; 8] = [0xfd; 8];
 
@@ -166,6 +52,14 @@ fn recovery_request(peer: &PartyId, step: u32) -> RequestId {
 /// Whether a request is one of a recovery.
 pub(crate) fn is_recovery(id: &RequestId) -> bool {
     id.flow.as_bytes()[..8] == RECOVERY_FLOW
+}
+
+/// The last position that a peer has searched.
+fn after_of(recovery: &Option<Recovery>, peer: &PartyId) -> u64 {
+    let known = recovery
+        .as_ref()
+        .and_then(|recovery| recovery.peers.get(peer));
+    known.map_or(0, |known| known.upto)
 }
 
 impl Kernel {

@@ -13,15 +13,13 @@
 use ledger::{PartyId, TxId};
 use primitives::Monotonic;
 
-use super::state::LinkFinding;
+use super::link_finding::LinkFinding;
 use crate::errors;
 use crate::event::Priority;
 use crate::kernel::Kernel;
 use crate::message::{PeerMessage, Standing};
 use crate::port::{Reads, StoreFailure};
 
-/// How long a peer's standing is awaited, in milliseconds: a peer of an older version sends none.
-pub const STANDING_WAIT_MS: u64 = 5_000;
 /// Numbers of session messages above this one are nonsense.
 const SEQ_MAX: u64 = 1 << 62;
 /// Peers that get a mark at once; with more of them each gets every so many.

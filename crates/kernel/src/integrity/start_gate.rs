@@ -7,7 +7,7 @@
 //! ```
 //! An older copy of the data looks like the data after any restart: its files are consistent, and an anchor beside the
 //! identity key that was restored with it agrees. Only other nodes can tell the difference, so they are met first. If a mark
-//! proves the copy, its flows are paused until an operator decides ([`Kernel::pause_copied_flows`]).
+//! proves the copy, its flows are paused until an operator decides (`Kernel::pause_copied_flows`).
 //!
 //! # Invariants
 //! - A node that holds no mark of another node of its network has no witness, and waits for none.
@@ -20,9 +20,6 @@ use std::sync::Arc;
 use flow::FlowId;
 use ledger::PartyId;
 use primitives::Monotonic;
-
-use crate::errors;
-use crate::kernel::Kernel;
 
 /// Maximum time after a start for which a notary judges nothing because it has met too few peers, in milliseconds.
 pub const NOTARY_MEETS_MS_MAX: u64 = 10_000;
@@ -203,65 +200,6 @@ impl StartGate {
         let met = self.witnesses.intersection(&self.met).count();
         let enough = met.saturating_mul(2) >= self.witnesses.len();
         (!enough).then_some(self.notary_until)
-    }
-}
-
-impl Kernel {
-    /// A peer has told its standing, and nothing in it contradicts the data.
-    pub(crate) fn meet(&mut self, peer: PartyId, shows_mark: bool) {
-        if self.is_rolled_back() {
-            return;
-        }
-        for flow in self.gate.met(peer, shows_mark) {
-            self.waking.met(flow);
-        }
-    }
-
-    /// The time at which the wait for peers is over.
-    pub(crate) fn next_meeting(&self) -> Option<Monotonic> {
-        let next = self.gate.next_time();
-        next.filter(|_| !self.is_rolled_back())
-    }
-
-    /// The time at which this notary judges at the latest, if it waits for witnesses: until then requests stay in its queue.
-    pub(crate) fn judges_from(&self) -> Option<Monotonic> {
-        let is_notary = self.notarisation.is_some() && !self.is_rolled_back();
-        is_notary
-            .then(|| self.gate.notary_waits(self.context.now.monotonic))
-            .flatten()
-    }
-
-    /// Ends the wait for peers when it is over.
-    pub(crate) fn end_meeting(&mut self) {
-        if self.is_rolled_back() {
-            return;
-        }
-        let Some((released, unwitnessed)) = self.gate.on_time(self.context.now.monotonic) else {
-            return;
-        };
-        if unwitnessed {
-            let text = match released.len() {
-                0 => "no peer has shown a data mark of this node in time: the flows of its journal stay held".to_owned(),
-                count => format!("no peer has shown a data mark of this node in time: {count} flows of its journal go on unproved"),
-            };
-            self.context.warn(errors::FLOWS_HELD.code, text);
-        }
-        for flow in released {
-            self.waking.met(flow);
-        }
-    }
-
-    /// Pauses all flows that came from the journal: it is an older copy's, and their effects may have happened already.
-    /// Returns the number of flows.
-    pub(crate) fn pause_copied_flows(&mut self) -> usize {
-        let flows = self.waking.copied();
-        for flow in &flows {
-            self.gate.forget(flow);
-            self.waking.ended(flow);
-            self.engine.pause(*flow, &mut self.engine_out);
-        }
-        self.take_engine_actions();
-        flows.len()
     }
 }
 

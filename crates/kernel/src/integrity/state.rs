@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use ledger::{DataMark, PartyId, SignedTransaction, TxId};
 use primitives::{Decode, Encode, Monotonic, Seed, Timestamp};
 
+use super::evidence::RollbackRow;
+use super::link_finding::LinkFinding;
 use super::lives::Lives;
-use super::recovery::Recovery;
-use super::rollback::RollbackRow;
+use super::report::Recovery;
 use crate::message::SHOWN_TO_NOTARY_MAX;
 use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table, damaged};
@@ -16,14 +17,8 @@ use crate::rows::{
 };
 use crate::writes::{Batch, RowRange, Writer};
 
-/// A contradiction between this node's numbers and a peer's, by the peer's word alone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LinkFinding {
-    /// The time at which the peer connected.
-    pub at: Timestamp,
-    /// The contradiction.
-    pub text: String,
-}
+/// How long a peer's standing is awaited, in milliseconds: a peer of an older version sends none.
+pub const STANDING_WAIT_MS: u64 = 5_000;
 
 /// Lives, marks and verdicts of this node and its peers, and the state of a rollback.
 #[derive(Debug)]
@@ -169,9 +164,7 @@ fn peer_rows(reads: &dyn Reads, prefix: &[u8]) -> Result<Vec<(PartyId, Vec<u8>)>
     let to = prefix_end(prefix);
     let rows = reads.scan(Table::Meta, prefix, to.as_deref(), usize::MAX)?;
     let rows = rows.into_iter().filter_map(|(key, value)| {
-        let peer = key
-            .get(prefix.len()..)
-            .and_then(crate::peers::links::peer_of);
+        let peer = key.get(prefix.len()..).and_then(crate::rows::peer_of);
         Some((peer?, value))
     });
     Ok(rows.collect())

@@ -1,22 +1,17 @@
-//! The notary's requests: they come in, their proofs are checked here and their signatures with the round's others, the
-//! engine decides a batch a round, one signature covers it, and the answers leave with the commit.
+//! The notary of this node: its engine, the requests that wait for a decision, and its rows.
 
 use std::collections::BTreeMap;
 
 use flow::messaging::RequestId;
-use ledger::{NotaryError, NotaryRequest, NotaryResponse, NotarySubject, PartyId, StateRef, TxId};
-use notary::{ConsumedSet, Notary, NotaryOptions, Request, RequestRecord, Subject, Verdict};
-use primitives::{Coded, Decode, Encode, Monotonic, Timestamp};
+use ledger::{PartyId, StateRef, TxId};
+use notary::{ConsumedSet, Notary, NotaryOptions, Request, RequestRecord};
+use primitives::{Coded, Encode, Monotonic, Timestamp};
 use thiserror::Error;
 
 use crate::errors;
-use crate::event::Priority;
-use crate::kernel::Kernel;
-use crate::message::{Answer, PeerMessage};
-use crate::notarisation::whole::{Asks, Wholes};
+use crate::notarisation::whole::Wholes;
 use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table};
-use crate::round::CheckOwner;
 use crate::rows::{META_JUDGED, META_NOTARY_ACCEPTED, state_ref_key};
 use crate::writes::{Batch, RowRange, Writer};
 
@@ -25,11 +20,11 @@ pub(crate) struct Notarisation {
     pub(crate) notary: Notary,
     /// Whole transactions, until they are decided.
     pub(crate) wholes: Wholes,
-    next: u64,
+    pub(super) next: u64,
     /// Requests whose requester's signature is being checked in this round.
-    checking: BTreeMap<u64, Request>,
+    pub(super) checking: BTreeMap<u64, Request>,
     /// Where the answer to a request goes.
-    asked_by: BTreeMap<u64, (PartyId, RequestId)>,
+    pub(super) asked_by: BTreeMap<u64, (PartyId, RequestId)>,
 }
 
 impl Writer for Notarisation {
@@ -91,7 +86,7 @@ impl Notarisation {
 /// A request is not the requester's own.
 #[derive(Debug, Error)]
 #[error("the request names another requester or key than the node that sent it")]
-struct NotTheRequester;
+pub(super) struct NotTheRequester;
 
 impl Coded for NotTheRequester {
     fn code(&self) -> &'static str {
@@ -138,224 +133,4 @@ pub(crate) fn put_record(transaction: &TxId, record: &RequestRecord, batch: &mut
     batch
         .of::<Notarisation>()
         .put(Table::NotaryTxs, key, record.to_bytes());
-}
-
-impl Kernel {
-    /// Lets the notary judge time windows unless the clock is in doubt.
-    pub(crate) fn doubt_windows(&mut self, in_doubt: bool) {
-        if let Some(notarisation) = &mut self.notarisation {
-            notarisation.notary.doubt_clock(in_doubt);
-        }
-    }
-
-    pub(crate) fn on_notarise(
-        &mut self,
-        peer: PartyId,
-        id: RequestId,
-        body: &[u8],
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        match self.check_notary_request(peer, body) {
-            Ok((NotarySubject::TearOff(tear_off), asks)) => {
-                // Before the work of checking it.
-                let welcome = self.welcome(peer);
-                let verify = || tear_off.verify().map_err(|e| NotaryError::invalid(&e));
-                match welcome.and_then(|()| verify()) {
-                    Ok(tear_off) => {
-                        let tx = tear_off.id();
-                        let subject = Subject::TearOff(Box::new(tear_off));
-                        self.check_request(peer, id, tx, subject, asks);
-                    }
-                    Err(error) => self.refuse_notarisation(peer, id, error),
-                }
-            }
-            Ok((NotarySubject::Whole(whole), asks)) => {
-                self.on_notarise_whole(peer, id, whole, asks, reads)?;
-            }
-            Err(error) => self.refuse_notarisation(peer, id, error),
-        }
-        Ok(())
-    }
-
-    fn welcome(&mut self, peer: PartyId) -> Result<(), NotaryError> {
-        let now = self.context.now.monotonic;
-        match &mut self.notarisation {
-            Some(notarisation) => notarisation.notary.welcome(peer, now),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the content of a request, if it has the form that this notary takes and is the sender's own.
-    fn check_notary_request(
-        &self,
-        peer: PartyId,
-        body: &[u8],
-    ) -> Result<(NotarySubject, Asks), NotaryError> {
-        let request = NotaryRequest::from_bytes(body).map_err(|e| NotaryError::invalid(&e))?;
-        if let Some(notarisation) = &self.notarisation {
-            let is_whole = matches!(request.subject, NotarySubject::Whole(_));
-            notarisation.notary.check_form(is_whole)?;
-        }
-        let known = self.context.identity.network.party(&peer);
-        if request.requester != peer || known.is_none_or(|party| party.key != request.key) {
-            return Err(NotaryError::invalid(&NotTheRequester));
-        }
-        let asks = Asks {
-            requester: request.requester,
-            key: request.key,
-            signature: request.signature,
-        };
-        Ok((request.subject, asks))
-    }
-
-    /// Has the requester's signature checked; then the request is admitted.
-    pub(crate) fn check_request(
-        &mut self,
-        peer: PartyId,
-        id: RequestId,
-        transaction: TxId,
-        subject: Subject,
-        asks: Asks,
-    ) {
-        let message = asks.message(&transaction, &self.context.my_id);
-        let Some(notarisation) = &mut self.notarisation else {
-            return;
-        };
-        let number = notarisation.number(peer, id);
-        notarisation
-            .checking
-            .insert(number, asks.request(number, subject));
-        self.check_for(peer, CheckOwner::Notary(number), message);
-    }
-
-    pub(crate) fn on_notary_checked(&mut self, number: u64, good: bool) {
-        let now = self.context.now;
-        let Some(notarisation) = &mut self.notarisation else {
-            return;
-        };
-        let refusal = if !good {
-            let text = "the requester's signature is not valid";
-            let rejection = errors::rejection(&errors::SIGNATURE_INVALID, text);
-            notarisation.checking.remove(&number);
-            notarisation.wholes.remove(number);
-            NotaryError::InvalidRequest {
-                code: rejection.code,
-                message: rejection.message,
-            }
-        } else if let Some(request) = notarisation.checking.remove(&number) {
-            match notarisation.notary.admit(request, now) {
-                Ok(()) => return,
-                Err(error) => error,
-            }
-        } else {
-            return self.verify_whole(number);
-        };
-        if let Some((peer, id)) = notarisation.asked_by.remove(&number) {
-            self.refuse_notarisation(peer, id, refusal);
-        }
-    }
-
-    /// Refuses a request before it is decided.
-    pub(crate) fn refuse_notarisation(&mut self, peer: PartyId, id: RequestId, error: NotaryError) {
-        self.context.figures.notary_refused += u64::from(!error.is_transient());
-        self.answer_notary(peer, id, NotaryResponse::Refused(error));
-    }
-
-    /// Decides the waiting requests, one batch for each round.
-    pub(crate) fn decide_notarisations(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        if self.context.round.notary_decided {
-            return Ok(());
-        }
-        if self.is_rolled_back() {
-            self.refuse_undecided();
-            return Ok(());
-        }
-        if self.judges_from().is_some() {
-            return Ok(());
-        }
-        let commit = self.context.commits.next();
-        let Some(notarisation) = &mut self.notarisation else {
-            return Ok(());
-        };
-        let Some(mut decision) = notarisation.notary.decide_batch(commit, &Rows(reads))? else {
-            return Ok(());
-        };
-        self.context.round.notary_decided = true;
-        self.context.figures.notary_batches += 1;
-        let requests = decision.verdicts.len() as u64;
-        self.context.figures.notary_batch_requests.record(requests);
-        self.context.figures.notary_states += decision.states.len() as u64;
-        for (state, transaction) in std::mem::take(&mut decision.states) {
-            put_consumer(&state, &transaction, &mut self.context.round.batch);
-        }
-        if let Some(judged) = notarisation.notary.take_judged() {
-            self.context.round.batch.of::<Notarisation>().put(
-                Table::Meta,
-                META_JUDGED,
-                judged.to_bytes(),
-            );
-        }
-        if !decision.transactions.is_empty() {
-            let accepted = self
-                .integrity
-                .lives
-                .accept(decision.transactions.len() as u64);
-            let row = accepted.to_be_bytes();
-            self.context.round.batch.of::<Notarisation>().put(
-                Table::Meta,
-                META_NOTARY_ACCEPTED,
-                row,
-            );
-        }
-        for (transaction, record) in std::mem::take(&mut decision.transactions) {
-            put_record(&transaction, &record, &mut self.context.round.batch);
-        }
-        let refused = decision
-            .verdicts
-            .iter()
-            .filter_map(|(_, verdict)| match verdict {
-                Verdict::Refused(error) => Some(error),
-                Verdict::Accepted(_) => None,
-            });
-        let (mut conflicts, mut waits, mut others) = (0, 0, 0);
-        for error in refused {
-            match error {
-                NotaryError::Conflict { .. } => conflicts += 1,
-                // Its window cannot be judged now.
-                NotaryError::Busy { .. } => waits += 1,
-                _ => others += 1,
-            }
-        }
-        self.context.figures.notary_conflicts += conflicts;
-        self.context.figures.notary_refused += others;
-        self.context.figures.notary_signed +=
-            decision.verdicts.len() as u64 - conflicts - waits - others;
-        let Some(key) = self.keys.identity_key(&self.context.identity) else {
-            // Opening the node has checked that it holds its own key.
-            return Ok(());
-        };
-        for (number, response) in decision.into_responses(key) {
-            let asked_by = self
-                .notarisation
-                .as_mut()
-                .and_then(|notarisation| notarisation.asked_by.remove(&number));
-            self.on_decided(number, &response, reads)?;
-            if let Some((peer, id)) = asked_by {
-                self.answer_notary(peer, id, response);
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn answer_notary(&mut self, peer: PartyId, id: RequestId, response: NotaryResponse) {
-        let answer = match response {
-            NotaryResponse::Refused(NotaryError::Busy { eta_ms }) => {
-                self.context.figures.notary_busy += 1;
-                Answer::Wait(eta_ms)
-            }
-            response => Answer::Done(response.to_bytes()),
-        };
-        self.context
-            .send(peer, Priority::Normal, PeerMessage::Response { id, answer });
-    }
 }

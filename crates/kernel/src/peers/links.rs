@@ -5,27 +5,20 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use flow::messaging::{
-    Deliveries, DeliveryAction, Inbox, InboxAction, Outbox, OutboxAction, RequestAction, RequestId,
-    Requests,
+    Deliveries, DeliveryAction, Inbox, InboxAction, Outbox, OutboxAction, RequestAction, Requests,
 };
-use flow::{FlowId, SHARE_EXCEEDED_CODE, Service, SessionBody, SessionMessage};
-use ledger::{PartyId, Rejection, TxId};
-use primitives::{Decode, Decoder, Encode, Hash, Monotonic};
+use ledger::{PartyId, TxId};
+use primitives::{Decode, Decoder, Monotonic};
 
-use crate::errors;
-use crate::event::Priority;
-use crate::integrity::STANDING_WAIT_MS;
-use crate::kernel::Kernel;
-use crate::message::{DELIVERED_IDS_MAX, PeerMessage};
 use crate::options::KernelOptions;
 use crate::pages::{after, row_page};
 use crate::part::Part;
 use crate::peers::lag::DeliveryLag;
-use crate::peers::pump::{ReadBack, decode_delivery};
+use crate::peers::read_back::{ReadBack, decode_delivery};
 use crate::peers::refusals::Refusals;
 use crate::peers::unanswered::Unanswered;
 use crate::port::{Reads, StoreFailure, Table};
-use crate::rows::{META_INBOUND, prefix_end, seq_of};
+use crate::rows::{META_INBOUND, peer_of, prefix_end, seq_of};
 use crate::writes::{RowRange, Writer};
 
 /// A session message that comes before its turn is kept only up to this size; a larger one is sent again.
@@ -56,32 +49,32 @@ pub struct Links {
     /// Sizes of the transactions owed since the machines' actions were last worked off.
     pub(crate) sizes: HashMap<TxId, usize>,
     /// Answers to deliveries, sent once the round is durable.
-    answers: BTreeMap<PartyId, Vec<TxId>>,
+    pub(super) answers: BTreeMap<PartyId, Vec<TxId>>,
     /// Rows that are read back once the commit of this number is durable. At most one for each peer and machine.
     pub(crate) read_backs: VecDeque<(u64, ReadBack)>,
     /// Commits up to this one are durable.
-    durable: u64,
+    pub(super) durable: u64,
     /// The epoch of each peer, and the last number taken of its session messages: the cursors of the inbox.
-    taken: BTreeMap<PartyId, (u64, u64)>,
+    pub(super) taken: BTreeMap<PartyId, (u64, u64)>,
     /// Session messages not acknowledged, of all peers.
-    unacked: u64,
+    pub(super) unacked: u64,
     /// Peers that are connected and have not told their standing.
     pub(crate) awaited: BTreeSet<PartyId>,
     /// Peers that get no numbered message before their standing is known, with the end of the wait.
-    held: BTreeMap<PartyId, Monotonic>,
+    pub(super) held: BTreeMap<PartyId, Monotonic>,
     /// Peers whose numbers agree with this node's, since its start.
     pub(crate) confirmed: BTreeSet<PartyId>,
     /// The last number given out for each peer before the start.
-    at_start: BTreeMap<PartyId, u64>,
+    pub(super) at_start: BTreeMap<PartyId, u64>,
     /// Peers that were sent numbered messages unconfirmed, because they told no standing in time.
     pub(crate) offered: BTreeSet<PartyId>,
     /// Messages numbered since the start for peers that are not confirmed, to be numbered again if need be.
-    unconfirmed: BTreeMap<PartyId, Unconfirmed>,
+    pub(super) unconfirmed: BTreeMap<PartyId, Unconfirmed>,
 }
 
 /// Messages numbered since the start for one peer.
 #[derive(Debug, Default)]
-struct Unconfirmed {
+pub(super) struct Unconfirmed {
     messages: Vec<Vec<u8>>,
     bytes: usize,
     /// There were more than are kept.
@@ -89,7 +82,7 @@ struct Unconfirmed {
 }
 
 impl Unconfirmed {
-    fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes = self.bytes.saturating_add(bytes.len());
         if self.messages.len() >= UNCONFIRMED_MAX || self.bytes > UNCONFIRMED_BYTES_MAX {
             (self.messages, self.overflowed) = (Vec::new(), true);
@@ -249,253 +242,6 @@ impl Links {
     }
 }
 
-impl Kernel {
-    pub(crate) fn on_peer_up(
-        &mut self,
-        peer: PartyId,
-        epoch: u64,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let now = self.context.now.monotonic;
-        self.clock.peer_up(peer);
-        self.budgets.forget_backlog(&peer);
-        let links = &mut self.links;
-        let taken = links.taken.entry(peer).or_default();
-        if taken.0 != epoch {
-            *taken = (epoch, 0);
-        }
-        // Messages in flight may be lost.
-        self.sent_along.clear();
-        links.inbox.peer_up(peer, epoch);
-        links.awaited.insert(peer);
-        if links.confirmed.contains(&peer) {
-            links.outbox.peer_up(peer, now, &mut links.outbox_out);
-        } else {
-            let until = now.plus_ms(STANDING_WAIT_MS).unwrap_or(now);
-            links.held.insert(peer, until);
-        }
-        links.deliveries.peer_up(peer);
-        links.requests.peer_up(peer, now, &mut links.request_out);
-        self.intake.resolutions.peer_up(peer);
-        self.intake.files.peer_up(&peer);
-        self.send_standing(peer, reads)?;
-        self.pump_links(reads)
-    }
-
-    /// This node can always be asked by its own flows.
-    pub(crate) fn serve_itself(&mut self) {
-        let (me, now) = (self.context.my_id, self.context.now.monotonic);
-        let links = &mut self.links;
-        links.requests.peer_up(me, now, &mut links.request_out);
-    }
-
-    pub(crate) fn on_peer_down(&mut self, peer: PartyId) {
-        self.clock.peer_down(&peer);
-        self.budgets.forget_backlog(&peer);
-        self.links.inbox.peer_down(&peer);
-        self.links.outbox.peer_down(peer);
-        self.links.awaited.remove(&peer);
-        self.links.held.remove(&peer);
-        self.integrity.met.remove(&peer);
-        self.links.deliveries.peer_down(peer);
-        self.links.requests.peer_down(peer);
-        self.intake.resolutions.peer_down(&peer);
-        self.fetches.forget(&peer);
-        self.forget_notarisations_of(peer);
-    }
-
-    pub(crate) fn send_session(&mut self, peer: PartyId, message: SessionMessage) {
-        if peer == self.context.my_id {
-            self.engine.on_session(peer, message, &mut self.engine_out);
-            self.take_engine_actions();
-            return;
-        }
-        let error = match &message.body {
-            SessionBody::End { error, .. } => error.as_ref(),
-            _ => None,
-        };
-        if error.is_some_and(|error| error.code == SHARE_EXCEEDED_CODE) {
-            self.budgets.excess(peer, self.context.now.monotonic);
-        }
-        if error.is_some() && self.links.outbox.pending(&peer) >= UNACKED_REFUSALS_MAX {
-            return;
-        }
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        links.unacked += 1;
-        let bytes = message.to_bytes();
-        if !links.confirmed.contains(&peer) {
-            links.unconfirmed.entry(peer).or_default().push(&bytes);
-        }
-        links.outbox.push(peer, bytes, now, &mut links.outbox_out);
-    }
-
-    pub(crate) fn on_session(&mut self, peer: PartyId, seq: u64, body: Vec<u8>) {
-        let (_, taken) = self.links.taken.get(&peer).copied().unwrap_or_default();
-        if seq > taken.saturating_add(1) && body.len() > EARLY_BYTES_MAX {
-            return;
-        }
-        self.links
-            .inbox
-            .message(peer, seq, body, &mut self.links.inbox_out);
-    }
-
-    pub(crate) fn on_session_ack(&mut self, peer: PartyId, upto: u64) {
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        let before = links.outbox.pending(&peer);
-        let known = links.outbox.ack(peer, upto, now, &mut links.outbox_out);
-        let acked = before.saturating_sub(links.outbox.pending(&peer));
-        links.unacked = links.unacked.saturating_sub(acked);
-        if !known {
-            self.context.figures.messages_bad += 1;
-            let text = format!(
-                "it acknowledges session message {upto}, which was never sent: this node's data is older than the peer's"
-            );
-            self.context.complain(errors::STALE_DATA.code, peer, &text);
-        }
-    }
-
-    /// Asks a service of another node (or of this one).
-    pub(crate) fn ask(
-        &mut self,
-        party: PartyId,
-        flow: FlowId,
-        effect: u32,
-        service: Service,
-        body: Vec<u8>,
-    ) {
-        let id = RequestId { flow, effect };
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        links
-            .requests
-            .ask(id, party, service, body, now, &mut links.request_out);
-    }
-
-    /// Notes an answer. Returns whether a flow waits for it.
-    pub(crate) fn request_answered(&mut self, id: &RequestId, peer: &PartyId) -> bool {
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        links
-            .requests
-            .answered(id, peer, now, &mut links.request_out)
-    }
-
-    pub(crate) fn request_must_wait(&mut self, id: &RequestId, peer: &PartyId, eta_ms: u64) {
-        self.links
-            .requests
-            .wait(id, peer, eta_ms, self.context.now.monotonic);
-    }
-
-    pub(crate) fn forget_request(&mut self, flow: FlowId, effect: u32) {
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        let id = RequestId { flow, effect };
-        links.requests.cancel(&id, now, &mut links.request_out);
-    }
-
-    pub(crate) fn forget_requests_of(&mut self, flow: FlowId) {
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        links
-            .requests
-            .cancel_flow(flow, now, &mut links.request_out);
-    }
-
-    /// Owes a recorded transaction to participants, each once.
-    pub(crate) fn owe(&mut self, id: TxId, bytes: usize, participants: &[PartyId]) {
-        let links = &mut self.links;
-        for peer in participants {
-            if *peer == self.context.my_id || links.unanswered.owes(peer, &id) {
-                continue;
-            }
-            links.sizes.insert(id, bytes);
-            links
-                .deliveries
-                .push(*peer, id, bytes, &mut links.delivery_out);
-            links.unanswered.add(*peer, id);
-            links.lag.owe(*peer, self.context.now.monotonic);
-        }
-    }
-
-    /// A transaction delivered by a peer is recorded here: say so once that is durable.
-    pub(crate) fn answer_delivery(&mut self, peer: PartyId, id: TxId) {
-        self.links.answers.entry(peer).or_default().push(id);
-    }
-
-    pub(crate) fn on_delivered(&mut self, peer: PartyId, ids: &[TxId]) {
-        for id in ids {
-            let links = &mut self.links;
-            let before = links.delivery_out.len();
-            links
-                .deliveries
-                .delivered(peer, &[*id], &mut links.delivery_out);
-            if links.delivery_out.len() > before {
-                self.owes_no_more(peer, id, false);
-            }
-        }
-    }
-
-    pub(crate) fn on_refused(&mut self, peer: PartyId, id: TxId, rejection: Rejection) {
-        let links = &mut self.links;
-        let before = links.delivery_out.len();
-        let why = rejection.clone();
-        links
-            .deliveries
-            .refused(peer, id, rejection, &mut links.delivery_out);
-        if links.delivery_out.len() > before {
-            let batch = &mut self.context.round.batch;
-            links.unanswered.refusals.add(id, peer, &why, batch);
-            self.context.figures.deliveries_refused += 1;
-            self.owes_no_more(peer, &id, true);
-        }
-    }
-
-    fn owes_no_more(&mut self, peer: PartyId, id: &TxId, refused: bool) {
-        if refused {
-            self.clients.refused(id);
-        }
-        self.links.lag.answered(&peer, self.context.now.monotonic);
-        self.delivery_waits.answered(peer, *id);
-        if self.links.unanswered.answered(&peer, id) {
-            self.on_all_delivered(id);
-        }
-    }
-
-    pub(crate) fn links_on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        let late = links.held.iter().filter(|(_, until)| **until <= now);
-        let late: Vec<PartyId> = late.map(|(peer, _)| *peer).collect();
-        for peer in late {
-            links.offered.insert(peer);
-            links.release(peer, now);
-        }
-        links.outbox.timer(now, &mut links.outbox_out);
-        links.deliveries.timer(now);
-        links.requests.timer(now, &mut links.request_out);
-        self.read_back(reads)
-    }
-
-    /// Adds the outgoing messages at the end of a round.
-    pub(crate) fn links_end_round(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        links.inbox.end_of_round(&mut links.inbox_out);
-        links.deliveries.end_of_round(now, &mut links.delivery_out);
-        self.pump_links(reads)?;
-        for (peer, ids) in std::mem::take(&mut self.links.answers) {
-            for ids in ids.chunks(DELIVERED_IDS_MAX) {
-                let ids = ids.to_vec();
-                self.context
-                    .send(peer, Priority::Normal, PeerMessage::Delivered { ids });
-            }
-        }
-        Ok(())
-    }
-}
-
 /// The first and last number of each peer's rows, every row shown to `each` on the way.
 fn ranges(
     reads: &dyn Reads,
@@ -524,10 +270,6 @@ fn ranges(
         .into_iter()
         .map(|(peer, (first, last))| (peer, first, last))
         .collect())
-}
-
-pub(crate) fn peer_of(bytes: &[u8]) -> Option<PartyId> {
-    Some(PartyId::from_hash(Hash::from_bytes(bytes.try_into().ok()?)))
 }
 
 fn decode_cursor(value: &[u8]) -> Option<(u64, u64)> {

@@ -4,7 +4,7 @@
 use flow::SessionMessage;
 use flow::messaging::{DeliveryAction, InboxAction, OutboxAction, PendingDelivery, RequestAction};
 use ledger::{PartyId, TxId};
-use primitives::{Decode, Decoder, Encode, Encoder};
+use primitives::{Decode, Encode, Encoder};
 
 use crate::back_chains::answers::dependencies;
 use crate::errors;
@@ -13,6 +13,7 @@ use crate::kernel::Kernel;
 use crate::message::{DELIVER_TRANSACTIONS_MAX, PeerMessage};
 use crate::pages::row_page;
 use crate::peers::links::Links;
+use crate::peers::read_back::{ReadBack, decode_delivery, encode_delivery};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_INBOUND, meta_key, peer_seq_key, prefix_end, seq_of};
 
@@ -20,21 +21,6 @@ use crate::rows::{META_INBOUND, meta_key, peer_seq_key, prefix_end, seq_of};
 const ALONG_BYTES_MAX: usize = 512 << 10;
 /// Weight of a note that a dependency went along, in bytes.
 pub(crate) const SENT_ALONG_WEIGHT: usize = 128;
-/// Rows to be read back once a commit is durable.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ReadBack {
-    Outbox {
-        peer: PartyId,
-        after: u64,
-        limit: usize,
-    },
-    Deliveries {
-        peer: PartyId,
-        after: u64,
-        limit: usize,
-    },
-}
-
 impl Kernel {
     /// Carries out the actions of the messaging machines.
     pub(crate) fn pump_links(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
@@ -304,20 +290,4 @@ fn rows_after(
     let rows = page.rows.into_iter();
     let rows = rows.filter_map(|(key, value)| Some((seq_of(&key)?, value)));
     Ok((rows.collect(), page.more))
-}
-
-fn encode_delivery(id: &TxId, bytes: usize) -> Vec<u8> {
-    let mut e = Encoder::new();
-    e.array(2);
-    id.encode(&mut e);
-    e.u64(bytes as u64);
-    e.into_bytes()
-}
-
-/// A pending delivery's row: the transaction and its size.
-pub(crate) fn decode_delivery(value: &[u8]) -> Option<(TxId, usize)> {
-    let mut d = Decoder::new(value);
-    d.expect_array(2).ok()?;
-    let id = TxId::decode(&mut d).ok()?;
-    Some((id, usize::try_from(d.u64().ok()?).ok()?))
 }

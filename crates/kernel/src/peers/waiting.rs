@@ -8,12 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ledger::{PartyId, Rejection, TxId};
-use primitives::{Decode, Encode, Timestamp};
-
-use crate::errors;
-use crate::event::Priority;
-use crate::kernel::Kernel;
-use crate::message::{Answer, NOTICE_ID, PeerMessage, WaitingNotice};
+use primitives::Timestamp;
 
 /// Reasons kept of all peers.
 const KEPT_MAX: usize = 4_096;
@@ -45,7 +40,13 @@ pub(crate) struct DeliveryWaits {
 
 impl DeliveryWaits {
     /// Notes a reason. Without room for one more it is not kept.
-    fn note(&mut self, peer: PartyId, transaction: TxId, rejection: Rejection, now: Timestamp) {
+    pub(super) fn note(
+        &mut self,
+        peer: PartyId,
+        transaction: TxId,
+        rejection: Rejection,
+        now: Timestamp,
+    ) {
         let key = (peer, transaction);
         if let Some((known, _)) = self.told.get_mut(&key) {
             if *known != rejection {
@@ -97,57 +98,6 @@ impl DeliveryWaits {
             },
         );
         self.shown = shown.collect();
-    }
-}
-
-impl Kernel {
-    /// Leaves a delivery without an answer, and tells the sender the reason: once for each time that it is delivered.
-    pub(crate) fn leave_waiting(
-        &mut self,
-        peer: PartyId,
-        id: TxId,
-        code: &'static str,
-        rejection: Rejection,
-    ) {
-        let complaint = format!(
-            "transaction {id} has to wait: {} ({})",
-            rejection.message, rejection.code
-        );
-        self.context.complain(code, peer, &complaint);
-        let notice = WaitingNotice {
-            transaction: id,
-            rejection,
-        };
-        let response = PeerMessage::Response {
-            id: NOTICE_ID,
-            answer: Answer::Done(notice.to_bytes()),
-        };
-        self.context.send(peer, Priority::Normal, response);
-    }
-
-    /// A receiver told why it cannot record a delivery for now. Believed of deliveries that it owes an answer for.
-    pub(crate) fn on_waiting_notice(&mut self, peer: PartyId, answer: &Answer) {
-        let Answer::Done(body) = answer else { return };
-        let notice = match WaitingNotice::from_bytes(body) {
-            Ok(notice) => notice,
-            Err(error) => return self.bad_message(peer, &format!("a notice: {error}")),
-        };
-        if !self.links.unanswered.owes(&peer, &notice.transaction) {
-            return;
-        }
-        let text = format!(
-            "transaction {} has to wait there: {} ({})",
-            notice.transaction, notice.rejection.message, notice.rejection.code
-        );
-        self.context
-            .complain(errors::DELIVERY_WAITS.code, peer, &text);
-        let waits = &mut self.delivery_waits;
-        waits.note(
-            peer,
-            notice.transaction,
-            notice.rejection,
-            self.context.now.wall,
-        );
     }
 }
 

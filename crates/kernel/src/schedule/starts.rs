@@ -10,7 +10,7 @@ use vault::ViewChange;
 
 use crate::errors;
 use crate::event::{Action, Reply, Start, Token, Wait};
-use crate::flows::clients::start_digest;
+use crate::flows::caller::start_digest;
 use crate::flows::queue::Queued;
 use crate::kernel::Kernel;
 use crate::pages::row_page;
