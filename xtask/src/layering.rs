@@ -40,6 +40,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "chain",
         ],
     ),
+    ("runtime", &["primitives", "store"]),
     ("net", &["primitives", "ledger"]),
     ("api", &[]),
     (
@@ -55,6 +56,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "finance",
             "kernel",
             "store",
+            "runtime",
             "net",
             "api",
         ],

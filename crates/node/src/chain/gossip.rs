@@ -191,7 +191,7 @@ pub(super) async fn pump(shared: Arc<Shared>, mut events: GossipEvents) {
     while let Some(event) = events.next().await {
         loop {
             let taken = shared.taken.notified();
-            if !shared.mailbox.is_full() || shared.is_stopping() {
+            if !shared.core.is_full() || shared.is_stopping() {
                 break;
             }
             taken.await;

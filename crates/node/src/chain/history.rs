@@ -21,8 +21,8 @@ use store::Embedded;
 
 use super::clock::ChainClock;
 use super::files::{ChainFiles, load_chain_dir};
-use super::start::{STORE, open_store};
 use super::start_error::ChainStartError;
+use super::store::{STORE, open_store};
 use crate::config::read_toml;
 
 /// Blocks whose payments are signed ahead.

@@ -1,5 +1,7 @@
 //! What a chain node counts.
 
+use runtime::RoundMetrics;
+
 use crate::http::front::HttpCounters;
 use crate::metrics::{Counter, Gauge, Histogram, Listed, Process, Registry, Unit};
 
@@ -115,6 +117,18 @@ pub fn chain_metrics() -> Vec<Listed> {
 }
 
 impl ChainMetrics {
+    /// Returns the metrics that the core's runtime records.
+    pub(super) fn rounds(&self) -> RoundMetrics {
+        RoundMetrics {
+            round_events: self.round_events.clone(),
+            round_time: self.round_time.clone(),
+            commit_rows: self.commit_rows.clone(),
+            commit_bytes: self.commit_bytes.clone(),
+            commit_time: self.commit_time.clone(),
+            commit_failures: self.commit_failures.clone(),
+        }
+    }
+
     /// Counts one with this code.
     pub(super) fn count_reason(&self, family: &ByReason, code: &str) {
         self.registry

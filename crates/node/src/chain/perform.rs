@@ -1,13 +1,30 @@
-//! Performs what the core wants done, after it is durable.
+//! Performs the actions of the chain's core.
 
 use std::sync::Arc;
 
 use chain::core::{Action, Notice};
+use chain::port::StoreFailure;
+use runtime::Shell;
 
+use super::chain_core::ChainCore;
 use super::shared::{Shared, Waiter};
 
+impl Shell<ChainCore> for Shared {
+    fn perform(&self, actions: Vec<Action>) {
+        perform_all(self, actions);
+    }
+
+    fn failed(&self, _failure: &StoreFailure) {
+        self.let_go();
+    }
+
+    fn taken(&self) {
+        self.taken.notify_waiters();
+    }
+}
+
 /// Performs the actions of a round, in order. Nothing here blocks.
-pub(super) fn perform(shared: &Shared, actions: Vec<Action>) {
+fn perform_all(shared: &Shared, actions: Vec<Action>) {
     for action in actions {
         match action {
             Action::Gossip(bytes) => shared.peers.broadcast(bytes),
@@ -44,7 +61,7 @@ pub(super) fn perform(shared: &Shared, actions: Vec<Action>) {
                         let metrics = &shared.metrics;
                         metrics.count_reason(&metrics.refused, rejection.code);
                     }
-                    // Whoever asked may have gone.
+                    // The caller may be gone.
                     let _ = waiter.send(outcomes);
                 }
             }
@@ -114,6 +131,6 @@ fn note(shared: &Shared, notice: Notice) {
             "a forger signed two blocks on one parent: the first stays, and both headers are kept as evidence (tally chain equivocations)"
         ),
     }
-    // Nobody may be following.
+    // An error means that no client follows.
     let _ = shared.notices.send(Arc::new(notice));
 }

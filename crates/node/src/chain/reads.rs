@@ -14,7 +14,8 @@ use chain::{AccountId, Carried, ChainId, Genesis, TxId};
 use primitives::{Hash, hex};
 use tokio::sync::Semaphore;
 
-use super::shared::{Shared, Store};
+use super::shared::Shared;
+use super::store::Store;
 use super::views::{block_view, child_blocks, ids_by_chain, transaction_view};
 use crate::http::Refusal;
 

@@ -1,82 +1,53 @@
-//! What a chain node's threads share.
+//! State that a chain node's threads share.
 
-use std::any::Any;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use chain::core::{Core, Event, Notice, Ticket};
-use chain::port::{FailureKind, StoreFailure, Table};
+use chain::core::{Event, Notice, Ticket};
+use chain::port::{FailureKind, StoreFailure};
 use chain::{Genesis, Rejection, TxId};
-use store::Embedded;
-use tokio::sync::{Notify, OwnedSemaphorePermit, broadcast, oneshot, watch};
+use runtime::{Stopped, Waiters};
+use tokio::sync::{Notify, OwnedSemaphorePermit, broadcast, oneshot};
 
 use super::clock::ChainClock;
 use super::figures::Shown;
 use super::gossip::Peers;
+use super::messages::CoreHandle;
 use super::metrics::ChainMetrics;
-use super::start_error::PANICKED;
-use crate::core::mailbox::{Mailbox, Weigh};
-use crate::http::{Refusal, contain};
+use super::queries::ChainQuery;
+use super::store::Store;
+use crate::http::Refusal;
 
-/// The store of a chain.
-pub(super) type Store = Embedded<Table>;
-
-/// Notices that a follower may fall behind by; then it is cut off.
+/// Notices that a follower may lag behind by. A follower with a larger lag is cut off.
 const NOTICES_MAX: usize = 1_024;
 
-/// A look at the core, on its own thread, between two rounds.
-pub(super) type Look = Box<dyn FnOnce(&Core<Store>) + Send>;
-
-/// What the core's thread is told.
-pub(super) enum Work {
-    /// Something happened.
-    Event(Event),
-    /// The oldest round that was submitted is durable.
-    Committed,
-    /// Somebody wants to see what only the core knows.
-    Look(Look),
-}
-
-impl Weigh for Work {
-    fn peer_bytes(&self) -> usize {
-        match self {
-            Work::Event(Event::Gossip { bytes, .. } | Event::Asked { bytes, .. }) => bytes.len(),
-            Work::Event(Event::Answered { result, .. }) => result.as_ref().map_or(0, Vec::len),
-            _ => 0,
-        }
-    }
-}
-
-/// What comes of transactions that were submitted together.
+/// The outcomes of transactions that were submitted together, in their order.
 pub(super) type Outcomes = Vec<Result<TxId, Rejection>>;
 
-/// Who waits for an answer of the core.
+/// A caller that waits for an answer of the core.
 pub(super) enum Waiter {
-    /// A client that submitted, with the places that its transactions take until then.
+    /// A client that submitted transactions, with the places that they occupy until the answer.
     Submit(oneshot::Sender<Outcomes>, OwnedSemaphorePermit),
     /// An operator.
     Order(oneshot::Sender<Result<String, Rejection>>),
 }
 
-/// See the module.
+/// State that the core's thread, the commit thread, the peers and the API share.
 pub(super) struct Shared {
     pub(super) genesis: Arc<Genesis>,
     pub(super) clock: ChainClock,
-    pub(super) mailbox: Mailbox<Work>,
-    /// The core has taken what waited.
+    pub(super) core: CoreHandle,
+    /// Notified when the core has taken the waiting messages.
     pub(super) taken: Notify,
     pub(super) store: Store,
     pub(super) peers: Peers,
     pub(super) metrics: ChainMetrics,
     pub(super) notices: broadcast::Sender<Arc<Notice>>,
-    /// As the core left them after its last round, and what is counted of notices.
+    /// The core's figures after its last round, and the rate of recent blocks.
     pub(super) shown: Mutex<Shown>,
-    /// Why no more work is taken: the store has failed, or something has panicked.
-    pub(super) failed: watch::Sender<Option<StoreFailure>>,
-    waiting: Mutex<HashMap<Ticket, Waiter>>,
+    waiting: Waiters<Waiter>,
     tickets: AtomicU64,
-    ended: watch::Sender<bool>,
 }
 
 impl Shared {
@@ -84,127 +55,81 @@ impl Shared {
         genesis: Arc<Genesis>,
         store: Store,
         peers: Peers,
-        inbound_bytes: usize,
+        core: CoreHandle,
         shown: Shown,
     ) -> Self {
         Self {
             clock: ChainClock::new(genesis.time_ms),
             genesis,
-            mailbox: Mailbox::new(inbound_bytes),
+            core,
             taken: Notify::new(),
             store,
             peers,
             metrics: ChainMetrics::new(),
             notices: broadcast::channel(NOTICES_MAX).0,
             shown: Mutex::new(shown),
-            failed: watch::channel(None).0,
-            waiting: Mutex::default(),
+            waiting: Waiters::default(),
             tickets: AtomicU64::new(1),
-            ended: watch::channel(false).0,
         }
     }
 
-    /// Tells the core's thread an event.
+    /// Sends the core an event.
     pub(super) fn tell(&self, event: Event) {
-        self.mailbox.push(Work::Event(event));
+        self.core.tell(event);
     }
 
-    /// Tells an event that will be answered. The number of those who wait is bounded by the API's places.
+    /// Sends the core an event that it answers. If the node stops, the caller is dropped. The API's places bound the number of
+    /// callers.
     pub(super) fn ask(&self, waiter: Waiter, event: impl FnOnce(Ticket) -> Event) {
         let ticket = self.tickets.fetch_add(1, Ordering::Relaxed);
-        self.lock_waiting().insert(ticket, waiter);
-        self.tell(event(ticket));
-        if self.is_stopping() {
-            // The core's thread may have ended before it saw the event: then nobody else answers.
-            self.lock_waiting().remove(&ticket);
+        if self.waiting.register([(ticket, waiter)]).is_ok() {
+            self.tell(event(ticket));
         }
     }
 
-    /// Who waits for this answer.
+    /// Takes the caller that waits for this answer, if it still waits.
     pub(super) fn waiter(&self, ticket: Ticket) -> Option<Waiter> {
-        self.lock_waiting().remove(&ticket)
+        self.waiting.take(ticket)
     }
 
-    /// Looks at the core between two of its rounds. Keep it short: the chain waits meanwhile.
-    pub(super) async fn look<T: Send + 'static>(
+    /// Asks the core a question, which it answers between two rounds.
+    ///
+    /// # Errors
+    /// The node stops.
+    pub(super) async fn query<T>(
         &self,
-        look: impl FnOnce(&Core<Store>) -> T + Send + 'static,
+        query: impl FnOnce(oneshot::Sender<T>) -> ChainQuery,
     ) -> Result<T, Refusal> {
-        let (sender, receiver) = oneshot::channel();
-        self.mailbox.push(Work::Look(Box::new(move |core| {
-            // Whoever asked may have gone.
-            let _ = sender.send(look(core));
-        })));
-        let mut ended = self.ended.subscribe();
-        tokio::select! {
-            seen = receiver => seen.map_err(|_| self.gone()),
-            // The core's thread takes nothing any more: what it left is in nobody's hands.
-            _ = ended.wait_for(|ended| *ended) => Err(self.gone()),
-        }
+        self.core.ask(query).await.map_err(|Stopped| self.gone())
     }
 
-    /// The store failed: nothing is written any more, everybody who waits hears why.
-    pub(super) fn fail(&self, failure: &StoreFailure) {
-        tracing::error!(
-            code = failure.code,
-            hint = failure.hint,
-            "the node takes no more work: {}",
-            failure.message
-        );
-        self.metrics.commit_failures.increment();
-        self.give_up(failure);
-    }
-
-    /// The node met a bug where it can't be got around: it ends as it does when its store fails.
-    pub(super) fn panicked(&self, panic: &(dyn Any + Send)) {
-        let failure = StoreFailure {
-            kind: FailureKind::Panic,
-            code: PANICKED.code,
-            message: format!("the node's chain met a bug: {}", contain::text(panic)),
-            hint: PANICKED.action,
-        };
-        tracing::error!(
-            code = failure.code,
-            hint = failure.hint,
-            "the node takes no more work: {}",
-            failure.message
-        );
-        self.give_up(&failure);
-    }
-
-    fn give_up(&self, failure: &StoreFailure) {
-        self.failed.send_if_modified(|failed| {
-            let first = failed.is_none();
-            failed.get_or_insert_with(|| failure.clone());
-            first
-        });
-        self.end();
-    }
-
-    /// Ends the core's thread; whoever waits for it is let go.
+    /// Stops the core's thread and lets go of all that wait for it.
     pub(super) fn end(&self) {
-        self.ended.send_replace(true);
-        self.mailbox.close();
-        self.taken.notify_waiters();
-        self.lock_waiting().clear();
+        self.core.stop();
+        self.let_go();
     }
 
-    /// Waits for so long, or until the node stops.
-    pub(super) async fn stopped_within(&self, time: std::time::Duration) {
-        let mut ended = self.ended.subscribe();
-        // Either way the caller looks.
-        let _ = tokio::time::timeout(time, ended.wait_for(|ended| *ended)).await;
+    /// Drops the callers that wait for the core, after it has stopped.
+    pub(super) fn let_go(&self) {
+        self.taken.notify_waiters();
+        drop(self.waiting.close());
+    }
+
+    /// Waits for this time, or until the node stops.
+    pub(super) async fn stopped_within(&self, time: Duration) {
+        // The caller checks which of the two happened.
+        let _ = tokio::time::timeout(time, self.core.stopped()).await;
     }
 
     pub(super) fn is_stopping(&self) -> bool {
-        *self.ended.borrow()
+        self.core.is_stopping()
     }
 
     pub(super) fn failure(&self) -> Option<StoreFailure> {
-        self.failed.borrow().clone()
+        self.core.failure()
     }
 
-    /// Why there is no answer.
+    /// Returns the refusal of a request that the core will not answer.
     pub(super) fn gone(&self) -> Refusal {
         let Some(failure) = self.failure() else {
             return Refusal::listed(&api::codes::NODE_STOPPING, "the node is stopping");
@@ -223,9 +148,5 @@ impl Shared {
 
     pub(super) fn lock_shown(&self) -> std::sync::MutexGuard<'_, Shown> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_waiting(&self) -> std::sync::MutexGuard<'_, HashMap<Ticket, Waiter>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

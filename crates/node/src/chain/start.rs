@@ -1,30 +1,29 @@
 //! Bringing a chain node up and taking it down.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use chain::core::{Core, Settings};
-use chain::port::{StoreFailure, Table};
+use chain::port::StoreFailure;
 use net::gossip::{GossipLimits, GossipOptions};
-use store::{Committer, CommitterOptions, Embedded};
+use runtime::{Output, Running};
+use store::{Committer, CommitterOptions};
 
 use super::bans::Bans;
+use super::chain_core::ChainCore;
 use super::clock::ChainClock;
 use super::figures::Shown;
 use super::files::ChainFiles;
 use super::gossip::{Peers, pump};
 use super::http;
+use super::messages::CoreHandle;
 use super::shared::Shared;
 use super::start_check::check_at_start;
 use super::start_error::ChainStartError;
-use super::thread::CoreThread;
+use super::store::{Store, open_store};
 use crate::http::{AnonymousLimits, ApiToken, HttpHandle, HttpOptions, Tokens, server_config};
 use crate::open_files;
 
-/// The chain's store, within the data folder.
-pub const STORE: &str = "chain";
 /// Snapshots, within the data folder.
 pub(super) const SNAPSHOTS: &str = "snapshots";
 /// Time that a stopping node gives its last writes.
@@ -36,8 +35,7 @@ pub(super) const SOFTWARE: &str = concat!("tally/", env!("CARGO_PKG_VERSION"));
 pub struct ChainNode {
     shared: Arc<Shared>,
     http: HttpHandle,
-    committer: Committer<Table>,
-    thread: JoinHandle<()>,
+    running: Running<ChainCore>,
 }
 
 impl ChainNode {
@@ -66,7 +64,7 @@ impl ChainNode {
         let core = core_of(&files, store.clone(), clock.now_ms())?;
         let shown = Shown::new(core.figures(), clock.now_ms());
 
-        let (handle, events) = net::gossip::start(GossipOptions {
+        let (gossip, events) = net::gossip::start(GossipOptions {
             key_seed: files.identity.clone(),
             network: *files.genesis.hash.as_bytes(),
             listen: config.p2p.listen,
@@ -79,23 +77,24 @@ impl ChainNode {
             },
         })
         .await?;
-        let bans = Bans::restore(&data, &handle);
+        let bans = Bans::restore(&data, &gossip);
+        let handle = CoreHandle::new(config.p2p.inbound_bytes);
         let shared = Arc::new(Shared::new(
             Arc::clone(&files.genesis),
             store,
-            Peers::new(handle),
-            config.p2p.inbound_bytes,
+            Peers::new(gossip),
+            handle.clone(),
             shown,
         ));
-        let core_thread = CoreThread {
-            core,
-            committer: committer.handle(),
-            shared: Arc::clone(&shared),
-            outstanding: 0,
-        };
-        let thread = std::thread::Builder::new()
-            .name("chain".into())
-            .spawn(move || core_thread.run())
+        let running = runtime::start(runtime::Parts {
+            core: ChainCore::new(core, Arc::clone(&shared)),
+            first: Output::default(),
+            handle,
+            shell: Arc::clone(&shared),
+            committer,
+            metrics: shared.metrics.rounds(),
+        });
+        let running = running
             .map_err(|error| ChainStartError::System(format!("the chain's thread: {error}")))?;
         let options = http_options(&files)?;
         let config = files.config.clone();
@@ -112,8 +111,7 @@ impl ChainNode {
         Ok(Self {
             shared,
             http,
-            committer,
-            thread,
+            running,
         })
     }
 
@@ -137,16 +135,7 @@ impl ChainNode {
 
     /// Waits until the store fails or the chain's thread panics, if that ever happens.
     pub async fn failed(&self) -> StoreFailure {
-        let mut failed = self.shared.failed.subscribe();
-        match failed
-            .wait_for(Option::is_some)
-            .await
-            .map(|failed| failed.clone())
-        {
-            Ok(Some(failure)) => failure,
-            // The sender lives as long as this node.
-            _ => std::future::pending().await,
-        }
+        self.shared.core.failed().await
     }
 
     /// Stops: requests in flight are answered, what was submitted is committed.
@@ -154,46 +143,21 @@ impl ChainNode {
         let Self {
             shared,
             http,
-            committer,
-            thread,
+            running,
         } = self;
         http.stop().await;
         shared.peers.handle().shutdown().await;
         shared.end();
-        let ended = tokio::task::spawn_blocking(move || {
-            if thread.join().is_err() {
-                tracing::error!("the chain's thread panicked");
-            }
-            drop(committer);
-        });
-        if tokio::time::timeout(STOP_PATIENCE, ended).await.is_err() {
-            tracing::warn!("the node's threads did not end in time");
-        }
+        running.stop(STOP_PATIENCE, || ()).await;
     }
 }
 
-pub(super) fn open_store(
-    data: &Path,
-    files: &ChainFiles,
-) -> Result<Embedded<Table>, ChainStartError> {
-    let path: PathBuf = data.join(STORE);
-    let section = files.config.store;
-    let options = store::Options {
-        cache_bytes: section.cache_bytes,
-        memtable_bytes: section.memory_bytes,
-        log_bytes: section.log_bytes,
-        custody: Some(files.custody()),
-        ..store::Options::default()
-    };
-    Ok(Embedded::open(&path, &options)?)
-}
-
-/// The core of a node's folder, on its store.
+/// Opens the core of a node's folder on its store.
 pub(super) fn core_of(
     files: &ChainFiles,
-    store: Embedded<Table>,
+    store: Store,
     now_ms: u64,
-) -> Result<Core<Embedded<Table>>, ChainStartError> {
+) -> Result<Core<Store>, ChainStartError> {
     let genesis = Arc::clone(&files.genesis);
     Core::open(store, genesis, settings(files), now_ms).map_err(|fault| {
         let rejection = fault.rejection();
@@ -248,13 +212,17 @@ fn http_options(files: &ChainFiles) -> Result<HttpOptions, ChainStartError> {
 #[cfg(test)]
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
+    use std::path::Path;
     use std::sync::{Mutex, mpsc};
 
     use api::chain::StateHash;
     use chain::core::Event;
 
+    use tokio::sync::oneshot;
+
     use super::*;
     use crate::chain::http::status::health_of;
+    use crate::chain::queries::ChainQuery;
     use crate::chain::reads::StateHashes;
     use crate::chain::{NetworkPlan, load_chain_dir, make_network};
 
@@ -285,33 +253,38 @@ mod tests {
         assert!(health_of(&node.shared).ready);
         let (ordered, order) = mpsc::channel();
         let (begun, begins) = tokio::sync::oneshot::channel();
-        let look = node.shared.look::<u32>(move |_| {
-            // The round is under way: what comes now is not in it. Until somebody waits behind this.
-            begun.send(()).expect("awaited");
-            order.recv().expect("an order");
-            panic!("out of step");
+        let panicking = node.shared.query(|answer: oneshot::Sender<()>| {
+            ChainQuery::Run(Box::new(move |_| {
+                // Without an answer until the panic.
+                let _answer = answer;
+                // This round takes no further events. The event below waits for the next one.
+                begun.send(()).expect("awaited");
+                order.recv().expect("an order");
+                panic!("out of step");
+            }))
         });
         let waits = async {
-            begins.await.expect("the look begins");
+            begins.await.expect("the query begins");
             let answer = node.shared.order(|ticket| {
-                ordered.send(()).expect("the look waits");
+                ordered.send(()).expect("the query waits");
                 Event::ClearPool { ticket }
             });
             answer.await
         };
-        let (look, waits) = tokio::time::timeout(PATIENCE, async { tokio::join!(look, waits) })
-            .await
-            .expect("answers");
+        let (query, waits) =
+            tokio::time::timeout(PATIENCE, async { tokio::join!(panicking, waits) })
+                .await
+                .expect("answers");
         let failure = tokio::time::timeout(PATIENCE, node.failed())
             .await
             .expect("a failure");
         assert_eq!(failure.code, "chain_node.panicked");
         assert!(failure.message.contains("out of step"), "{failure}");
-        let late = node.shared.look(|_| ()).await;
+        let late = node.shared.query(ChainQuery::OwnAccounts).await;
         for refusal in [
-            look.expect_err("no answer"),
+            query.expect_err("no answer"),
             waits.expect_err("no answer"),
-            late.expect_err("no answer"),
+            late.map(drop).expect_err("no answer"),
         ] {
             assert_eq!(refusal.status(), 503, "{}", refusal.message);
         }

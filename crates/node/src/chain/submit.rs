@@ -9,6 +9,7 @@ use chain::{AccountId, Anchor, Body, ChainId, Rejection, Transaction};
 use primitives::Hash;
 use tokio::sync::{Semaphore, oneshot};
 
+use super::queries::ChainQuery;
 use super::reads::{Fault, Reader, failed};
 use super::shared::{Outcomes, Shared, Waiter};
 use crate::http::Refusal;
@@ -186,7 +187,9 @@ fn anchor(reader: &Reader, depth: u32) -> Result<Anchor, Fault> {
 
 /// The fee that the cheapest usable bundler asks, and that bundler; without one, a whole child token for a whole parent token.
 async fn child_fee(shared: &Shared, child: ChainId) -> Result<(u64, Option<AccountId>), Refusal> {
-    let usable = shared.look(move |core| core.usable_rates(child)).await?;
+    let usable = shared
+        .query(|to| ChainQuery::UsableRates(child, to))
+        .await?;
     let usable = usable.map_err(failed)?;
     let cheapest = usable.into_iter().next();
     let decimals = |id| shared.genesis.chain(id).map_or(0, |chain| chain.decimals);

@@ -9,9 +9,10 @@ use primitives::Hash;
 use store::{Damage, Embedded};
 
 use super::files::{ChainFiles, load_chain_dir};
-use super::start::{STORE, core_of, open_store};
+use super::start::core_of;
 use super::start_check::mend;
 use super::start_error::ChainStartError;
+use super::store::{STORE, open_store};
 use crate::chain::clock::ChainClock;
 
 /// What a check found.

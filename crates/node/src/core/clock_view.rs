@@ -50,9 +50,7 @@ impl Service {
     pub(super) async fn vouch_for_clock(&self, user: String) -> Result<ClockView, Refusal> {
         let token = Token(Ticket::next_id());
         let reply = self.shared.replies.once(token);
-        self.shared
-            .mailbox
-            .push(Event::ConfirmClock { user, token });
+        self.shared.kernel.tell(Event::ConfirmClock { user, token });
         match reply.await {
             Ok(Reply::Done) => Ok(clock_view(&self.shared.figures())),
             Ok(Reply::Rejected(rejection)) => Err(rejection.into()),

@@ -73,10 +73,15 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away:
     for (counter, value) in counters {
         counter.set(value);
     }
-    metrics.flow_time.set(&figures.flow_ms);
-    metrics.responder_time.set(&figures.responder_ms);
-    metrics.signature_batch.set(&figures.signature_batch_checks);
-    metrics.notary_batch.set(&figures.notary_batch_requests);
+    let distributions = [
+        (&metrics.flow_time, &figures.flow_ms),
+        (&metrics.responder_time, &figures.responder_ms),
+        (&metrics.signature_batch, &figures.signature_batch_checks),
+        (&metrics.notary_batch, &figures.notary_batch_requests),
+    ];
+    for (histogram, sizes) in distributions {
+        histogram.set(sizes.buckets(), sizes.sum());
+    }
     for (cache, figures) in metrics.caches.iter().zip(figures.caches) {
         cache.set(figures);
     }

@@ -42,7 +42,7 @@ impl Service {
         }
         if !tickets.is_empty() && self.shared.replies.register(tickets) {
             self.shared.gate.hand_over(events.len());
-            self.shared.mailbox.push_all(events);
+            self.shared.kernel.tell_all(events);
         }
     }
 

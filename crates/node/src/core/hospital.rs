@@ -53,7 +53,7 @@ impl Service {
     pub(super) async fn ask(&self, event: impl FnOnce(Token) -> Event) -> Result<Reply, Refusal> {
         let token = Token(Ticket::next_id());
         let reply = self.shared.replies.once(token);
-        self.shared.mailbox.push(event(token));
+        self.shared.kernel.tell(event(token));
         match reply.await {
             Ok(Reply::Rejected(rejection)) => Err(rejection.into()),
             Ok(reply) => Ok(reply),

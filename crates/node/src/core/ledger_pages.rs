@@ -92,7 +92,7 @@ impl Service {
             at: primitives::Timestamp::EPOCH,
             text,
         };
-        self.shared.mailbox.push(Event::Note {
+        self.shared.kernel.tell(Event::Note {
             transaction: id,
             salt,
             user: row.user.clone(),
@@ -117,7 +117,7 @@ impl Service {
     ) -> Result<(), Refusal> {
         let token = Token(Ticket::next_id());
         let reply = self.shared.replies.once(token);
-        self.shared.mailbox.push(Event::RemoveNote {
+        self.shared.kernel.tell(Event::RemoveNote {
             transaction: id,
             note,
             token,

@@ -1,11 +1,11 @@
-//! The running node: the kernel's thread, the commit thread, the vault view's thread, the connections and the API.
+//! A running ledger node: the kernel on the runtime, the thread of the vault's view, the connections, and the API.
 //!
 //! ```text
-//!   clients ── http ──► mailbox ──► kernel thread ──► committer ──► disk
-//!   peers ──── net ───►    ▲              │               │
-//!                          └── Committed ─┴── sends, replies, view ◄── durable
+//!   clients ── http ─► runtime (mailbox ► kernel ► committer) ──► disk
+//!   peers ──── net ──►             │          │
+//!                                  └──────────┴─ durable ──► sends, replies, view
 //! ```
-//! Nothing here decides anything about the ledger: that is the kernel's.
+//! This module decides nothing about the ledger: that is the kernel's task.
 
 mod apps;
 mod attachments;
@@ -22,14 +22,16 @@ mod gate;
 mod hospital;
 mod key_names;
 mod lacking;
+mod ledger_core;
 mod ledger_pages;
 mod ledger_reads;
 mod locks;
-pub(crate) mod mailbox;
+pub(crate) mod messages;
 mod node_info;
 mod notary_reads;
 mod options;
 mod peers;
+mod perform;
 mod quarantine;
 mod rebuild;
 mod recovery;
@@ -41,7 +43,6 @@ mod start;
 mod start_error;
 mod store_care;
 mod stuck;
-mod thread;
 mod vault_changes;
 mod vault_query;
 mod vault_reads;

@@ -1,24 +1,20 @@
-//! Who waits for which reply of the kernel.
+//! The callers that wait for replies of the kernel.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::OnceLock;
 
 use api::FlowStatus;
 use kernel::{Reply, Standing, Token};
 use ledger::Rejection;
+use runtime::Waiters;
 
 use crate::http::{Answer, Ended, Output, Refusal, Ticket};
 
-/// Open waits; a token is its ticket's id.
+/// The callers that wait, by token. A token is the number of a ticket.
 #[derive(Default)]
 pub(super) struct Replies {
-    open: Mutex<Open>,
-}
-
-#[derive(Default)]
-struct Open {
-    waits: HashMap<u64, Wait>,
-    failed: Option<Rejection>,
+    waiting: Waiters<Wait>,
+    /// The reason of the refusal of all requests. It is set before the waiters are closed.
+    failure: OnceLock<Rejection>,
 }
 
 enum Wait {
@@ -27,74 +23,55 @@ enum Wait {
 }
 
 impl Replies {
-    /// Registers tickets, all under one lock. After a failure they are answered at once, and none is registered.
+    /// Registers tickets, all under one lock. After a failure they are answered at once, and `false` is returned.
     pub(super) fn register(&self, tickets: impl IntoIterator<Item = Ticket>) -> bool {
-        let mut open = self.lock();
-        if let Some(rejection) = open.failed.clone() {
-            drop(open);
-            for ticket in tickets {
-                ticket.answer(Answer::Refused(rejection.clone().into()));
-            }
-            return false;
-        }
-        open.waits
-            .extend(tickets.into_iter().map(|t| (t.id(), Wait::Ticket(t))));
-        true
+        let tickets = tickets.into_iter();
+        self.register_all(tickets.map(|ticket| (ticket.id(), Wait::Ticket(ticket))))
     }
 
-    /// A wait inside the node. Its token comes from the same numbers as the tickets'.
+    /// Registers a wait inside the node. Its token comes from the same numbers as the tickets'.
     pub(super) fn once(&self, token: Token) -> tokio::sync::oneshot::Receiver<Reply> {
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        let mut open = self.lock();
-        match open.failed.clone() {
-            // The receiver is in hand, so this does not fail.
-            Some(rejection) => drop(sender.send(Reply::Rejected(rejection))),
-            None => drop(open.waits.insert(token.0, Wait::Once(sender))),
-        }
+        self.register_all([(token.0, Wait::Once(sender))]);
         receiver
+    }
+
+    fn register_all(&self, waits: impl IntoIterator<Item = (u64, Wait)>) -> bool {
+        let Err(refused) = self.waiting.register(waits) else {
+            return true;
+        };
+        if let Some(rejection) = self.failure.get() {
+            for (_, wait) in refused {
+                wait.end(Reply::Rejected(rejection.clone()));
+            }
+        }
+        false
     }
 
     /// Ends waits, all under one lock.
     pub(super) fn answer_all(&self, replies: Vec<(Token, Reply)>) {
-        let mut ready = Vec::with_capacity(replies.len());
-        let mut open = self.lock();
-        for (token, reply) in replies {
-            if let Some(wait) = open.waits.remove(&token.0) {
-                ready.push((wait, reply));
-            }
-        }
-        drop(open);
-        for (wait, reply) in ready {
+        let replies = replies.into_iter().map(|(token, reply)| (token.0, reply));
+        for (wait, reply) in self.waiting.take_all(replies) {
             wait.end(reply);
         }
     }
 
     /// Forgets waits without an answer.
     pub(super) fn forget(&self, tokens: &[u64]) {
-        let mut open = self.lock();
-        for token in tokens {
-            open.waits.remove(token);
-        }
+        self.waiting.forget(tokens);
     }
 
-    /// Ends all waits, and all that come later, with this rejection.
+    /// Ends all waits, and all later ones, with the first rejection.
     pub(super) fn fail(&self, rejection: Rejection) {
-        let mut open = self.lock();
-        let waits = std::mem::take(&mut open.waits);
-        open.failed.get_or_insert_with(|| rejection.clone());
-        drop(open);
-        for wait in waits.into_values() {
+        let rejection = self.failure.get_or_init(|| rejection);
+        for wait in self.waiting.close() {
             wait.end(Reply::Rejected(rejection.clone()));
         }
     }
 
-    /// Why everything is refused, if it is.
+    /// Returns the reason of the refusal of all requests, if they are refused.
     pub(super) fn failure(&self) -> Option<Rejection> {
-        self.lock().failed.clone()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.failure.get().cloned()
     }
 }
 
@@ -102,7 +79,7 @@ impl Wait {
     fn end(self, reply: Reply) {
         match self {
             Wait::Ticket(ticket) => ticket.answer(answer_of(reply)),
-            // The one who asked may be gone; then nobody misses it.
+            // The caller may be gone. Then the reply is dropped.
             Wait::Once(sender) => drop(sender.send(reply)),
         }
     }
@@ -151,7 +128,7 @@ fn answer_of(reply: Reply) -> Answer {
     }
 }
 
-/// As the API writes it.
+/// Returns the status as the API writes it.
 pub(super) fn status_of(standing: Standing) -> FlowStatus {
     match standing {
         Standing::Running => FlowStatus::Running,

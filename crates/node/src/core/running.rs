@@ -1,4 +1,4 @@
-//! A running node: where it listens, draining and stopping it.
+//! A running node: its addresses, draining it, and stopping it.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -6,81 +6,63 @@ use std::time::Duration;
 use kernel::Event;
 use ledger::Rejection;
 
+use super::shared::rejection_of;
 use super::start::Node;
 
-/// How long the node waits for its last writes when it stops.
+/// Maximum time that a stopping node waits for its last writes.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
 
 impl Node {
-    /// Where clients find it.
+    /// Returns the address of its HTTP API.
     pub fn api_address(&self) -> std::net::SocketAddr {
         self.http.address()
     }
 
-    /// Where other nodes find it.
+    /// Returns the address for other nodes.
     pub fn p2p_address(&self) -> std::net::SocketAddr {
         self.transport.handle().local_address()
     }
 
-    /// Takes no new starts from now on. Returns when the last flow has ended, or why it never will: the store has failed.
+    /// Refuses new starts from now on. Returns when the last flow has ended.
+    ///
+    /// # Errors
+    /// The store has failed, so the flows will not end.
     pub async fn drain(&mut self) -> Result<(), Rejection> {
         if !self.shared.draining.swap(true, Ordering::Relaxed) {
-            self.shared.mailbox.push(Event::Drain);
+            self.shared.kernel.tell(Event::Drain);
         }
-        // An error of either means that the kernel's thread is gone: there is nothing to wait for.
         tokio::select! {
+            // An error means that the sender is gone, and with it the flows.
             _ = self.drained.wait_for(|drained| *drained) => Ok(()),
-            failed = self.failed.wait_for(Option::is_some) => {
-                failed.ok().and_then(|failed| failed.clone()).map_or(Ok(()), Err)
-            }
+            failure = self.shared.kernel.failed() => Err(rejection_of(&failure)),
         }
     }
 
-    /// Returns when the store has failed, and why. A node whose store works goes on for ever.
+    /// Waits for a failure of the store. Waits forever while the store works.
     pub async fn store_failed(&mut self) -> Rejection {
-        loop {
-            if let Some(rejection) = self.failed.borrow_and_update().clone() {
-                return rejection;
-            }
-            if self.failed.changed().await.is_err() {
-                // The kernel's thread is gone without a failure: the node was stopped.
-                std::future::pending::<()>().await;
-            }
-        }
+        rejection_of(&self.shared.kernel.failed().await)
     }
 
-    /// How long the process stays after that; `None` is until it is stopped.
+    /// Returns how long the process stays after a failure, or `None` if it stays until it is stopped.
     pub fn exit_after_failure(&self) -> Option<Duration> {
         self.exit_after_failure
     }
 
-    /// Stops: requests in flight are answered, what was submitted is committed.
+    /// Stops the node: requests in flight are answered, and submitted commits are completed.
     pub async fn stop(self) {
         let Node {
             shared,
             transport,
             http,
-            committer,
-            threads,
+            running,
             upkeep,
             ..
         } = self;
         http.stop().await;
-        shared.mailbox.close();
+        shared.kernel.stop();
         shared.view.stop();
         shared.files.close();
         drop(upkeep);
-        let ended = tokio::task::spawn_blocking(move || {
-            for thread in threads {
-                if thread.join().is_err() {
-                    tracing::error!("a thread of the node panicked");
-                }
-            }
-            drop(committer);
-            drop(transport);
-        });
-        if tokio::time::timeout(STOP_PATIENCE, ended).await.is_err() {
-            tracing::warn!("the node's threads did not end in time");
-        }
+        running.stop(STOP_PATIENCE, move || drop(transport)).await;
     }
 }

@@ -102,7 +102,7 @@ impl NodeService for Service {
         let token = Token(ticket.id());
         if self.shared.replies.register([ticket]) {
             let wait = kernel_wait(wait);
-            self.shared.mailbox.push(Event::Attach {
+            self.shared.kernel.tell(Event::Attach {
                 flow: flow_id,
                 wait,
                 token,
@@ -113,7 +113,7 @@ impl NodeService for Service {
     fn detach(&self, tickets: &[u64]) {
         self.shared.replies.forget(tickets);
         for ticket in tickets {
-            self.shared.mailbox.push(Event::Detach {
+            self.shared.kernel.tell(Event::Detach {
                 token: Token(*ticket),
             });
         }
@@ -122,7 +122,7 @@ impl NodeService for Service {
     fn cancel(&self, flow_id: FlowId, ticket: Ticket) {
         let token = Token(ticket.id());
         if self.shared.replies.register([ticket]) {
-            self.shared.mailbox.push(Event::Cancel {
+            self.shared.kernel.tell(Event::Cancel {
                 flow: flow_id,
                 token,
             });
@@ -133,7 +133,7 @@ impl NodeService for Service {
         let token = Token(ticket.id());
         if self.shared.replies.register([ticket]) {
             let (user, client_id) = (user.to_string(), client_id.to_owned());
-            self.shared.mailbox.push(Event::RemoveClient {
+            self.shared.kernel.tell(Event::RemoveClient {
                 user,
                 client_id,
                 token,
@@ -303,7 +303,7 @@ impl NodeService for Service {
 
     fn drain(&self) -> Drain {
         if !self.shared.draining.swap(true, Ordering::Relaxed) {
-            self.shared.mailbox.push(Event::Drain);
+            self.shared.kernel.tell(Event::Drain);
         }
         let figures = self.shared.figures();
         Drain {

@@ -1,14 +1,14 @@
 //! Bringing a node up and taking it down.
 
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use kernel::port::{Reads, Table, WriteBatch};
 use kernel::{Event, Identity, Kernel, Priority};
-use ledger::Rejection;
 use net::{Inbound, NetLimits, PeerAddress, Sink, Transport};
+use runtime::Running;
 use store::{Class, Committer, CommitterOptions, Embedded, Files, FilesOptions};
 use tokio::sync::watch;
 
@@ -17,14 +17,14 @@ use super::clock::Clock;
 use super::columns::Columns;
 use super::folder_record::FolderRecord;
 use super::gate::Gate;
-use super::mailbox::Mailbox;
+use super::ledger_core::{LedgerActions, LedgerCore, output};
+use super::messages::KernelHandle;
 use super::options::{http_options, kernel_options, store_options, view_options};
 use super::replies::Replies;
 use super::service::Service;
 use super::shared::Shared;
 use super::start_error::StartError;
 use super::stuck;
-use super::thread::CoreThread;
 use super::vault_reads::Readers;
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
@@ -47,12 +47,10 @@ pub struct Node {
     pub(super) shared: Arc<Shared>,
     pub(super) transport: Transport,
     pub(super) http: HttpHandle,
-    pub(super) committer: Committer,
-    pub(super) threads: Vec<JoinHandle<()>>,
+    pub(super) running: Running<LedgerCore>,
     /// While it is there, the upkeep of files goes on.
     pub(super) upkeep: std::sync::mpsc::Sender<()>,
     pub(super) drained: watch::Receiver<bool>,
-    pub(super) failed: watch::Receiver<Option<Rejection>>,
     pub(super) exit_after_failure: Option<Duration>,
 }
 
@@ -143,7 +141,7 @@ impl Node {
         let (view, reader, progress) = super::view::open(&view_path, &view_options, ledger_end)?;
 
         let metrics = Arc::new(NodeMetrics::new());
-        let mailbox = Arc::new(Mailbox::new(config.limits.inbound_bytes));
+        let handle = KernelHandle::new(config.limits.inbound_bytes);
         let feed = Arc::new(ViewFeed::new(ledger_end));
         let me = info.party.id();
         let others = network.nodes().filter(|(id, _)| **id != me);
@@ -176,7 +174,7 @@ impl Node {
                 },
             },
             Arc::new(FromPeers {
-                mailbox: Arc::clone(&mailbox),
+                kernel: handle.clone(),
                 desk: Arc::clone(&desk),
             }),
         )?;
@@ -184,7 +182,6 @@ impl Node {
         let sender = transport.handle().clone();
         let cutter = transport.handle().clone();
         let (drained_sender, drained) = watch::channel(false);
-        let (failed_sender, failed) = watch::channel(None);
         let (audit, lost_audit) = record.open_audit()?;
         let audit = Arc::new(audit);
         let losses: Vec<_> = lost_files.into_iter().chain(lost_audit).collect();
@@ -195,7 +192,7 @@ impl Node {
         let users = Arc::new(Users::open(&dir, config.users.into())?);
         let shared = Arc::new(Shared {
             clock,
-            mailbox: Arc::clone(&mailbox),
+            kernel: handle.clone(),
             gate: Gate::new(kernel.room()),
             replies: Replies::default(),
             followers: Arc::default(),
@@ -215,15 +212,12 @@ impl Node {
             cut_off: Box::new(move |peer, time| cutter.cut_off(&peer, time)),
             metrics: Arc::clone(&metrics),
             audit: Arc::clone(&audit),
-            committed: AtomicU64::new(0),
             draining: AtomicBool::new(false),
             drained: drained_sender,
-            failed: failed_sender,
             figures,
             peers: Mutex::default(),
         });
 
-        let mailbox_of_files = Arc::clone(&mailbox);
         let readers = Arc::new(Readers {
             queries: Arc::new(tokio::sync::Semaphore::new(config.api.queries_max)),
             path: view_path,
@@ -243,22 +237,16 @@ impl Node {
                 columns: Arc::clone(&columns),
             },
             feed,
-            mailbox,
+            kernel: handle.clone(),
             metrics: Arc::clone(&metrics),
             readers: Arc::clone(&readers),
         });
-        let core_thread = CoreThread {
-            kernel,
-            reads: store.clone(),
-            committer: committer.handle(),
-            shared: Arc::clone(&shared),
-        };
         let transfers = crate::files::start(
             crate::files::Shell {
                 desk,
                 files: files.clone(),
                 store: store.clone(),
-                kernel: Arc::clone(&mailbox_of_files),
+                kernel: handle.clone(),
                 net: transport.handle().clone(),
                 network: Arc::clone(&network),
                 metrics: Arc::clone(&metrics),
@@ -272,10 +260,18 @@ impl Node {
             mut threads,
             upkeep,
         } = transfers.map_err(|error| StartError::System(format!("a thread of files: {error}")))?;
-        threads.extend([
-            thread("view", move || view_thread.run())?,
-            thread("kernel", move || core_thread.run(first))?,
-        ]);
+        threads.push(thread("view", move || view_thread.run())?);
+        let running = runtime::start(runtime::Parts {
+            core: LedgerCore::new(kernel, store.clone(), Arc::clone(&shared)),
+            first: output(first, LedgerActions::default()),
+            handle,
+            shell: Arc::clone(&shared),
+            committer,
+            metrics: metrics.rounds(),
+        });
+        let mut running =
+            running.map_err(|error| StartError::System(format!("the kernel thread: {error}")))?;
+        running.attach(threads);
 
         let service = Service {
             shared: Arc::clone(&shared),
@@ -305,11 +301,9 @@ impl Node {
             shared,
             transport,
             http,
-            committer,
-            threads,
+            running,
             upkeep,
             drained,
-            failed,
             exit_after_failure,
         })
     }
@@ -317,7 +311,7 @@ impl Node {
 
 /// What comes from peers goes to the kernel, but for files.
 struct FromPeers {
-    mailbox: Arc<Mailbox>,
+    kernel: KernelHandle,
     desk: Arc<Desk>,
 }
 
@@ -340,11 +334,11 @@ impl Sink for FromPeers {
                 Inbound::Message { peer, bytes, .. } => Event::Message { peer, bytes },
             })
         });
-        self.mailbox.push_all(events);
+        self.kernel.tell_all(events);
     }
 
     fn has_room(&self) -> bool {
-        !self.mailbox.is_full()
+        !self.kernel.is_full()
     }
 }
 

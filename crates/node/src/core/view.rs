@@ -13,7 +13,7 @@ use ledger::StateRef;
 use store::{CoinCursor, VaultReader, VaultView, ViewError, ViewProgress};
 use vault::RefillRequest;
 
-use super::mailbox::Mailbox;
+use super::messages::KernelHandle;
 use super::quarantine;
 use super::start_error::VIEW_FAILED;
 use super::vault_reads::Readers;
@@ -36,7 +36,7 @@ pub(super) struct ViewThread<R> {
     reader: Option<VaultReader>,
     filler: Filler<R>,
     feed: Arc<ViewFeed>,
-    mailbox: Arc<Mailbox>,
+    kernel: KernelHandle,
     metrics: Arc<NodeMetrics>,
     /// The readers of queries, which are closed while the view is opened again.
     readers: Arc<Readers>,
@@ -55,7 +55,7 @@ pub(super) struct ViewParts<R> {
     pub(super) reader: VaultReader,
     pub(super) filler: Filler<R>,
     pub(super) feed: Arc<ViewFeed>,
-    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) kernel: KernelHandle,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) readers: Arc<Readers>,
 }
@@ -68,7 +68,7 @@ impl<R: Reads> ViewThread<R> {
             reader: Some(parts.reader),
             filler: parts.filler,
             feed: parts.feed,
-            mailbox: parts.mailbox,
+            kernel: parts.kernel,
             metrics: parts.metrics,
             readers: parts.readers,
             rows: Vec::new(),
@@ -120,7 +120,7 @@ impl<R: Reads> ViewThread<R> {
                         }
                     }
                     Job::LookUp(flow, effect, what) => match self.look_up(&what) {
-                        Ok(found) => self.mailbox.push(Event::LookedUp {
+                        Ok(found) => self.kernel.tell(Event::LookedUp {
                             flow,
                             effect,
                             found,
@@ -270,7 +270,7 @@ impl<R: Reads> ViewThread<R> {
         let view_seq = self.view.upto();
         let more = found.len() >= request.limit;
         let rows = found.into_iter().filter_map(coin_row).collect();
-        self.mailbox.push(Event::Refilled {
+        self.kernel.tell(Event::Refilled {
             token: request.token,
             rows,
             view_seq,

@@ -6,10 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use kernel::Action;
 use ledger::PartyId;
 use primitives::Hash;
+use runtime::{Mailbox, Weigh};
 use store::Claim;
 use transfer::{Event, Figures, Offer};
-
-use crate::core::mailbox::{Mailbox, Weigh};
 
 /// The stream class of net for files: the least urgent one.
 pub(crate) const FILES_LANE: u8 = 3;

@@ -12,7 +12,7 @@ use super::desk::Desk;
 use super::thread::TransferThread;
 use super::upkeep::{Upkeep, UpkeepOptions};
 use super::workers::Workers;
-use crate::core::mailbox::Mailbox;
+use crate::core::messages::KernelHandle;
 use crate::metrics::NodeMetrics;
 
 /// The parts of the node that the transfers use.
@@ -20,7 +20,7 @@ pub(crate) struct Shell {
     pub(crate) desk: Arc<Desk>,
     pub(crate) files: Files,
     pub(crate) store: Embedded,
-    pub(crate) kernel: Arc<Mailbox>,
+    pub(crate) kernel: KernelHandle,
     pub(crate) net: net::Handle,
     pub(crate) network: Arc<NetworkMap>,
     pub(crate) metrics: Arc<NodeMetrics>,
@@ -56,7 +56,7 @@ pub(crate) fn start(
         machine: Transfers::new(options),
         desk,
         workers,
-        kernel: Arc::clone(&kernel),
+        kernel: kernel.clone(),
         net,
         network,
         store: store.clone(),

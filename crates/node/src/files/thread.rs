@@ -12,7 +12,7 @@ use super::PEER_FAULT;
 use super::claims::Claims;
 use super::desk::{Arrival, Desk, FILES_LANE};
 use super::workers::{Job, Workers};
-use crate::core::mailbox::Mailbox;
+use crate::core::messages::KernelHandle;
 
 /// Most arrivals in one round.
 const ROUND_MAX: usize = 1_024;
@@ -22,7 +22,7 @@ pub(super) struct TransferThread {
     pub(super) machine: Transfers,
     pub(super) desk: Arc<Desk>,
     pub(super) workers: Workers,
-    pub(super) kernel: Arc<Mailbox>,
+    pub(super) kernel: KernelHandle,
     pub(super) net: net::Handle,
     pub(super) network: Arc<NetworkMap>,
     pub(super) store: Embedded,
@@ -98,7 +98,7 @@ impl TransferThread {
             self.net.send_many(sends);
         }
         if !events.is_empty() {
-            self.kernel.push_all(events);
+            self.kernel.tell_all(events);
         }
     }
 

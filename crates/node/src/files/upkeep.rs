@@ -11,7 +11,7 @@ use primitives::{Coded, Hash};
 use store::{Embedded, Files, FilesError, PartId, Removed};
 
 use super::LOST;
-use crate::core::mailbox::Mailbox;
+use crate::core::messages::KernelHandle;
 use crate::http::Ticket;
 use crate::metrics::NodeMetrics;
 
@@ -37,7 +37,7 @@ pub(crate) struct UpkeepOptions {
 pub(super) struct Upkeep {
     pub(super) files: Files,
     pub(super) store: Embedded,
-    pub(super) kernel: Arc<Mailbox>,
+    pub(super) kernel: KernelHandle,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) options: UpkeepOptions,
 }
@@ -156,7 +156,7 @@ impl Upkeep {
             hash,
             token: Token(Ticket::next_id()),
         });
-        self.kernel.push_all(removals);
+        self.kernel.tell_all(removals);
         Ok(())
     }
 }

@@ -7,7 +7,6 @@ use api::codes::INTERNAL;
 use bytes::{BufMut, BytesMut};
 use ledger::TxId;
 
-use super::contain;
 use super::refusal::Refusal;
 use super::routes::flows::{output_json, refused_json, status_of};
 use super::service::{Answer, Ended, NodeService};
@@ -112,7 +111,7 @@ fn write_hex(out: &mut BytesMut, bytes: &[u8]) {
 
 fn contained<T>(run: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        let panic = contain::text(panic.as_ref());
+        let panic = runtime::panic_text(panic.as_ref());
         tracing::error!(code = INTERNAL.code, %panic, "an output met a bug");
         Err(Refusal::listed(&INTERNAL, "the flow's output met a bug"))
     })

@@ -18,7 +18,7 @@ mod attachment_service;
 pub(crate) mod claim;
 pub(crate) mod connection;
 pub(crate) mod connections;
-pub(crate) mod contain;
+mod contain;
 mod cut;
 pub(crate) mod events;
 mod file_body;

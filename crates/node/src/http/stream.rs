@@ -38,7 +38,6 @@ use serde::Deserialize;
 
 use super::claim::Claim;
 use super::connection::ClientAddress;
-use super::contain;
 use super::front::no_place;
 use super::input::Input;
 use super::line::write_answer;
@@ -283,7 +282,7 @@ impl StreamBody {
         state.metrics.stream_starts.add(starts.len() as u64);
         // Tickets dropped by a panic answer by themselves.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| state.service.start(starts))) {
-            let panic = contain::text(panic.as_ref());
+            let panic = runtime::panic_text(panic.as_ref());
             tracing::error!(code = INTERNAL.code, %panic, "a start met a bug");
         }
         self.input = input;

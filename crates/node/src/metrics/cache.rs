@@ -1,10 +1,8 @@
 //! The metrics of a cache.
 
 use kernel::CacheFigures;
+use runtime::metrics::{Counter, Gauge, Registry};
 use store::BlockCacheFigures;
-
-use super::counter::{Counter, Gauge};
-use super::registry::Registry;
 
 /// Metrics of one cache, kept by its owner and copied here.
 #[derive(Debug)]

@@ -1,11 +1,11 @@
 //! The metrics of a node: the one list from which the fields, `/metrics` and `docs/reference/metrics.md` are made.
 
+use runtime::RoundMetrics;
+use runtime::metrics::{Counter, Gauge, Histogram, Registry, Unit};
+
 use super::cache::{CacheMetrics, KernelCacheMetrics};
-use super::counter::{Counter, Gauge};
-use super::histogram::{Histogram, Unit};
 use super::peers::PeerMetrics;
 use super::process::Process;
-use super::registry::Registry;
 
 /// A metric without labels of its own, by type, registered.
 macro_rules! registered {
@@ -179,6 +179,18 @@ impl Default for NodeMetrics {
 }
 
 impl NodeMetrics {
+    /// Returns the metrics that the runtime of the kernel records.
+    pub fn rounds(&self) -> RoundMetrics {
+        RoundMetrics {
+            round_events: self.round_events.clone(),
+            round_time: self.round_time.clone(),
+            commit_rows: self.commit_rows.clone(),
+            commit_bytes: self.commit_bytes.clone(),
+            commit_time: self.commit_time.clone(),
+            commit_failures: self.commit_failures.clone(),
+        }
+    }
+
     /// Everything as Prometheus text.
     pub fn render(&self) -> String {
         self.process.refresh();
@@ -191,7 +203,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Checks the rules of Prometheus' own linter, and that no metric is listed twice.
+    /// What Prometheus' own linter asks for, and that nothing is listed twice.
     #[test]
     fn names_are_well_formed() {
         let listed = NodeMetrics::new().registry.list();
@@ -210,6 +222,15 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert!(names.len() == listed.len() && names.len() > 45);
+    }
+
+    /// What the kernel counts is copied bucket by bucket.
+    #[test]
+    fn the_buckets_are_the_kernels() {
+        let powers: Vec<u64> = (0..kernel::SIZE_BUCKETS - 1).map(|at| 1 << at).collect();
+        for unit in [Unit::Count, Unit::Milliseconds] {
+            assert_eq!(unit.bounds(), powers);
+        }
     }
 
     #[test]

@@ -6,9 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use kernel::PeerFigures;
-
-use super::counter::{Counter, Gauge};
-use super::registry::Registry;
+use runtime::metrics::{Counter, Gauge, Registry};
 
 /// Peers with metrics of their own; further ones share those of `others`.
 pub const PEERS_LABELLED_MAX: usize = 500;

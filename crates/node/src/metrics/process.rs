@@ -1,7 +1,6 @@
 //! The operating system's figures of this process, and the numbers of its hashes and signatures.
 
-use super::counter::{Counter, Gauge};
-use super::registry::Registry;
+use runtime::metrics::{Counter, Gauge, Registry};
 
 /// Read at each rendering.
 #[derive(Debug)]

@@ -17,7 +17,9 @@ use chain::{AccountId, ChainId};
 use super::parameters::{LimitQuery, account as account_of_text, key};
 use super::reads::failed;
 use super::{Answered, Api, Route, json, route};
-use crate::chain::{account_of, looks};
+use crate::chain::account_of;
+use crate::chain::core_views::bundler_view;
+use crate::chain::queries::ChainQuery;
 use crate::http::Refusal;
 use crate::http::claim::ClaimedBody;
 use crate::http::routes::parameters::{parsed, query, segment};
@@ -42,18 +44,13 @@ const FORGERS_SHOWN: usize = 20;
 
 /// `GET /v1/chain/forging`
 pub(super) async fn list(State(api): State<Arc<Api>>) -> Answered {
-    let look = |core: &_| (core_height(core), looks::forging(core));
-    let (height, accounts) = api.shared.look(look).await?;
+    let (height, accounts) = api.shared.query(ChainQuery::Forging).await?;
     json(&ForgingView {
         height: height.saturating_add(1),
         now: api.shared.clock.now(),
         forging_delay_ms: api.config.forging.delay_ms,
         accounts: accounts.map_err(failed)?,
     })
-}
-
-fn core_height(core: &chain::core::Core<crate::chain::shared::Store>) -> u32 {
-    core.overlay().tip().height
 }
 
 /// `POST /v1/chain/forging`
@@ -63,8 +60,8 @@ pub(super) async fn start(State(api): State<Arc<Api>>, body: ClaimedBody) -> Ans
     let key = key(&api.shared.genesis, seed, passphrase)?;
     let account = account_of(&key).to_string();
     api.shared.tell(Event::StartForging(key));
-    let forging = api.shared.look(looks::forging).await?.map_err(failed)?;
-    let mut started = forging.into_iter();
+    let (_, forging) = api.shared.query(ChainQuery::Forging).await?;
+    let mut started = forging.map_err(failed)?.into_iter();
     let started = started.find(|forger| forger.account == account);
     json(&started.ok_or_else(|| Refusal::busy(0))?)
 }
@@ -75,7 +72,7 @@ pub(super) async fn stop(
     name: Result<Path<String>, PathRejection>,
 ) -> Answered {
     let account = account_of_text(&segment(name)?)?;
-    let forging = api.shared.look(chain::core::Core::forging).await?;
+    let forging = api.shared.query(ChainQuery::ForgerFigures).await?;
     let mut found = forging.into_iter();
     let found = found.find(|forger| forger.account == account);
     let found = found.ok_or_else(|| {
@@ -92,8 +89,8 @@ pub(super) async fn forgers(
     asked: Result<Query<LimitQuery>, QueryRejection>,
 ) -> Answered {
     let limit = api.limit(Some(query(asked)?.limit.unwrap_or(FORGERS_SHOWN)));
-    let look = move |core: &_| (core_height(core), looks::forgers(core, limit));
-    let (height, forgers) = api.shared.look(look).await?;
+    let query = api.shared.query(|to| ChainQuery::Forgers(limit, to));
+    let (height, forgers) = query.await?;
     json(&ForgersView {
         height: height.saturating_add(1),
         now: api.shared.clock.now(),
@@ -103,9 +100,9 @@ pub(super) async fn forgers(
 
 /// `GET /v1/chain/bundlers`
 pub(super) async fn bundlers(State(api): State<Arc<Api>>) -> Answered {
-    let bundlers = api.shared.look(chain::core::Core::bundlers).await?;
+    let bundlers = api.shared.query(ChainQuery::Bundlers).await?;
     json(&BundlerList {
-        bundlers: bundlers.iter().map(looks::bundler_view).collect(),
+        bundlers: bundlers.iter().map(bundler_view).collect(),
     })
 }
 
@@ -138,12 +135,10 @@ pub(super) async fn start_bundler(State(api): State<Arc<Api>>, body: ClaimedBody
     let account = account_of(&key);
     api.shared
         .tell(Event::StartBundling(Bundler { key, rules }));
-    let bundlers = api.shared.look(chain::core::Core::bundlers).await?;
+    let bundlers = api.shared.query(ChainQuery::Bundlers).await?;
     let mut started = bundlers.iter();
     let started = started.find(|bundler| bundler.account == account && bundler.child == child);
-    json(&looks::bundler_view(
-        started.ok_or_else(|| Refusal::busy(0))?,
-    ))
+    json(&bundler_view(started.ok_or_else(|| Refusal::busy(0))?))
 }
 
 /// `DELETE /v1/chain/bundlers/{account}/{chain}`
@@ -155,7 +150,7 @@ pub(super) async fn stop_bundler(
         names.map_err(|error| Refusal::listed(&api::codes::BAD_PARAMETER, error.body_text()))?;
     let account = account_of_text(&account)?;
     let child = ChainId(parsed("chain", &child)?);
-    let bundlers = api.shared.look(chain::core::Core::bundlers).await?;
+    let bundlers = api.shared.query(ChainQuery::Bundlers).await?;
     let mut found = bundlers.iter();
     let found = found.find(|bundler| bundler.account == account && bundler.child == child);
     let key = found.map(|bundler| bundler.key).ok_or_else(|| {
@@ -168,7 +163,8 @@ pub(super) async fn stop_bundler(
 
 /// `GET /v1/chain/rates`
 pub(super) async fn rates(State(api): State<Arc<Api>>) -> Answered {
+    let rates = api.shared.query(ChainQuery::Rates).await?;
     json(&RatesView {
-        rates: api.shared.look(looks::rates).await?.map_err(failed)?,
+        rates: rates.map_err(failed)?,
     })
 }

@@ -8,13 +8,14 @@ use api::codes::BAD_PARAMETER;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use chain::AccountId;
-use chain::state::{Fault, effective_tokens, leases, read};
+use chain::state::{Fault, leases, read};
 
 use super::parameters::{
     AccountTransactionsQuery, AccountsQuery, BlockQuery, BlockTransactionsQuery, BlocksQuery,
     HeightQuery, account as account_of, block_name, chain, place,
 };
 use super::{Answered, Api, Route, json, route};
+use crate::chain::queries::ChainQuery;
 use crate::chain::reads::Range;
 use crate::http::Refusal;
 use crate::http::routes::parameters::{query, segment};
@@ -126,10 +127,8 @@ pub(super) async fn balances(
 /// `GET /v1/chain/accounts/{account}`
 pub(super) async fn account(State(api): State<Arc<Api>>, name: Segment) -> Answered {
     let account = account_of(&segment(name)?)?;
-    let effective = api
-        .shared
-        .look(move |core| effective_tokens(core.overlay(), core.genesis(), &account))
-        .await?;
+    let query = |to| ChainQuery::EffectiveTokens(account, to);
+    let effective = api.shared.query(query).await?;
     let effective_tokens = effective.map_err(|failure| failed(Fault::Store(failure)))?;
     let reader = api.shared.reader();
     let view = reader.ask(move |reader| {

@@ -14,6 +14,7 @@ use chain::core::Figures;
 use chain::state::Pruned;
 
 use super::{Answered, Api, Route, json, route};
+use crate::chain::queries::ChainQuery;
 use crate::chain::shared::Shared;
 use crate::chain::start::SOFTWARE;
 
@@ -116,9 +117,7 @@ impl Api {
             let rate = shown.rate(shared.clock.now_ms());
             (shown.core.clone(), rate)
         };
-        let (forging, bundlers) = shared
-            .look(|core| (core.forging().len(), core.bundlers().len()))
-            .await?;
+        let (forging, bundlers) = shared.query(ChainQuery::OwnAccounts).await?;
         let pruned = shared
             .reader()
             .ask(|reader| Ok(Pruned::load(&reader.store)?.bodies))

@@ -17,8 +17,9 @@ use primitives::{Scheme, Signature, SignatureContext, hex};
 
 use super::parameters::{UnconfirmedQuery, account, chain, passphrase_key};
 use super::{Answered, Api, Route, json, route};
+use crate::chain::core_views::PoolRange;
 use crate::chain::ed25519;
-use crate::chain::looks;
+use crate::chain::queries::ChainQuery;
 use crate::chain::submit::{Wish, answered, refused};
 use crate::chain::views::view_of;
 use crate::http::Refusal;
@@ -112,9 +113,7 @@ pub(super) async fn transaction(
     {
         return json(&found);
     }
-    let pooled = api
-        .shared
-        .look(move |core| looks::unconfirmed_one(core, &id));
+    let pooled = api.shared.query(|to| ChainQuery::Unconfirmed(id, to));
     if let Some(found) = pooled.await? {
         return json(&found);
     }
@@ -137,9 +136,13 @@ pub(super) async fn unconfirmed(
     let after: Option<TxId> = after
         .map(|text| parsed("transaction id", text))
         .transpose()?;
-    let (chain, limit) = (chain(asked.chain), api.limit(asked.limit));
-    let look = move |core: &_| looks::unconfirmed(core, of, chain, after, limit);
-    json(&api.shared.look(look).await?)
+    let range = PoolRange {
+        account: of,
+        chain: chain(asked.chain),
+        after,
+        limit: api.limit(asked.limit),
+    };
+    json(&api.shared.query(|to| ChainQuery::Pool(range, to)).await?)
 }
 
 /// `POST /v1/chain/prepare`

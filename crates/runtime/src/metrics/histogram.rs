@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use kernel::Sizes;
-
 /// The unit of a histogram's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -21,8 +19,9 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Upper bounds of the buckets: fine enough for a percentile within a factor of two or so.
-    fn bounds(self) -> &'static [u64] {
+    /// Returns the upper bounds of the buckets. A percentile is exact within a factor of about two.
+    #[must_use]
+    pub fn bounds(self) -> &'static [u64] {
         const US: u64 = 1_000;
         const MS: u64 = 1_000_000;
         match self {
@@ -58,7 +57,7 @@ impl Unit {
                 4 << 20,
                 16 << 20,
             ],
-            // The bounds of the kernel's `Sizes`.
+            // Powers of two, like the distributions that cores keep themselves.
             Unit::Count | Unit::Milliseconds => &[
                 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384,
             ],
@@ -84,7 +83,7 @@ impl Unit {
     }
 }
 
-/// A distribution. Clones record together.
+/// A distribution. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Histogram(Arc<Cells>);
 
@@ -96,7 +95,7 @@ struct Cells {
 }
 
 impl Histogram {
-    /// An empty one.
+    /// Returns an empty histogram.
     pub fn new(unit: Unit) -> Self {
         let buckets = (0..=unit.bounds().len())
             .map(|_| AtomicU64::new(0))
@@ -108,7 +107,7 @@ impl Histogram {
         }))
     }
 
-    /// One value, in the unit that is recorded.
+    /// Records a value in its recorded unit.
     pub fn record(&self, value: u64) {
         let cells = &*self.0;
         let at = cells.unit.bounds().partition_point(|bound| *bound < value);
@@ -118,26 +117,25 @@ impl Histogram {
         cells.sum.fetch_add(value, Ordering::Relaxed);
     }
 
-    /// One time, for histograms of seconds.
+    /// Records a duration, in a histogram of seconds. A duration above 584 years is recorded as 584 years.
     pub fn record_time(&self, took: Duration) {
         self.record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// For a distribution that the kernel keeps: its values so far. Only for [`Unit::Count`] and [`Unit::Milliseconds`],
-    /// whose buckets are the kernel's.
-    pub fn set(&self, sizes: &Sizes) {
-        for (bucket, count) in self.0.buckets.iter().zip(sizes.buckets()) {
+    /// Sets the counts and the sum of a distribution that is kept elsewhere, with the same buckets.
+    pub fn set(&self, buckets: &[u64], sum: u64) {
+        for (bucket, count) in self.0.buckets.iter().zip(buckets) {
             bucket.store(*count, Ordering::Relaxed);
         }
-        self.0.sum.store(sizes.sum(), Ordering::Relaxed);
+        self.0.sum.store(sum, Ordering::Relaxed);
     }
 
-    /// The unit of its values.
+    /// Returns the unit of the values.
     pub(super) fn unit(&self) -> Unit {
         self.0.unit
     }
 
-    /// How many values were recorded.
+    /// Returns the number of recorded values.
     pub fn count(&self) -> u64 {
         self.0
             .buckets
@@ -168,19 +166,5 @@ impl Histogram {
         let _ = write!(to, "{name}_sum{braces} ");
         cells.unit.write(cells.sum.load(Ordering::Relaxed), to);
         let _ = writeln!(to, "\n{name}_count{braces} {below}");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The kernel's counts are copied bucket by bucket.
-    #[test]
-    fn the_buckets_are_the_kernels() {
-        for unit in [Unit::Count, Unit::Milliseconds] {
-            let powers: Vec<u64> = (0..kernel::SIZE_BUCKETS - 1).map(|at| 1 << at).collect();
-            assert_eq!(unit.bounds(), powers);
-        }
     }
 }

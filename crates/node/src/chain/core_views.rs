@@ -1,4 +1,4 @@
-//! What only the core knows: its pool, who forges and bundles here, whose turn is next.
+//! Views of the core's memory for the API: its pool, its forgers and bundlers, and the order of the next forgers.
 
 use std::sync::Arc;
 
@@ -11,13 +11,24 @@ use chain::state::{Fault, effective_tokens, recent_forgers};
 use chain::{AccountId, Body, Carried, ChainId, TxId, pos};
 use primitives::hex;
 
-use super::shared::Store;
+use super::store::Store;
 use super::views::transaction_view;
 
 /// Forgers of so many of the last blocks are expected to forge again.
 const RECENT_BLOCKS: usize = 1_000;
 /// Transactions of the pool that one look goes through at most.
 const LOOKED_MAX: usize = 10_000;
+
+/// A filter and a range of the pool's transactions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PoolRange {
+    /// The sender or the recipient.
+    pub(super) account: Option<AccountId>,
+    pub(super) chain: Option<ChainId>,
+    /// The range begins after this id.
+    pub(super) after: Option<TxId>,
+    pub(super) limit: usize,
+}
 
 /// A transaction of the pool.
 pub(super) fn unconfirmed_one(core: &Core<Store>, id: &TxId) -> Option<TransactionAnswer> {
@@ -37,13 +48,13 @@ pub(super) fn unconfirmed_one(core: &Core<Store>, id: &TxId) -> Option<Transacti
 }
 
 /// A page of the pool, ascending by id. Where few meet what is asked for, it ends before it is full: what follows is on the next one.
-pub(super) fn unconfirmed(
-    core: &Core<Store>,
-    account: Option<AccountId>,
-    chain: Option<ChainId>,
-    after: Option<TxId>,
-    limit: usize,
-) -> UnconfirmedPage {
+pub(super) fn unconfirmed(core: &Core<Store>, range: &PoolRange) -> UnconfirmedPage {
+    let PoolRange {
+        account,
+        chain,
+        after,
+        limit,
+    } = *range;
     let pool = core.pool();
     let (found, next) = page(pool.after(after), limit, |carried| {
         let to = match &carried.transaction.body {

@@ -1,60 +1,60 @@
-//! Numbers that only grow, and numbers that go up and down.
+//! Counters and gauges.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-/// Only grows. Clones count together.
+/// A number that only grows. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Counter(Arc<AtomicU64>);
 
 impl Counter {
-    /// One more.
+    /// Adds one.
     pub fn increment(&self) {
         self.add(1);
     }
 
-    /// Adds to the counter.
+    /// Adds a number.
     pub fn add(&self, more: u64) {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// For a count that is kept elsewhere: its value now.
+    /// Sets the value of a count that is kept elsewhere.
     pub fn set(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// The count.
+    /// Returns the count.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Goes up and down. Clones are the same gauge.
+/// A number that grows and falls. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct Gauge(Arc<AtomicI64>);
 
 impl Gauge {
-    /// The value now.
+    /// Sets the value.
     pub fn set(&self, value: i64) {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// For a count: its value now.
+    /// Sets the value to a count. A count above `i64::MAX` is shown as `i64::MAX`.
     pub fn set_count(&self, count: u64) {
         self.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// Up by one.
+    /// Adds one.
     pub fn increment(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Down by one.
+    /// Subtracts one.
     pub fn decrement(&self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }

@@ -6,13 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use super::counter::{Counter, Gauge};
 use super::histogram::{Histogram, Unit};
 
-/// All metrics of one node, in the order of their creation.
+/// All metrics of one node, in the order of their registration.
 #[derive(Debug, Default)]
 pub struct Registry {
     families: Mutex<Vec<Family>>,
 }
 
-/// Metrics of one name, which differ in their labels.
+/// The metrics of one name. They differ in their labels.
 #[derive(Debug)]
 struct Family {
     name: &'static str,
@@ -29,9 +29,9 @@ pub struct Listed {
     pub kind: &'static str,
     /// `seconds`, `milliseconds`, `bytes` or `count`.
     pub unit: &'static str,
-    /// The meaning, in a sentence.
+    /// The meaning, as one sentence.
     pub help: &'static str,
-    /// The labels of each metric of the name, as they are shown.
+    /// The labels of each metric of the name, in text form.
     pub labels: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Metric {
         }
     }
 
-    /// A histogram knows its unit; of the others the name tells.
+    /// Returns the unit: a histogram states it, and the name of any other metric ends in it.
     fn unit(&self, name: &str) -> &'static str {
         if let Metric::Histogram(histogram) = self {
             return histogram.unit().shown();
@@ -67,7 +67,8 @@ impl Metric {
 type Labels<'a> = &'a [(&'a str, &'a str)];
 
 impl Registry {
-    /// A counter; its name ends in `_total`. The same name and labels again give the same counter.
+    /// Returns a counter. Its name ends in `_total`. A second call with the same name and labels returns the same counter.
+    #[must_use]
     pub fn counter(&self, name: &'static str, help: &'static str, labels: Labels<'_>) -> Counter {
         match self.member(name, help, labels, || Metric::Counter(Counter::default())) {
             Metric::Counter(counter) => counter,
@@ -75,7 +76,8 @@ impl Registry {
         }
     }
 
-    /// A gauge. The same name and labels again give the same gauge.
+    /// Returns a gauge. A second call with the same name and labels returns the same gauge.
+    #[must_use]
     pub fn gauge(&self, name: &'static str, help: &'static str, labels: Labels<'_>) -> Gauge {
         match self.member(name, help, labels, || Metric::Gauge(Gauge::default())) {
             Metric::Gauge(gauge) => gauge,
@@ -83,7 +85,8 @@ impl Registry {
         }
     }
 
-    /// A histogram; its name ends in its unit. The same name and labels again give the same histogram.
+    /// Returns a histogram. Its name ends in its unit. A second call with the same name and labels returns the same histogram.
+    #[must_use]
     pub fn histogram(
         &self,
         name: &'static str,
@@ -99,7 +102,8 @@ impl Registry {
         }
     }
 
-    /// Returns all metrics, in the order of their creation.
+    /// Returns the descriptions of all metrics, in the order of their registration.
+    #[must_use]
     pub fn list(&self) -> Vec<Listed> {
         let families = self.lock();
         let listed = families.iter().filter_map(|family| {
@@ -115,7 +119,8 @@ impl Registry {
         listed.collect()
     }
 
-    /// Everything, as text.
+    /// Returns all metrics as text.
+    #[must_use]
     pub fn render(&self) -> String {
         let mut text = String::with_capacity(16 << 10);
         for family in self.lock().iter() {

@@ -1,0 +1,148 @@
+//! The way to a core: its events and queries, and whether it still runs.
+
+use std::sync::Arc;
+
+use primitives::storage::StoreFailure;
+use tokio::sync::{oneshot, watch};
+
+use crate::core::Messages;
+use crate::mailbox::{Mailbox, Weigh};
+
+/// The way to a core, from any thread. Cheap to clone.
+pub struct Handle<M: Messages> {
+    link: Arc<Link<M>>,
+}
+
+struct Link<M: Messages> {
+    mailbox: Mailbox<Message<M>>,
+    /// The first failure.
+    failure: watch::Sender<Option<StoreFailure>>,
+    stopping: watch::Sender<bool>,
+}
+
+/// A message to the core's thread.
+pub(crate) enum Message<M: Messages> {
+    Event(M::Event),
+    /// The commit with this number is durable.
+    Committed(u64),
+    Query(M::Query),
+}
+
+impl<M: Messages> Weigh for Message<M> {
+    fn peer_bytes(&self) -> usize {
+        match self {
+            Message::Event(event) => M::peer_bytes(event),
+            Message::Committed(_) | Message::Query(_) => 0,
+        }
+    }
+}
+
+/// The core has stopped, so there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+impl<M: Messages> Clone for Handle<M> {
+    fn clone(&self) -> Self {
+        Self {
+            link: Arc::clone(&self.link),
+        }
+    }
+}
+
+impl<M: Messages> Handle<M> {
+    /// Returns the handle of a core that is about to start. Its mailbox is full above `inbound_bytes_max` bytes of peers.
+    #[must_use]
+    pub fn new(inbound_bytes_max: usize) -> Self {
+        Self {
+            link: Arc::new(Link {
+                mailbox: Mailbox::new(inbound_bytes_max),
+                failure: watch::Sender::new(None),
+                stopping: watch::Sender::new(false),
+            }),
+        }
+    }
+
+    /// Sends an event. See [`Mailbox::push`].
+    pub fn tell(&self, event: M::Event) {
+        self.link.mailbox.push(Message::Event(event));
+    }
+
+    /// Sends events under one lock.
+    pub fn tell_all(&self, events: impl IntoIterator<Item = M::Event>) {
+        let messages = events.into_iter().map(Message::Event);
+        self.link.mailbox.push_all(messages);
+    }
+
+    /// Returns true if events of peers have to wait.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.link.mailbox.is_full()
+    }
+
+    /// Sends a query, and waits for its answer.
+    ///
+    /// # Errors
+    /// The core stops or has stopped.
+    pub async fn ask<T>(
+        &self,
+        query: impl FnOnce(oneshot::Sender<T>) -> M::Query,
+    ) -> Result<T, Stopped> {
+        let (sender, answer) = oneshot::channel();
+        self.link.mailbox.push(Message::Query(query(sender)));
+        tokio::select! {
+            answer = answer => answer.map_err(|_| Stopped),
+            // The core's thread takes no more messages, so the query stays in the mailbox.
+            () = self.stopped() => Err(Stopped),
+        }
+    }
+
+    /// Returns the failure that stopped the core, if one did.
+    #[must_use]
+    pub fn failure(&self) -> Option<StoreFailure> {
+        self.link.failure.borrow().clone()
+    }
+
+    /// Waits for a failure. Waits forever if the core never fails.
+    pub async fn failed(&self) -> StoreFailure {
+        let mut failure = self.link.failure.subscribe();
+        let found = failure.wait_for(Option::is_some).await;
+        match found.map(|failure| failure.clone()) {
+            Ok(Some(failure)) => failure,
+            // This handle keeps the sender, so the channel stays open.
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Stops the core's thread. Events that it has not taken are not handled.
+    pub fn stop(&self) {
+        self.link.stopping.send_replace(true);
+        self.link.mailbox.close();
+    }
+
+    /// Returns true once the core stops or has stopped.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        *self.link.stopping.borrow()
+    }
+
+    /// Waits until the core stops.
+    pub async fn stopped(&self) {
+        let mut stopping = self.link.stopping.subscribe();
+        // This handle keeps the sender, so the channel stays open.
+        let _ = stopping.wait_for(|stopping| *stopping).await;
+    }
+
+    pub(crate) fn mailbox(&self) -> &Mailbox<Message<M>> {
+        &self.link.mailbox
+    }
+
+    /// Records a failure, unless there was one before, and stops the core.
+    pub(crate) fn fail(&self, failure: &StoreFailure) {
+        self.link.failure.send_if_modified(|first| {
+            let is_first = first.is_none();
+            first.get_or_insert_with(|| failure.clone());
+            is_first
+        });
+        self.stop();
+    }
+}

@@ -1,0 +1,185 @@
+//! The queue in front of a core: many senders, and one thread that takes all messages at once.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A bounded queue of messages. The receiver takes all of them under one lock.
+pub struct Mailbox<M> {
+    queue: Mutex<Queue<M>>,
+    arrived: Condvar,
+    bytes_max: usize,
+}
+
+struct Queue<M> {
+    messages: VecDeque<M>,
+    /// The sum of the weights of the messages.
+    bytes: usize,
+    /// The receiver waits for a message.
+    waiting: bool,
+    closed: bool,
+}
+
+/// The weight of a message in a mailbox.
+pub trait Weigh {
+    /// Returns the number of bytes that a peer has sent for this message.
+    fn peer_bytes(&self) -> usize;
+}
+
+/// The weight of a message without bytes of a peer.
+const MESSAGE_BYTES: usize = 64;
+
+impl<M: Weigh> Mailbox<M> {
+    /// Returns a mailbox that is full once it holds more than `bytes_max` bytes.
+    #[must_use]
+    pub fn new(bytes_max: usize) -> Self {
+        Self {
+            queue: Mutex::new(Queue {
+                messages: VecDeque::new(),
+                bytes: 0,
+                waiting: false,
+                closed: false,
+            }),
+            arrived: Condvar::new(),
+            bytes_max,
+        }
+    }
+
+    /// Adds a message, even if the mailbox is full. Connections check [`Mailbox::is_full`] before they read on. Clients, commits
+    /// and timers have bounds of their own.
+    pub fn push(&self, message: M) {
+        let mut queue = self.lock();
+        queue.bytes += weight(&message);
+        queue.messages.push_back(message);
+        let wake = std::mem::take(&mut queue.waiting);
+        drop(queue);
+        if wake {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Adds messages under one lock, like [`Mailbox::push`].
+    pub fn push_all(&self, messages: impl IntoIterator<Item = M>) {
+        let mut queue = self.lock();
+        for message in messages {
+            queue.bytes += weight(&message);
+            queue.messages.push_back(message);
+        }
+        let wake = std::mem::take(&mut queue.waiting);
+        drop(queue);
+        if wake {
+            self.arrived.notify_one();
+        }
+    }
+
+    /// Returns true if messages of peers have to wait.
+    pub fn is_full(&self) -> bool {
+        self.lock().bytes > self.bytes_max
+    }
+
+    /// Takes up to `max` messages, and waits for the first one until the deadline. Takes nothing if the deadline has passed or
+    /// the mailbox is closed.
+    pub fn take(&self, max: usize, deadline: Option<Instant>, into: &mut Vec<M>) {
+        let mut queue = self.lock();
+        while queue.messages.is_empty() && !queue.closed {
+            queue.waiting = true;
+            match deadline {
+                None => {
+                    queue = self
+                        .arrived
+                        .wait(queue)
+                        .unwrap_or_else(PoisonError::into_inner);
+                }
+                Some(deadline) => {
+                    // A deadline in the past leaves no time.
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left == Duration::ZERO {
+                        break;
+                    }
+                    let (guard, _) = self
+                        .arrived
+                        .wait_timeout(queue, left)
+                        .unwrap_or_else(PoisonError::into_inner);
+                    queue = guard;
+                }
+            }
+        }
+        queue.waiting = false;
+        let count = queue.messages.len().min(max);
+        let before = into.len();
+        into.extend(queue.messages.drain(..count));
+        let taken: usize = into[before..].iter().map(weight).sum();
+        assert!(taken <= queue.bytes, "taken messages were weighed in");
+        queue.bytes -= taken;
+    }
+
+    /// Closes the mailbox and wakes the receiver. The node stops.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.arrived.notify_all();
+    }
+
+    /// Returns true once the mailbox is closed.
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue<M>> {
+        // A panic elsewhere does not spoil the queue: its lock is never held while it is half changed.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn weight(message: &impl Weigh) -> usize {
+    MESSAGE_BYTES + message.peer_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message with so many bytes of a peer.
+    #[derive(Debug, PartialEq)]
+    struct Bytes(usize);
+
+    impl Weigh for Bytes {
+        fn peer_bytes(&self) -> usize {
+            self.0
+        }
+    }
+
+    #[test]
+    fn messages_come_in_order_and_in_bounded_numbers() {
+        let mailbox = Mailbox::new(1_000);
+        mailbox.push(Bytes(0));
+        mailbox.push_all((1..5).map(Bytes));
+        let mut taken = Vec::new();
+        mailbox.take(3, None, &mut taken);
+        assert_eq!(taken.len(), 3);
+        mailbox.take(3, None, &mut taken);
+        assert_eq!(taken, [0, 1, 2, 3, 4].map(Bytes));
+    }
+
+    #[test]
+    fn nothing_comes_after_the_deadline_or_the_close() {
+        let mailbox = Mailbox::<Bytes>::new(1_000);
+        let mut taken = Vec::new();
+        mailbox.take(3, Some(Instant::now()), &mut taken);
+        assert!(taken.is_empty());
+        mailbox.close();
+        mailbox.take(3, None, &mut taken);
+        assert!(taken.is_empty());
+    }
+
+    #[test]
+    fn is_full_above_its_bytes_until_they_are_taken() {
+        let mailbox = Mailbox::new(2 * MESSAGE_BYTES + 100);
+        mailbox.push(Bytes(100));
+        mailbox.push(Bytes(0));
+        assert!(!mailbox.is_full());
+        mailbox.push(Bytes(0));
+        assert!(mailbox.is_full());
+        mailbox.take(1, None, &mut Vec::new());
+        assert!(!mailbox.is_full());
+    }
+}
