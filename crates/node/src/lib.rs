@@ -12,6 +12,7 @@ pub mod users;
 
 pub(crate) mod core;
 pub(crate) mod files;
+pub(crate) mod ledger_store;
 
 pub use core::{
     Apps, Node, Rebuilt, StartError, accept_store, described_flows, forget_member, init_store,

@@ -6,7 +6,7 @@
 
 use sha2::block_api::compress256;
 
-use crate::{Hash, effort};
+use crate::Hash;
 
 /// FIPS 180-4, 5.3.3.
 const INITIAL: [u32; 8] = [
@@ -94,7 +94,7 @@ impl Hasher {
 }
 
 fn compress(state: &mut [u32; 8], blocks: &[[u8; BLOCK]]) {
-    effort::hashed(blocks.len());
+    crypto_counters::count_hashed_blocks(blocks.len());
     compress256(state, blocks);
 }
 

@@ -5,7 +5,6 @@
 
 mod checker;
 pub mod codec;
-mod effort;
 mod error;
 mod hash;
 mod hasher;
@@ -21,7 +20,6 @@ mod timestamp;
 
 pub use checker::{KeyCounts, SignatureChecker, SignedMessage};
 pub use codec::{ByteBuf, Decode, DecodeError, Decoder, Encode, Encoder};
-pub use effort::{Effort, effort};
 pub use error::{Coded, ERRORS, ErrorInfo};
 pub use hash::{Domain, Hash, ParseHashError};
 pub use hasher::Hasher;

@@ -53,8 +53,8 @@ fn main() {
     ledger(&store, rows / 10);
     drop(store);
     let started = Instant::now();
-    let _store =
-        <Embedded>::open(scratch.path(), &Options::default()).expect("the store opens again");
+    let _store = Embedded::<Table>::open(scratch.path(), &Options::default())
+        .expect("the store opens again");
     println!(
         "open again: {:.1} ms",
         started.elapsed().as_secs_f64() * 1e3
@@ -62,7 +62,7 @@ fn main() {
 }
 
 /// One commit of a payment's size at a time, through the committer; then 64 outstanding at once.
-fn latency(store: &Embedded) {
+fn latency(store: &Embedded<Table>) {
     let committer = Committer::start(store.clone(), CommitterOptions::default()).expect("starts");
     let handle = committer.handle();
     let mut values = Sequence(9);
@@ -122,7 +122,7 @@ fn latency(store: &Embedded) {
     });
 }
 
-fn random_states(store: &Embedded, rows: u64) {
+fn random_states(store: &Embedded<Table>, rows: u64) {
     measured(store, "500 random states a commit", rows, || {
         let mut keys = Sequence(1);
         for _ in 0..rows / 500 {
@@ -135,7 +135,7 @@ fn random_states(store: &Embedded, rows: u64) {
     });
 }
 
-fn look_ups(store: &Embedded, rows: u64) {
+fn look_ups(store: &Embedded<Table>, rows: u64) {
     let probes = 50_000.min(rows);
     let mut misses = Sequence(77);
     measured(store, "look-ups in vain", probes, || {
@@ -167,7 +167,7 @@ fn look_ups(store: &Embedded, rows: u64) {
 }
 
 /// Journal and outbox rows that are written in one commit and deleted a few commits later.
-fn short_lived(store: &Embedded, rows: u64) {
+fn short_lived(store: &Embedded<Table>, rows: u64) {
     measured(store, "journal+outbox, deleted 4 later", rows, || {
         let mut values = Sequence(3);
         let mut sequence = 0u64;
@@ -202,7 +202,7 @@ fn short_lived(store: &Embedded, rows: u64) {
     });
 }
 
-fn ledger(store: &Embedded, rows: u64) {
+fn ledger(store: &Embedded<Table>, rows: u64) {
     measured(store, "ledger 1 KB + index, 100 a commit", rows, || {
         let mut values = Sequence(5);
         for sequence in 0..rows / 100 {
@@ -217,7 +217,7 @@ fn ledger(store: &Embedded, rows: u64) {
     });
 }
 
-fn measured(store: &Embedded, what: &str, rows: u64, work: impl FnOnce()) {
+fn measured(store: &Embedded<Table>, what: &str, rows: u64, work: impl FnOnce()) {
     let (cpu, started) = (cpu_us(), Instant::now());
     work();
     let seconds = started.elapsed().as_secs_f64();

@@ -17,7 +17,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use kernel::port::Table;
 use primitives::storage::{StoreFailure, TableSet, WriteBatch};
 
 use crate::embedded::Embedded;
@@ -62,14 +61,14 @@ pub enum Class {
 }
 
 /// The running commit thread. Dropping it finishes the queue, then stops the thread.
-pub struct Committer<T: TableSet = Table> {
+pub struct Committer<T: TableSet> {
     shared: Arc<Shared<T>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Submits batches; cheap to clone.
 #[derive(Clone)]
-pub struct CommitHandle<T: TableSet = Table> {
+pub struct CommitHandle<T: TableSet> {
     shared: Arc<Shared<T>>,
 }
 

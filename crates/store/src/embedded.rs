@@ -18,7 +18,6 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use kernel::port::Table;
 use lsm_tree::{Cache, DescriptorTable};
 #[cfg(doc)]
 use primitives::storage::Habit;
@@ -36,7 +35,7 @@ use crate::table::TableStore;
 
 /// An open store of the tables `T`; cheap to clone. Reads go here, writes through a [`crate::Committer`].
 #[derive(Clone)]
-pub struct Embedded<T: TableSet = Table> {
+pub struct Embedded<T: TableSet> {
     running: Arc<Running>,
     tables: PhantomData<T>,
 }

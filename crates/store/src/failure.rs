@@ -6,7 +6,7 @@ use primitives::storage::{FailureKind, StoreFailure};
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
 
-use crate::{files, view};
+use crate::files;
 
 /// Every public error code of this crate.
 pub const ERRORS: &[ErrorInfo] = &[
@@ -92,21 +92,6 @@ pub const ERRORS: &[ErrorInfo] = &[
         code: "store.open_failed",
         cause: "The directory could not be created, read or written.",
         action: OPEN_HINT,
-    },
-    ErrorInfo {
-        code: "view.failed",
-        cause: "The vault's view could not be read or written (full disk, I/O error).",
-        action: view::FAILED_HINT,
-    },
-    ErrorInfo {
-        code: "view.damaged",
-        cause: "The vault's view is not a sound database of this version.",
-        action: view::DAMAGED_HINT,
-    },
-    ErrorInfo {
-        code: "view.refused",
-        cause: "A change does not fit the view's limits.",
-        action: view::REFUSED_HINT,
     },
 ];
 

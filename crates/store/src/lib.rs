@@ -1,4 +1,4 @@
-//! The only disk of the node: the embedded store behind the storage port, and the vault's SQLite view.
+//! The only disk of the node: the embedded store behind the storage port. It moves bytes and never interprets them.
 //!
 //! - [`Embedded`]: one directory, a core's tables (the kernel's, the chain's), atomic durable batches and reads. It can be
 //!   copied while it runs ([`Embedded::checkpoint`]), and its files can be checked ([`Embedded::verify`]).
@@ -6,7 +6,6 @@
 //!   is never an empty table.
 //! - [`Committer`]: the one writer; groups the submissions that were queued while the last commit was syncing.
 //! - [`Files`]: whole files by the hash of their bytes, and partial ones; the bytes of attachments.
-//! - [`VaultView`]: a SQLite view fed from the ledger's sequence, which can be dropped and rebuilt.
 //!
 //! Invariants: nothing is acknowledged before it is on disk; after one failed write or sync nothing more is accepted
 //! until the store is opened again; the store never interprets a value.
@@ -31,7 +30,6 @@ mod sorted_files;
 mod stats;
 mod table;
 mod verify;
-mod view;
 
 pub use checkpoint::CopyFigures;
 pub use committer::{Class, CommitHandle, Committer, CommitterOptions};
@@ -45,10 +43,3 @@ pub use files::{
 pub use options::Options;
 pub use stats::{CommitStats, CommitTotals, Distribution};
 pub use verify::{Checked, DAMAGE_MAX, Damage};
-pub use view::{
-    Balance, CoinCursor, ColumnKind, ConsumedState, Count, Criterion, Datum, Field, Group, Places,
-    ProducedState, QUERY_COUNT_MAX, QUERY_DEPTH_MAX, QUERY_GROUPS_MAX, QUERY_NODES_MAX,
-    QUERY_PAGE_MAX, QUERY_SORTS_MAX, QUERY_VALUES_MAX, QuarantinedState, QueryError, QueryPage,
-    Sort, StateFilter, StateQuery, StateRow, TokenFacts, VaultReader, VaultView, ViewChange,
-    ViewColumn, ViewError, ViewOptions, ViewProgress, contracts_held,
-};

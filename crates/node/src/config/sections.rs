@@ -436,7 +436,7 @@ impl Default for CacheSection {
             sent_along_bytes: kernel.sent_along_bytes,
             blocks_bytes: store::Options::default().cache_bytes,
             view_bytes: 4 << 20,
-            view_reader_bytes: store::ViewOptions::default().reader_cache_bytes,
+            view_reader_bytes: vaultview::ViewOptions::default().reader_cache_bytes,
         }
     }
 }

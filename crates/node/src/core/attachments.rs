@@ -88,7 +88,7 @@ impl Service {
 }
 
 /// Removes a file unless it has a row.
-async fn drop_file(files: &Files, store: &store::Embedded, hash: Hash) {
+async fn drop_file(files: &Files, store: &crate::ledger_store::LedgerStore, hash: Hash) {
     let (files, store) = (files.clone(), store.clone());
     let removed = tokio::task::spawn_blocking(move || remove_without_row(&files, &store, &hash));
     if let Err(error) = removed.await {

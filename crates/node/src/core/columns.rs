@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ledger::{ColumnKind, ColumnValue, ContractRegistry};
 use primitives::hex;
-use store::{Datum, ViewColumn};
+use vaultview::{Datum, ViewColumn};
 
 /// All columns of this node's contracts.
 pub(super) struct Columns {
@@ -20,9 +20,9 @@ impl Columns {
                 contract: contract.as_str().to_owned(),
                 name: column.name.to_owned(),
                 kind: match column.kind {
-                    ColumnKind::Number => store::ColumnKind::Number,
-                    ColumnKind::Text => store::ColumnKind::Text,
-                    ColumnKind::Bytes => store::ColumnKind::Bytes,
+                    ColumnKind::Number => vaultview::ColumnKind::Number,
+                    ColumnKind::Text => vaultview::ColumnKind::Text,
+                    ColumnKind::Bytes => vaultview::ColumnKind::Bytes,
                 },
             })
             .collect();

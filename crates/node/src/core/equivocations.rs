@@ -5,10 +5,10 @@ use kernel::integrity::EquivocationRow;
 use kernel::port::{Reads, Table};
 use ledger::TxId;
 use primitives::{Decode, Encode, hex};
-use store::Embedded;
 
 use super::service::{Service, joined, store_refusal};
 use crate::http::Refusal;
+use crate::ledger_store::LedgerStore;
 
 /// Proofs of one page: each can be large.
 const PAGE_MAX: usize = 16;
@@ -58,7 +58,7 @@ fn unreadable() -> Refusal {
 
 type Rows = (Vec<(TxId, EquivocationRow)>, bool);
 
-fn read(store: &Embedded, after: Option<TxId>, limit: usize) -> Result<Rows, Refusal> {
+fn read(store: &LedgerStore, after: Option<TxId>, limit: usize) -> Result<Rows, Refusal> {
     let from = match after {
         Some(after) => [after.as_bytes().as_slice(), &[0]].concat(),
         None => Vec::new(),

@@ -10,11 +10,12 @@ use kernel::port::{Reads, Table, WriteBatch};
 use kernel::rows::{META_AUDITED, META_MEMBER, meta_key, prefix_end};
 use ledger::{NetworkMap, PartyId};
 use primitives::{ErrorInfo, Hash};
-use store::{Class, Committer, CommitterOptions, Embedded, Files};
+use store::{Class, CommitterOptions, Files};
 
 use super::options::store_options;
 use super::start_error::StartError;
 use crate::bootstrap::{NodeFiles, member_file};
+use crate::ledger_store::{LedgerCommitter, LedgerStore};
 use crate::users::{AUDIT_LOST, AuditLog};
 
 /// Members that are remembered; a network has fewer.
@@ -36,8 +37,8 @@ pub(super) struct Loss {
 /// The folder of a node that starts, and its store.
 pub(super) struct FolderRecord<'a> {
     pub(super) folder: &'a Path,
-    pub(super) store: &'a Embedded,
-    pub(super) committer: &'a Committer,
+    pub(super) store: &'a LedgerStore,
+    pub(super) committer: &'a LedgerCommitter,
 }
 
 impl FolderRecord<'_> {
@@ -129,7 +130,7 @@ impl FolderRecord<'_> {
 /// The store is in use or can't be written, or no other member of this name is remembered.
 pub fn forget_member(files: &NodeFiles, name: &str) -> Result<PathBuf, StartError> {
     let options = store_options(&files.config, files.custody());
-    let store = Embedded::open(&files.ledger(), &options)?;
+    let store = LedgerStore::open(&files.ledger(), &options)?;
     let found = members(&store)?
         .into_iter()
         .find(|(_, known)| known == name);
@@ -142,7 +143,7 @@ pub fn forget_member(files: &NodeFiles, name: &str) -> Result<PathBuf, StartErro
     {
         return Err(StartError::Folder { path, source });
     }
-    let committer = Committer::start(store, CommitterOptions::default())
+    let committer = LedgerCommitter::start(store, CommitterOptions::default())
         .map_err(|error| StartError::System(format!("the commit thread: {error}")))?;
     let mut batch = WriteBatch::default();
     batch.delete(Table::Meta, member_key(&id));
@@ -150,7 +151,7 @@ pub fn forget_member(files: &NodeFiles, name: &str) -> Result<PathBuf, StartErro
     Ok(path)
 }
 
-fn commit(committer: &Committer, batch: WriteBatch) -> Result<(), StartError> {
+fn commit(committer: &LedgerCommitter, batch: WriteBatch) -> Result<(), StartError> {
     if batch.is_empty() {
         return Ok(());
     }
@@ -163,7 +164,7 @@ fn member_key(id: &PartyId) -> Vec<u8> {
 }
 
 /// The remembered members with their names.
-fn members(store: &Embedded) -> Result<Vec<(PartyId, String)>, StartError> {
+fn members(store: &LedgerStore) -> Result<Vec<(PartyId, String)>, StartError> {
     let to = prefix_end(META_MEMBER);
     let rows = store
         .scan(Table::Meta, META_MEMBER, to.as_deref(), MEMBERS_MAX)

@@ -9,17 +9,19 @@ use std::path::Path;
 use kernel::port::{Reads, Table, WriteBatch};
 use kernel::rows::{META_LACKING, meta_key, prefix_end};
 use ledger::{ContractName, ContractRegistry};
-use store::{Class, Committer, Embedded, contracts_held};
+use store::Class;
+use vaultview::contracts_held;
 
 use super::start_error::StartError;
+use crate::ledger_store::{LedgerCommitter, LedgerStore};
 
 /// Contracts read back at most.
 const CONTRACTS_MAX: usize = 1_000;
 
 /// Warns of what is there and cannot be used. Before the view in the file `view` is opened: that may drop what it knows.
 pub(super) fn warn(
-    store: &Embedded,
-    committer: &Committer,
+    store: &LedgerStore,
+    committer: &LedgerCommitter,
     view: &Path,
     contracts: &ContractRegistry,
 ) -> Result<(), StartError> {
@@ -57,7 +59,7 @@ pub(super) fn warn(
     committed.map(drop).map_err(StartError::StoreFailed)
 }
 
-fn rows(store: &Embedded) -> Result<BTreeMap<String, u64>, StartError> {
+fn rows(store: &LedgerStore) -> Result<BTreeMap<String, u64>, StartError> {
     let to = prefix_end(META_LACKING);
     let rows = store
         .scan(Table::Meta, META_LACKING, to.as_deref(), CONTRACTS_MAX)

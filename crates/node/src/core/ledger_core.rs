@@ -9,11 +9,11 @@ use kernel::port::{StoreFailure, Table};
 use kernel::{Action, Event, Kernel};
 use primitives::{ErrorInfo, Moment};
 use runtime::{Commit, Core, Output};
-use store::Embedded;
 
 use super::messages::KernelMessages;
 use super::shared::Shared;
 use super::start_error::PANICKED;
+use crate::ledger_store::LedgerStore;
 
 /// Maximum time between two readings of the clock. A clock that is set while the node is idle is noticed within this time.
 const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
@@ -21,7 +21,7 @@ const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// The kernel with its store and its clock.
 pub(super) struct LedgerCore {
     pub(super) kernel: Kernel,
-    pub(super) reads: Embedded<Table>,
+    pub(super) reads: LedgerStore,
     pub(super) shared: Arc<Shared>,
     /// The time at which the round began.
     pub(super) now: Moment,
@@ -45,7 +45,7 @@ pub(super) struct LedgerActions {
 
 impl LedgerCore {
     /// Returns the core before its first round.
-    pub(super) fn new(kernel: Kernel, reads: Embedded<Table>, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(kernel: Kernel, reads: LedgerStore, shared: Arc<Shared>) -> Self {
         Self {
             kernel,
             reads,

@@ -11,10 +11,10 @@ use kernel::rows::{note_of, prefix_end, schedule_key_of, seq_of};
 use kernel::{NOTES_MAX, NoteRow, SCHEDULE_REFUSED, ScheduleRow, decode_row};
 use ledger::TxId;
 use primitives::{Decode, Timestamp, hex};
-use store::Embedded;
 
 use super::service::store_refusal;
 use crate::http::Refusal;
+use crate::ledger_store::LedgerStore;
 
 /// Transactions looked at for one page of a back chain.
 const CHAIN_LOOKED_AT_MAX: usize = 20_000;
@@ -23,13 +23,13 @@ fn unreadable(what: &str) -> Refusal {
     Refusal::listed(&INTERNAL, format!("{what} does not decode"))
 }
 
-fn position(store: &Embedded, id: &TxId) -> Result<Option<u64>, Refusal> {
+fn position(store: &LedgerStore, id: &TxId) -> Result<Option<u64>, Refusal> {
     let row = store.get(Table::TxIndex, id.as_bytes());
     let row = row.map_err(|failure| store_refusal(&failure))?;
     Ok(row.and_then(|row| seq_of(&row)))
 }
 
-fn known(store: &Embedded, id: &TxId) -> Result<u64, Refusal> {
+fn known(store: &LedgerStore, id: &TxId) -> Result<u64, Refusal> {
     position(store, id)?.ok_or_else(|| {
         let text = format!("transaction {id} is not recorded here");
         Refusal::listed(&UNKNOWN_TRANSACTION, text)
@@ -39,7 +39,7 @@ fn known(store: &Embedded, id: &TxId) -> Result<u64, Refusal> {
 /// Walks from a transaction to what it comes from. A dependency is always recorded before what depends on it, so whoever takes
 /// the last recorded one next meets every transaction once, and in order.
 pub(super) fn chain(
-    store: &Embedded,
+    store: &LedgerStore,
     id: &TxId,
     before: Option<u64>,
     limit: usize,
@@ -89,7 +89,7 @@ pub(super) fn chain(
 }
 
 /// The notes of a transaction.
-pub(super) fn notes(store: &Embedded, id: &TxId) -> Result<Vec<NoteView>, Refusal> {
+pub(super) fn notes(store: &LedgerStore, id: &TxId) -> Result<Vec<NoteView>, Refusal> {
     known(store, id)?;
     let to = prefix_end(id.as_bytes());
     let rows = store.scan(Table::Notes, id.as_bytes(), to.as_deref(), NOTES_MAX);
@@ -113,7 +113,7 @@ pub(super) fn note_view(note: &kernel::NoteId, row: NoteRow) -> NoteView {
 
 /// A page of the schedule as it is at a time.
 pub(super) fn schedule(
-    store: &Embedded,
+    store: &LedgerStore,
     after: Option<Vec<u8>>,
     limit: usize,
     now: Timestamp,

@@ -11,12 +11,13 @@ use api::query::{Criterion as Asked, Datum as Given, VaultQuery};
 use flow::FlowId;
 use kernel::port::{Reads, Table};
 use kernel::{Event, Reply};
-use store::{Criterion, Embedded, Places};
 use vault::Lock;
+use vaultview::{Criterion, Places};
 
 use super::service::{Service, store_refusal};
 use super::vault_query::{Leash, bad, late};
 use crate::http::Refusal;
+use crate::ledger_store::LedgerStore;
 
 /// The field of a query that names flows; only tested for.
 pub(super) const LOCKED_BY: &str = "locked_by";
@@ -90,8 +91,11 @@ impl Tested {
 }
 
 fn flow_ids(values: &[Given]) -> Result<Vec<FlowId>, Refusal> {
-    if values.len() > store::QUERY_VALUES_MAX {
-        return Err(bad(format!("more than {} values", store::QUERY_VALUES_MAX)));
+    if values.len() > vaultview::QUERY_VALUES_MAX {
+        return Err(bad(format!(
+            "more than {} values",
+            vaultview::QUERY_VALUES_MAX
+        )));
     }
     let id = |value: &Given| match value {
         Given::Text(text) => text.parse().ok(),
@@ -125,7 +129,11 @@ pub(super) struct Locked(HashMap<u64, FlowId>);
 
 impl Locked {
     /// Looks up the places that the kernel did not know.
-    pub(super) fn of(locks: Vec<Lock>, store: &Embedded, leash: &Leash) -> Result<Self, Refusal> {
+    pub(super) fn of(
+        locks: Vec<Lock>,
+        store: &LedgerStore,
+        leash: &Leash,
+    ) -> Result<Self, Refusal> {
         let mut places = HashMap::with_capacity(locks.len());
         for (at, lock) in locks.into_iter().enumerate() {
             if at % LOOK_UPS == 0 && leash.is_given_up() {

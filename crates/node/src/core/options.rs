@@ -26,12 +26,12 @@ pub(super) fn store_options(config: &NodeConfig, custody: Custody) -> store::Opt
 }
 
 /// The vault's view's.
-pub(super) fn view_options(config: &NodeConfig, columns: &Columns) -> store::ViewOptions {
-    store::ViewOptions {
+pub(super) fn view_options(config: &NodeConfig, columns: &Columns) -> vaultview::ViewOptions {
+    vaultview::ViewOptions {
         cache_bytes: config.cache.view_bytes,
         reader_cache_bytes: config.cache.view_reader_bytes,
         columns: columns.list().to_vec(),
-        ..store::ViewOptions::default()
+        ..vaultview::ViewOptions::default()
     }
 }
 

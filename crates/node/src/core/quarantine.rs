@@ -7,7 +7,7 @@ use kernel::port::{Reads, StoreFailure, Table};
 use kernel::quarantined_states;
 use kernel::rows::seq_of;
 use ledger::StateRef;
-use store::{QuarantinedState, VaultView, ViewChange};
+use vaultview::{QuarantinedState, VaultView, ViewChange};
 
 use super::view_fill::FillError;
 

@@ -3,7 +3,8 @@
 use std::io::{Error, ErrorKind};
 use std::sync::Arc;
 
-use store::{Criterion, Embedded, OpenError, QueryError, VaultView};
+use store::OpenError;
+use vaultview::{Criterion, QueryError, VaultView};
 
 use super::apps::Apps;
 use super::columns::Columns;
@@ -13,6 +14,7 @@ use super::start::{VIEW, ledger_end};
 use super::start_error::StartError;
 use super::view_fill::{FillError, Filler};
 use crate::bootstrap::NodeFiles;
+use crate::ledger_store::LedgerStore;
 
 /// What a view holds that was made anew.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +48,7 @@ pub fn rebuild_view(
     }
     // Held to the end: no node starts meanwhile.
     let store =
-        Embedded::open(&ledger, &store_options(config, files.custody())).map_err(|error| {
+        LedgerStore::open(&ledger, &store_options(config, files.custody())).map_err(|error| {
             match error {
                 OpenError::Locked { path } => StartError::NodeRuns(path),
                 error => error.into(),

@@ -16,7 +16,7 @@ use kernel::port::StoreFailure;
 use kernel::{Event, Token};
 use ledger::{ContractRegistry, NetworkMap, NodeInfo, StateRef, TransactionState, TxId};
 use schemars::SchemaGenerator;
-use store::{Embedded, ViewProgress};
+use vaultview::ViewProgress;
 
 use super::columns::Columns;
 use super::described::described_flows;
@@ -28,6 +28,7 @@ use super::vault_reads::Readers;
 use crate::http::{
     FlowAction, Followers, NodeService, Pending, Refusal, Room, StartRequest, Ticket, VaultChanges,
 };
+use crate::ledger_store::LedgerStore;
 
 /// See the module.
 pub(super) struct Service {
@@ -38,7 +39,7 @@ pub(super) struct Service {
     pub(super) columns: Arc<Columns>,
     pub(super) flows: Arc<FlowRegistry>,
     pub(super) keys: Vec<primitives::PublicKey>,
-    pub(super) store: Embedded,
+    pub(super) store: LedgerStore,
     pub(super) files: store::Files,
     pub(super) uploads: Arc<crate::uploads::Uploads>,
     pub(super) readers: Arc<Readers>,

@@ -9,7 +9,7 @@ use kernel::port::{Reads, Table, WriteBatch};
 use kernel::{Event, Identity, Kernel, Priority};
 use net::{Inbound, NetLimits, PeerAddress, Sink, Transport};
 use runtime::Running;
-use store::{Class, Committer, CommitterOptions, Embedded, Files, FilesOptions};
+use store::{Class, CommitterOptions, Files, FilesOptions};
 use tokio::sync::watch;
 
 use super::apps::Apps;
@@ -32,6 +32,7 @@ use super::view_fill::Filler;
 use crate::bootstrap::NodeFiles;
 use crate::files::{Desk, FILES_LANE};
 use crate::http::{HttpHandle, HttpServer, server_config};
+use crate::ledger_store::{LedgerCommitter, LedgerStore};
 use crate::metrics::NodeMetrics;
 use crate::open_files;
 use crate::uploads::{UploadLimits, Uploads};
@@ -79,12 +80,12 @@ impl Node {
             path: data.clone(),
             source,
         })?;
-        let store = Embedded::open(&ledger, &store_options(&config, custody))?;
+        let store = LedgerStore::open(&ledger, &store_options(&config, custody))?;
         let committer_options = CommitterOptions {
             linger_us: config.store.linger_us,
             ..CommitterOptions::default()
         };
-        let committer = Committer::start(store.clone(), committer_options)
+        let committer = LedgerCommitter::start(store.clone(), committer_options)
             .map_err(|error| StartError::System(format!("the commit thread: {error}")))?;
         let record = FolderRecord {
             folder: &dir,
@@ -350,7 +351,7 @@ fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle
 }
 
 /// The sequence of the last transaction recorded; 0 when there is none.
-pub(super) fn ledger_end(store: &Embedded) -> Result<u64, StartError> {
+pub(super) fn ledger_end(store: &LedgerStore) -> Result<u64, StartError> {
     let last = store.last(Table::Ledger).map_err(StartError::StoreFailed)?;
     Ok(last
         .and_then(|(key, _)| kernel::rows::seq_of(&key))
@@ -366,7 +367,7 @@ pub(super) fn random() -> Result<[u8; 32], StartError> {
 }
 
 /// The number that names this store to the peers: drawn once.
-fn epoch(store: &Embedded, committer: &Committer) -> Result<u64, StartError> {
+fn epoch(store: &LedgerStore, committer: &LedgerCommitter) -> Result<u64, StartError> {
     let key = kernel::rows::META_EPOCH;
     let found = store
         .get(Table::Meta, key)

@@ -34,7 +34,7 @@ pub enum StartError {
     Kernel(#[from] kernel::OpenError),
     /// The vault's view does not open.
     #[error(transparent)]
-    View(#[from] store::ViewError),
+    View(#[from] vaultview::ViewError),
     /// The connections to other nodes.
     #[error(transparent)]
     Transport(#[from] net::StartError),

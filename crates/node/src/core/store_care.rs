@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use kernel::port::Table;
-use store::{Embedded, OpenError};
+use store::OpenError;
 
 use crate::bootstrap::NodeFiles;
+use crate::ledger_store::LedgerStore;
 
 /// Lets the next start of a node make an empty store under its identity. Gives the store's path.
 ///
@@ -23,6 +23,6 @@ pub fn init_store(files: &NodeFiles) -> Result<PathBuf, OpenError> {
 /// The store is in use, is none or is damaged.
 pub fn accept_store(files: &NodeFiles) -> Result<PathBuf, OpenError> {
     let path = files.ledger();
-    Embedded::<Table>::accept(&path, Some(&files.custody()))?;
+    LedgerStore::accept(&path, Some(&files.custody()))?;
     Ok(path)
 }

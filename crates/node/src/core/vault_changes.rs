@@ -8,16 +8,16 @@ use kernel::port::{Reads, StoreFailure, Table};
 use kernel::{decode_row, ledger_page};
 use ledger::{ContractRegistry, NetworkMap, StateRef, TransactionState};
 use primitives::{PublicKey, Timestamp};
-use store::Embedded;
 use vault::{Produced, ViewChange};
 
 use super::columns::shown_values;
 use super::service::store_refusal;
 use crate::http::{Refusal, SeenChange, VaultChanges};
+use crate::ledger_store::LedgerStore;
 
 /// See the module.
 pub(super) struct ChangeReader {
-    pub(super) store: Embedded,
+    pub(super) store: LedgerStore,
     pub(super) keys: Vec<PublicKey>,
     pub(super) contracts: Arc<ContractRegistry>,
     pub(super) network: Arc<NetworkMap>,

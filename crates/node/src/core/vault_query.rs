@@ -9,9 +9,9 @@ use api::{Fungible, Quarantined, VaultAnswer};
 use kernel::port::{Reads, Table};
 use ledger::{LegalName, NetworkMap, PartyId, StateRef, TxId};
 use primitives::{Decode, Encode, PublicKey, hex};
-use store::{
-    ColumnKind, Criterion, Datum, Embedded, Field, QueryError, QueryPage, Sort, StateQuery,
-    StateRow, VaultReader,
+use vaultview::{
+    ColumnKind, Criterion, Datum, Field, QueryError, QueryPage, Sort, StateQuery, StateRow,
+    VaultReader,
 };
 
 use super::columns::Columns;
@@ -21,6 +21,7 @@ use super::service::store_refusal;
 use super::vault_reads::view_refusal;
 use super::view_rows::notary_of;
 use crate::http::Refusal;
+use crate::ledger_store::LedgerStore;
 
 /// What "busy" suggests when too many queries run.
 pub(super) const QUERY_RETRY_MS: u64 = 100;
@@ -119,7 +120,7 @@ pub(super) fn bad(text: impl Into<String>) -> Refusal {
 
 /// What a query needs besides the view.
 pub(super) struct Searcher {
-    pub(super) store: Embedded,
+    pub(super) store: LedgerStore,
     pub(super) network: Arc<NetworkMap>,
     /// This node.
     pub(super) me: PartyId,
@@ -172,8 +173,11 @@ impl Searcher {
             })
         });
         let limit = usize::try_from(query.limit.unwrap_or(PAGE)).unwrap_or(usize::MAX);
-        if !(1..=store::QUERY_PAGE_MAX).contains(&limit) {
-            return Err(bad(format!("'limit' is 1 to {}", store::QUERY_PAGE_MAX)));
+        if !(1..=vaultview::QUERY_PAGE_MAX).contains(&limit) {
+            return Err(bad(format!(
+                "'limit' is 1 to {}",
+                vaultview::QUERY_PAGE_MAX
+            )));
         }
         if query.count {
             let count = self.leash.run(reader, || reader.count(&criterion))?;
@@ -296,8 +300,11 @@ impl Searcher {
     }
 
     fn one_of(&self, name: &str, values: &[Given]) -> Result<Criterion, Refusal> {
-        if values.len() > store::QUERY_VALUES_MAX {
-            return Err(bad(format!("more than {} values", store::QUERY_VALUES_MAX)));
+        if values.len() > vaultview::QUERY_VALUES_MAX {
+            return Err(bad(format!(
+                "more than {} values",
+                vaultview::QUERY_VALUES_MAX
+            )));
         }
         if name == LOCKED_BY {
             return self.locked.by(values);

@@ -9,7 +9,7 @@ use api::{
 };
 use ledger::{StateRef, TransactionState, TxId};
 use primitives::Decode;
-use store::{StateFilter, StateRow, VaultReader, VaultView};
+use vaultview::{StateFilter, StateRow, VaultReader, VaultView};
 
 use super::locks::{self, Locked};
 use super::service::{Service, joined};
@@ -40,7 +40,7 @@ pub(super) type Closed<'a> = RwLockWriteGuard<'a, Mutex<Vec<VaultReader>>>;
 impl Readers {
     fn with<T>(
         &self,
-        query: impl FnOnce(&VaultReader) -> Result<T, store::ViewError>,
+        query: impl FnOnce(&VaultReader) -> Result<T, vaultview::ViewError>,
     ) -> Result<T, Refusal> {
         self.lend(|reader| query(reader).map_err(|error| view_refusal(&error)))
     }
@@ -81,7 +81,7 @@ impl Readers {
     }
 }
 
-pub(super) fn view_refusal(error: &store::ViewError) -> Refusal {
+pub(super) fn view_refusal(error: &vaultview::ViewError) -> Refusal {
     condemn(error);
     view_failed(error.to_string())
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use kernel::port::Reads;
 use kernel::{Event, Found, LINEAR_LOOKED_AT_MAX, LookUp};
 use ledger::StateRef;
-use store::{CoinCursor, VaultReader, VaultView, ViewError, ViewProgress};
 use vault::RefillRequest;
+use vaultview::{CoinCursor, VaultReader, VaultView, ViewError, ViewProgress};
 
 use super::messages::KernelHandle;
 use super::quarantine;
@@ -41,7 +41,7 @@ pub(super) struct ViewThread<R> {
     /// The readers of queries, which are closed while the view is opened again.
     readers: Arc<Readers>,
     /// Rows that wait to be applied, and how many changes they come from.
-    rows: Vec<store::ViewChange>,
+    rows: Vec<vaultview::ViewChange>,
     counted: u64,
     /// The position that the rows lead to.
     upto: u64,
@@ -291,9 +291,9 @@ fn found_damaged() -> ViewFailure {
 /// Opens the view's file beside the ledger.
 pub(super) fn open(
     path: &Path,
-    options: &store::ViewOptions,
+    options: &vaultview::ViewOptions,
     ledger_end: u64,
-) -> Result<(VaultView, VaultReader, ViewProgress), store::ViewError> {
+) -> Result<(VaultView, VaultReader, ViewProgress), vaultview::ViewError> {
     let view = VaultView::open(path, options, ledger_end)?;
     let reader = view.reader()?;
     let progress = view.progress();

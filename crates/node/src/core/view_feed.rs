@@ -10,9 +10,9 @@ use kernel::LookUp;
 use kernel::port::StoreFailure;
 use ledger::{StateRef, TxId};
 use primitives::{Coded, Timestamp};
-use store::ViewError;
 use tokio::sync::watch;
 use vault::{RefillRequest, ViewChange};
+use vaultview::ViewError;
 
 use super::start_error::VIEW_FAILED;
 use super::view_fill::{FillError, condemn};

@@ -7,9 +7,9 @@ use kernel::port::{Reads, StoreFailure, damaged};
 use kernel::{decode_row, ledger_page};
 use ledger::{ContractRegistry, NetworkMap, PartyId};
 use primitives::{Coded, PublicKey, Timestamp};
-use store::{ConsumedState, VaultView, ViewError};
 use thiserror::Error;
 use vault::ViewChange;
+use vaultview::{ConsumedState, VaultView, ViewError};
 
 use super::columns::Columns;
 use super::key_names::KeyNames;
@@ -104,7 +104,7 @@ impl<R: Reads> Filler<R> {
         &self,
         at: Timestamp,
         changes: Vec<ViewChange>,
-        rows: &mut Vec<store::ViewChange>,
+        rows: &mut Vec<vaultview::ViewChange>,
     ) -> Result<(), StoreFailure> {
         for change in changes {
             match change {
@@ -115,14 +115,14 @@ impl<R: Reads> Filler<R> {
                         reads: &self.reads,
                     };
                     let row = produced_row(at, *produced, &names, &self.columns)?;
-                    rows.push(store::ViewChange::Produced(row));
+                    rows.push(vaultview::ViewChange::Produced(row));
                 }
                 ViewChange::Consumed(consumed) => {
                     let key = consumed.reference.tx.as_bytes();
                     let of_seq = self.reads.get(kernel::port::Table::TxIndex, key)?;
                     // Rows are never lost again once something consumed them here; without one it was never ours.
                     if let Some(of_seq) = of_seq.as_deref().and_then(kernel::rows::seq_of) {
-                        rows.push(store::ViewChange::Consumed(ConsumedState {
+                        rows.push(vaultview::ViewChange::Consumed(ConsumedState {
                             of_seq,
                             output: consumed.reference.index,
                             seq: consumed.seq,

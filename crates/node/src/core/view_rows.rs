@@ -3,8 +3,8 @@
 use kernel::port::{Reads, StoreFailure};
 use ledger::{PartyId, StateAndRef, StateRef, TxId};
 use primitives::{Decode, Encode, PublicKey, Timestamp};
-use store::{ProducedState, StateRow, TokenFacts};
 use vault::CoinRow;
+use vaultview::{ProducedState, StateRow, TokenFacts};
 
 use super::columns::Columns;
 use super::key_names::KeyNames;

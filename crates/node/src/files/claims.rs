@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use kernel::files::file_row;
-use store::{Claim, Embedded};
+use store::Claim;
+
+use crate::ledger_store::LedgerStore;
 
 /// How often it is looked whether rows are there.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -29,7 +31,7 @@ impl Claims {
     }
 
     /// Lets go of files whose rows are there, if it is time to look.
-    pub(super) fn look(&mut self, store: &Embedded) {
+    pub(super) fn look(&mut self, store: &LedgerStore) {
         let now = Instant::now();
         if self.next_look().is_none_or(|at| at > now) {
             return;

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 use ledger::NetworkMap;
-use store::{Embedded, Files};
+use store::Files;
 use transfer::{Options, Transfers};
 
 use super::desk::Desk;
@@ -13,13 +13,14 @@ use super::thread::TransferThread;
 use super::upkeep::{Upkeep, UpkeepOptions};
 use super::workers::Workers;
 use crate::core::messages::KernelHandle;
+use crate::ledger_store::LedgerStore;
 use crate::metrics::NodeMetrics;
 
 /// The parts of the node that the transfers use.
 pub(crate) struct Shell {
     pub(crate) desk: Arc<Desk>,
     pub(crate) files: Files,
-    pub(crate) store: Embedded,
+    pub(crate) store: LedgerStore,
     pub(crate) kernel: KernelHandle,
     pub(crate) net: net::Handle,
     pub(crate) network: Arc<NetworkMap>,

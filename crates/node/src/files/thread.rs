@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use kernel::files::FileFailure;
 use ledger::{NetworkMap, PartyId};
-use store::Embedded;
 use transfer::{Action, Event, Failure, Fault, Transfers};
 
 use super::PEER_FAULT;
@@ -13,6 +12,7 @@ use super::claims::Claims;
 use super::desk::{Arrival, Desk, FILES_LANE};
 use super::workers::{Job, Workers};
 use crate::core::messages::KernelHandle;
+use crate::ledger_store::LedgerStore;
 
 /// Most arrivals in one round.
 const ROUND_MAX: usize = 1_024;
@@ -25,7 +25,7 @@ pub(super) struct TransferThread {
     pub(super) kernel: KernelHandle,
     pub(super) net: net::Handle,
     pub(super) network: Arc<NetworkMap>,
-    pub(super) store: Embedded,
+    pub(super) store: LedgerStore,
 }
 
 impl TransferThread {

@@ -8,11 +8,12 @@ use kernel::files::{FILE_PAGE_MAX, FileFilter, FileRecord, file_page, file_row};
 use kernel::port::StoreFailure;
 use kernel::{Event, Token};
 use primitives::{Coded, Hash};
-use store::{Embedded, Files, FilesError, PartId, Removed};
+use store::{Files, FilesError, PartId, Removed};
 
 use super::LOST;
 use crate::core::messages::KernelHandle;
 use crate::http::Ticket;
+use crate::ledger_store::LedgerStore;
 use crate::metrics::NodeMetrics;
 
 /// Between two rounds.
@@ -36,7 +37,7 @@ pub(crate) struct UpkeepOptions {
 /// The upkeep of stored files.
 pub(super) struct Upkeep {
     pub(super) files: Files,
-    pub(super) store: Embedded,
+    pub(super) store: LedgerStore,
     pub(super) kernel: KernelHandle,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) options: UpkeepOptions,

@@ -41,9 +41,9 @@ impl Process {
 
     /// Reads `/proc/self`; on a system without it the numbers stay 0.
     pub(crate) fn refresh(&self) {
-        let effort = primitives::effort();
-        self.hashed_bytes.set(effort.hashed_bytes);
-        self.signatures_made.set(effort.signatures_made);
+        let counts = crypto_counters::counts();
+        self.hashed_bytes.set(counts.hashed_bytes);
+        self.signatures_made.set(counts.signatures_made);
         if let Ok(status) = std::fs::read_to_string("/proc/self/status")
             && let Some(kib) = number_after(&status, "VmRSS:")
         {

@@ -7,7 +7,7 @@ use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use p256::ecdsa::signature::Signer as _;
 
 use super::{PublicKey, Scheme, Signature, SignatureContext};
-use crate::{Domain, Hash, Seed, effort};
+use crate::{Domain, Hash, Seed};
 
 /// A private key with its public key. Cheap to clone; the secret is wiped with the last clone and never printed.
 #[derive(Clone)]
@@ -102,7 +102,7 @@ impl KeyPair {
     /// Signs a message in a context. The same message always gives the same signature.
     #[must_use]
     pub fn sign(&self, context: SignatureContext, message: &Hash) -> Signature {
-        effort::signed();
+        crypto_counters::count_signature();
         let scheme = self.scheme();
         let signed = Signature::signed_hash(scheme, context, message);
         let bytes = match &self.private.signing {

@@ -3,6 +3,7 @@
 mod allocation;
 mod codec;
 mod composite;
+mod crypto_counters;
 mod hash;
 mod merkle;
 mod signatures;

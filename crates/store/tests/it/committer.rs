@@ -11,8 +11,8 @@ use crate::workload::tiny;
 
 struct Rig {
     // Dropped first.
-    committer: Committer,
-    store: Embedded,
+    committer: Committer<Table>,
+    store: Embedded<Table>,
     _folder: tempfile::TempDir,
 }
 
@@ -36,7 +36,7 @@ fn put(key: u64, bytes: usize) -> WriteBatch {
 type Outcome = (u64, Result<(), StoreFailure>);
 
 fn submit(
-    handle: &CommitHandle,
+    handle: &CommitHandle<Table>,
     number: u64,
     class: Class,
     batch: WriteBatch,
@@ -49,7 +49,7 @@ fn submit(
 }
 
 /// Holds the commit thread inside a completion until the returned sender is used or dropped.
-fn hold(handle: &CommitHandle) -> Sender<()> {
+fn hold(handle: &CommitHandle<Table>) -> Sender<()> {
     let (release, held): (Sender<()>, Receiver<()>) = channel();
     let (inside, entered) = channel();
     handle.submit(0, Class::Normal, WriteBatch::default(), move |_, _| {

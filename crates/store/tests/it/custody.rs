@@ -293,7 +293,7 @@ fn a_store_keeps_its_id_and_belongs_to_one_identity() {
     // Another key: an inventory that an attacker made for this identity without its secret.
     let mut options = options(&b);
     options.custody.as_mut().expect("given").key = CustodyKey::derive(&[6; 32]);
-    let error = <Embedded>::open(&ledger(&b), &options).map(drop);
+    let error = Embedded::<Table>::open(&ledger(&b), &options).map(drop);
     assert_eq!(error.expect_err("another key").code(), "store.inventory");
 }
 
@@ -309,14 +309,15 @@ fn an_operator_can_accept_a_whole_store_never_a_damaged_one() {
     let pointer = ledger(&node).join("tables/client_ids/current");
     let bytes = std::fs::read(&pointer).expect("there");
     std::fs::remove_file(&pointer).expect("removed");
-    let error = <Embedded>::accept(&ledger(&node), Some(&custody)).expect_err("a table is missing");
+    let error =
+        Embedded::<Table>::accept(&ledger(&node), Some(&custody)).expect_err("a table is missing");
     assert!(error.to_string().contains("client_ids/current"), "{error}");
     std::fs::write(&pointer, bytes).expect("written");
     assert_eq!(
         open::<Table>(&node).map(drop).expect_err("lost").code(),
         "store.inventory"
     );
-    let checked = <Embedded>::accept(&ledger(&node), Some(&custody)).expect("whole");
+    let checked = Embedded::<Table>::accept(&ledger(&node), Some(&custody)).expect("whole");
     assert!(checked.is_sound());
     let store = open::<Table>(&node).expect("opens");
     assert_equals(&store, &model(SEED, 200), "accepted");
@@ -325,7 +326,7 @@ fn an_operator_can_accept_a_whole_store_never_a_damaged_one() {
         first,
         "what was accepted is another store"
     );
-    let error = <Embedded>::accept(&ledger(&node), Some(&custody)).expect_err("it is open");
+    let error = Embedded::<Table>::accept(&ledger(&node), Some(&custody)).expect_err("it is open");
     assert_eq!(error.code(), "store.locked");
 }
 

@@ -38,7 +38,7 @@ fn make(node: &Path) {
     std::fs::create_dir_all(node.join("data")).expect("made");
     let custody = options.custody.as_ref().expect("given");
     custody.expect_new_store().expect("written");
-    let store = <Embedded>::open(&node.join("data/ledger"), &options).expect("opens");
+    let store = Embedded::<Table>::open(&node.join("data/ledger"), &options).expect("opens");
     for number in 1..=BATCHES {
         store.write(vec![batch(SEED, number)]).expect("written");
         if FLUSHED.contains(&number) {
@@ -122,10 +122,10 @@ fn a_released_store_with_sorted_files_opens_and_goes_on() {
     let path = folder.path().join("data/ledger");
     let options = options(folder.path());
     let custody = options.custody.as_ref();
-    let checked = <Embedded>::verify_with(&path, custody).expect("a store");
+    let checked = Embedded::<Table>::verify_with(&path, custody).expect("a store");
     assert!(checked.is_sound(), "{checked:?}");
     assert!(checked.files > 3, "sorted files: {checked:?}");
-    let store = <Embedded>::open(&path, &options).expect("opens");
+    let store = Embedded::<Table>::open(&path, &options).expect("opens");
     assert_equals(&store, &model(SEED, BATCHES), "as released");
     store
         .write(vec![batch(SEED, BATCHES + 1)])
@@ -141,7 +141,7 @@ fn a_released_store_with_sorted_files_opens_and_goes_on() {
         folder.path().join("data/ledger"),
         self::options(folder.path()),
     );
-    let accepted = <Embedded>::accept(&path, options.custody.as_ref()).expect("whole");
+    let accepted = Embedded::<Table>::accept(&path, options.custody.as_ref()).expect("whole");
     assert!(accepted.is_sound(), "{accepted:?}");
     let store = Embedded::<Table>::open(&path, &options).expect("opens");
     assert_equals(&store, &model(SEED, BATCHES), "accepted");

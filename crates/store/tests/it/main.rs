@@ -13,7 +13,5 @@ mod fixtures;
 mod growth;
 mod keys;
 mod model;
-mod query;
 mod schedule;
 mod space;
-mod view;

@@ -138,7 +138,7 @@ fn later_writes_win_within_a_commit() {
     second.put(Table::Meta, "c", "1");
     second.delete(Table::Meta, "b");
     store.write(vec![first, second]).expect("written");
-    let rows = |store: &Embedded| {
+    let rows = |store: &Embedded<Table>| {
         ["a", "b", "c"].map(|key| store.get(Table::Meta, key.as_bytes()).expect("readable"))
     };
     let expected = [Some(b"2".to_vec()), None, Some(b"1".to_vec())];
@@ -232,13 +232,13 @@ fn a_directory_that_is_not_a_store_of_ours_is_refused() {
     ];
     for (name, spoil, code) in cases {
         let folder = workload::folder();
-        let store = <Embedded>::open(folder.path(), &Options::default()).expect("opens");
+        let store = Embedded::<Table>::open(folder.path(), &Options::default()).expect("opens");
         store.write(vec![batch(1, 1)]).expect("written");
         store.flush().expect("flushed");
         store.write(vec![batch(1, 2)]).expect("written");
         drop(store);
         spoil(folder.path());
-        let error = <Embedded>::open(folder.path(), &Options::default())
+        let error = Embedded::<Table>::open(folder.path(), &Options::default())
             .map(drop)
             .expect_err(name);
         assert_eq!(error.code(), code, "{name}: {error}");
@@ -249,13 +249,13 @@ fn a_directory_that_is_not_a_store_of_ours_is_refused() {
 #[test]
 fn a_store_in_use_is_refused() {
     let folder = workload::folder();
-    let store = <Embedded>::open(folder.path(), &tiny()).expect("opens");
-    let error = <Embedded>::open(folder.path(), &tiny())
+    let store = Embedded::<Table>::open(folder.path(), &tiny()).expect("opens");
+    let error = Embedded::<Table>::open(folder.path(), &tiny())
         .map(drop)
         .expect_err("locked");
     assert_eq!(error.code(), "store.locked");
     drop(store);
-    <Embedded>::open(folder.path(), &tiny()).expect("free again");
+    Embedded::<Table>::open(folder.path(), &tiny()).expect("free again");
 }
 
 #[test]
@@ -263,7 +263,7 @@ fn damage_to_an_acknowledged_record_is_reported_a_torn_last_one_is_not() {
     let folder = workload::folder();
     let path = folder.path();
     let mark = path.join("INVENTORY.mark");
-    let store = <Embedded>::open(path, &Options::default()).expect("opens");
+    let store = Embedded::<Table>::open(path, &Options::default()).expect("opens");
     for number in 1..=2 {
         store.write(vec![batch(1, number)]).expect("written");
     }
@@ -277,24 +277,25 @@ fn damage_to_an_acknowledged_record_is_reported_a_torn_last_one_is_not() {
         .rposition(|byte| *byte != 0)
         .expect("not empty");
     spoil(&log, last as u64 - 20);
-    let error = <Embedded>::open(path, &Options::default())
+    let error = Embedded::<Table>::open(path, &Options::default())
         .map(drop)
         .expect_err("the last record was acknowledged");
     assert_eq!(error.code(), "store.incomplete", "{error}");
     assert!(error.to_string().contains("0.log"), "{error}");
     // As a power cut in the middle of the third write leaves it: the mark was not there yet.
     std::fs::write(&mark, before).expect("written");
-    let store = <Embedded>::open(path, &Options::default()).expect("opens without the last record");
+    let store =
+        Embedded::<Table>::open(path, &Options::default()).expect("opens without the last record");
     assert_equals(&store, &workload::model(1, 2), "torn");
     store
         .write(vec![batch(1, 3)])
         .expect("goes on in its place");
     drop(store);
-    let store = <Embedded>::open(path, &Options::default()).expect("opens");
+    let store = Embedded::<Table>::open(path, &Options::default()).expect("opens");
     assert_equals(&store, &workload::model(1, 3), "written again");
     drop(store);
     spoil(&log, 560);
-    let error = <Embedded>::open(path, &Options::default())
+    let error = Embedded::<Table>::open(path, &Options::default())
         .map(drop)
         .expect_err("the first of three is damaged");
     assert_eq!(error.code(), "store.corrupt", "{error}");

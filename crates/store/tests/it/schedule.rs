@@ -35,7 +35,7 @@ fn key(number: u64) -> Vec<u8> {
 }
 
 /// The first rows from a key on, and how long it took to find them.
-fn due(store: &Embedded, from: &[u8]) -> (Vec<Vec<u8>>, Duration) {
+fn due(store: &Embedded<Table>, from: &[u8]) -> (Vec<Vec<u8>>, Duration) {
     let began = Instant::now();
     let rows = store.scan(Table::Schedule, from, Some(&REFUSED), PAGE);
     let rows = rows.expect("readable");
@@ -51,7 +51,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 /// The middle one of some looks at the same rows.
-fn look(store: &Embedded, first: u64) -> Duration {
+fn look(store: &Embedded<Table>, first: u64) -> Duration {
     let times = (0..9).map(|_| {
         let (rows, took) = due(store, &key(first));
         assert_eq!(rows.first(), Some(&key(first)), "the first is found");
@@ -80,7 +80,7 @@ fn flat(what: &str, few: Duration, many: Duration) {
     );
 }
 
-fn write(store: &Embedded, numbers: std::ops::Range<u64>) {
+fn write(store: &Embedded<Table>, numbers: std::ops::Range<u64>) {
     let value = Sequence(7).bytes(24);
     for first in numbers.clone().step_by(COMMIT as usize) {
         let mut batch = WriteBatch::default();

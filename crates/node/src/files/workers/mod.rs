@@ -9,10 +9,11 @@ use std::thread::JoinHandle;
 
 use ledger::PartyId;
 use primitives::Hash;
-use store::{Embedded, Files};
+use store::Files;
 use transfer::Payload;
 
 use super::desk::Desk;
+use crate::ledger_store::LedgerStore;
 use worker::Worker;
 pub(crate) use worker::remove_without_row;
 
@@ -74,7 +75,7 @@ pub(super) struct Workers {
 impl Workers {
     pub(super) fn start(
         files: &Files,
-        store: &Embedded,
+        store: &LedgerStore,
         desk: &Arc<Desk>,
     ) -> std::io::Result<(Self, Vec<JoinHandle<()>>)> {
         let mut senders = Vec::with_capacity(WORKERS);

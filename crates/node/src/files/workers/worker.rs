@@ -6,12 +6,13 @@ use std::sync::mpsc::Receiver;
 
 use kernel::files::file_row;
 use primitives::{Coded, Hash};
-use store::{Embedded, FileReader, Files, FilesError, Part, PartId};
+use store::{FileReader, Files, FilesError, Part, PartId};
 use transfer::{Event, Payload};
 
 use super::Job;
 use crate::files::LOST;
 use crate::files::desk::Desk;
+use crate::ledger_store::LedgerStore;
 
 /// How far workers stand behind the node's other threads when there are fewer processors than work, as `nice` has it.
 const NICE: i32 = 10;
@@ -21,7 +22,7 @@ const READERS_MAX: usize = 32;
 /// One of the workers.
 pub(super) struct Worker {
     files: Files,
-    store: Embedded,
+    store: LedgerStore,
     desk: Arc<Desk>,
     parts: HashMap<Hash, Part>,
     /// The one used last is at the end.
@@ -29,7 +30,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(files: Files, store: Embedded, desk: Arc<Desk>) -> Self {
+    pub(super) fn new(files: Files, store: LedgerStore, desk: Arc<Desk>) -> Self {
         Self {
             files,
             store,
@@ -211,8 +212,8 @@ impl Worker {
     }
 }
 
-/// Removes a file unless it has a row or is about to get one. Blocks.
-pub(crate) fn remove_without_row(files: &Files, store: &Embedded, hash: &Hash) {
+/// Removes a file unless it has a row, or somebody is about to give it one. Blocks.
+pub(crate) fn remove_without_row(files: &Files, store: &LedgerStore, hash: &Hash) {
     // A row that cannot be read is no reason to lose a file.
     let has_row = || file_row(store, hash).map_or(true, |row| row.is_some());
     if let Err(error) = files.remove_unless(hash, has_row) {

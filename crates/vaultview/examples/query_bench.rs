@@ -1,11 +1,11 @@
 //! How long queries take among many states, typical ones and awkward ones: the middle and the best of some runs.
 //!
-//! `cargo run --release -p store --example query_bench -- [STATES [FILE]]`; an existing file is asked, not filled.
+//! `cargo run --release -p vaultview --example query_bench -- [STATES [FILE]]`; an existing file is asked, not filled.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use store::{
+use vaultview::{
     ColumnKind, ConsumedState, Criterion, Datum, Field, ProducedState, Sort, StateQuery,
     TokenFacts, VaultReader, VaultView, ViewChange, ViewColumn, ViewOptions,
 };

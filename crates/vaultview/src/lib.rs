@@ -1,9 +1,9 @@
-//! The vault's view: a SQLite database fed in the order of the ledger's sequence.
+//! The vault's view: a SQLite database of the node's states, fed in the order of the ledger's sequence.
 //!
-//! It holds nothing that the ledger does not: it may be dropped and is then filled again from the first transaction.
-//! Changes and the cursor (the last sequence they come from) are one SQLite transaction, so after any crash the view is
-//! at some earlier point, never at a wrong one. People may open the file read-only with tools they know; the SQL view
-//! `states` is made for them.
+//! The view holds no data that the ledger lacks. It may be dropped, and is then filled again from the first transaction.
+//! Changes and the cursor (the sequence of the last change) are one SQLite transaction, so after any crash the view shows an
+//! earlier point of the ledger, never a wrong one. Operators may open the file read-only with other tools: the SQL view `states`
+//! is made for them.
 
 mod compile;
 mod dictionary;
@@ -22,8 +22,7 @@ mod search;
 mod values;
 mod writer;
 
-pub use failure::ViewError;
-pub(crate) use failure::{DAMAGED_HINT, FAILED_HINT, REFUSED_HINT};
+pub use failure::{ERRORS, ViewError};
 pub use held::contracts_held;
 pub use progress::ViewProgress;
 pub use query::{

@@ -1,11 +1,11 @@
 //! Measures the cost of the vault's view: microseconds per bulk operation, bytes per state, time
 //! per query.
 //!
-//! `cargo run --release -p store --example view_bench -- [STATES]`
+//! `cargo run --release -p vaultview --example view_bench -- [STATES]`
 
 use std::time::Instant;
 
-use store::{
+use vaultview::{
     ConsumedState, ProducedState, StateFilter, TokenFacts, VaultView, ViewChange, ViewOptions,
 };
 

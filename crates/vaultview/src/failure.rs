@@ -2,15 +2,33 @@
 
 use std::path::{Path, PathBuf};
 
-use primitives::Coded;
+use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
 
-pub(crate) const FAILED_HINT: &str =
+const FAILED_HINT: &str =
     "Free disk space or repair the disk; a running node opens the view again by itself.";
-pub(crate) const DAMAGED_HINT: &str =
+const DAMAGED_HINT: &str =
     "Nothing is lost: the node drops the view and fills it again from the ledger.";
-pub(crate) const REFUSED_HINT: &str =
-    "Report this: a change reached the view that its schema cannot hold.";
+const REFUSED_HINT: &str = "Report this: a change reached the view that its schema cannot hold.";
+
+/// The codes of this crate.
+pub const ERRORS: &[ErrorInfo] = &[
+    ErrorInfo {
+        code: "view.failed",
+        cause: "The vault's view could not be read or written (full disk, I/O error).",
+        action: FAILED_HINT,
+    },
+    ErrorInfo {
+        code: "view.damaged",
+        cause: "The vault's view is not a sound database of this version.",
+        action: DAMAGED_HINT,
+    },
+    ErrorInfo {
+        code: "view.refused",
+        cause: "A change does not fit the view's limits.",
+        action: REFUSED_HINT,
+    },
+];
 
 /// Why the view did not answer.
 #[derive(Debug, Error)]

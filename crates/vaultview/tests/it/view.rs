@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use primitives::Coded;
 use proptest::prelude::*;
-use store::{
+use vaultview::{
     Balance, CoinCursor, ConsumedState, ProducedState, StateFilter, TokenFacts, VaultView,
     ViewChange, ViewOptions,
 };

@@ -360,7 +360,7 @@ pub(super) fn quantity_of(value: Value) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::VaultReader;
+    use crate::VaultReader;
     use rusqlite::StatementStatus;
 
     #[test]

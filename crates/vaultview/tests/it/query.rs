@@ -1,7 +1,7 @@
 //! Queries of the view against a plain filter over a list.
 
 use proptest::prelude::*;
-use store::{
+use vaultview::{
     ColumnKind, ConsumedState, Criterion, Datum, Field, Places, ProducedState, QuarantinedState,
     Sort, StateFilter, StateQuery, TokenFacts, VaultReader, VaultView, ViewChange, ViewColumn,
     ViewOptions,
