@@ -1,4 +1,4 @@
-//! Bans of peers survive a restart: a file beside the store, written when they change.
+//! The bans of peers, which survive a restart in a file next to the store. The file is written when the bans change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const FILE: &str = "bans.json";
 const BANS_MAX: usize = 1_024;
 /// A file longer than this is none of ours.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// How often is looked whether they have changed: what was banned within this time before a crash is free again.
+/// The interval between two checks for changed bans. A crash loses bans that are younger.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// A ban.
@@ -36,7 +36,7 @@ pub(super) struct Bans {
 }
 
 impl Bans {
-    /// Reads what was banned when the node last ran, and bans it again. A file that makes no sense is left out: it says so.
+    /// Restores the bans of the last run. A file that cannot be read is ignored, with a warning.
     pub(super) fn restore(data: &Path, handle: &GossipHandle) -> Self {
         let path = data.join(FILE);
         let written = read(&path).unwrap_or_else(|why| {
@@ -59,11 +59,11 @@ impl Bans {
         Self { path, written }
     }
 
-    /// Writes what has changed until the node stops.
+    /// Writes the bans after each change, until the node stops.
     pub(super) async fn keep(mut self, shared: Arc<Shared>) {
         let mut stopping = false;
         while !stopping {
-            // First of all: what was banned before is carried out meanwhile.
+            // It waits first, because the restored bans take effect meanwhile.
             shared.stopped_within(LOOK_EVERY).await;
             stopping = shared.is_stopping();
             self.write(of(shared.peers.handle()));
@@ -83,7 +83,8 @@ impl Bans {
     }
 }
 
-/// Whether the same peers are banned for as long: what is reckoned from now differs by some milliseconds each time.
+/// Returns true if the same peers are banned until the same time. The end of a ban is computed from the remaining time, so it
+/// differs by some milliseconds.
 fn same(one: &[Ban], other: &[Ban]) -> bool {
     one.len() == other.len()
         && one.iter().zip(other).all(|(one, other)| {
@@ -91,7 +92,7 @@ fn same(one: &[Ban], other: &[Ban]) -> bool {
         })
 }
 
-/// Who is banned now, by key.
+/// Returns the current bans, by key.
 fn of(handle: &GossipHandle) -> Vec<Ban> {
     let now = SystemTime::now();
     let banned = handle.peers().into_iter().filter_map(|peer| {

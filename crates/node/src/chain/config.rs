@@ -94,7 +94,7 @@ pub struct P2pSection {
 pub struct ApiSection {
     /// Where to listen for clients.
     pub listen: SocketAddr,
-    /// Operators: who may change the node itself.
+    /// The tokens of operators. Only an operator may change the node itself.
     #[serde(default)]
     pub tokens: Vec<TokenEntry>,
     /// Whether the node signs for passphrases that clients send: test networks only.
@@ -151,7 +151,7 @@ pub struct BundlerEntry {
     /// Or its passphrase: test networks only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passphrase: Option<SecretText>,
-    /// What it carries, and for how much.
+    /// The transactions that it bundles, and their fees.
     pub rules: BundlerRules,
 }
 

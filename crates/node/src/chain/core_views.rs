@@ -30,7 +30,7 @@ pub(super) struct PoolRange {
     pub(super) limit: usize,
 }
 
-/// A transaction of the pool.
+/// Returns a transaction of the pool.
 pub(super) fn unconfirmed_one(core: &Core<Store>, id: &TxId) -> Option<TransactionAnswer> {
     let carried = core.pool().get(id)?;
     Some(TransactionAnswer {
@@ -47,7 +47,8 @@ pub(super) fn unconfirmed_one(core: &Core<Store>, id: &TxId) -> Option<Transacti
     })
 }
 
-/// A page of the pool, ascending by id. Where few meet what is asked for, it ends before it is full: what follows is on the next one.
+/// Returns a page of the pool, in the order of the ids. If few transactions match the filter, the page may end before it is full,
+/// and the next page continues.
 pub(super) fn unconfirmed(core: &Core<Store>, range: &PoolRange) -> UnconfirmedPage {
     let PoolRange {
         account,
@@ -73,7 +74,8 @@ pub(super) fn unconfirmed(core: &Core<Store>, range: &PoolRange) -> UnconfirmedP
     }
 }
 
-/// The first of those that meet, at most `limit`, of a bounded number that is looked at; and after which one to go on, if there are more.
+/// Returns the first matching transactions, at most `limit`, of a bounded number of examined ones. If there may be more, it also
+/// returns the id after which the next page begins.
 fn page<'a>(
     waiting: impl Iterator<Item = &'a Arc<Carried>>,
     limit: usize,
@@ -92,7 +94,7 @@ fn page<'a>(
     (found, None)
 }
 
-/// Who forges here, the next one first.
+/// Returns the local forgers, the next one first.
 pub(super) fn forging(core: &Core<Store>) -> Result<Vec<ForgingAccount>, Fault> {
     let mut accounts = Vec::new();
     for forger in core.forging() {
@@ -107,7 +109,7 @@ pub(super) fn forging(core: &Core<Store>) -> Result<Vec<ForgingAccount>, Fault> 
     Ok(accounts)
 }
 
-/// Who is to forge the next block.
+/// Returns the forgers that are expected next.
 pub(super) fn forgers(core: &Core<Store>, limit: usize) -> Result<Vec<ForgerView>, Fault> {
     let own: Vec<[u8; 32]> = core.forging().iter().map(|forger| forger.key).collect();
     let mut keys = recent_forgers(core.overlay(), RECENT_BLOCKS, limit);
@@ -137,7 +139,7 @@ pub(super) fn forgers(core: &Core<Store>, limit: usize) -> Result<Vec<ForgerView
     Ok(views.collect())
 }
 
-/// A bundler, readable.
+/// Returns the view of a bundler.
 pub(super) fn bundler_view(bundler: &BundlerFigures) -> BundlerView {
     BundlerView {
         account: bundler.account.to_string(),
@@ -148,7 +150,7 @@ pub(super) fn bundler_view(bundler: &BundlerFigures) -> BundlerView {
     }
 }
 
-/// The rates of bundlers of the whole network, the cheapest of each chain first.
+/// Returns the rates of all bundlers of the network. The cheapest rate of each chain comes first.
 pub(super) fn rates(core: &Core<Store>) -> Result<Vec<RateView>, Fault> {
     let mut views = Vec::new();
     for child in core.genesis().chains.keys() {

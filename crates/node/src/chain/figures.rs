@@ -1,4 +1,4 @@
-//! What a node shows of itself: the core's figures after its last round, and a minute of blocks.
+//! Figures for the API: the core's figures after its last round, and the blocks of the last minute.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use chain::core::Figures;
 /// The rate is over so many milliseconds.
 const WINDOW_MS: u64 = 60_000;
 
-/// See the module.
+/// The figures that a node shows.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     pub(super) core: Figures,

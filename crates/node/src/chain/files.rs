@@ -27,7 +27,7 @@ pub const CONFIG: &str = "chain.toml";
 /// The genesis, in a chain node's folder.
 pub const GENESIS: &str = "genesis.toml";
 
-/// The anchor of the store, beside the identity key.
+/// The anchor of the store, next to the identity key.
 const ANCHOR: &str = "chain.anchor";
 /// The inventory of the store, within the data folder.
 const INVENTORY: &str = "chain.inventory";
@@ -40,7 +40,7 @@ pub struct ChainFiles {
     pub config: ChainConfig,
     /// The network.
     pub genesis: Arc<Genesis>,
-    /// The seed of the key by which peers know it.
+    /// The seed of the node's identity key.
     pub identity: Seed,
     /// The API's certificates, its own first.
     pub chain: Vec<CertificateDer<'static>>,

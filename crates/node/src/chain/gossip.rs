@@ -14,7 +14,7 @@ const WAITING_MAX: usize = 1 << 16;
 /// The kind byte of gossiped transactions (`docs/formats/chain-messages.md`).
 const TRANSACTIONS: u8 = 1;
 
-/// Sends what the core wants sent.
+/// Sends the core's messages.
 pub(super) struct Peers {
     handle: GossipHandle,
     state: Mutex<State>,
@@ -125,7 +125,7 @@ impl Peers {
         };
         if let Err(error) = self.handle.respond(question, bytes) {
             tracing::debug!(%error, "an answer is not sent");
-            // The peer need not wait for what does not come.
+            // A refusal spares the peer the wait for an answer.
             let _ = self.handle.refuse(question);
         }
     }
@@ -142,7 +142,7 @@ impl Peers {
         }
     }
 
-    /// As the core hears it; nothing where nobody there waits for it.
+    /// Returns the event for the core, or `None` for a response that the core no longer waits for.
     fn event(&self, event: GossipEvent) -> Option<Event> {
         Some(match event {
             GossipEvent::Connected { peer, address } => {
@@ -186,7 +186,7 @@ impl Peers {
     }
 }
 
-/// Hands on what peers send, while the core has room for it.
+/// Passes the messages of peers to the core. Waits while its mailbox is full.
 pub(super) async fn pump(shared: Arc<Shared>, mut events: GossipEvents) {
     while let Some(event) = events.next().await {
         loop {

@@ -36,7 +36,7 @@ const SIGNERS_MAX: usize = 64;
 /// Rows looked at for pruning after each block, as a running node does.
 const PRUNE_ROWS: usize = 512;
 
-/// What is to be made.
+/// The history to make.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryPlan {
     /// Payments.
@@ -45,7 +45,7 @@ pub struct HistoryPlan {
     pub per_block: Option<usize>,
 }
 
-/// How far it is, and at the end what was made.
+/// The progress, and at the end the result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HistoryMade {
     /// Payments in blocks.
@@ -58,8 +58,8 @@ pub struct HistoryMade {
     pub disk_bytes: u64,
 }
 
-/// Makes a history after the tip of a node's store, and empty blocks after it until the present. What is there when it is
-/// interrupted is a whole chain. `told` hears of every block.
+/// Makes a history after the tip of a node's store, and then empty blocks until the present. If it is interrupted, the store
+/// holds a complete chain. It calls `told` after every block.
 ///
 /// # Errors
 /// The folder makes no node, it runs, its genesis names too few accounts by passphrases, there is no time left for so many
@@ -126,7 +126,7 @@ fn keys(files: &ChainFiles) -> Result<Vec<primitives::KeyPair>, ChainStartError>
     Ok(passphrases.collect())
 }
 
-/// What came of a job.
+/// The result of a job.
 type Slice = Vec<Arc<Carried>>;
 
 /// A slice of a block's payments to sign, and where they go.
@@ -142,7 +142,7 @@ fn sign(history: &History, work: &Mutex<Receiver<Job>>) {
         let Ok(job) = job else {
             return;
         };
-        // Nobody waits any more after a failure.
+        // After a failure the receiver is gone.
         let _ = job.reply.send(history.payments(&job.batch, job.places));
     }
 }
@@ -199,7 +199,7 @@ impl Maker<'_> {
                 payments.extend(signed.map_err(|_| gone("a thread that signs"))?);
             }
             let Some(block) = self.block(payments, false)? else {
-                // What stands is kept.
+                // The finished blocks are kept.
                 self.drain()?;
                 let made = self.made.transactions;
                 return Err(self.no_time(format!("{made} payments fill it")));

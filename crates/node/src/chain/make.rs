@@ -45,7 +45,7 @@ const CHAINS: [(&str, &str, u8); 5] = [
 /// The profile of load tests, whose nodes are set as the published load test's were.
 const LOADTEST: &str = "loadtest";
 
-/// What a test network is to be.
+/// The description of a test network to make.
 #[derive(Clone, Debug)]
 pub struct NetworkPlan {
     /// Its name.

@@ -1,11 +1,11 @@
-//! What a chain node counts.
+//! The metrics of a chain node.
 
 use runtime::RoundMetrics;
 
 use crate::http::front::HttpCounters;
 use crate::metrics::{Counter, Gauge, Histogram, Listed, Process, Registry, Unit};
 
-/// A family of counters that differ in a reason: a code, of which there are few.
+/// A family of counters with one counter for each reason. A reason is an error code, so their number is small.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ByReason {
     name: &'static str,
@@ -14,7 +14,7 @@ pub(super) struct ByReason {
 
 macro_rules! chain_metrics {
     ($($field:ident: $kind:ident $($unit:ident)? = $name:literal, $help:literal;)*) => {
-        /// See the module.
+        /// The metrics of a chain node.
         pub(super) struct ChainMetrics {
             registry: Registry,
             process: Process,
@@ -78,7 +78,7 @@ chain_metrics! {
     accepted: Counter = "tally_chain_accepted_total", "Transactions taken into the pool, from clients and peers.";
     bad_blocks: Counter = "tally_chain_bad_blocks_total", "Blocks of peers that broke a rule.";
     equivocations: Counter = "tally_chain_equivocations_total", "Second blocks of a forger on one parent that were noticed, see tally chain equivocations.";
-    turns_refused: Counter = "tally_chain_turns_refused_total", "Turns that an account here let pass, since it had signed a block on this parent that is here no more.";
+    turns_refused: Counter = "tally_chain_turns_refused_total", "Forging turns that a local account skipped, because it had signed another block on the same parent that this node no longer has.";
     forks: Counter = "tally_chain_forks_total", "Branches that have won.";
     fork_depth: Histogram Count = "tally_chain_fork_depth_blocks", "Blocks taken back for a branch that won.";
     block_transactions: Histogram Count = "tally_chain_block_transactions", "Transactions of a block, of all chains.";
@@ -98,7 +98,7 @@ chain_metrics! {
     bans: Counter = "tally_chain_bans_total", "Peers banned.";
 }
 
-/// What a chain node counts, for the documentation.
+/// Returns the descriptions of all metrics, for the documentation.
 #[must_use]
 pub fn chain_metrics() -> Vec<Listed> {
     let metrics = ChainMetrics::new();

@@ -1,4 +1,4 @@
-//! What the API reads of the store, beside the core: durable rows only.
+//! Reads of the store for the API. They do not involve the core, and see durable rows only.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -75,8 +75,8 @@ impl From<Refusal> for Fault {
 }
 
 impl Reader {
-    /// Answers on a thread that may wait for the disk. What the core changes meanwhile may make rows contradict each other: then
-    /// the question is asked again.
+    /// Answers on a thread that may wait for the disk. If the core changes rows at the same time, the rows may contradict each
+    /// other. Then the question is asked again.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
         question: impl Fn(&Self) -> Result<T, Fault> + Send + 'static,
@@ -329,7 +329,7 @@ impl Reader {
         Err(Refusal::busy(1_000).into())
     }
 
-    /// What an account has on every chain.
+    /// Returns the balances of an account on all chains.
     pub(super) fn balances_of(
         &self,
         account: &AccountId,
@@ -345,7 +345,8 @@ impl Reader {
             .collect())
     }
 
-    /// The hash of the state at the tip. What was last found is given again while the tip is the same: finding it reads every balance.
+    /// Returns the hash of the state at the tip. Computing it reads every balance, so the last result is returned again while the
+    /// tip is the same.
     pub(super) fn state_hash(
         &self,
         height: Option<u32>,
@@ -382,7 +383,7 @@ impl Reader {
     }
 }
 
-/// The last answer to what the state's hash is, and a place for one who looks: whoever else asks waits, and need not look then.
+/// The last hash of the state, and a permit to compute it. Other callers wait for the permit, and then use the new result.
 #[derive(Clone)]
 pub(super) struct StateHashes {
     place: Arc<Semaphore>,
@@ -408,7 +409,7 @@ impl StateHashes {
         let place = place.map_err(|_| Refusal::busy(1_000))?;
         let last = Arc::clone(&self.last);
         let question = move |reader: &Reader| {
-            // Taken until the look is over, also if whoever asked has gone.
+            // The permit is held until the computation ends, even if the caller is gone.
             let _place = &place;
             reader.state_hash(height, &last)
         };

@@ -39,7 +39,7 @@ pub struct ChainNode {
 }
 
 impl ChainNode {
-    /// Starts a node on its folder: the chain stands before it listens to anybody.
+    /// Starts a node on its folder. The chain is open before the node accepts connections.
     ///
     /// # Errors
     /// See [`ChainStartError`]; nothing keeps running.
@@ -138,7 +138,7 @@ impl ChainNode {
         self.shared.core.failed().await
     }
 
-    /// Stops: requests in flight are answered, what was submitted is committed.
+    /// Stops the node: requests in flight are answered, and submitted rounds are committed.
     pub async fn stop(self) {
         let Self {
             shared,

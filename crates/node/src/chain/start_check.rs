@@ -1,4 +1,4 @@
-//! The look at a store's newest blocks before a node goes to work, and the repair of what can be repaired.
+//! The check of a store's newest blocks before a node starts, and the repair of damaged rows.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use super::start_error::ChainStartError;
 /// A start looks at no further block once it has seen so many transactions: about a second.
 const CHECKED_TRANSACTIONS: u64 = 50_000;
 
-/// Looks at the newest blocks, as many as the settings say, and mends what can be mended.
+/// Checks the newest blocks, as many as the settings say, and repairs damaged rows where possible.
 ///
 /// # Errors
 /// The store cannot be read; or it is damaged, and cannot be mended or the settings forbid it.
@@ -55,7 +55,7 @@ pub(super) fn check_at_start(
     Ok(())
 }
 
-/// Writes what mends a store; what it did, in words.
+/// Writes the rows that repair a store. Returns a description of each repair.
 ///
 /// # Errors
 /// Nothing mends it, or it cannot be written.

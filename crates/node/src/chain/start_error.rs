@@ -1,4 +1,4 @@
-//! Why a chain node does not start, and what to do about it.
+//! The errors of the start of a chain node, with the advised actions.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub enum ChainStartError {
     Genesis {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         rejection: Rejection,
     },
     /// A network is where another is to be made.
@@ -33,7 +33,7 @@ pub enum ChainStartError {
     Key {
         /// Which field.
         field: &'static str,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
     /// Its data folder can't be made.
@@ -41,13 +41,13 @@ pub enum ChainStartError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// Its store does not open.
     #[error(transparent)]
     Store(#[from] store::OpenError),
-    /// Its store is of another network, or the chain refuses what is to be done.
+    /// The store is of another network, or the chain refuses the operation.
     #[error("{}", .0.detail)]
     Chain(Rejection),
     /// Its store can't be read.
@@ -94,7 +94,7 @@ pub const ERRORS: &[ErrorInfo] = &[
 /// The node ended because of a bug.
 pub(super) const PANICKED: ErrorInfo = ErrorInfo {
     code: "chain_node.panicked",
-    cause: "The part of the node that holds the chain met a bug and panicked: the node takes no more work and ends, and what it had made durable is whole.",
+    cause: "The part of the node that holds the chain panicked because of a bug. The node takes no more work and ends. Its durable data is whole.",
     action: "Report it with the lines that the node logged at that time, then start the node again; if it ends again, check its store with tally chain check.",
 };
 

@@ -14,11 +14,12 @@ use super::reads::{Fault, Reader, failed};
 use super::shared::{Outcomes, Shared, Waiter};
 use crate::http::Refusal;
 
-/// The deadline of what is prepared without one.
+/// The deadline of a prepared transaction if the request has none.
 const DEADLINE_MINUTES: u16 = 60;
-/// What is prepared refers to a block so much deeper than it must: blocks may be taken back meanwhile.
+/// The anchor of a prepared transaction is this many blocks deeper than required, because blocks may be rolled back before it is
+/// submitted.
 const ANCHOR_SLACK: u32 = 10;
-/// What "busy" suggests when too many submitted transactions wait.
+/// The `retry_after_ms` of a refusal because too many submitted transactions wait.
 const RETRY_MS: u64 = 250;
 
 impl Shared {
@@ -82,7 +83,7 @@ pub(super) fn answered(outcome: Result<chain::TxId, Rejection>) -> SubmitAnswer 
     }
 }
 
-/// What is to be sent, checked as far as it can be without the chain's state.
+/// A transaction to prepare, checked as far as that is possible without the chain's state.
 pub(super) struct Wish {
     pub(super) chain: ChainId,
     pub(super) sender: [u8; 32],

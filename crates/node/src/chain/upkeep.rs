@@ -15,7 +15,7 @@ use super::start_error::ChainStartError;
 use super::store::{STORE, open_store};
 use crate::chain::clock::ChainClock;
 
-/// What a check found.
+/// The findings of a check.
 #[derive(Clone, Debug)]
 pub struct ChainChecked {
     /// The store's folder.
@@ -28,9 +28,9 @@ pub struct ChainChecked {
     pub damage: Vec<Damage>,
     /// All damages, also those not named.
     pub damaged: u64,
-    /// What was found of the chain's rows, before anything was mended.
+    /// The findings about the chain's rows, before any repair.
     pub chain: Examined,
-    /// What was done to mend them.
+    /// The repairs that were made.
     pub did: Vec<String>,
     /// The tip.
     pub tip: Option<(u32, Hash)>,
@@ -38,9 +38,9 @@ pub struct ChainChecked {
     pub state_hash: Option<Hash>,
 }
 
-/// Checks the store of a node that does not run: every byte against its checksum; then that all rows fit together (blocks, indexes,
-/// undo rows, balances, leases), that the chain opens, and what the state's hash is. With `repair`, damaged rows are mended where that can
-/// be done; else nothing is changed.
+/// Checks the store of a stopped node. It compares every byte with its checksum. Then it checks that all rows are consistent
+/// (blocks, indexes, undo rows, balances, leases), opens the chain and computes the state's hash. With `repair`, damaged rows are
+/// repaired where possible. Without it, nothing is changed.
 ///
 /// # Errors
 /// The folder makes no node, the store is in use, or its balances or leases make no sense though all blocks are whole.
@@ -82,7 +82,7 @@ fn look_at_chain(
         found.did = mend(&store, &found.chain)?;
     }
     let now_ms = ChainClock::new(files.genesis.time_ms).now_ms();
-    // Whatever opening would write is never committed.
+    // The rows that opening would write are not committed.
     drop::<Core<_>>(core_of(files, store.clone(), now_ms)?);
     // A new store has no rows to compare.
     if read::tip(&store).is_err() {
@@ -97,7 +97,7 @@ fn look_at_chain(
     Ok(())
 }
 
-/// Puts a snapshot in the place of a node's store; the node does not run. What was there is kept beside it; its path is given back.
+/// Replaces the store of a stopped node by a snapshot. Keeps the former store next to it, and returns its path.
 ///
 /// # Errors
 /// The snapshot is damaged or is no chain's, or the disk fails. The store is as it was then.
@@ -152,7 +152,7 @@ pub fn accept_chain_store(files: &ChainFiles) -> Result<PathBuf, ChainStartError
     Ok(path)
 }
 
-/// A name beside the store that nothing has yet.
+/// Returns an unused name next to the store.
 fn free_name(data: &Path) -> PathBuf {
     let names = (1u32..).map(|number| data.join(format!("{STORE}.before-{number}")));
     let mut free = names.skip_while(|path| path.exists());

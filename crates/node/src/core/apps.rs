@@ -5,7 +5,7 @@ use ledger::ContractRegistry;
 
 use super::start_error::StartError;
 
-/// What a node can run.
+/// The contracts and flows of a node.
 pub struct Apps {
     /// Its contracts.
     pub contracts: ContractRegistry,
@@ -14,7 +14,7 @@ pub struct Apps {
 }
 
 impl Apps {
-    /// What comes with this software: cash.
+    /// Returns the contracts and flows of this software.
     ///
     /// # Errors
     /// Two contracts of one name and version.

@@ -44,7 +44,7 @@ fn unknown(hash: &Hash) -> Refusal {
 }
 
 impl Service {
-    /// What a durable row says.
+    /// Returns the view of a durable row.
     async fn file_record(&self, hash: Hash) -> Result<AttachmentView, Refusal> {
         let (store, network) = (self.store.clone(), Arc::clone(&self.network));
         let read = move || {

@@ -1,4 +1,4 @@
-//! The node's clock, as operators see it and vouch for it.
+//! The view of the node's clock, and its confirmation by an operator.
 
 use api::{ClockView, HealthWarning};
 use kernel::{Event, Figures, Reply, Token};
@@ -21,7 +21,7 @@ pub(super) fn clock_view(figures: &Figures) -> ClockView {
     }
 }
 
-/// What is wrong with the clock. Health needs no token, so it tells no peer.
+/// Returns the warnings about the clock. Requests for health need no token, so the warnings name no peer.
 pub(super) fn clock_warnings(figures: &Figures) -> Vec<HealthWarning> {
     let info = kernel::errors::CLOCK_JUMPED;
     let warning = |message: String| HealthWarning {
@@ -46,7 +46,7 @@ pub(super) fn clock_warnings(figures: &Figures) -> Vec<HealthWarning> {
 }
 
 impl Service {
-    /// A user vouches for the clock.
+    /// Confirms the clock in the name of a user.
     pub(super) async fn vouch_for_clock(&self, user: String) -> Result<ClockView, Refusal> {
         let token = Token(Ticket::next_id());
         let reply = self.shared.replies.once(token);

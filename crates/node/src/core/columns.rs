@@ -46,12 +46,13 @@ impl Columns {
         self.places.get(&key).copied()
     }
 
-    /// What a column is; its place comes from here.
+    /// Returns the column at a place that this list has assigned.
     pub(super) fn get(&self, place: u32) -> Option<&ViewColumn> {
         self.list.get(usize::try_from(place).ok()?)
     }
 
-    /// What a query may name instead of `field`: the columns of its contract, or else all.
+    /// Returns the field names to suggest instead of `field`: the columns of its contract, or all columns if the contract has
+    /// none.
     pub(super) fn instead_of(&self, field: &str) -> Vec<String> {
         let contract = field.rsplit_once('.').map_or("", |(contract, _)| contract);
         let of_contract = self.list.iter().any(|column| column.contract == contract);

@@ -1,4 +1,4 @@
-//! Contracts, and what the node signs that others propose, as the API shows them.
+//! Contracts, and the consents to transitions that other nodes propose, for the API.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::service::{Service, stopping};
 use crate::http::Refusal;
 
 impl Service {
-    /// Changes what the node signs, if anything is to be changed, and says what holds.
+    /// Changes the consents if a change is given. Returns the current consents.
     pub(super) async fn consented(
         &self,
         change: Option<kernel::ConsentChange>,

@@ -1,4 +1,4 @@
-//! The figures of the kernel and of the connections, shown as metrics: copied when somebody asks.
+//! The figures of the kernel and of the connections, copied into metrics for each request for metrics.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use net::NetFigures;
 use crate::metrics::NodeMetrics;
 use crate::uploads::Uploads;
 
-/// The kernel's; `turned_away` starts never came to it.
+/// Shows the kernel's figures. `turned_away` starts were refused before they reached it.
 pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away: u64) {
     let gauges = [
         (&metrics.flows_in_flight, figures.flows_live),
@@ -87,7 +87,7 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away:
     }
 }
 
-/// Each peer's.
+/// Shows the figures of each peer.
 pub(super) fn show_peers(
     metrics: &NodeMetrics,
     network: &NetworkMap,
@@ -100,7 +100,7 @@ pub(super) fn show_peers(
     metrics.peers.set(&metrics.registry, named);
 }
 
-/// The connections'.
+/// Shows the figures of the connections.
 pub(super) fn show_net(metrics: &NodeMetrics, figures: &NetFigures) {
     metrics.messages_sent.set(figures.messages_out);
     metrics.messages_received.set(figures.messages_in);
@@ -113,7 +113,7 @@ pub(super) fn show_net(metrics: &NodeMetrics, figures: &NetFigures) {
     metrics.dropped_too_large.set(figures.dropped_too_large);
 }
 
-/// What users move.
+/// Shows the transfers of users.
 pub(super) fn show_uploads(metrics: &NodeMetrics, uploads: &Uploads) {
     let figures = uploads.figures();
     metrics.uploads_open.set_count(uploads.count() as u64);

@@ -16,7 +16,7 @@ pub(super) fn kernel_wait(wait: Wait) -> kernel::Wait {
 }
 
 impl Service {
-    /// What room there is for starts.
+    /// Returns the room for starts.
     pub(super) fn room_for_starts(&self) -> Room {
         if self.shared.view.is_behind() {
             return Room::none(VIEW_RETRY_MS);
@@ -24,7 +24,7 @@ impl Service {
         self.shared.gate.room()
     }
 
-    /// Hands starts to the kernel. Those that find no room, and those with bad arguments, are answered without it.
+    /// Passes starts to the kernel. Starts without room and starts with bad arguments are refused without it.
     pub(super) fn start_flows(&self, starts: Vec<StartRequest<'_>>) {
         let mut room = self.room_for_starts();
         let mut tickets = Vec::with_capacity(starts.len());

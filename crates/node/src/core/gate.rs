@@ -1,5 +1,5 @@
-//! What the API's threads know of the kernel's room for starts, so that most of an overload is turned away before its arguments
-//! are read and before it costs the kernel anything. The kernel stays the judge of whatever passes.
+//! The API's copy of the kernel's room for starts. Most starts of an overload are refused by it before their arguments are read,
+//! at no cost for the kernel. The kernel decides on every start that passes.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -7,22 +7,22 @@ use kernel::Room as KernelRoom;
 
 use crate::http::Room;
 
-/// Starts on their way to the kernel while one with a client id is still let through although there is no room: whether the
-/// id is known costs the kernel a look into its store.
+/// Maximum number of starts on their way to the kernel at which a start with a client id still passes without room. The kernel
+/// must read its store to find a known id.
 const QUESTIONS_MAX: usize = 64;
 
-/// See the module.
+/// The API's copy of the kernel's room for starts.
 #[derive(Debug)]
 pub(super) struct Gate {
     places: AtomicUsize,
     retry_after_ms: AtomicU64,
-    /// Handed over, not judged yet.
+    /// Starts that the kernel has not decided on yet.
     on_their_way: AtomicUsize,
     turned_away: AtomicU64,
 }
 
 impl Gate {
-    /// As a kernel says before its first round.
+    /// Returns the gate of a kernel with this room, before its first round.
     pub(super) fn new(room: KernelRoom) -> Self {
         Self {
             places: AtomicUsize::new(room.places),
@@ -32,7 +32,7 @@ impl Gate {
         }
     }
 
-    /// What room there is for further starts.
+    /// Returns the room for further starts.
     pub(super) fn room(&self) -> Room {
         let on_their_way = self.on_their_way.load(Ordering::Acquire);
         Room {
@@ -45,12 +45,13 @@ impl Gate {
         }
     }
 
-    /// So many starts are on their way to the kernel.
+    /// Counts starts that are on their way to the kernel.
     pub(super) fn hand_over(&self, count: usize) {
         self.on_their_way.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// The kernel has judged so many starts, and this is the room it has now. In between there seems to be less than there is.
+    /// Notes that the kernel has decided on so many starts and now has this room. Between the two updates the room seems smaller
+    /// than it is.
     pub(super) fn judged(&self, count: usize, room: KernelRoom) {
         self.retry_after_ms
             .store(room.retry_after_ms, Ordering::Relaxed);
@@ -58,12 +59,12 @@ impl Gate {
         self.on_their_way.fetch_sub(count, Ordering::Release);
     }
 
-    /// So many starts were turned away without the kernel.
+    /// Counts starts that were refused without the kernel.
     pub(super) fn turn_away(&self, count: u64) {
         self.turned_away.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// How many were, since the start.
+    /// Returns the number of starts refused without the kernel since the node started.
     pub(super) fn turned_away(&self) -> u64 {
         self.turned_away.load(Ordering::Relaxed)
     }
@@ -80,7 +81,7 @@ mod tests {
             retry_after_ms: 70,
         };
         let gate = Gate::new(room(100));
-        // Handed over, then judged with so many places; what is there then.
+        // The starts handed over and judged, the places, and the expected room.
         for (handed, judged, places, expected) in [
             (0, 0, 100, (100, 64)),
             (60, 0, 100, (40, 4)),

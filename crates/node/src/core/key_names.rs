@@ -1,4 +1,4 @@
-//! Whose keys are, for people: by the network map, as this node's own fresh keys, or by proofs given to this node.
+//! The owners of keys, for display: from the network map, this node's own fresh keys, and proofs given to this node.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use kernel::port::{Reads, StoreFailure};
 use ledger::{NetworkMap, Party, PartyId};
 use primitives::PublicKey;
 
-/// See the module.
+/// The names of key owners.
 pub(super) struct KeyNames<'a, R> {
     /// This node.
     pub(super) me: PartyId,
@@ -15,7 +15,7 @@ pub(super) struct KeyNames<'a, R> {
 }
 
 impl<R: Reads> KeyNames<'_, R> {
-    /// Whose a key is, if this node knows. A key that the network map lists costs no look-up.
+    /// Returns the owner of a key, if this node knows it. A key in the network map costs no look-up.
     pub(super) fn owner(&self, key: &PublicKey) -> Result<Option<PartyId>, StoreFailure> {
         if let Some(party) = self.network.by_key(key) {
             return Ok(Some(party.id()));
@@ -26,7 +26,7 @@ impl<R: Reads> KeyNames<'_, R> {
         }
     }
 
-    /// The party, if it is known and the network map lists it. One that can't be read just now is as good as one that is not known.
+    /// Returns the party of a key if the owner is known and in the network map. An owner that cannot be read counts as unknown.
     pub(super) fn party(&self, key: &PublicKey) -> Option<&Party> {
         let owner = self.owner(key).ok().flatten();
         owner.and_then(|owner| self.network.party(&owner))

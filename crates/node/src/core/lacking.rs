@@ -1,7 +1,7 @@
-//! States of contracts that this node's program lacks: it keeps them, and can neither show nor use them.
+//! States of contracts that this node's program lacks. The node keeps them, and can neither show nor use them.
 //!
-//! The vault's view knows them as long as it is the view of a program that had the contract. What it knew is kept in rows of
-//! their own, so that an operator is reminded at each start, until the contract is there again.
+//! The vault's view contains them as long as it was written by a program with the contract. The store keeps a row for each such
+//! contract, so that the node warns its operator at each start until the program has the contract again.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,7 +18,8 @@ use crate::ledger_store::{LedgerCommitter, LedgerStore};
 /// Contracts read back at most.
 const CONTRACTS_MAX: usize = 1_000;
 
-/// Warns of what is there and cannot be used. Before the view in the file `view` is opened: that may drop what it knows.
+/// Warns about states that the node holds and cannot use. It must run before the view in the file `view` is opened, because
+/// opening may drop the view.
 pub(super) fn warn(
     store: &LedgerStore,
     committer: &LedgerCommitter,

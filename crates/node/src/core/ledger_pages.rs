@@ -75,7 +75,7 @@ impl Service {
         Ok(LedgerPage { entries, next })
     }
 
-    /// Makes a note; returns once it is durable.
+    /// Stores a note. Returns once it is durable.
     pub(super) async fn make_note(
         &self,
         id: TxId,
@@ -109,7 +109,7 @@ impl Service {
         }
     }
 
-    /// Takes a note away.
+    /// Deletes a note.
     pub(super) async fn take_note_away(
         &self,
         id: TxId,
@@ -129,7 +129,7 @@ impl Service {
         }
     }
 
-    /// A page of what this notary has seen consumed.
+    /// Returns a page of the states consumed at this notary.
     pub(super) async fn read_consumed(
         &self,
         after: Option<StateRef>,

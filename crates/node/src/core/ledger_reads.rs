@@ -36,8 +36,8 @@ fn known(store: &LedgerStore, id: &TxId) -> Result<u64, Refusal> {
     })
 }
 
-/// Walks from a transaction to what it comes from. A dependency is always recorded before what depends on it, so whoever takes
-/// the last recorded one next meets every transaction once, and in order.
+/// Walks from a transaction through its back chain. A dependency is always recorded before its dependants, so a walk that takes
+/// the last recorded transaction next visits every transaction once and in order.
 pub(super) fn chain(
     store: &LedgerStore,
     id: &TxId,

@@ -1,9 +1,8 @@
-//! Which states flows hold locked: asked of the kernel when a query is about locks, and found in the view by their places.
+//! The states that flows have locked. A query about locks gets them from the kernel, and finds them in the view by their places.
 //!
-//! The view does not know locks: they are in the kernel's memory and change with every step of a flow. A query gets them as
-//! they are when it is asked. The kernel answers when all that it recorded before is durable and on its way to the view, and
-//! the query waits for the view after that: so what a flow has spent meanwhile is consumed in the view, and no state is
-//! shown as free that a flow held.
+//! The view contains no locks, because they are in the kernel's memory and change with every step of a flow. A query gets a copy
+//! of them. The kernel answers when all its earlier records are durable and on their way to the view, and then the query waits
+//! for the view. So a state that a flow has spent in the meantime is consumed in the view, and no locked state is shown as free.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,23 +24,23 @@ pub(super) const LOCKED_BY: &str = "locked_by";
 const LOCKS_MAX: usize = 50_000;
 /// Tests of locks in one query (`api.bad_query`): each carries the places of all locked states.
 const LOCK_TESTS_MAX: usize = 8;
-/// What "busy" suggests when more states are locked than that.
+/// The `retry_after_ms` of a refusal because more states are locked.
 const LOCKS_RETRY_MS: u64 = 1_000;
-/// Look-ups in the ledger between two looks whether somebody still waits.
+/// Look-ups in the ledger between two checks whether the caller still waits.
 const LOOK_UPS: usize = 256;
 
-/// Whose locks a query needs.
+/// The locks that a query needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Needed {
-    /// Nobody's.
+    /// No locks.
     None,
-    /// These flows', to find their states.
+    /// The locks of these flows.
     Of(Vec<FlowId>),
-    /// Everybody's.
+    /// All locks.
     All,
 }
 
-/// What a query asks about locks.
+/// Returns the locks that a query needs.
 pub(super) fn needed(query: &VaultQuery) -> Result<Needed, Refusal> {
     let mut tested = Tested::default();
     if let Some(criterion) = &query.criterion {
@@ -55,7 +54,7 @@ pub(super) fn needed(query: &VaultQuery) -> Result<Needed, Refusal> {
     })
 }
 
-/// What a criterion tests.
+/// The tests of locks in a criterion.
 #[derive(Default)]
 struct Tested {
     /// Locks of any flow.

@@ -1,4 +1,4 @@
-//! What a notary has signed, and who asked for that, as the API shows it.
+//! The requests that a notary has signed, with their requesters, for the API.
 
 use api::{RequestEntry, RequestPage};
 use kernel::port::{Reads, Table};
@@ -10,7 +10,7 @@ use super::service::{Service, joined, store_refusal};
 use crate::http::Refusal;
 
 impl Service {
-    /// Refuses what only a notary can answer.
+    /// Refuses the request unless this node is a notary.
     pub(super) fn must_be_a_notary(&self) -> Result<(), Refusal> {
         match self.info.notary {
             Some(_) => Ok(()),

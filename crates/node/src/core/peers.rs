@@ -7,7 +7,7 @@ use kernel::{PeerFigures, WaitingDelivery};
 use ledger::{NetworkMap, PartyId};
 use net::PeerStatus;
 
-/// What this node says that it is.
+/// The software name and version that this node announces.
 pub(super) const SOFTWARE: &str = concat!("tally/", env!("CARGO_PKG_VERSION"));
 
 /// All peers, in order of name, with their load here and the deliveries that they told they cannot record for now.

@@ -1,4 +1,4 @@
-//! Making the vault's view anew from the ledger, on the folder of a node that does not run.
+//! The rebuild of the vault's view from the ledger, in the folder of a stopped node.
 
 use std::io::{Error, ErrorKind};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::view_fill::{FillError, Filler};
 use crate::bootstrap::NodeFiles;
 use crate::ledger_store::LedgerStore;
 
-/// What a view holds that was made anew.
+/// The content of a rebuilt view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rebuilt {
     /// Transactions of the ledger.
@@ -25,11 +25,10 @@ pub struct Rebuilt {
     pub states: u64,
 }
 
-/// Drops the vault's view in a node's folder, whatever is left of it, and fills it from the ledger. `told` hears, after every
-/// thousand transactions or so, how many are done, and of how many.
+/// Drops the vault's view in a node's folder, damaged or not, and fills it from the ledger. It calls `told` about every thousand
+/// transactions, with the number of transactions done and their total.
 ///
-/// It may be killed at any time: what is there then is the beginning of the new view, which the node goes on with when it
-/// starts.
+/// It may be killed at any time. Then the file holds the beginning of the new view, and the node continues it at its start.
 ///
 /// # Errors
 /// The node runs, it never ran, or the ledger or the view can't be read or written.

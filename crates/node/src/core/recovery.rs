@@ -1,4 +1,4 @@
-//! How the node's data stands against what others have seen of it, as the API shows it.
+//! The comparison of the node's data with the data marks that its peers keep, for the API.
 
 use api::{LinkView, RecoveryPeer, RecoveryProgress, RecoveryView, RollbackView};
 use kernel::integrity::{Evidence, IntegrityOrder, IntegrityReport, PeerProgress, Recovery};
@@ -8,7 +8,7 @@ use super::service::{Service, stopping};
 use crate::http::Refusal;
 
 impl Service {
-    /// Gives an order about a rollback, and tells how things stand then.
+    /// Gives an order about a rollback. Returns the state afterwards.
     pub(super) async fn recovery_ordered(
         &self,
         order: IntegrityOrder,

@@ -1,4 +1,4 @@
-//! The node as the HTTP API sees it: what each operation of the port is answered by.
+//! The node for the HTTP API: the implementation of each operation of the port.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -30,7 +30,7 @@ use crate::http::{
 };
 use crate::ledger_store::LedgerStore;
 
-/// See the module.
+/// The implementation of the operations of the HTTP API.
 pub(super) struct Service {
     pub(super) shared: Arc<Shared>,
     pub(super) info: NodeInfo,
@@ -76,7 +76,7 @@ pub(super) fn joined<T>(
 }
 
 impl Service {
-    /// What the state's contract says of it.
+    /// Returns the facts that the state's contract derives from it.
     pub(super) fn describe(&self, state: &TransactionState) -> Option<ledger::StateFacts> {
         self.contracts.describe(state).ok()
     }

@@ -56,7 +56,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a node on its folder: locks and flows are recovered before it listens to anybody.
+    /// Starts a node on its folder. Locks and flows are recovered before the node accepts connections.
     ///
     /// # Errors
     /// See [`StartError`]; nothing keeps running.
@@ -205,7 +205,7 @@ impl Node {
                     Priority::Bulk => 2,
                 };
                 let messages = messages.into_iter();
-                // What is dropped is counted by the transport and sent again by the kernel.
+                // The transport counts dropped messages, and the kernel sends them again.
                 sender.send_many(
                     messages.map(|(peer, priority, bytes)| (peer, lane(priority), bytes)),
                 );
@@ -310,7 +310,7 @@ impl Node {
     }
 }
 
-/// What comes from peers goes to the kernel, but for files.
+/// Passes the messages of peers to the kernel, and those about files to the transfer thread.
 struct FromPeers {
     kernel: KernelHandle,
     desk: Arc<Desk>,

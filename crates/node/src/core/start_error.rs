@@ -1,4 +1,4 @@
-//! Why a node does not start, and what to do about it.
+//! The errors of the start of a node, with the advised actions.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub enum StartError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The ledger's store does not open.
@@ -131,7 +131,7 @@ pub const ERRORS: &[ErrorInfo] = &[
 /// A thread that decides or commits has panicked.
 pub(super) const PANICKED: ErrorInfo = ErrorInfo {
     code: "node.panicked",
-    cause: "The part of the node that holds the ledger met a bug and panicked: the node takes no more work and ends, and what it had made durable is whole.",
+    cause: "The part of the node that holds the ledger panicked because of a bug. The node takes no more work and ends. Its durable data is whole.",
     action: "Report it with the lines that the node logged at that time, then start the node again; if it ends again, remove the application whose flow or contract is named there.",
 };
 

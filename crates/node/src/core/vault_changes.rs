@@ -1,4 +1,4 @@
-//! What recorded transactions changed in the vault, read from the ledger for those who follow it.
+//! The changes of recorded transactions in the vault, read from the ledger for its followers.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::service::store_refusal;
 use crate::http::{Refusal, SeenChange, VaultChanges};
 use crate::ledger_store::LedgerStore;
 
-/// See the module.
+/// Reads the changes of the vault from the ledger.
 pub(super) struct ChangeReader {
     pub(super) store: LedgerStore,
     pub(super) keys: Vec<PublicKey>,

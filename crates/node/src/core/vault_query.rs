@@ -1,4 +1,4 @@
-//! Queries of the vault: names and texts become what the view holds, and back.
+//! Queries of the vault: the translation of names and texts into values of the view, and back.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,7 +23,7 @@ use super::view_rows::notary_of;
 use crate::http::Refusal;
 use crate::ledger_store::LedgerStore;
 
-/// What "busy" suggests when too many queries run.
+/// The `retry_after_ms` of a refusal because too many queries run.
 pub(super) const QUERY_RETRY_MS: u64 = 100;
 /// Names that a refusal tells.
 const NAMES_MAX: usize = 40;
@@ -44,13 +44,14 @@ const FIELDS: &[(&str, Field)] = &[
     ("number", Field::Number),
     ("linear_id", Field::LinearId),
 ];
-/// Only tested for: it is the same as the number, to which the ledger's index leads.
+/// A field for tests only. It is looked up in the ledger's index and becomes a test of the number.
 const STATE_REF: &str = "state_ref";
 
-/// What stops a query from another thread.
+/// A function that stops a query from another thread.
 type Interrupt = Box<dyn Fn() + Send>;
 
-/// Stops a query when nobody waits for it any more. The reader serves others later, so the way to it is taken back first.
+/// Stops a query whose caller no longer waits. The reader serves other queries later, so the interrupt is removed when the query
+/// ends.
 #[derive(Clone, Default)]
 pub(super) struct Leash(Arc<Mutex<Hold>>);
 
@@ -60,7 +61,7 @@ struct Hold {
     interrupt: Option<Interrupt>,
 }
 
-/// Held by whoever waits.
+/// The caller's end of a query. Dropping it stops the query.
 pub(super) struct Waiting(pub(super) Leash);
 
 impl Drop for Waiting {
@@ -74,7 +75,7 @@ impl Drop for Waiting {
 }
 
 impl Leash {
-    /// Whether nobody waits any more.
+    /// Returns true if the caller no longer waits.
     pub(super) fn is_given_up(&self) -> bool {
         let hold = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         hold.given_up
@@ -118,7 +119,7 @@ pub(super) fn bad(text: impl Into<String>) -> Refusal {
     Refusal::listed(&api::codes::BAD_QUERY, text)
 }
 
-/// What a query needs besides the view.
+/// The data that a query needs in addition to the view.
 pub(super) struct Searcher {
     pub(super) store: LedgerStore,
     pub(super) network: Arc<NetworkMap>,
@@ -126,7 +127,7 @@ pub(super) struct Searcher {
     pub(super) me: PartyId,
     pub(super) columns: Arc<Columns>,
     pub(super) leash: Leash,
-    /// What flows hold locked; empty where the query is not about it.
+    /// The states that flows have locked, if the query is about locks.
     pub(super) locked: Locked,
 }
 

@@ -1,4 +1,4 @@
-//! What the HTTP API reads of the vault's view.
+//! Reads of the vault's view for the HTTP API.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
@@ -20,7 +20,7 @@ use super::view_fill::condemn;
 use super::view_rows::notary_of;
 use crate::http::{Refusal, VaultChanges};
 
-/// What "busy" suggests while the vault's view catches up.
+/// The `retry_after_ms` of a refusal while the vault's view catches up.
 pub(super) const VIEW_RETRY_MS: u64 = 500;
 
 /// Connections to the view's file for queries, as many as are used at once.
@@ -186,7 +186,7 @@ impl Service {
         let asked = self.locks(locks::needed(&query)?);
         let asked = tokio::time::timeout_at(deadline.into(), asked).await;
         let locks = asked.map_err(|_| late())??;
-        // After the locks: what flows spent before is in the view.
+        // It waits after the copy of the locks, so that the view contains all states that flows spent before.
         let view_seq = self.view_ready(deadline).await?;
         let readers = Arc::clone(&self.readers);
         let leash = Leash::default();
@@ -213,7 +213,7 @@ impl Service {
         Ok(answer)
     }
 
-    /// What changed between two positions.
+    /// Returns the changes between two positions.
     pub(super) async fn read_changes(
         &self,
         after: u64,

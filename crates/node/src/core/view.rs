@@ -206,7 +206,7 @@ impl<R: Reads> ViewThread<R> {
             .fetch_sub(counted, Ordering::Relaxed);
     }
 
-    /// Reads the ledger up to a position that it has reached, and no further: what comes after it is fed.
+    /// Reads the ledger up to a position that it has reached, and no further: later changes are fed.
     fn follow(&mut self, end: u64) -> Result<(), ViewFailure> {
         while self.view.upto() < end {
             if !self.filler.fill_page(&mut self.view, end)? {
@@ -288,7 +288,7 @@ fn found_damaged() -> ViewFailure {
     }
 }
 
-/// Opens the view's file beside the ledger.
+/// Opens the view's file next to the ledger.
 pub(super) fn open(
     path: &Path,
     options: &vaultview::ViewOptions,

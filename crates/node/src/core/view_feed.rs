@@ -1,4 +1,4 @@
-//! The way to the view's thread: what waits for it, in memory or in the ledger.
+//! The queue of the view's thread: jobs in memory, and changes to read from the ledger.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,12 +17,12 @@ use vaultview::ViewError;
 use super::start_error::VIEW_FAILED;
 use super::view_fill::{FillError, condemn};
 
-/// Changes kept in memory for the view. What a busy peer delivers beyond it is read from the ledger when the view gets there.
+/// Maximum number of changes in memory for the view. Further changes are read from the ledger when the view reaches them.
 const HELD_CHANGES_MAX: u64 = 20_000;
 /// Changes that may wait, in memory or in the ledger, before the node takes no new starts.
 pub(super) const LAG_CHANGES_MAX: u64 = 200_000;
 
-/// What one transaction changes.
+/// The changes of one transaction.
 pub(super) type Fed = (u64, TxId, Timestamp, Vec<ViewChange>);
 
 /// Work for the thread.
@@ -92,7 +92,7 @@ impl From<FillError> for ViewFailure {
 pub(super) struct ViewFeed {
     jobs: Mutex<VecDeque<Job>>,
     arrived: Condvar,
-    /// The last position fed; the view has to come there before what was acknowledged is seen.
+    /// The last position fed. The view shows everything acknowledged once it has reached this position.
     fed_seq: AtomicU64,
     pub(super) waiting_changes: AtomicU64,
     /// Those of them that are in memory.
@@ -259,7 +259,7 @@ impl ViewFeed {
         std::mem::swap(into, &mut jobs);
     }
 
-    /// Notes that the view stands still, and why. Only what is new is worth an error in the log.
+    /// Notes a failure of the view. Only a new failure is logged as an error.
     pub(super) fn fail(&self, failure: ViewFailure) {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if failed.as_ref() == Some(&failure) {
@@ -274,7 +274,7 @@ impl ViewFeed {
         }
         *failed = Some(failure);
         drop(failed);
-        // Those who wait for the view look why it does not come.
+        // Callers that wait for the view check for a failure.
         self.reached.send_modify(|_| {});
     }
 

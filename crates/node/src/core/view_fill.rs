@@ -46,7 +46,7 @@ impl From<StoreFailure> for FillError {
     }
 }
 
-/// What transactions are to the view: read from the ledger, or as they are fed.
+/// The translation of transactions into rows of the view, for transactions that are read from the ledger and for fed ones.
 pub(super) struct Filler<R> {
     pub(super) reads: R,
     pub(super) contracts: Arc<ContractRegistry>,
@@ -99,7 +99,7 @@ impl<R: Reads> Filler<R> {
         })
     }
 
-    /// Adds to `rows` what changes are in the view.
+    /// Adds the rows of changes to `rows`.
     pub(super) fn rows_of(
         &self,
         at: Timestamp,

@@ -1,4 +1,4 @@
-//! Rows of the vault's view, from what the ledger changes and back.
+//! Rows of the vault's view: their construction from changes of the ledger, and the way back.
 
 use kernel::port::{Reads, StoreFailure};
 use ledger::{PartyId, StateAndRef, StateRef, TxId};
@@ -68,9 +68,9 @@ pub(super) fn produced_row<R: Reads>(
     })
 }
 
-/// What a row says of a coin.
+/// Returns the coin of a row.
 pub(super) fn coin_row(row: StateRow) -> Option<CoinRow> {
-    // What the view holds was encoded here; a row that does not decode is passed over, and an audit shows it.
+    // The rows were encoded by this program. A row that does not decode is skipped, and an audit reports it.
     let state = ledger::TransactionState::from_bytes(&row.state).ok()?;
     let reference = StateRef::new(TxId::from_array(row.tx), row.output);
     let coin = StateAndRef { state, reference };

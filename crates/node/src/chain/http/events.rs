@@ -1,4 +1,4 @@
-//! What happens on the chain, as server-sent events.
+//! The events of the chain, as server-sent events.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ pub(super) async fn follow(
     })
 }
 
-/// What clients are told; nothing of what only the log says.
+/// Returns the event for clients. Notices that only concern the log have none.
 fn told(notice: &Notice) -> Option<Bytes> {
     Some(match notice {
         Notice::Added { header, hash, own } => {

@@ -1,4 +1,4 @@
-//! The chain node's HTTP API: `api::chain` says what there is.
+//! The chain node's HTTP API. `api::chain` lists its operations.
 
 mod equivocations;
 mod events;
@@ -36,7 +36,7 @@ use crate::http::share::Resource;
 use crate::http::unread::discard;
 use crate::http::{HttpHandle, HttpOptions, ListenError, Refusal};
 
-/// What every request needs.
+/// The state that all requests share.
 struct Api {
     front: Arc<Front>,
     shared: Arc<Shared>,
@@ -51,10 +51,7 @@ struct Api {
     description: OnceLock<Bytes>,
 }
 
-/// An operation with its handler.
-type Route = crate::http::route::Route<Arc<Api>>;
-
-/// What a route gives.
+/// The result of a route.
 type Answered = Result<Response, Refusal>;
 
 /// A JSON answer.
@@ -117,8 +114,8 @@ fn router(api: Arc<Api>) -> Router {
         .with_state(api)
 }
 
-/// Gives a request its place: of its operator if it carries a good token, else among those of anonymous clients, who may read and
-/// submit. `/health` is always answered.
+/// Claims a place for a request: from the share of its operator if it carries a valid token, or else from the share of anonymous
+/// clients, which may read and submit. `/health` is always answered.
 async fn placed(
     State(api): State<Arc<Api>>,
     mut request: Request,
@@ -141,7 +138,7 @@ async fn placed(
     Ok(next.run(request).await)
 }
 
-/// Lets operators in, and nobody else.
+/// Refuses requests without an operator's token.
 async fn operator(
     State(api): State<Arc<Api>>,
     request: Request,

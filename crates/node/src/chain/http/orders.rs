@@ -1,4 +1,4 @@
-//! Peers, and what operators order.
+//! Peers, and the orders of operators.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

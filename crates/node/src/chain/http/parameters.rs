@@ -1,4 +1,4 @@
-//! Parameters and bodies of requests, with errors that say what is wrong with them.
+//! Parameters and bodies of requests, and their errors.
 
 use api::SecretText;
 use api::chain::{BodyDetail, codes};
@@ -155,7 +155,7 @@ pub(super) fn key(
         (Some(seed), None) => primitives::hex::decode_array(seed.expose())
             .map(|seed| KeyPair::from_seed(Scheme::Ed25519, seed))
             .ok_or_else(|| {
-                // What was sent is a secret, even where it is a wrong one.
+                // The message must not repeat the value: it is a secret, even if it is wrong.
                 Refusal::listed(&codes::BAD_KEY, "the seed is not 64 hexadecimal digits")
             }),
         (None, Some(passphrase)) => passphrase_key(genesis, passphrase),

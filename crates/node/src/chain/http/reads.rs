@@ -166,7 +166,7 @@ pub(super) async fn state_hash(
     json(&api.state_hashes.ask(&reader, height).await?)
 }
 
-/// What a look at the core's state came to, as an answer.
+/// Returns the refusal for a failed query of the core.
 pub(super) fn failed(fault: Fault) -> Refusal {
     match fault.rejection() {
         Ok(rejection) => crate::chain::submit::refused(rejection),

@@ -1,4 +1,4 @@
-//! Submitting transactions, and what came of them.
+//! Submitting transactions, and reading their states.
 
 use std::sync::Arc;
 
@@ -107,7 +107,8 @@ pub(super) async fn transaction(
 ) -> Answered {
     let id: TxId = parsed("transaction id", &segment(id)?)?;
     let reader = api.shared.reader();
-    // The pool is asked in between: what goes from it into a block is found here or there.
+    // The pool is asked between two reads of the store. So a transaction that moves from the pool into a block is found in one of
+    // them.
     if let Some(found) = reader.ask(move |reader| reader.transaction(&id)).await?
         && found.state == api::chain::TransactionState::Confirmed
     {
@@ -212,7 +213,7 @@ fn of_hex(text: &str) -> Result<Transaction, Rejection> {
     read_exact(&bytes)
 }
 
-/// Transactions one after another; nothing can be said of what follows one that does not decode.
+/// Decodes transactions in sequence. After a transaction that does not decode, the rest cannot be decoded either.
 fn of_bytes(mut bytes: &[u8]) -> Vec<Result<Transaction, Rejection>> {
     let mut decoded = Vec::new();
     while !bytes.is_empty() && decoded.len() <= SUBMIT_BATCH_MAX {
