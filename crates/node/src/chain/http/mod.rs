@@ -51,6 +51,9 @@ struct Api {
     description: OnceLock<Bytes>,
 }
 
+/// An operation with its handler.
+type Route = crate::http::route::Route<Arc<Api>>;
+
 /// The result of a route.
 type Answered = Result<Response, Refusal>;
 
