@@ -203,7 +203,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// What Prometheus' own linter asks for, and that nothing is listed twice.
+    /// Checks the rules of Prometheus' own linter, and that no metric is listed twice.
     #[test]
     fn names_are_well_formed() {
         let listed = NodeMetrics::new().registry.list();

@@ -212,7 +212,7 @@ impl Worker {
     }
 }
 
-/// Removes a file unless it has a row, or somebody is about to give it one. Blocks.
+/// Removes a file unless it has a row or is about to get one. Blocks.
 pub(crate) fn remove_without_row(files: &Files, store: &LedgerStore, hash: &Hash) {
     // A row that cannot be read is no reason to lose a file.
     let has_row = || file_row(store, hash).map_or(true, |row| row.is_some());
