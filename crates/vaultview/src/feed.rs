@@ -48,7 +48,7 @@ pub(super) enum Standing {
     Consumed,
 }
 
-/// The facts of a stored state by which it is counted.
+/// The facts of a stored state that its count uses.
 struct Counted {
     token: Option<i64>,
     contract: i64,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// The sequence up to which the view is complete; cheap to clone.
+/// The last sequence that the view contains, with all before it. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct ViewProgress {
     shared: Arc<(Mutex<u64>, Condvar)>,

@@ -94,7 +94,7 @@ impl VaultReader {
         .map(|upto| u64::try_from(upto).unwrap_or(0))
     }
 
-    /// Returns the balance of each token, ordered by symbol and issuer. Tokens of which nothing is left are passed over.
+    /// Returns the balance of each token, ordered by symbol and issuer. Tokens without unconsumed states are left out.
     pub fn balances(&self) -> Result<Vec<Balance>, ViewError> {
         self.ask(|connection| {
             let mut select = connection.prepare_cached(
