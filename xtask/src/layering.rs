@@ -149,7 +149,7 @@ const PURE_REGISTRY: &[&str] = &[
 
 /// Files in cycles of the crates that still have some. The numbers may only fall, and an unlisted crate has none.
 const CYCLIC: &[(&str, usize)] = &[
-    ("api", 7),
+    ("api", 6),
     ("client", 7),
     ("finance", 32),
     ("flow", 27),

@@ -29,7 +29,7 @@ pub(super) enum ChainQuery {
     /// The usable rates of a child chain, the cheapest first.
     UsableRates(ChainId, Sender<Result<Vec<UsableRate>, StoreFailure>>),
     /// The stake of an account.
-    EffectiveTokens(AccountId, Sender<Result<u64, StoreFailure>>),
+    Stake(AccountId, Sender<Result<u64, StoreFailure>>),
     /// The numbers of local forgers and of local bundlers.
     OwnAccounts(Sender<(usize, usize)>),
     /// A function on the core's thread.
@@ -51,7 +51,7 @@ impl ChainQuery {
             ChainQuery::Bundlers(to) => send(to, core.bundlers()),
             ChainQuery::Rates(to) => send(to, rates(core)),
             ChainQuery::UsableRates(child, to) => send(to, core.usable_rates(child)),
-            ChainQuery::EffectiveTokens(account, to) => send(to, tokens(&account)),
+            ChainQuery::Stake(account, to) => send(to, tokens(&account)),
             ChainQuery::OwnAccounts(to) => {
                 send(to, (core.forging().len(), core.bundlers().len()));
             }

@@ -1,6 +1,6 @@
 //! Operations on forgers and bundlers.
 
-use super::*;
+use super::parts::*;
 
 /// `GET /v1/chain/forging`.
 pub const FORGING: Call<ForgingView> = Call::new(Operation {

@@ -1,6 +1,6 @@
 //! Operations on peers, on the node itself, and operators' orders.
 
-use super::*;
+use super::parts::*;
 
 /// `GET /v1/chain/peers`.
 pub const PEERS: Call<ChainPeers> = Call::new(Operation {

@@ -1,6 +1,6 @@
 //! Operations on the chain and on accounts.
 
-use super::*;
+use super::parts::*;
 
 /// `GET /v1/chain/constants`.
 pub const CONSTANTS: Call<Constants> = Call::new(Operation {

@@ -1,6 +1,6 @@
 //! Operations on transactions.
 
-use super::*;
+use super::parts::*;
 
 /// `GET /v1/chain/transactions/{transaction_id}`.
 pub const TRANSACTION: Call<TransactionAnswer> = Call::new(Operation {

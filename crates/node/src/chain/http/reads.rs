@@ -127,7 +127,7 @@ pub(super) async fn balances(
 /// `GET /v1/chain/accounts/{account}`
 pub(super) async fn account(State(api): State<Arc<Api>>, name: Segment) -> Answered {
     let account = account_of(&segment(name)?)?;
-    let query = |to| ChainQuery::EffectiveTokens(account, to);
+    let query = |to| ChainQuery::Stake(account, to);
     let effective = api.shared.query(query).await?;
     let effective_tokens = effective.map_err(|failure| failed(Fault::Store(failure)))?;
     let reader = api.shared.reader();
