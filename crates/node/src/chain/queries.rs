@@ -10,6 +10,10 @@ use tokio::sync::oneshot::Sender;
 use super::core_views::{PoolRange, forgers, forging, rates, unconfirmed, unconfirmed_one};
 use super::store::Store;
 
+/// A function that a test runs on the core.
+#[cfg(test)]
+type TestFunction = Box<dyn FnOnce(&Core<Store>) + Send>;
+
 /// A question to the core. It is answered between two rounds, so each answer must be quick.
 pub(super) enum ChainQuery {
     /// A transaction of the pool.
@@ -34,7 +38,7 @@ pub(super) enum ChainQuery {
     OwnAccounts(Sender<(usize, usize)>),
     /// A function on the core's thread.
     #[cfg(test)]
-    Run(Box<dyn FnOnce(&Core<Store>) + Send>),
+    Run(TestFunction),
 }
 
 impl ChainQuery {
