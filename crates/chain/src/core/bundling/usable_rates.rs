@@ -15,7 +15,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Returns the rates of a chain that count, the cheapest first: those of bundlers that have bundled at their rate in the last
-    /// [`PROVEN_BLOCKS`] blocks, or have enough stake to forge. An announcement costs nothing, so other announcements are not
+    /// [`PROVEN_BLOCKS`](crate::bundle::PROVEN_BLOCKS) blocks, or have enough stake to forge. An announcement costs nothing, so other announcements are not
     /// offers.
     pub fn usable_rates(&self, child: ChainId) -> Result<Vec<UsableRate>, StoreFailure> {
         let mut usable = Vec::new();
