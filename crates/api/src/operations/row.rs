@@ -34,7 +34,7 @@ pub struct Operation {
     pub answers: &'static [Answer],
     /// Its refusal codes, in addition to [`COMMON`].
     pub codes: &'static [&'static ErrorInfo],
-    /// The schema of the answer's type for callers. [`Call::new`] sets it.
+    /// The schema of the answer's type for callers. The constructor of [`Call`] sets it.
     pub returns: fn(&mut SchemaGenerator) -> Schema,
     /// Whether flows, contracts and other parts of the node may refuse it with their own codes.
     pub others: bool,
