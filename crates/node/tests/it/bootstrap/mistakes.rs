@@ -71,7 +71,7 @@ fn descriptions_that_make_no_network() {
         (
             node("notary = true\nconfig.notary.validating = true"),
             "bootstrap.description",
-            "beside",
+            "next to",
         ),
         (
             with("[[node]]\nname = \"O=B, L=Y, C=YY\"\nvalidating = true"),
