@@ -20,7 +20,7 @@ pub struct Operation {
     pub tag: &'static str,
     /// A summary of its effect.
     pub summary: &'static str,
-    /// What a caller needs to be allowed to do.
+    /// The permission that it requires of its caller.
     pub permission: Permission,
     /// Whether each call gets a line in the audit log. A refused call always gets one. Starts of flows write their own lines.
     pub audited: bool,
@@ -143,7 +143,7 @@ impl Method {
     }
 }
 
-/// What a caller needs to be allowed to do for an operation.
+/// The permission that an operation requires of its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permission {
     /// Nothing, not even a token.

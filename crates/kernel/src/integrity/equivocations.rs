@@ -36,7 +36,7 @@ record!(EquivocationRow {
     at
 });
 
-/// The refused transactions for which a proof is stored.
+/// The refused transactions with a stored proof.
 #[derive(Debug, Default)]
 pub(crate) struct Equivocations {
     known: BTreeSet<TxId>,

@@ -1,4 +1,4 @@
-//! Which request goes where.
+//! The router: it leads each request to its handler.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -57,7 +57,7 @@ impl std::ops::Deref for ApiState {
     }
 }
 
-/// Whose token the request carried.
+/// The user whose token the request carried.
 #[derive(Clone, Debug)]
 pub(super) struct User(pub(super) Arc<str>);
 
@@ -65,7 +65,7 @@ pub(super) struct User(pub(super) Arc<str>);
 #[derive(Clone, Debug)]
 pub(super) struct About(pub(super) String);
 
-/// The user that a change is about, for the audit log where the path does not say.
+/// The user that a change concerns, for the audit log, if the path does not name one.
 #[derive(Clone, Debug)]
 pub(super) struct Subject(pub(super) String);
 
