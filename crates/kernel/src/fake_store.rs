@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use crate::port::{Reads, Row, StoreFailure, Table, Write};
+use primitives::storage::Reads;
+
+use crate::port::{Row, StoreFailure, Table, Write};
 use crate::writes::Batch;
 
 /// The rows applied so far.
@@ -41,7 +43,7 @@ impl FakeStore {
     }
 }
 
-impl Reads for FakeStore {
+impl Reads<Table> for FakeStore {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
         self.gets.set(self.gets.get() + 1);
         Ok(self.rows.get(&(table, key.to_vec())).cloned())

@@ -57,12 +57,14 @@ pub fn after(key: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use primitives::storage;
+
     use super::*;
 
     /// Rows with keys from 0 on, of the given sizes.
     struct Rows(Vec<usize>);
 
-    impl Reads for Rows {
+    impl storage::Reads<Table> for Rows {
         fn get(&self, _: Table, _: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
             Ok(None)
         }

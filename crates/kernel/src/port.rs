@@ -153,40 +153,7 @@ pub fn damaged(message: impl Into<String>) -> StoreFailure {
     }
 }
 
-/// Reads of the node's store: [`storage::Reads`] of its tables, without the type parameter.
-pub trait Reads {
-    /// The value of a key.
-    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure>;
+/// Reads of the node's store: a short name for [`storage::Reads`] of its tables.
+pub trait Reads: storage::Reads<Table> {}
 
-    /// Up to `limit` rows with `from <= key` (and `key < to` where given), in ascending key order.
-    fn scan(
-        &self,
-        table: Table,
-        from: &[u8],
-        to: Option<&[u8]>,
-        limit: usize,
-    ) -> Result<Vec<Row>, StoreFailure>;
-
-    /// The row with the greatest key.
-    fn last(&self, table: Table) -> Result<Option<Row>, StoreFailure>;
-}
-
-impl<R: storage::Reads<Table> + ?Sized> Reads for R {
-    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
-        storage::Reads::get(self, table, key)
-    }
-
-    fn scan(
-        &self,
-        table: Table,
-        from: &[u8],
-        to: Option<&[u8]>,
-        limit: usize,
-    ) -> Result<Vec<Row>, StoreFailure> {
-        storage::Reads::scan(self, table, from, to, limit)
-    }
-
-    fn last(&self, table: Table) -> Result<Option<Row>, StoreFailure> {
-        storage::Reads::last(self, table)
-    }
-}
+impl<R: storage::Reads<Table> + ?Sized> Reads for R {}

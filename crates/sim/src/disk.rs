@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use kernel::port::{Reads, StoreFailure, Table, WriteBatch};
+use kernel::port::{StoreFailure, Table, WriteBatch};
+use primitives::storage::Reads;
 
 const TABLES: usize = Table::ALL.len();
 
@@ -90,7 +91,7 @@ impl Disk {
     }
 }
 
-impl Reads for Disk {
+impl Reads<Table> for Disk {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
         self.shown().get(table, key)
     }
@@ -110,7 +111,7 @@ impl Reads for Disk {
     }
 }
 
-impl Reads for Tables {
+impl Reads<Table> for Tables {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
         Ok(self.rows(table).get(key).cloned())
     }

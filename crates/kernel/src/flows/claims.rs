@@ -104,6 +104,8 @@ impl Claims {
 
 #[cfg(test)]
 mod tests {
+    use primitives::storage::Reads as _;
+
     use super::*;
     use crate::fake_store::FakeStore;
 

@@ -257,6 +257,8 @@ mod tests {
 
     use ledger::TxId;
 
+    use primitives::storage;
+
     use super::*;
 
     /// The durable rows, and the key from which waiting rows were last read.
@@ -266,7 +268,7 @@ mod tests {
         asked_from: RefCell<Vec<u8>>,
     }
 
-    impl Reads for Disk {
+    impl storage::Reads<Table> for Disk {
         fn get(&self, _: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
             Ok(self.rows.get(key).cloned())
         }

@@ -4,7 +4,7 @@ use finance::cash_builder;
 use finance::document::{DocumentCommand, DocumentState, document_code, document_name};
 use kernel::files::{FileFailure, FileOrigin, FileRow, file_page, file_references, file_row};
 use kernel::message::PeerMessage;
-use kernel::port::{Reads, Table};
+use kernel::port::Table;
 use kernel::{Event, KernelOptions, Reply, Token};
 use ledger::{PartyId, SignedTransaction, TransactionBuilder, TxId};
 use primitives::{Encode, Hash};
@@ -546,7 +546,13 @@ fn who_is_asked_to_sign_has_the_file_before_it_signs() {
         assert_eq!(row(&town, node, &hash).expect("it is here").refs, 1);
         assert_eq!(town.nodes[node].disk.count(Table::Journal), 0);
         let disk = &town.nodes[node].disk;
-        let proposed = Reads::scan(disk, Table::Meta, b"proposed/", Some(b"proposed0"), 10);
+        let proposed = primitives::storage::Reads::scan(
+            disk,
+            Table::Meta,
+            b"proposed/",
+            Some(b"proposed0"),
+            10,
+        );
         assert!(proposed.expect("reads").is_empty());
     }
     assert!(

@@ -66,7 +66,7 @@ fn restart(town: &mut Town) {
 }
 
 fn journal_rows(town: &Town) -> usize {
-    use kernel::port::Reads;
+    use primitives::storage::Reads;
     let rows = town.nodes[1].disk.scan(Table::Journal, &[], None, 100);
     rows.expect("a disk of memory").len()
 }

@@ -6,8 +6,9 @@ use finance::flows::Reissued;
 use finance::{IssuedToken, Portion, Reference};
 use flow::{FlowId, SessionBody, SessionId, SessionMessage};
 use kernel::message::PeerMessage;
-use kernel::port::{Reads, Table, WriteBatch};
+use kernel::port::{Table, WriteBatch};
 use ledger::{SignedTransaction, StateAndRef, StateRef};
+use primitives::storage::Reads;
 use primitives::{CompositeKey, Decode, Encode, PublicKey};
 
 use crate::crashes::{Line, Played, crashes_of, line, play};

@@ -47,7 +47,7 @@ fn a_flow_starts_when_its_time_comes_and_not_before() {
     for state in states {
         let key = kernel::rows::client_key(SCHEDULE_USER, &schedule_client_id(&state));
         let disk = &town.nodes[1].disk;
-        let row = kernel::port::Reads::get(disk, Table::ClientIds, key.as_bytes());
+        let row = primitives::storage::Reads::get(disk, Table::ClientIds, key.as_bytes());
         assert!(row.expect("readable").is_some());
     }
 }

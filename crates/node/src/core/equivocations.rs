@@ -2,8 +2,9 @@
 
 use api::{EquivocationEntry, EquivocationPage};
 use kernel::integrity::EquivocationRow;
-use kernel::port::{Reads, Table};
+use kernel::port::Table;
 use ledger::TxId;
+use primitives::storage::Reads;
 use primitives::{Decode, Encode, hex};
 
 use super::service::{Service, joined, store_refusal};

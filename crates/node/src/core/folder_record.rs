@@ -6,9 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use kernel::port::{Reads, Table, WriteBatch};
+use kernel::port::{Table, WriteBatch};
 use kernel::rows::{META_AUDITED, META_MEMBER, meta_key, prefix_end};
 use ledger::{NetworkMap, PartyId};
+use primitives::storage::Reads;
 use primitives::{ErrorInfo, Hash};
 use store::{Class, CommitterOptions, Files};
 

@@ -5,10 +5,11 @@ use api::{
     FlowSummary, FlowWait, JournalEntry,
 };
 use flow::{CHART_STEP, FlowId, JournalItem, Stage, WaitsFor, journal_items};
-use kernel::port::{Reads, Table};
+use kernel::port::Table;
 use kernel::rows::{journal_key, prefix_end, split_journal_row};
 use kernel::{Event, FlowFilter, Order, Reply, Standing, Token};
 use ledger::{LegalName, PartyId, Rejection};
+use primitives::storage::Reads;
 use primitives::{Timestamp, hex};
 
 use super::replies::status_of;

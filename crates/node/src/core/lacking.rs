@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use kernel::port::{Reads, Table, WriteBatch};
+use kernel::port::{Table, WriteBatch};
 use kernel::rows::{META_LACKING, meta_key, prefix_end};
 use ledger::{ContractName, ContractRegistry};
+use primitives::storage::Reads;
 use store::Class;
 use vaultview::contracts_held;
 

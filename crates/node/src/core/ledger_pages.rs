@@ -1,9 +1,10 @@
 //! Pages of the ledger for the HTTP API, and the notes that users make in it.
 
 use api::{ConsumedEntry, ConsumedPage, LedgerEntry, LedgerPage, NoteView, TransactionView};
-use kernel::port::{Reads, StoreFailure, Table};
+use kernel::port::{StoreFailure, Table};
 use kernel::{Event, Reply, Token, decode_row, ledger_page};
 use ledger::{StateRef, TxId};
+use primitives::storage::Reads;
 
 use super::key_names::KeyNames;
 use super::ledger_reads;

@@ -6,10 +6,11 @@ use api::codes::{CHAIN_TOO_WIDE, INTERNAL, UNKNOWN_TRANSACTION};
 use api::{
     ChainEntry, ChainPage, FlowFailure, NoteView, ScheduleEntry, SchedulePage, ScheduleStatus,
 };
-use kernel::port::{Reads, Table};
+use kernel::port::Table;
 use kernel::rows::{note_of, prefix_end, schedule_key_of, seq_of};
 use kernel::{NOTES_MAX, NoteRow, SCHEDULE_REFUSED, ScheduleRow, decode_row};
 use ledger::TxId;
+use primitives::storage::Reads;
 use primitives::{Decode, Timestamp, hex};
 
 use super::service::store_refusal;

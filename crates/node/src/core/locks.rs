@@ -8,8 +8,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use api::query::{Criterion as Asked, Datum as Given, VaultQuery};
 use flow::FlowId;
-use kernel::port::{Reads, Table};
+use kernel::port::Table;
 use kernel::{Event, Reply};
+use primitives::storage::Reads;
 use vault::Lock;
 use vaultview::{Criterion, Places};
 

@@ -1,9 +1,10 @@
 //! The requests that a notary has signed, with their requesters, for the API.
 
 use api::{RequestEntry, RequestPage};
-use kernel::port::{Reads, Table};
+use kernel::port::Table;
 use ledger::TxId;
 use notary::RequestRecord;
+use primitives::storage::Reads;
 use primitives::{Decode, hex};
 
 use super::service::{Service, joined, store_refusal};

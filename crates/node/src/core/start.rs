@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use kernel::port::{Reads, Table, WriteBatch};
+use kernel::port::{Table, WriteBatch};
 use kernel::{Event, Identity, Kernel, Priority};
 use net::{Inbound, NetLimits, PeerAddress, Sink, Transport};
+use primitives::storage::Reads;
 use runtime::Running;
 use store::{Class, CommitterOptions, Files, FilesOptions};
 use tokio::sync::watch;

@@ -4,9 +4,10 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use api::{Fungible, ProducedState, VaultChange};
-use kernel::port::{Reads, StoreFailure, Table};
+use kernel::port::{StoreFailure, Table};
 use kernel::{decode_row, ledger_page};
 use ledger::{ContractRegistry, NetworkMap, StateRef, TransactionState};
+use primitives::storage::Reads;
 use primitives::{PublicKey, Timestamp};
 use vault::{Produced, ViewChange};
 

@@ -6,8 +6,9 @@ use api::query::{
     Criterion as Asked, Datum as Given, FoundCount, FoundGroup, FoundState, Status, VaultQuery,
 };
 use api::{Fungible, Quarantined, VaultAnswer};
-use kernel::port::{Reads, Table};
+use kernel::port::Table;
 use ledger::{LegalName, NetworkMap, PartyId, StateRef, TxId};
+use primitives::storage::Reads;
 use primitives::{Decode, Encode, PublicKey, hex};
 use vaultview::{
     ColumnKind, Criterion, Datum, Field, QueryError, QueryPage, Sort, StateQuery, StateRow,

@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use kernel::port::{Reads, StoreFailure, Table, WriteBatch};
+use kernel::port::{StoreFailure, Table, WriteBatch};
 use ledger::SignedTransaction;
+use primitives::storage::Reads;
 
 type Rows = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
@@ -79,7 +80,7 @@ impl Disk {
     }
 }
 
-impl Reads for Disk {
+impl Reads<Table> for Disk {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure> {
         Ok(self.rows.borrow().get(&(table, key.to_vec())).cloned())
     }
