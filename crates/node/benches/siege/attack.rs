@@ -31,6 +31,8 @@ const NOISE_BYTES: usize = 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Attack {
+    /// Nothing: the control, which shows how far the rates of calm windows differ.
+    Nothing,
     /// Sessions that are opened at the bank and never used.
     Sessions,
     /// Requests to the notary that consume invented states.
@@ -42,7 +44,8 @@ pub enum Attack {
 }
 
 /// All attacks, in the order of the benchmark. The victims answer the last two with a pause of the connection.
-pub const ATTACKS: [Attack; 4] = [
+pub const ATTACKS: [Attack; 5] = [
+    Attack::Nothing,
     Attack::Sessions,
     Attack::Invented,
     Attack::Floods,
@@ -58,8 +61,20 @@ pub struct Sent {
     pub bytes: u64,
 }
 
-/// Runs the hostile process: reads an attack, or `"calm"`, from each line of standard input, and answers each line. The answer to an attack
-/// comes when it begins, the answer to `"calm"` has what was sent.
+/// An order to the hostile process, as one line of JSON.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Waits for the connections that an attack needs.
+    Connect(Attack),
+    /// Begins an attack.
+    Attack(Attack),
+    /// Ends the attack.
+    Calm,
+}
+
+/// Runs the hostile process: carries out the [`Order`] in each line of standard input, and answers each with the traffic since the
+/// previous one.
 pub fn run(folder: &Path) {
     let mut siege = Siege::new(folder);
     let (lines, received) = mpsc::channel();
@@ -73,8 +88,12 @@ pub fn run(folder: &Path) {
     loop {
         match received.recv_timeout(TICK) {
             Ok(line) => {
-                attack = serde_json::from_str(&line).ok();
-                if let Some(attack) = attack {
+                let order = serde_json::from_str(&line).expect("an order");
+                attack = match order {
+                    Order::Attack(attack) => Some(attack),
+                    Order::Connect(_) | Order::Calm => None,
+                };
+                if let Order::Connect(attack) = order {
                     siege.connect(attack);
                 }
                 println!("{}", serde_json::to_string(&siege.sent).expect("JSON"));
@@ -115,6 +134,7 @@ impl Siege {
     fn connect(&mut self, attack: Attack) {
         let end = Instant::now() + CONNECTIONS_WITHIN;
         let victims = match attack {
+            Attack::Nothing => vec![],
             Attack::Sessions => vec![self.bank.clone()],
             Attack::Invented => vec![self.notary.clone()],
             Attack::Floods | Attack::Everything => vec![self.bank.clone(), self.notary.clone()],
@@ -146,6 +166,7 @@ impl Siege {
 
     fn send(&mut self, attack: Attack) -> Option<usize> {
         let victim = match (attack, self.turn % 2) {
+            (Attack::Nothing, _) => return None,
             (Attack::Sessions, _) => self.bank.clone(),
             (Attack::Invented, _) => self.notary.clone(),
             (_, 0) => self.bank.clone(),

@@ -1,7 +1,7 @@
 //! The rate of honest members beside a member that does its worst, with real processes, TLS and durable commits. Prints one line of
 //! JSON, the last on standard output. See `docs/reference/benchmarks.md`.
 //!
-//! `siege [PAIRS [SECONDS]]`: pairs of windows for each kind of attack, and the seconds of a window.
+//! `siege [ROUNDS [SECONDS]]`: rounds of three windows for each kind of attack, and the seconds of a window.
 
 mod attack;
 #[path = "../../tests/it/running/besieger.rs"]
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use attack::{ATTACKS, Attack, BYTES_PER_S, Sent};
+use attack::{ATTACKS, Attack, BYTES_PER_S, Order, Sent};
 use client::{Client, FlowAction};
 use load::Load;
 use node::bootstrap::{NetworkSpec, bootstrap};
@@ -27,8 +27,8 @@ const MEMBERS: [&str; 4] = ["Bank", "Other", "Hostile", "Notary"];
 const SETTLE: Duration = Duration::from_secs(1);
 /// Starts that are timed before the attacks, and after them.
 const STARTS: usize = 3;
-/// Most pairs of each kind of attack, and most seconds of a window.
-const PAIRS_MAX: u64 = 20;
+/// Most rounds of each kind of attack, and most seconds of a window.
+const ROUNDS_MAX: u64 = 20;
 const SECONDS_MAX: u64 = 60;
 
 /// Payments of one window.
@@ -39,16 +39,16 @@ struct Window {
     attacker_cpu_s: f64,
 }
 
-/// A window without attack and one with it.
+/// A window under attack between two windows without it.
 #[derive(Debug, Serialize)]
-struct Pair {
+struct Triple {
     attack: Attack,
-    calm_per_s: f64,
+    calm_per_s: [f64; 2],
     siege_per_s: f64,
-    /// The second rate by the first.
+    /// The rate under attack, by the mean of the two calm rates.
     ratio: f64,
-    /// Processor time of bank, other bank and notary for a payment, in milliseconds: calm, then under attack.
-    honest_cpu_ms_per_payment: [f64; 2],
+    /// Processor time of bank, other bank and notary for a payment, in milliseconds: before the attack, under it and after it.
+    honest_cpu_ms_per_payment: [f64; 3],
     /// Processor time of the attacker, by the length of the window.
     attacker_cores: f64,
     sent: Sent,
@@ -77,9 +77,9 @@ fn main() -> Result<()> {
             Ok(())
         }
         _ => {
-            let pairs = number(0, 2, PAIRS_MAX)?;
+            let rounds = number(0, 3, ROUNDS_MAX)?;
             let seconds = Duration::from_secs(number(1, 5, SECONDS_MAX)?);
-            runtime.block_on(measure(pairs, seconds))
+            runtime.block_on(measure(rounds, seconds))
         }
     }
 }
@@ -146,22 +146,32 @@ impl Network {
         }
     }
 
-    /// Measures a window without attack and one with it.
-    async fn pair(&mut self, load: &Load, attack: Attack, length: Duration) -> Result<Pair> {
-        let calm = self.window(load, length).await;
-        self.hostile.ask(&serde_json::to_string(&attack)?)?;
+    /// Measures a window under attack between two calm ones. The rate of a calm window drifts with the size of the stores and with
+    /// other programs on the machine, and the mean of both cancels a steady drift.
+    async fn triple(&mut self, load: &Load, attack: Attack, length: Duration) -> Result<Triple> {
+        self.order(Order::Connect(attack))?;
+        let before = self.window(load, length).await;
+        self.order(Order::Attack(attack))?;
         let siege = self.window(load, length).await;
-        let sent = serde_json::from_str(&self.hostile.ask("\"calm\"")?)?;
+        let sent = self.order(Order::Calm)?;
+        let after = self.window(load, length).await;
         let ms = |window: Window| window.honest_cpu_s * 1_000.0 / window.per_s.max(0.001);
-        Ok(Pair {
+        let calm = f64::midpoint(before.per_s, after.per_s);
+        Ok(Triple {
             attack,
-            calm_per_s: calm.per_s,
+            calm_per_s: [before.per_s, after.per_s],
             siege_per_s: siege.per_s,
-            ratio: siege.per_s / calm.per_s.max(0.001),
-            honest_cpu_ms_per_payment: [ms(calm), ms(siege)],
+            ratio: siege.per_s / calm.max(0.001),
+            honest_cpu_ms_per_payment: [ms(before), ms(siege), ms(after)],
             attacker_cores: siege.attacker_cpu_s,
             sent,
         })
+    }
+
+    /// Gives the hostile process an order. Returns its traffic since the previous one.
+    fn order(&mut self, order: Order) -> Result<Sent> {
+        let answer = self.hostile.ask(&serde_json::to_string(&order)?)?;
+        Ok(serde_json::from_str(&answer)?)
     }
 
     /// Starts the bank and the notary again. Returns the median times until their APIs answer, in milliseconds.
@@ -194,7 +204,7 @@ impl Network {
 }
 
 /// Runs the benchmark and prints the line.
-async fn measure(pairs: u64, length: Duration) -> Result<()> {
+async fn measure(rounds: u64, length: Duration) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let mut network = Network::start(folder.path()).await?;
     let load = network.load()?;
@@ -207,10 +217,10 @@ async fn measure(pairs: u64, length: Duration) -> Result<()> {
     let calm_rss = network.rss_peak_mb();
     let mut measured = Vec::new();
     for attack in ATTACKS {
-        for _ in 0..pairs {
-            let pair = network.pair(&load, attack, length).await?;
-            eprintln!("{}", serde_json::to_string(&pair)?);
-            measured.push(pair);
+        for _ in 0..rounds {
+            let triple = network.triple(&load, attack, length).await?;
+            eprintln!("{}", serde_json::to_string(&triple)?);
+            measured.push(triple);
         }
     }
     failed += load.stop().await;
@@ -220,10 +230,14 @@ async fn measure(pairs: u64, length: Duration) -> Result<()> {
     let after = network.restarts().await?;
     network.kill_held().await?;
     let freed = network.restarts().await?;
-    let ratios: Vec<f64> = measured.iter().map(|pair| pair.ratio).collect();
+    let medians = ATTACKS.map(|attack| {
+        let of_attack = measured.iter().filter(|triple| triple.attack == attack);
+        let ratios: Vec<f64> = of_attack.map(|triple| triple.ratio).collect();
+        json!({ "attack": attack, "ratio_median": median(&ratios) })
+    });
     let report = json!({ "siege": {
-        "ratio_median": median(&ratios),
-        "pairs": measured,
+        "attacks": medians,
+        "triples": measured,
         "failed": failed,
         "attacker_bytes_per_s": BYTES_PER_S,
         "rss_peak_mb": { "calm": calm_rss, "siege": rss },
