@@ -34,10 +34,11 @@ a{color:#8ab8e8}td,th{border-color:#444}}@media(max-width:50rem){body{display:bl
 pub fn run(arguments: &[String]) -> Result<()> {
     let pages = links::pages()?;
     let mut faults = links::broken(&pages);
+    faults.extend(links::missing_sources(&pages));
     faults.extend(listings::stale(&pages)?);
     if !faults.is_empty() {
         bail!(
-            "links that lead nowhere, or listings that are not their file's text:\n{}",
+            "links and source files that do not exist, or listings that differ from their file:\n{}",
             faults.join("\n")
         );
     }

@@ -1,4 +1,4 @@
-//! Checks links between the repository's Markdown pages: file and heading of each link must exist.
+//! Checks the repository's Markdown pages: the file and heading of each link, and each source file named in the text, must exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -93,6 +93,33 @@ pub fn target<'a>(page: &Path, link: &'a str) -> Option<(PathBuf, Option<&'a str
         }
     }
     Some((target, anchor))
+}
+
+/// Returns the Rust files that pages name as code and that do not exist, as `page: file`. A name without `crates/` may leave it out.
+pub fn missing_sources(pages: &BTreeMap<PathBuf, String>) -> Vec<String> {
+    let root = metadata::root();
+    let exists = |name: &str| root.join(name).exists() || root.join("crates").join(name).exists();
+    let mut missing = Vec::new();
+    for (page, text) in pages {
+        let names = sources(text).into_iter().filter(|name| !exists(name));
+        missing.extend(names.map(|name| format!("{}: {name}", page.display())));
+    }
+    missing
+}
+
+/// Returns the code spans that are paths of Rust files in a crate's `src` or `tests`.
+fn sources(text: &str) -> Vec<String> {
+    let source = |event| match event {
+        Event::Code(code) => Some(code.into_string()),
+        _ => None,
+    };
+    let is_source = |code: &String| {
+        code.ends_with(".rs")
+            && (code.contains("/src/") || code.contains("/tests/"))
+            && !code.contains(['*', '{', ' '])
+            && code.chars().all(|c| !c.is_ascii_uppercase())
+    };
+    parser(text).filter_map(source).filter(is_source).collect()
 }
 
 fn links(text: &str) -> Vec<String> {
@@ -192,5 +219,13 @@ mod tests {
             broken(&pages.into()),
             ["docs/a.md: none.md", "docs/a.md: #two"]
         );
+    }
+
+    #[test]
+    fn missing_source_files_are_named_with_their_page() {
+        let text = "`xtask/src/links.rs` `primitives/src/lib.rs` `crates/ledger/src/lib.rs` `ledger/src/none.rs` \
+            `links.rs` `src/NAME.rs` `crates/*/src/lib.rs`\n\n    `old/src/text.rs`\n";
+        let pages = [(PathBuf::from("a.md"), text.to_owned())];
+        assert_eq!(missing_sources(&pages.into()), ["a.md: ledger/src/none.rs"]);
     }
 }
