@@ -8,11 +8,15 @@ impl Kernel {
     pub(crate) fn close_round(&mut self, out: &mut Vec<Action>) {
         // Those that an operator has just wanted back are about to run.
         let still = self.clients.parked();
-        let live = self.engine.live().saturating_sub(still) + self.hospital.wanted();
+        let live = self.runner.engine().live().saturating_sub(still) + self.hospital.wanted();
         if self.starts.is_drained(live) {
             self.starts.drain_reported();
             self.context.round.then.push(Action::Drained);
         }
+        assert!(
+            self.context.work.is_empty() && !self.signatures.has_waiting(),
+            "a round ends with work left"
+        );
         let round = std::mem::take(&mut self.context.round);
         let all_durable = self.context.commits.are_durable();
         if round.batch.is_empty() && (all_durable || round.then.is_empty()) {

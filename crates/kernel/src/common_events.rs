@@ -21,7 +21,7 @@ macro_rules! parts {
 }
 
 parts![
-    engine,
+    runner,
     selection,
     links,
     clock,

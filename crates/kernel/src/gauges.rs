@@ -2,7 +2,7 @@
 
 use flow::FlowId;
 
-use crate::figures::{CacheFigures, Figures};
+use crate::figures::Figures;
 use crate::kernel::Kernel;
 use crate::notarisation::requests::Notarisation;
 
@@ -11,13 +11,14 @@ impl Kernel {
     ///
     /// They are for display only: after a crash a flow may come to the same step again.
     pub fn take_steps(&mut self, watched: bool) -> Vec<(FlowId, &'static str)> {
-        self.steps.take(watched)
+        self.runner.take_steps(watched)
     }
 
     /// Counters and gauges for the metrics.
     pub fn figures(&self) -> Figures {
+        let [unshared, sent_along] = self.along.figures();
         Figures {
-            flows_live: self.engine.live() as u64,
+            flows_live: self.runner.engine().live() as u64,
             flows_bytes: self.starts.admission.bytes() as u64,
             flows_queued: self.starts.queue.len() as u64,
             flows_parked: (self.clients.parked().saturating_sub(self.hospital.paused())) as u64,
@@ -28,12 +29,12 @@ impl Kernel {
             transactions: self.book.last_seq(),
             caches: [
                 self.book.cache_figures(),
-                self.known_good.figures(),
-                self.verified.figures(),
-                self.unshared.figures(),
-                self.sent_along.figures(),
+                self.signatures.known_figures(),
+                self.contract_checks.figures(),
+                unshared,
+                sent_along,
                 self.clients.cache_figures(),
-                self.key_figures(),
+                self.signatures.key_figures(),
                 self.keys.own_figures(),
                 self.keys.owner_figures(),
             ],
@@ -53,17 +54,6 @@ impl Kernel {
             clock: self.clock.figures(),
             requests_outstanding: self.links.requests_outstanding(),
             ..self.context.figures.clone()
-        }
-    }
-
-    fn key_figures(&self) -> CacheFigures {
-        let counts = self.checker.key_counts();
-        CacheFigures {
-            bytes: self.checker.key_bytes() as u64,
-            budget_bytes: self.checker.key_bytes_max() as u64,
-            hits: counts.hits,
-            misses: counts.misses,
-            evicted: counts.evicted,
         }
     }
 }

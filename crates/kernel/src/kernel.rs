@@ -9,14 +9,12 @@
 
 use std::sync::Arc;
 
-use flow::{EngineAction, FlowEngine};
-use ledger::{PartyId, SignedTransaction, TxId, VerifiedTransaction};
-use primitives::{Hash, Moment, Monotonic, SignatureChecker};
+use flow::FlowEngine;
+use primitives::{Hash, Moment, Monotonic};
 use vault::Selection;
 
 use crate::back_chains::running::Resolutions;
 use crate::back_chains::serving::FetchQueue;
-use crate::cache::GenerationCache;
 use crate::clock::ClockWatch;
 use crate::consents::Consents;
 use crate::context::Context;
@@ -26,15 +24,19 @@ use crate::flows::claims::Claims;
 use crate::flows::clients::Clients;
 use crate::flows::hospital::Hospital;
 use crate::flows::look_ups::LookUps;
+use crate::flows::runner::Runner;
 use crate::flows::starts::Starts;
 use crate::flows::waits::Waits;
 use crate::flows::waking::Waking;
+use crate::intake::contract_checks::ContractChecks;
 use crate::intake::items::Intake;
+use crate::intake::signatures::Signatures;
 use crate::integrity::{ConsumedIndex, Equivocations, Integrity, StartGate};
 use crate::keys::KeyBook;
 use crate::ledger_book::Book;
 use crate::notarisation::requests::Notarisation;
 use crate::notes::{NewNote, Notes};
+use crate::peers::along::Along;
 use crate::peers::budget::PeerBudgets;
 use crate::peers::links::Links;
 use crate::peers::waiting::DeliveryWaits;
@@ -48,8 +50,7 @@ pub struct Kernel {
     pub(crate) keys: KeyBook,
     pub(crate) clock: ClockWatch,
     pub(crate) delivery_waits: DeliveryWaits,
-    pub(crate) engine: FlowEngine,
-    pub(crate) engine_out: Vec<EngineAction>,
+    pub(crate) runner: Runner,
     pub(crate) links: Links,
     pub(crate) intake: Intake,
     pub(crate) fetches: FetchQueue,
@@ -73,16 +74,9 @@ pub struct Kernel {
     pub(crate) gate: StartGate,
     pub(crate) look_ups: LookUps,
     pub(crate) budgets: PeerBudgets,
-    pub(crate) checker: SignatureChecker,
-    /// Signed messages known to be good: our own, and those checked before.
-    pub(crate) known_good: GenerationCache<Hash, ()>,
-    /// Transactions whose contracts accepted them, recorded or not.
-    pub(crate) verified: GenerationCache<TxId, VerifiedTransaction>,
-    /// Recent transactions that only this node has: sent along as dependencies.
-    pub(crate) unshared: GenerationCache<TxId, Arc<SignedTransaction>>,
-    /// The peers that each of them was sent to. A peer that has lost one fetches it.
-    pub(crate) sent_along: GenerationCache<(PartyId, TxId), ()>,
-    pub(crate) steps: crate::flows::steps::Steps,
+    pub(crate) signatures: Signatures,
+    pub(crate) contract_checks: ContractChecks,
+    pub(crate) along: Along,
 }
 
 /// The parts of a kernel that are read from the store before the rest is made.
@@ -115,7 +109,7 @@ impl Kernel {
             options.hold_unmet,
             now.monotonic,
         );
-        let mut engine = FlowEngine::new(
+        let engine = FlowEngine::new(
             Arc::clone(&identity.flows),
             identity.me.clone(),
             Arc::clone(&identity.network),
@@ -124,8 +118,6 @@ impl Kernel {
         );
         let others = identity.network.nodes().count().saturating_sub(1);
         let clock = ClockWatch::new(now, others, options.entropy.clone());
-        // Flows that come back from their journals set deadlines before the first event.
-        engine.set_now(now.wall);
         let selection = Selection::new(options.selection, book.last_seq());
         let first_resolution = Hash::plain(options.entropy.expose());
         let first_resolution = first_resolution.as_bytes().first_chunk::<8>().copied();
@@ -134,8 +126,7 @@ impl Kernel {
             keys,
             clock,
             delivery_waits: DeliveryWaits::default(),
-            engine,
-            engine_out: Vec::new(),
+            runner: Runner::new(engine, now),
             links,
             intake: Intake::new(Resolutions::new(first_resolution)),
             fetches: FetchQueue::default(),
@@ -159,12 +150,9 @@ impl Kernel {
             gate,
             look_ups: LookUps::default(),
             budgets: PeerBudgets::default(),
-            checker: SignatureChecker::with_budget(options.keys_bytes),
-            known_good: GenerationCache::new(options.known_signatures_bytes),
-            verified: GenerationCache::new(options.known_signatures_bytes),
-            unshared: GenerationCache::new(options.unshared_bytes),
-            sent_along: GenerationCache::new(options.sent_along_bytes),
-            steps: crate::flows::steps::Steps::default(),
+            signatures: Signatures::new(options),
+            contract_checks: ContractChecks::new(options.known_signatures_bytes),
+            along: Along::new(options),
             context,
         }
     }
@@ -201,12 +189,12 @@ impl Kernel {
                 limit,
                 token,
             } => {
-                let ids = self.engine.flow_ids();
+                let ids = self.runner.engine().flow_ids();
                 let ids = ids
                     .iter()
                     .filter(|id| after.is_none_or(|after| **id > after));
                 let flows = ids
-                    .filter_map(|id| self.engine.status(id))
+                    .filter_map(|id| self.runner.engine().status(id))
                     .filter(|status| filter.meets(status, self.context.now.wall))
                     .take(limit)
                     .collect();
@@ -353,7 +341,7 @@ impl Kernel {
         self.take_deferred_messages(reads)?;
         loop {
             self.settle(reads)?;
-            if !self.context.round.checks.is_empty() {
+            if self.signatures.has_waiting() {
                 self.check_signatures(reads)?;
                 continue;
             }
@@ -362,12 +350,11 @@ impl Kernel {
             }
             self.serve_back_chains(reads)?;
             self.decide_notarisations(reads)?;
-            if self.context.work.is_empty() && self.context.round.checks.is_empty() {
+            if self.context.work.is_empty() && !self.signatures.has_waiting() {
                 break;
             }
         }
-        self.engine.end_of_round(&mut self.engine_out);
-        self.take_engine_actions();
+        self.runner.end_of_round(&mut self.context);
         self.settle(reads)?;
         self.send_marks();
         self.ask_again();
@@ -382,8 +369,7 @@ impl Kernel {
     fn advance(&mut self, now: Moment) {
         let monotonic = self.context.now.monotonic.max(now.monotonic);
         self.context.now = Moment::new(monotonic, now.wall);
-        self.engine.set_now(now.wall);
-        self.engine.set_monotonic(monotonic);
+        self.runner.advance(self.context.now);
         self.clock.advance(&mut self.context);
     }
 
@@ -409,7 +395,7 @@ impl Kernel {
 
     /// The flow engine, for inspection.
     pub fn flows(&self) -> &FlowEngine {
-        &self.engine
+        self.runner.engine()
     }
 
     /// The last position of the ledger, durable or about to be.
@@ -435,11 +421,5 @@ impl Kernel {
             }
         }
         Ok(())
-    }
-
-    pub(crate) fn take_engine_actions(&mut self) {
-        self.context
-            .work
-            .extend(self.engine_out.drain(..).map(Work::Engine));
     }
 }

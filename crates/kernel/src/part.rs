@@ -1,6 +1,5 @@
 //! The events that reach every part of the kernel.
 
-use flow::FlowEngine;
 use primitives::Monotonic;
 use vault::Selection;
 
@@ -36,12 +35,6 @@ impl<P: Part> Part for Option<P> {
         if let Some(part) = self {
             part.end_round(batch);
         }
-    }
-}
-
-impl Part for FlowEngine {
-    fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
-        self.next_idle()
     }
 }
 

@@ -23,7 +23,6 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::room::Room;
 use crate::rows::{META_JUDGED, split_journal_row};
 use crate::schedule::table::Schedule;
-use crate::stored::Stored;
 
 /// Rows read at once.
 const PAGE: usize = 10_000;
@@ -124,16 +123,13 @@ impl Kernel {
         kernel.retry_refused(reads)?;
         let flows = kernel.load_journals(reads)?;
         kernel.gate.show();
-        let missing = kernel.engine.versions_missing();
+        let missing = kernel.runner.engine().versions_missing();
         if !missing.is_empty() {
             return Err(OpenError::VersionsMissing(missing));
         }
         for flow in flows {
             // Those that stay as they are.
-            kernel
-                .engine
-                .resume(flow, &Stored { reads }, &mut kernel.engine_out);
-            kernel.take_engine_actions();
+            kernel.runner.resume(flow, reads, &mut kernel.context);
         }
         kernel.settle(reads)?;
         kernel.wake_first(reads)?;
@@ -206,7 +202,7 @@ impl Kernel {
             live.transactions.extend(recorded);
             steps.push((step, row.to_vec()));
         }
-        let loaded = self.engine.load(flow, &steps);
+        let loaded = self.runner.load(flow, &steps);
         self.selection.restore_lock(flow.0, &loaded.locked);
         if let Some(start) = &loaded.start
             && start.origin.is_none()
@@ -221,9 +217,9 @@ impl Kernel {
             live.place = Some(place);
         }
         self.clients.resume(flow, live);
-        if self.engine.shelve(flow) {
-            let origin = self.engine.origin_of(&flow);
-            let mut peers = self.engine.peers_of(&flow);
+        if self.runner.shelve(flow) {
+            let origin = self.runner.engine().origin_of(&flow);
+            let mut peers = self.runner.engine().peers_of(&flow);
             peers.remove(&self.context.my_id);
             let is_gated = self.gate.hold(flow, peers);
             self.waking.found(flow, origin, bytes, is_gated);

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use flow::{EngineAction, FlowId};
 use ledger::TxId;
-use primitives::SignedMessage;
 use vault::ViewChange;
 
 use crate::event::Action;
@@ -44,7 +43,6 @@ pub(crate) enum CheckOwner {
 pub(crate) struct Round {
     pub(crate) batch: Batch,
     pub(crate) then: Vec<Action>,
-    pub(crate) checks: Vec<(CheckOwner, SignedMessage)>,
     pub(crate) recorded: Vec<TxId>,
     pub(crate) changes: Vec<ViewChange>,
     /// Parts of back chains were verified in this round.

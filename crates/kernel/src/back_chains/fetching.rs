@@ -233,7 +233,9 @@ impl Kernel {
         if parts.is_empty() {
             return Ok(false);
         }
-        let verdicts = self.check_messages(messages.iter());
+        let verdicts = self
+            .signatures
+            .check_messages(messages.iter(), &mut self.context.figures);
         for mut part in parts {
             for (transaction, range) in part.transactions {
                 let good = !verdicts[range].contains(&false);
@@ -329,7 +331,10 @@ impl Kernel {
                 id, &rejection,
             )))));
         }
-        if let Err(fault) = self.verify_contracts(transaction, reads)? {
+        if let Err(fault) =
+            self.contract_checks
+                .run(transaction, &mut self.book, &self.context, reads)?
+        {
             let fault = match fault {
                 Fault::Final(rejection) => Fault::Final(invalid_ancestor(id, &rejection)),
                 // Nothing is wrong with the ancestor: the reason keeps its own code.

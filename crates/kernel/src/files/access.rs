@@ -38,7 +38,7 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<bool, StoreFailure> {
         let proposing = self.proposals.flows_with(id, hash);
-        let engine = &self.engine;
+        let engine = self.runner.engine();
         if proposing.iter().any(|flow| engine.speaks_with(flow, &peer)) {
             return Ok(true);
         }

@@ -142,7 +142,7 @@ impl Kernel {
 
     /// Restores the transactions that live flows had verified before the node stopped.
     pub(crate) fn restore_proposals(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let engine = &self.engine;
+        let engine = self.runner.engine();
         let is_live = |flow: &FlowId| engine.is_live(flow);
         self.proposals = Proposals::open(reads, is_live, &mut self.context.round.batch)?;
         Ok(())

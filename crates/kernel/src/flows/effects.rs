@@ -90,7 +90,7 @@ impl Kernel {
                 if let Some(live) = self.clients.live_mut(&flow) {
                     live.step = step;
                 }
-                self.steps.note(flow, step);
+                self.runner.note_step(flow, step);
             }
         }
         Ok(())
@@ -98,9 +98,8 @@ impl Kernel {
 
     /// Gives an effect its result; the flow runs on within this round.
     pub(crate) fn complete(&mut self, flow: FlowId, effect: u32, result: EffectResult) {
-        self.engine
-            .complete(flow, effect, result, &mut self.engine_out);
-        self.take_engine_actions();
+        self.runner
+            .complete(flow, effect, result, &mut self.context);
     }
 
     /// A flow of a client handles something of so many bytes.
@@ -163,7 +162,7 @@ impl Kernel {
                 self.take_in(Arc::new(transaction), goal, from, Vec::new());
             }
             EffectRequest::CheckSignatures(messages) => {
-                let payer = self.engine.origin_of(&flow);
+                let payer = self.runner.engine().origin_of(&flow);
                 if !self.gather(CheckOwner::Effect(flow, effect), &messages, payer) {
                     self.complete(flow, effect, EffectResult::Done);
                 }
@@ -183,7 +182,7 @@ impl Kernel {
                     .keys
                     .sign(&key, context, &message, &self.context, reads)?;
                 if let Ok(signature) = &signed {
-                    self.trust_own(key, context, message, signature);
+                    self.signatures.trust_own(key, context, message, signature);
                 }
                 let result = signed.map_or_else(EffectResult::Failed, EffectResult::Signature);
                 self.complete(flow, effect, result);
@@ -382,8 +381,7 @@ impl Kernel {
             self.on_selection(out);
         }
         self.clock.tend(&mut self.context);
-        self.engine.end_idle(&mut self.engine_out);
-        self.take_engine_actions();
+        self.runner.end_idle(&mut self.context);
         let ahead = self.links.lagging_rows(self.context.now.monotonic);
         self.starts.admission.hold_up(ahead >= AHEAD_MAX);
         self.start_scheduled(reads)?;

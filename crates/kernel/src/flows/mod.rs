@@ -12,6 +12,7 @@ pub(crate) mod orders;
 pub(crate) mod outcomes;
 pub(crate) mod queue;
 pub(crate) mod revive;
+pub(crate) mod runner;
 pub(crate) mod starting;
 pub(crate) mod starts;
 pub(crate) mod steps;

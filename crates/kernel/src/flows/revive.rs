@@ -8,7 +8,6 @@ use crate::kernel::Kernel;
 use crate::pages::row_page;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{journal_key, split_journal_row};
-use crate::stored::Stored;
 use flow::{FlowError, FlowId, Kill, Pause};
 use primitives::Timestamp;
 
@@ -59,7 +58,8 @@ impl Kernel {
     pub(crate) fn on_flow_parked(&mut self, flow: FlowId, reason: &FlowError) {
         self.set_aside(flow);
         let is_ours = self
-            .engine
+            .runner
+            .engine()
             .status(&flow)
             .and_then(|status| status.start)
             .is_none_or(|start| start.origin.is_none());
@@ -98,7 +98,7 @@ impl Kernel {
     }
 
     pub(crate) fn standing_of(&self, flow: &FlowId) -> Standing {
-        let status = self.engine.status(flow);
+        let status = self.runner.engine().status(flow);
         status.map_or(Standing::Running, |status| standing(&status))
     }
 
@@ -110,7 +110,7 @@ impl Kernel {
 
     pub(crate) fn is_readable(&self, flow: &FlowId) -> bool {
         let written = self.hospital.rows_in.get(flow).copied().unwrap_or(0);
-        self.engine.is_written(flow) && written <= self.context.commits.durable()
+        self.runner.engine().is_written(flow) && written <= self.context.commits.durable()
     }
 
     /// Brings back flows whose time has come or that an operator wants back.
@@ -146,11 +146,15 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         let rows = self.journal_of(flow, reads)?;
-        let start = self.engine.status(&flow).and_then(|status| status.start);
+        let start = self
+            .runner
+            .engine()
+            .status(&flow)
+            .and_then(|status| status.start);
         let start =
             start.map(|start| (start.origin.is_none(), start.flow.clone(), start.args.len()));
         let (is_ours, name, args) = start.unwrap_or_default();
-        let loaded = self.engine.load(flow, &rows);
+        let loaded = self.runner.load(flow, &rows);
         self.hospital.dismiss(&flow);
         let out = self
             .selection
@@ -162,9 +166,7 @@ impl Kernel {
                     .take(&name, args, self.context.now.monotonic),
             );
         }
-        self.engine
-            .retry(flow, &Stored { reads }, &mut self.engine_out);
-        self.take_engine_actions();
+        self.runner.retry(flow, reads, &mut self.context);
         self.on_selection(out);
         Ok(())
     }
@@ -214,11 +216,11 @@ impl Kernel {
         }
         let mut answer = Ordered::default();
         let mut last = None;
-        for flow in self.engine.flow_ids() {
+        for flow in self.runner.engine().flow_ids() {
             if after.is_some_and(|after| flow <= after) {
                 continue;
             }
-            let Some(status) = self.engine.status(&flow) else {
+            let Some(status) = self.runner.engine().status(&flow) else {
                 continue;
             };
             if !filter.meets(&status, self.context.now.wall) || !is_for(order, &status.stage) {
@@ -255,10 +257,9 @@ impl Kernel {
                 self.hospital.wanted.insert(flow);
                 true
             }
-            Order::Pause => self.engine.pause(flow, &mut self.engine_out) == Pause::Done,
+            Order::Pause => self.runner.pause(flow, &mut self.context) == Pause::Done,
             Order::Kill => self.kill_flow(flow, reads)? == Kill::Done,
         };
-        self.take_engine_actions();
         answer.done += u64::from(done);
         answer.waiting += u64::from(!done);
         Ok(())

@@ -196,7 +196,7 @@ impl Kernel {
         };
         let begun = begun.and_then(|version| {
             let record = self.start_record(start, version, client);
-            self.engine.start(record, &mut self.engine_out)
+            self.runner.start(record, &mut self.context)
         });
         if let Err(error) = begun {
             for (token, _) in waits {
@@ -227,7 +227,6 @@ impl Kernel {
         if let Some((due, name)) = name {
             self.scheduled_started(due, flow, name);
         }
-        self.take_engine_actions();
     }
 
     fn start_record(

@@ -39,9 +39,8 @@ impl Kernel {
         self.waking.woken(&flow);
         self.gate.forget(&flow);
         self.bring_back(flow, reads)?;
-        if self.engine.is_kill_asked(&flow) {
-            self.engine.kill(flow, &mut self.engine_out);
-            self.take_engine_actions();
+        if self.runner.engine().is_kill_asked(&flow) {
+            self.runner.kill(flow, &mut self.context);
         }
         self.settle(reads)
     }
@@ -64,16 +63,14 @@ impl Kernel {
         if self.waking.is_shelved(&flow) {
             if !self.is_readable(&flow) {
                 // Something that came for it is being written: it is killed as soon as it comes back.
-                let killed = self.engine.kill(flow, &mut self.engine_out);
-                self.take_engine_actions();
+                let killed = self.runner.kill(flow, &mut self.context);
                 return Ok(killed);
             }
             self.waking.woken(&flow);
             self.gate.forget(&flow);
             self.bring_back(flow, reads)?;
         }
-        let killed = self.engine.kill(flow, &mut self.engine_out);
-        self.take_engine_actions();
+        let killed = self.runner.kill(flow, &mut self.context);
         Ok(killed)
     }
 }

@@ -11,8 +11,8 @@
 //!
 //! # Invariants
 //! - A fault of one peer does not become another's. An item whose dependency failed at one peer looks for it again.
-//! - What peers deliver takes a bounded share each, and a bounded room together. A share is never more than what is left over
-//!   for others, so peers that fill theirs, however many, leave room for one more.
+//! - The deliveries of each peer take a bounded share, and those of all peers a bounded room. A share is never more than the room
+//!   that is left, so peers that fill theirs, however many, leave room for one more.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

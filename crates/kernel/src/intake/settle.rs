@@ -3,18 +3,16 @@
 //! A refusal is final: the peer forgets the delivery. So only a fault of the transaction itself, or of its back chain, refuses it
 //! ([`crate::intake::fault`]). Any other fault leaves it without an answer, and the peer delivers it again.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use flow::{EffectResult, FlowError, FlowId};
-use ledger::{
-    Constraint, LedgerTransaction, PartyId, Rejection, SignedTransaction, TxId, VerifiedTransaction,
-};
+use ledger::{PartyId, Rejection, SignedTransaction, TxId};
 
 use crate::back_chains::answers::dependencies;
 use crate::errors;
 use crate::event::{Action, Priority};
-use crate::intake::checks::VALID_BYTES;
+use crate::intake::classify::check_room;
 use crate::intake::fault::Fault;
 use crate::intake::item_id::ItemId;
 use crate::intake::items::{Goal, Item};
@@ -39,8 +37,7 @@ impl Kernel {
             Goal::Notarise { .. } => self.signed_by_deciding(&transaction),
             Goal::Record { .. } | Goal::Deliver { .. } | Goal::Dependency => Vec::new(),
         };
-        let checked = self
-            .check_room(&transaction)
+        let checked = check_room(&transaction, &self.context)
             .and_then(|()| Ok(transaction.check_signatures(&missing)?));
         let Some(item) = self.intake.add(transaction, goal, from, along) else {
             return;
@@ -111,13 +108,17 @@ impl Kernel {
         let transaction = Arc::clone(&on_its_way.transaction);
         let (goal, from) = (on_its_way.goal.clone(), on_its_way.from);
         let id = transaction.id();
-        let proof = match self.verify_contracts(&transaction, reads)? {
-            Ok(proof) => proof,
-            Err(fault) => {
-                self.refuse(item, fault);
-                return Ok(());
-            }
-        };
+        let proof =
+            match self
+                .contract_checks
+                .run(&transaction, &mut self.book, &self.context, reads)?
+            {
+                Ok(proof) => proof,
+                Err(fault) => {
+                    self.refuse(item, fault);
+                    return Ok(());
+                }
+            };
         if let Goal::Notarise { number } = goal {
             if let Some(conflict) = self.conflict_in_book(&transaction, reads)? {
                 self.refuse_verified(number, item, conflict);
@@ -153,8 +154,7 @@ impl Kernel {
                 deliver_to,
             } => {
                 if is_new && deliver_to.is_empty() {
-                    let bytes = transaction.wire().bytes().len() * 2;
-                    self.unshared.insert(id, Arc::clone(&transaction), bytes);
+                    self.along.keep(&transaction);
                 }
                 self.recorded_by(flow, effect, &transaction, &deliver_to);
             }
@@ -189,48 +189,6 @@ impl Kernel {
         self.clients.recorded(flow, id, self.context.shown_by());
         self.owe(id, transaction.wire().bytes().len(), deliver_to);
         self.complete(flow, effect, EffectResult::Done);
-    }
-
-    /// Runs the contracts of a transaction whose dependencies are all here.
-    pub(crate) fn verify_contracts(
-        &mut self,
-        transaction: &SignedTransaction,
-        reads: &dyn Reads,
-    ) -> Result<Result<VerifiedTransaction, Fault>, StoreFailure> {
-        let id = transaction.id();
-        if let Some(proof) = self.verified.get(&id) {
-            return Ok(Ok(proof));
-        }
-        let wire = transaction.wire();
-        let mut states = HashMap::new();
-        let mut origins = HashMap::new();
-        for reference in wire.inputs().iter().chain(wire.references()) {
-            if let Some(state) = self.book.state(reference, reads)? {
-                if matches!(state.constraint, Constraint::SignedBy(_))
-                    && let Some(recorded) = self.book.get(&reference.tx, reads)?
-                {
-                    let attachments = recorded.transaction.wire().attachments();
-                    origins.insert(reference.tx, attachments.to_vec());
-                }
-                states.insert(*reference, state);
-            }
-        }
-        let resolved = LedgerTransaction::resolve(wire, |reference| states.get(reference).cloned());
-        let resolved = match resolved {
-            Ok(resolved) => resolved.with_origins(|id| origins.get(id).cloned()),
-            // This node's ledger lacks a state.
-            Err(error) => return Ok(Err(Fault::Local(Rejection::of(&error)))),
-        };
-        match resolved.verify(
-            &*self.context.identity.contracts,
-            self.context.identity.network.rules(),
-        ) {
-            Ok(proof) => {
-                self.verified.insert(id, proof, VALID_BYTES);
-                Ok(Ok(proof))
-            }
-            Err(error) => Ok(Err(self.fault_of(&error, transaction, reads)?)),
-        }
     }
 
     /// Appends a verified transaction to the ledger, and tells everybody who waits for it.

@@ -117,7 +117,7 @@ impl Kernel {
             at: self.context.now.wall,
             proof,
         };
-        let Ok(found) = row.proof.verify(&mut self.checker) else {
+        let Ok(found) = row.proof.verify(self.signatures.checker()) else {
             // The transaction is refused, but these signatures prove nothing to others.
             return;
         };

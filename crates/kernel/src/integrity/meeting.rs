@@ -57,9 +57,8 @@ impl Kernel {
         for flow in &flows {
             self.gate.forget(flow);
             self.waking.ended(flow);
-            self.engine.pause(*flow, &mut self.engine_out);
+            self.runner.pause(*flow, &mut self.context);
         }
-        self.take_engine_actions();
         flows.len()
     }
 }

@@ -275,7 +275,7 @@ impl Kernel {
             return Ok(());
         }
         for tear_off in notarised {
-            let Ok(shown) = tear_off.verify(&mut self.checker) else {
+            let Ok(shown) = tear_off.verify(self.signatures.checker()) else {
                 continue;
             };
             let id = shown.id();

@@ -34,7 +34,7 @@ impl Kernel {
             return true;
         }
         let message = mark.signed_message(&self.context.my_id, &self.context.identity.me.key);
-        if !self.is_good(&[message]) {
+        if !self.signatures.are_good(&[message]) {
             return false;
         }
         self.on_rolled_back(peer, Evidence::Mark(mark));
@@ -63,16 +63,12 @@ impl Kernel {
             });
             let messages: Vec<SignedMessage> =
                 mine.filter_map(|s| s.signed_message(id).ok()).collect();
-            if messages.is_empty() || !self.is_good(&messages) {
+            if messages.is_empty() || !self.signatures.are_good(&messages) {
                 return Ok(false);
             }
             self.on_rolled_back(peer, Evidence::Notarised(*id));
         }
         Ok(true)
-    }
-
-    pub(super) fn is_good(&mut self, messages: &[SignedMessage]) -> bool {
-        !self.checker.check_batch(messages).contains(&false)
     }
 
     fn on_rolled_back(&mut self, shown_by: PartyId, evidence: Evidence) {

@@ -14,12 +14,13 @@ use crate::back_chains::serving::{FETCH_WAIT_MS, FETCHED_PER_ROUND};
 use crate::clock::{ClockWatch, asking_of};
 use crate::errors;
 use crate::event::{Action, Priority};
+use crate::intake::classify::no_part_of_ours;
 use crate::intake::items::Goal;
+use crate::intake::missing_contracts::contract_unknown_of;
 use crate::integrity::is_recovery;
 use crate::kernel::Kernel;
 use crate::message::{Answer, FetchRequest, NOTICE_ID, PeerMessage, ServiceId};
 use crate::peers::budget::{Door, GARBAGE_MESSAGE};
-use crate::peers::pump::SENT_ALONG_WEIGHT;
 use crate::port::{Reads, StoreFailure};
 use crate::round::CheckOwner;
 
@@ -191,8 +192,8 @@ impl Kernel {
             let (response, ids) =
                 answers::serve(&request, self.context.room.part(), &self.book, reads)?;
             // A transaction that a peer has fetched need not go along with a later delivery.
-            for id in ids.into_iter().filter(|id| self.unshared.contains(id)) {
-                self.sent_along.insert((peer, id), (), SENT_ALONG_WEIGHT);
+            for id in ids {
+                self.along.note_fetched(peer, id);
             }
             // Looking up the requested ids is work too.
             served += 1 + response.transactions.len() + request.wanted.len() / 16;
@@ -287,7 +288,9 @@ impl Kernel {
             return Ok(());
         }
         if !self.concerns_us(&transaction, reads)? {
-            if let Some(name) = self.contract_unknown_of(&transaction, reads)? {
+            if let Some(name) =
+                contract_unknown_of(&transaction, &mut self.book, &self.context, reads)?
+            {
                 let error = RegistryError::Unknown(name);
                 self.lacks_contract(peer, id, Rejection::of(&error));
                 return Ok(());
@@ -297,7 +300,7 @@ impl Kernel {
                 return Ok(());
             }
             // Keys may come back with a backup.
-            let rejection = self.no_part_of_ours();
+            let rejection = no_part_of_ours();
             self.leave_waiting(peer, id, errors::DELIVERY_WAITS.code, rejection);
             return Ok(());
         }

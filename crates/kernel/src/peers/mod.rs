@@ -1,5 +1,6 @@
 //! The dealings with peers: sessions, requests, deliveries, and the share of resources that each peer may use.
 
+pub(crate) mod along;
 pub(crate) mod budget;
 pub(crate) mod complaints;
 pub(crate) mod figures;

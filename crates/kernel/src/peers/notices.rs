@@ -7,6 +7,9 @@ use crate::message::{Answer, NOTICE_ID, PeerMessage, WaitingNotice};
 use ledger::{PartyId, Rejection, TxId};
 use primitives::{Decode, Encode};
 
+/// The code under which the log names the missing contract.
+const UNKNOWN: &str = "contract.unknown";
+
 impl Kernel {
     /// Leaves a delivery without an answer, and tells the sender the reason: once for each time that it is delivered.
     pub(crate) fn leave_waiting(
@@ -32,7 +35,17 @@ impl Kernel {
         self.context.send(peer, Priority::Normal, response);
     }
 
-    /// A receiver told why it cannot record a delivery for now. Believed of deliveries that it owes an answer for.
+    /// Leaves a delivery without an answer for want of code, and says so.
+    pub(crate) fn lacks_contract(&mut self, peer: PartyId, id: TxId, why: Rejection) {
+        let text = format!(
+            "this node has to be started with the application that brings the contract: {}",
+            why.message
+        );
+        let why = Rejection::new(why.code, text, why.hint);
+        self.leave_waiting(peer, id, UNKNOWN, why);
+    }
+
+    /// Handles a receiver's reason not to record a delivery yet. A reason about a delivery that it has answered is ignored.
     pub(crate) fn on_waiting_notice(&mut self, peer: PartyId, answer: &Answer) {
         let Answer::Done(body) = answer else { return };
         let notice = match WaitingNotice::from_bytes(body) {

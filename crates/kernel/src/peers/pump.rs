@@ -6,21 +6,17 @@ use flow::messaging::{DeliveryAction, InboxAction, OutboxAction, PendingDelivery
 use ledger::{PartyId, TxId};
 use primitives::{Decode, Encode, Encoder};
 
-use crate::back_chains::answers::dependencies;
 use crate::errors;
 use crate::event::Priority;
 use crate::kernel::Kernel;
 use crate::message::{DELIVER_TRANSACTIONS_MAX, PeerMessage};
 use crate::pages::row_page;
+use crate::peers::along::{ALONG_BYTES_MAX, Parcel};
 use crate::peers::links::Links;
 use crate::peers::read_back::{ReadBack, decode_delivery, encode_delivery};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_INBOUND, meta_key, peer_seq_key, prefix_end, seq_of};
 
-/// Bytes of dependencies sent along with a delivery.
-const ALONG_BYTES_MAX: usize = 512 << 10;
-/// Weight of a note that a dependency went along, in bytes.
-pub(crate) const SENT_ALONG_WEIGHT: usize = 128;
 impl Kernel {
     /// Carries out the actions of the messaging machines.
     pub(crate) fn pump_links(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
@@ -63,8 +59,7 @@ impl Kernel {
                 self.links.took(peer);
                 match SessionMessage::from_bytes(&bytes) {
                     Ok(message) => {
-                        self.engine.on_session(peer, message, &mut self.engine_out);
-                        self.take_engine_actions();
+                        self.runner.on_session(peer, message, &mut self.context);
                     }
                     Err(error) => self.bad_message(peer, &format!("a session message: {error}")),
                 }
@@ -188,33 +183,19 @@ impl Kernel {
         let along_max = ALONG_BYTES_MAX.min(self.context.room.part());
         for ids in ids.chunks(DELIVER_TRANSACTIONS_MAX) {
             let mut transactions = Vec::with_capacity(ids.len());
-            let mut along = Vec::new();
-            let mut bytes = 0;
+            let mut parcel = Parcel::default();
             for id in ids {
                 let Some(recorded) = self.book.get(id, reads)? else {
                     continue;
                 };
-                for dependency in dependencies(&recorded.transaction) {
-                    if bytes < along_max
-                        && along.len() < DELIVER_TRANSACTIONS_MAX
-                        && !self.sent_along.holds(&(peer, dependency))
-                        && self.unshared.holds(&dependency)
-                        && let Some(unshared) = self.unshared.peek(&dependency)
-                        && bytes + unshared.wire().bytes().len() <= along_max
-                    {
-                        self.sent_along
-                            .insert((peer, dependency), (), SENT_ALONG_WEIGHT);
-                        let encoded = unshared.to_bytes();
-                        bytes += encoded.len();
-                        along.push(encoded);
-                    }
-                }
+                self.along
+                    .add(peer, &recorded.transaction, along_max, &mut parcel);
                 transactions.push(recorded.transaction.to_bytes());
             }
             if !transactions.is_empty() {
                 let message = PeerMessage::Deliver {
                     transactions,
-                    dependencies: along,
+                    dependencies: parcel.transactions,
                 };
                 self.context.send(peer, Priority::Normal, message);
             }

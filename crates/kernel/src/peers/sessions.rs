@@ -28,7 +28,7 @@ impl Kernel {
             *taken = (epoch, 0);
         }
         // Messages in flight may be lost.
-        self.sent_along.clear();
+        self.along.forget_sent();
         links.inbox.peer_up(peer, epoch);
         links.awaited.insert(peer);
         if links.confirmed.contains(&peer) {
@@ -69,8 +69,7 @@ impl Kernel {
 
     pub(crate) fn send_session(&mut self, peer: PartyId, message: SessionMessage) {
         if peer == self.context.my_id {
-            self.engine.on_session(peer, message, &mut self.engine_out);
-            self.take_engine_actions();
+            self.runner.on_session(peer, message, &mut self.context);
             return;
         }
         let error = match &message.body {

@@ -1,0 +1,159 @@
+//! The flow engine within the kernel: its actions become work of the round at once.
+//!
+//! # Invariants
+//! - No action of the engine outlives the call that made it. Each method that runs a flow passes the actions on before it returns.
+
+use flow::{EffectResult, EngineAction, FlowEngine, FlowError, FlowId, Kill, Loaded, Pause};
+use flow::{SessionMessage, StartRecord};
+use ledger::PartyId;
+use primitives::{Moment, Monotonic};
+
+use crate::context::Context;
+use crate::flows::steps::Steps;
+use crate::part::Part;
+use crate::port::Reads;
+use crate::round::Work;
+use crate::stored::Stored;
+
+/// The engine, its actions on their way to the round, and the steps that clients follow.
+pub(crate) struct Runner {
+    engine: FlowEngine,
+    /// The actions of the present call. Empty between two calls.
+    actions: Vec<EngineAction>,
+    steps: Steps,
+}
+
+impl Part for Runner {
+    fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
+        self.engine.next_idle()
+    }
+}
+
+impl Runner {
+    /// Creates the runner of an engine. Flows that return from their journals set deadlines before the first event, so the engine
+    /// gets the time at once.
+    pub(crate) fn new(mut engine: FlowEngine, now: Moment) -> Self {
+        engine.set_now(now.wall);
+        Self {
+            engine,
+            actions: Vec::new(),
+            steps: Steps::default(),
+        }
+    }
+
+    /// Returns the engine, for questions about its flows.
+    pub(crate) fn engine(&self) -> &FlowEngine {
+        &self.engine
+    }
+
+    /// Advances the clocks that flows see.
+    pub(crate) fn advance(&mut self, now: Moment) {
+        self.engine.set_now(now.wall);
+        self.engine.set_monotonic(now.monotonic);
+    }
+
+    /// Starts a flow. After an error nothing was started.
+    pub(crate) fn start(
+        &mut self,
+        record: StartRecord,
+        context: &mut Context,
+    ) -> Result<(), FlowError> {
+        let started = self.engine.start(record, &mut self.actions);
+        assert!(
+            started.is_ok() || self.actions.is_empty(),
+            "a start that failed has {} actions",
+            self.actions.len()
+        );
+        self.pass_on(context);
+        started
+    }
+
+    /// Gives an effect its result. Its flow continues within this round.
+    pub(crate) fn complete(
+        &mut self,
+        flow: FlowId,
+        effect: u32,
+        result: EffectResult,
+        context: &mut Context,
+    ) {
+        self.engine
+            .complete(flow, effect, result, &mut self.actions);
+        self.pass_on(context);
+    }
+
+    /// Gives a session message of a peer to its flow.
+    pub(crate) fn on_session(
+        &mut self,
+        peer: PartyId,
+        message: SessionMessage,
+        context: &mut Context,
+    ) {
+        self.engine.on_session(peer, message, &mut self.actions);
+        self.pass_on(context);
+    }
+
+    /// Pauses a flow.
+    pub(crate) fn pause(&mut self, flow: FlowId, context: &mut Context) -> Pause {
+        let paused = self.engine.pause(flow, &mut self.actions);
+        self.pass_on(context);
+        paused
+    }
+
+    /// Kills a flow, at once or as soon as it may end.
+    pub(crate) fn kill(&mut self, flow: FlowId, context: &mut Context) -> Kill {
+        let killed = self.engine.kill(flow, &mut self.actions);
+        self.pass_on(context);
+        killed
+    }
+
+    /// Reads the journal of a flow. The flow takes no step.
+    pub(crate) fn load(&mut self, flow: FlowId, rows: &[(u32, Vec<u8>)]) -> Loaded {
+        self.engine.load(flow, rows)
+    }
+
+    /// Sets a loaded flow aside until it is brought back. Returns false for a flow that stays as it is.
+    pub(crate) fn shelve(&mut self, flow: FlowId) -> bool {
+        self.engine.shelve(flow)
+    }
+
+    /// Continues a loaded flow that was not shelved.
+    pub(crate) fn resume(&mut self, flow: FlowId, reads: &dyn Reads, context: &mut Context) {
+        self.engine
+            .resume(flow, &Stored { reads }, &mut self.actions);
+        self.pass_on(context);
+    }
+
+    /// Lets a flow that was set aside continue from its journal.
+    pub(crate) fn retry(&mut self, flow: FlowId, reads: &dyn Reads, context: &mut Context) {
+        self.engine
+            .retry(flow, &Stored { reads }, &mut self.actions);
+        self.pass_on(context);
+    }
+
+    /// Ends flows whose peers have been silent for too long.
+    pub(crate) fn end_idle(&mut self, context: &mut Context) {
+        self.engine.end_idle(&mut self.actions);
+        self.pass_on(context);
+    }
+
+    /// Ends a round: each flow that has changed writes one journal row.
+    pub(crate) fn end_of_round(&mut self, context: &mut Context) {
+        self.engine.end_of_round(&mut self.actions);
+        self.pass_on(context);
+    }
+
+    /// Notes the progress of a flow, for clients that follow it.
+    pub(crate) fn note_step(&mut self, flow: FlowId, step: &'static str) {
+        self.steps.note(flow, step);
+    }
+
+    /// Returns the steps since the last call, in order.
+    pub(crate) fn take_steps(&mut self, watched: bool) -> Vec<(FlowId, &'static str)> {
+        self.steps.take(watched)
+    }
+
+    fn pass_on(&mut self, context: &mut Context) {
+        let actions = self.actions.drain(..);
+        context.work.extend(actions.map(Work::Engine));
+    }
+}
