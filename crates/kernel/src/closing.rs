@@ -14,7 +14,9 @@ impl Kernel {
             self.context.round.then.push(Action::Drained);
         }
         assert!(
-            self.context.work.is_empty() && !self.signatures.has_waiting(),
+            self.context.work.is_empty()
+                && !self.context.has_commands()
+                && !self.signatures.has_waiting(),
             "a round ends with work left"
         );
         let round = std::mem::take(&mut self.context.round);

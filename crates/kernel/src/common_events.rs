@@ -37,7 +37,6 @@ parts![
     claims,
     keys,
     consumed,
-    proposals,
     files,
     budgets,
     // Writes the row of a new life if the round writes anything at all, so it is the last one.

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use ledger::PartyId;
 use primitives::{Encode, Moment};
 
+use crate::command::Command;
 use crate::event::{Action, Priority, Reply, Token};
 use crate::figures::Figures;
 use crate::identity::Identity;
@@ -31,6 +32,8 @@ pub(crate) struct Context {
     /// Work for the router, carried out within the round in this order.
     pub(crate) work: VecDeque<Work>,
     pub(crate) figures: Figures,
+    /// Commands to other parts, made since the router carried the last ones.
+    commands: Vec<Command>,
     complaints: Complaints,
 }
 
@@ -45,6 +48,7 @@ impl Context {
             commits: Commits::default(),
             work: VecDeque::new(),
             figures: Figures::default(),
+            commands: Vec::new(),
             complaints: Complaints::default(),
             options,
             identity,
@@ -59,6 +63,21 @@ impl Context {
     /// Adds an action. It leaves the node after the round's commit is durable.
     pub(crate) fn act(&mut self, action: Action) {
         self.round.then.push(action);
+    }
+
+    /// Adds a command to another part. The router carries it directly after the present call.
+    pub(crate) fn command(&mut self, command: Command) {
+        self.commands.push(command);
+    }
+
+    /// Returns the commands that were not carried yet, in order.
+    pub(crate) fn take_commands(&mut self) -> Vec<Command> {
+        std::mem::take(&mut self.commands)
+    }
+
+    /// Returns whether commands wait for the router.
+    pub(crate) fn has_commands(&self) -> bool {
+        !self.commands.is_empty()
     }
 
     /// Sends a message after the round's commit is durable. A message to this node itself is handled within the round.

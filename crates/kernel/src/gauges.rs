@@ -41,7 +41,7 @@ impl Kernel {
             rolled_back: u64::from(self.is_rolled_back()),
             equivocations_kept: self.equivocations.len() as u64,
             intake_items: self.intake.len() as u64,
-            files_awaited: self.intake.files.len() as u64,
+            files_awaited: self.intake.files_awaited() as u64,
             deliveries_pending: self.links.unanswered.rows(),
             outbox_pending: self.links.outbox_pending(),
             notary_queued: self.notarisation.as_ref().map_or(0, Notarisation::queued) as u64,

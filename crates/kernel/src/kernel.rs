@@ -19,7 +19,7 @@ use crate::clock::ClockWatch;
 use crate::consents::Consents;
 use crate::context::Context;
 use crate::event::{Action, Event, Reply};
-use crate::files::{FileBook, Proposals, Stored};
+use crate::files::{Files, Participation, Stored};
 use crate::flows::claims::Claims;
 use crate::flows::clients::Clients;
 use crate::flows::hospital::Hospital;
@@ -65,8 +65,7 @@ pub struct Kernel {
     pub(crate) schedule: Schedule,
     pub(crate) notes: Notes,
     pub(crate) claims: Claims,
-    pub(crate) files: FileBook,
-    pub(crate) proposals: Proposals,
+    pub(crate) files: Files,
     pub(crate) consents: Consents,
     pub(crate) waits: Waits,
     pub(crate) hospital: Hospital,
@@ -141,8 +140,7 @@ impl Kernel {
             schedule: Schedule::default(),
             notes: Notes::default(),
             claims: Claims::default(),
-            files: FileBook::new(options.file_rows_bytes),
-            proposals: Proposals::default(),
+            files: Files::new(options.file_rows_bytes),
             consents: Consents::default(),
             waits: Waits::new(now),
             hospital: Hospital::default(),
@@ -285,7 +283,8 @@ impl Kernel {
                     media_type,
                     user,
                 };
-                self.on_file_stored(stored, token, reads)?;
+                self.files
+                    .on_stored(stored, token, &mut self.context, reads)?;
             }
             Event::FileArrived {
                 hash,
@@ -293,28 +292,55 @@ impl Kernel {
                 name,
                 media_type,
                 peer,
-            } => self.on_file_arrived(hash, size, (&name, &media_type), peer, reads)?,
+            } => self.files.on_arrived(
+                hash,
+                size,
+                (&name, &media_type),
+                peer,
+                &mut self.context,
+                reads,
+            )?,
             Event::FileOffered { hash, peer, size } => {
-                self.on_file_offered(hash, peer, size, reads)?
+                self.intake
+                    .file_offered(hash, peer, size, &mut self.context)
             }
             Event::FileFailed {
                 hash,
                 peer,
                 failure,
-            } => self.on_file_failed(hash, peer, failure, reads)?,
+            } => self
+                .intake
+                .file_failed(hash, peer, failure, &mut self.context),
             Event::FilePermit {
                 peer,
                 hash,
                 transaction,
-            } => self.on_file_permit(peer, hash, &transaction, reads)?,
-            Event::FileRemove { hash, token } => self.on_file_remove(hash, token, reads)?,
+            } => {
+                let others = Participation {
+                    engine: self.runner.engine(),
+                    book: &self.book,
+                    unanswered: &self.links.unanswered,
+                    keys: &self.keys,
+                };
+                let context = &mut self.context;
+                self.files
+                    .on_permit(peer, hash, &transaction, &others, context, reads)?
+            }
+            Event::FileRemove { hash, token } => {
+                self.files
+                    .on_remove(hash, token, &mut self.context, reads)?
+            }
             Event::FileTrust {
                 hash,
                 trusted,
                 user,
                 token,
-            } => self.on_file_trust(hash, trusted, user, token, reads)?,
-            Event::FileLook { hash, token } => self.on_file_look(hash, token, reads)?,
+            } => self
+                .files
+                .on_trust(hash, trusted, user, token, &mut self.context, reads)?,
+            Event::FileLook { hash, token } => {
+                self.files.on_look(hash, token, &mut self.context, reads)?
+            }
             Event::ConfirmClock { user, token } => {
                 self.clock.on_confirmed(&user, token, &mut self.context);
             }
@@ -322,6 +348,7 @@ impl Kernel {
             Event::Tick => {}
             Event::Drain => self.starts.drain(),
         }
+        self.route(reads)?;
         self.settle(reads)
     }
 
@@ -359,7 +386,7 @@ impl Kernel {
         self.send_marks();
         self.ask_again();
         self.links_end_round(reads)?;
-        self.tend_files();
+        self.intake.ask_for_files(&mut self.context);
         self.parts_end_round();
         self.close_round(out);
         Ok(())

@@ -34,6 +34,7 @@ mod schedule;
 // Shared by the parts
 mod cache;
 mod closing;
+mod command;
 mod common_events;
 mod context;
 #[cfg(test)]
@@ -46,6 +47,7 @@ mod parts;
 mod recover;
 mod room;
 mod round;
+mod router;
 mod stored;
 mod writes;
 

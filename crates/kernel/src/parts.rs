@@ -2,7 +2,8 @@
 
 use crate::back_chains::chain::Resolution;
 use crate::consents::Consents;
-use crate::files::{FileBook, Proposals};
+use crate::files::Proposals;
+use crate::files::table::FileBook;
 use crate::flows::claims::Claims;
 use crate::flows::clients::Clients;
 use crate::integrity::quarantine::Quarantine;

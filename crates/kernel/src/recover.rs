@@ -120,7 +120,7 @@ impl Kernel {
         kernel.restore_quarantine(reads)?;
         kernel.wipe_staging(reads)?;
         kernel.schedule = Schedule::open(reads)?;
-        kernel.retry_refused(reads)?;
+        kernel.schedule.retry_refused(&mut kernel.context, reads)?;
         let flows = kernel.load_journals(reads)?;
         kernel.gate.show();
         let missing = kernel.runner.engine().versions_missing();
@@ -133,7 +133,9 @@ impl Kernel {
         }
         kernel.settle(reads)?;
         kernel.wake_first(reads)?;
-        kernel.restore_proposals(reads)?;
+        kernel
+            .files
+            .restore_proposals(kernel.runner.engine(), &mut kernel.context, reads)?;
         kernel.settle(reads)?;
         kernel.flush(now, reads, out)?;
         Ok(kernel)

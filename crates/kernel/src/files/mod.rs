@@ -17,20 +17,22 @@
 //! - References are written in the batch that records the transaction.
 //! - No byte of a file goes to, or is asked of, a peer for a transaction that does not list it or is not that peer's business.
 
-mod access;
-mod events;
+pub(crate) mod access;
+pub(crate) mod events;
+pub(crate) mod limits;
 mod need;
 mod proposals;
-mod requests;
+pub(crate) mod requests;
 mod row;
-mod table;
+pub(crate) mod table;
 mod upload;
 
+pub(crate) use access::Participation;
+pub(crate) use events::Files;
+pub(crate) use need::FilesFound;
 pub(crate) use proposals::Proposals;
-pub(crate) use requests::{FileWaits, Waiter};
 pub use row::{
     FILE_NAME_BYTES_MAX, FILE_PAGE_MAX, FileFailure, FileFilter, FileOffer, FileOrigin, FilePage,
     FileRecord, FileRow, MEDIA_TYPE_BYTES_MAX, file_page, file_references, file_row,
 };
-pub(crate) use table::FileBook;
 pub(crate) use upload::Stored;

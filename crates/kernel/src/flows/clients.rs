@@ -16,10 +16,10 @@ use crate::event::{Token, Wait};
 use crate::figures::CacheFigures;
 use crate::flows::admission::Weight;
 use crate::part::Part;
-use crate::port::Table;
+use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{ClientRow, OUTCOME_TRANSACTIONS_MAX, Outcome};
 use crate::writes::{RowRange, Writer};
-use primitives::Monotonic;
+use primitives::{Decode, Monotonic};
 
 /// A flow that has not ended. Responders have one only once they have recorded something, or after a restart.
 #[derive(Debug, Default)]
@@ -139,6 +139,23 @@ impl Clients {
     /// The row of a client id that is being written.
     pub fn ended_client(&self, key: &Hash) -> Option<ClientRow> {
         self.undurable.get(key).map(|(row, _)| row.clone())
+    }
+
+    /// Returns the row of a client id whose start has ended.
+    pub(crate) fn row(
+        &self,
+        key: &Hash,
+        reads: &dyn Reads,
+    ) -> Result<Option<ClientRow>, StoreFailure> {
+        if let Some(row) = self.ended_client(key) {
+            return Ok(Some(row));
+        }
+        let Some(bytes) = reads.get(Table::ClientIds, key.as_bytes())? else {
+            return Ok(None);
+        };
+        let row = ClientRow::from_bytes(&bytes)
+            .map_err(|error| damaged(format!("the row of a client id does not decode: {error}")))?;
+        Ok(Some(row))
     }
 
     /// A client id is free again.

@@ -384,7 +384,7 @@ impl Kernel {
         self.runner.end_idle(&mut self.context);
         let ahead = self.links.lagging_rows(self.context.now.monotonic);
         self.starts.admission.hold_up(ahead >= AHEAD_MAX);
-        self.start_scheduled(reads)?;
+        self.queue_scheduled(reads)?;
         self.revive(reads)?;
         self.end_meeting();
         self.wake(reads)?;

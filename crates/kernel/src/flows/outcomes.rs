@@ -105,7 +105,7 @@ impl Kernel {
         self.forget_requests_of(flow);
         self.waits.cancel_flow(flow);
         self.look_ups.cancel_flow(flow);
-        self.proposals.end(flow, &mut self.context.round.batch);
+        self.files.flow_ended(flow, &mut self.context);
         while let Some(item) = self.intake.of_flow(flow) {
             self.drop_item(item);
         }
@@ -205,7 +205,7 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         if let Some(queued) = self.starts.queue.remove(&flow) {
             if let Some(due) = queued.scheduled {
-                self.scheduled_cancelled(due);
+                self.schedule.cancelled(due, &mut self.context);
             }
             let rejection = errors::start_cancelled(&flow);
             for (waits, _) in queued.waits {

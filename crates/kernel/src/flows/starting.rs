@@ -10,10 +10,10 @@ use crate::flows::caller::{Caller, start_digest};
 use crate::flows::clients::LiveFlow;
 use crate::flows::queue::Queued;
 use crate::kernel::Kernel;
-use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::rows::{ClientRow, client_key};
+use crate::port::{Reads, StoreFailure};
+use crate::rows::client_key;
 use flow::{FlowId, StartRecord};
-use primitives::{Decode, Encode, Hash};
+use primitives::{Encode, Hash, Timestamp};
 
 /// Maximum number of queued starts that run in one round. Without it, a round under overload would take as long as the start of a
 /// thousand flows, and work that needs several rounds, above all deliveries, would fall behind.
@@ -131,7 +131,7 @@ impl Kernel {
             }
             return Ok(true);
         }
-        let Some(row) = self.client_row(&key, reads)? else {
+        let Some(row) = self.clients.row(&key, reads)? else {
             return Ok(false);
         };
         if row.start_digest == digest {
@@ -142,34 +142,51 @@ impl Kernel {
         Ok(true)
     }
 
-    /// Returns the row of a client id whose start has ended.
-    fn client_row(&self, key: &Hash, reads: &dyn Reads) -> Result<Option<ClientRow>, StoreFailure> {
-        if let Some(row) = self.clients.ended_client(key) {
-            return Ok(Some(row));
+    /// Queues the scheduled starts whose time has come, while they may be started and there is room.
+    pub(crate) fn queue_scheduled(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        while self.takes_scheduled() {
+            let (clients, starts) = (&self.clients, &self.starts);
+            let known = |key: &Hash| {
+                let live = clients.by_client(key);
+                let live = live.and_then(|flow| clients.live(&flow)?.client);
+                match live.or_else(|| starts.queue.by_client(key)?.client) {
+                    Some((_, digest)) => Ok(Some(digest)),
+                    None => Ok(clients.row(key, reads)?.map(|row| row.start_digest)),
+                }
+            };
+            let context = &mut self.context;
+            let Some(queued) = self.schedule.next_start(&known, context, reads)? else {
+                break;
+            };
+            self.starts.queue.push_queued(queued);
         }
-        let Some(bytes) = reads.get(Table::ClientIds, key.as_bytes())? else {
-            return Ok(None);
-        };
-        let row = ClientRow::from_bytes(&bytes)
-            .map_err(|error| damaged(format!("the row of a client id does not decode: {error}")))?;
-        Ok(Some(row))
+        Ok(())
     }
 
-    /// The digest of the start that a client id stands for, ended or not.
-    pub(crate) fn known_start(
-        &self,
-        key: &Hash,
-        reads: &dyn Reads,
-    ) -> Result<Option<Hash>, StoreFailure> {
-        let live = self.clients.by_client(key).and_then(|flow| {
-            let client = self.clients.live(&flow)?.client?;
-            Some(client.1)
-        });
-        let queued = || self.starts.queue.by_client(key)?.client;
-        if let Some(known) = live.or_else(|| queued().map(|(_, digest)| digest)) {
-            return Ok(Some(known));
+    /// Returns whether scheduled flows may be started and there is room for one in the queue.
+    fn takes_scheduled(&self) -> bool {
+        !self.starts.is_draining()
+            && !self.keeps_too_many()
+            && !self.is_rolled_back()
+            && self.gate.starts_scheduled()
+            && self.starts.queue.len() < self.context.options.start_queue_max
+    }
+
+    /// Returns the time of the next scheduled start. There is none without room, because the end of a flow is a round of its own.
+    pub(crate) fn next_scheduled(&self) -> Option<Timestamp> {
+        self.schedule.next_time().filter(|_| self.takes_scheduled())
+    }
+
+    /// Takes a start back whose state is consumed, and tells its clients.
+    pub(crate) fn withdraw_start(&mut self, flow: FlowId) {
+        let Some(queued) = self.starts.queue.remove(&flow) else {
+            return;
+        };
+        let rejection = errors::start_cancelled(&queued.start.flow);
+        for (token, _) in queued.waits {
+            self.context
+                .reply(token, Reply::Rejected(rejection.clone()));
         }
-        Ok(self.client_row(key, reads)?.map(|row| row.start_digest))
     }
 
     fn client_id_reused(&mut self, start: &Start) {
@@ -204,7 +221,8 @@ impl Kernel {
                     .reply(token, Reply::Rejected(error.to_rejection()));
             }
             if let Some((due, name)) = name {
-                self.refuse_scheduled(due, name, error.to_rejection());
+                self.schedule
+                    .refuse_start(due, name, error.to_rejection(), &mut self.context);
             }
             return;
         }
@@ -225,7 +243,7 @@ impl Kernel {
             self.note_wait(flow, token, wait);
         }
         if let Some((due, name)) = name {
-            self.scheduled_started(due, flow, name);
+            self.schedule.started(due, flow, name, &mut self.context);
         }
     }
 

@@ -22,7 +22,7 @@ use ledger::{PartyId, SignedTransaction, TxId};
 use primitives::{Monotonic, PublicKey};
 
 use crate::back_chains::running::Resolutions;
-use crate::files::{FileWaits, Waiter};
+use crate::files::requests::{FileWaits, Waiter};
 use crate::flows::waits::EffectId;
 use crate::intake::item_id::ItemId;
 use crate::part::Part;
@@ -162,7 +162,7 @@ pub struct Intake {
     /// The back chains being fetched.
     pub resolutions: Resolutions,
     /// The files being fetched.
-    pub(crate) files: FileWaits,
+    pub(super) files: FileWaits,
 }
 
 impl Part for Intake {
@@ -262,6 +262,12 @@ impl Intake {
         };
         self.items.insert(item, entry);
         Some(item)
+    }
+
+    /// Handles a new connection to a peer: its back chains and files are requested again.
+    pub(crate) fn peer_up(&mut self, peer: PartyId) {
+        self.resolutions.peer_up(peer);
+        self.files.peer_up(&peer);
     }
 
     /// Items on their way.

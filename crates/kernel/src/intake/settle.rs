@@ -132,8 +132,12 @@ impl Kernel {
             self.refuse(item, Fault::Final(rejection));
             return Ok(());
         }
-        if self.await_files(item, &transaction, &goal, reads)? {
-            return Ok(());
+        if goal.needs_files() {
+            let found = self.files.find(transaction.wire(), &self.context, reads)?;
+            let context = &mut self.context;
+            if self.intake.await_files(item, &transaction, found, context) {
+                return self.route(reads);
+            }
         }
         let Some((settled, also)) = self.intake.take(item) else {
             return Ok(());
@@ -144,7 +148,8 @@ impl Kernel {
         match settled.goal {
             Goal::Verify { flow, effect, .. } => {
                 if settled.from.is_none() {
-                    self.note_proposal(flow, &transaction);
+                    self.files
+                        .note_proposal(flow, &transaction, &mut self.context);
                 }
                 self.complete(flow, effect, EffectResult::Done);
             }
@@ -162,7 +167,7 @@ impl Kernel {
             Goal::Dependency | Goal::Notarise { .. } => {}
         }
         for peer in also {
-            if !goal.needs_files() && self.lacks_files(transaction.wire(), reads)? {
+            if !goal.needs_files() && self.files.lacks(transaction.wire(), &self.context, reads)? {
                 // Recorded as another one's back chain: its files come first.
                 let bytes = transaction.wire().bytes().len();
                 if self.intake.has_room(&peer, bytes) {
@@ -198,7 +203,7 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         let id = transaction.id();
-        self.refer_files(transaction, reads)?;
+        self.files.recorded(transaction, &mut self.context, reads)?;
         let seq = self.book.record(
             Arc::clone(transaction),
             self.context.now.wall,
@@ -222,7 +227,10 @@ impl Kernel {
         });
         ours.finish()?;
         self.keys.on_recorded(&changes, &mut self.context, reads)?;
-        self.schedule_recorded(transaction.wire(), &changes, reads)?;
+        let (book, context) = (&mut self.book, &mut self.context);
+        self.schedule
+            .recorded(transaction.wire(), &changes, book, context, reads)?;
+        self.route(reads)?;
         if !changes.is_empty() {
             self.context.round.changes.extend(changes.iter().cloned());
             let at = self.context.now.wall;

@@ -23,6 +23,7 @@ use super::report::{IntegrityOrder, IntegrityReport, PeerProgress, PeerRecovery,
 use super::state::Integrity;
 use crate::errors;
 use crate::event::{Priority, Reply, Token};
+use crate::intake::concerns::concerns;
 use crate::kernel::Kernel;
 use crate::ledger_book::{decode_row, ledger_page};
 use crate::message::{Answer, PeerMessage, RECOVERED_MAX, RecoveryRequest, RecoveryResponse};
@@ -427,7 +428,7 @@ impl Kernel {
                     }
                 }
         };
-        let concerned = self.concerns(transaction, &is_theirs);
+        let concerned = concerns(transaction, &self.context, &is_theirs);
         match failure.into_inner() {
             Some(error) => Err(error),
             None => Ok(concerned),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use flow::messaging::RequestId;
 use flow::{EffectResult, FlowError};
 use ledger::{PartyId, RegistryError, Rejection, SignedTransaction};
-use primitives::{Decode, Encode, PublicKey};
+use primitives::{Decode, Encode};
 
 use crate::back_chains::answers;
 use crate::back_chains::fetching::resolution_of;
@@ -15,6 +15,7 @@ use crate::clock::{ClockWatch, asking_of};
 use crate::errors;
 use crate::event::{Action, Priority};
 use crate::intake::classify::no_part_of_ours;
+use crate::intake::concerns::concerns;
 use crate::intake::items::Goal;
 use crate::intake::missing_contracts::contract_unknown_of;
 use crate::integrity::is_recovery;
@@ -177,7 +178,11 @@ impl Kernel {
         }
         let root = self.book.read(&request.root, reads)?;
         let key = info.map(|info| &info.party.key);
-        Ok(root.is_some_and(|root| self.concerns(&root.transaction, &|other| Some(other) == key)))
+        Ok(root.is_some_and(|root| {
+            concerns(&root.transaction, &self.context, &|other| {
+                Some(other) == key
+            })
+        }))
     }
 
     /// Serves back chains, as many as a round may.
@@ -281,7 +286,7 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         let id = transaction.id();
         if self.book.contains(&id, reads)?
-            && !(self.lacks_files(transaction.wire(), reads)?
+            && !(self.files.lacks(transaction.wire(), &self.context, reads)?
                 && self.concerns_us(&transaction, reads)?)
         {
             self.answer_delivery(peer, id);
@@ -346,7 +351,7 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<bool, StoreFailure> {
         let ours = self.keys.owners(&self.context, reads);
-        let concerns = self.concerns(transaction, &|key| ours.holds(key));
+        let concerns = concerns(transaction, &self.context, &|key| ours.holds(key));
         ours.finish()?;
         if concerns || self.waits.expects(&transaction.id()) {
             return Ok(true);
@@ -365,24 +370,5 @@ impl Kernel {
             }
         }
         Ok(false)
-    }
-
-    /// Returns whether a transaction makes states of some keys or needs their signature. Notarising it does not count.
-    pub(crate) fn concerns(
-        &self,
-        transaction: &SignedTransaction,
-        is_theirs: &dyn Fn(&PublicKey) -> bool,
-    ) -> bool {
-        let wire = transaction.wire();
-        let makes = wire.outputs().iter().any(|state| {
-            let facts = self.context.identity.contracts.describe(state);
-            facts.is_ok_and(|facts| vault::is_relevant(&facts, is_theirs))
-        });
-        let signs = |key: &PublicKey| is_theirs(key) || key.leaf_keys().iter().any(is_theirs);
-        makes
-            || wire
-                .commands()
-                .iter()
-                .any(|command| command.signers.iter().any(signs))
     }
 }

@@ -39,8 +39,7 @@ impl Kernel {
         }
         links.deliveries.peer_up(peer);
         links.requests.peer_up(peer, now, &mut links.request_out);
-        self.intake.resolutions.peer_up(peer);
-        self.intake.files.peer_up(&peer);
+        self.intake.peer_up(peer);
         self.send_standing(peer, reads)?;
         self.pump_links(reads)
     }

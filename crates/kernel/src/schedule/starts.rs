@@ -5,18 +5,20 @@
 
 use flow::FlowId;
 use ledger::{Rejection, StateRef, WireTransaction};
-use primitives::{Decode, Domain, Encode, Hash, Seed, Timestamp};
+use primitives::{Decode, Domain, Encode, Hash, Seed};
 use vault::ViewChange;
 
+use crate::command::Command;
+use crate::context::Context;
 use crate::errors;
-use crate::event::{Action, Reply, Start, Token, Wait};
+use crate::event::{Action, Start, Token, Wait};
 use crate::flows::caller::start_digest;
 use crate::flows::queue::Queued;
-use crate::kernel::Kernel;
+use crate::ledger_book::Book;
 use crate::pages::row_page;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{client_key, schedule_key_of};
-use crate::schedule::table::{Due, SCHEDULE_REFUSED, ScheduleRow};
+use crate::schedule::table::{Due, SCHEDULE_REFUSED, Schedule, ScheduleRow};
 
 /// The user in whose name scheduled flows are started.
 pub const SCHEDULE_USER: &str = "schedule";
@@ -32,36 +34,34 @@ pub fn schedule_client_id(state: &StateRef) -> String {
     format!("{}:{}", state.tx, state.index)
 }
 
-impl Kernel {
-    /// The rows of a transaction that is being recorded: those of the states it consumes go, those of its own come.
-    pub(crate) fn schedule_recorded(
+/// Returns the digest of the start that a client id stands for, if it is known.
+pub(crate) type KnownStart<'a> = &'a dyn Fn(&Hash) -> Result<Option<Hash>, StoreFailure>;
+
+impl Schedule {
+    /// Writes the rows of a transaction that is being recorded: the rows of the states that it consumes are deleted, and the states
+    /// that it makes get theirs.
+    pub(crate) fn recorded(
         &mut self,
         wire: &WireTransaction,
         changes: &[ViewChange],
+        book: &mut Book,
+        context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let commit = self.context.commits.next();
-        if self.schedule.has_rows() {
+        if self.has_rows() {
             for input in wire.inputs() {
-                let Some(state) = self.book.state(input, reads)? else {
+                let Some(state) = book.state(input, reads)? else {
                     continue;
                 };
-                let facts = self.context.identity.contracts.describe(&state).ok();
-                if let Some(scheduled) = facts.and_then(|facts| facts.scheduled) {
-                    let due = (scheduled.at, *input);
-                    let waits = self
-                        .schedule
-                        .remove(due, commit, &mut self.context.round.batch);
-                    if let Some(queued) = waits.and_then(|flow| self.starts.queue.remove(&flow)) {
-                        let rejection = errors::start_cancelled(&queued.start.flow);
-                        for (token, _) in queued.waits {
-                            self.context
-                                .reply(token, Reply::Rejected(rejection.clone()));
-                        }
-                    }
+                let facts = context.identity.contracts.describe(&state).ok();
+                if let Some(scheduled) = facts.and_then(|facts| facts.scheduled)
+                    && let Some(flow) = self.end((scheduled.at, *input), context)
+                {
+                    context.command(Command::WithdrawStart { flow });
                 }
             }
         }
+        let commit = context.commits.next();
         for change in changes {
             if let ViewChange::Produced(produced) = change
                 && let Some(scheduled) = &produced.facts.scheduled
@@ -72,102 +72,61 @@ impl Kernel {
                     end -= 1;
                 }
                 let flow = &scheduled.flow[..end];
-                self.schedule
-                    .put(due, flow, commit, &mut self.context.round.batch);
+                self.put(due, flow, commit, &mut context.round.batch);
             }
         }
         Ok(())
     }
 
-    /// Hands those whose time has come to the queue of starts, where they wait like everybody else. A few at a time.
-    pub(crate) fn start_scheduled(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        while !self.starts.is_draining()
-            && !self.keeps_too_many()
-            && !self.is_rolled_back()
-            && self.gate.starts_scheduled()
-            && self.starts.queue.len() < self.context.options.start_queue_max
-            && let Some((due, flow)) = self.schedule.due(self.context.now.wall, reads)?
-        {
-            if !self.context.identity.flows.is_schedulable(&flow) {
+    /// Returns the next start whose time has come. It is then in the queue of starts. Rows that cannot be started are refused on the
+    /// way, and rows that were started before are deleted.
+    pub(crate) fn next_start(
+        &mut self,
+        known: KnownStart<'_>,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<Option<Queued>, StoreFailure> {
+        while let Some((due, flow)) = self.due(context.now.wall, reads)? {
+            assert!(
+                due.0 <= context.now.wall,
+                "a flow that is due at {} starts at {}",
+                due.0,
+                context.now.wall
+            );
+            if !context.identity.flows.is_schedulable(&flow) {
                 let text = format!("'{flow}' is not registered as a flow that states may schedule");
                 let rejection = errors::rejection(&errors::NOT_SCHEDULABLE, text);
-                self.refuse_scheduled(due, flow, rejection);
+                self.refuse_start(due, flow, rejection, context);
                 continue;
             }
-            let (queued, digest) = self.scheduled_start(due, flow);
-            let Some((key, _)) = queued.client else {
-                continue;
-            };
-            match self.known_start(&key, reads)? {
+            let (key, digest, start) = scheduled_start(due, flow, context);
+            match known(&key)? {
                 None => {
-                    self.schedule.queue(due, queued.start.flow);
-                    self.starts.queue.push_queued(queued);
+                    self.queue(due, start.flow);
+                    return Ok(Some(Queued {
+                        start,
+                        client: Some((key, digest)),
+                        waits: Vec::new(),
+                        scheduled: Some(due),
+                    }));
                 }
                 // It was started before.
-                Some(known) if known == digest => {
-                    let commit = self.context.commits.next();
-                    self.schedule
-                        .remove(due, commit, &mut self.context.round.batch);
-                }
+                Some(known) if known == digest => drop(self.end(due, context)),
                 Some(_) => {
                     let text = "the client id of a scheduled start stands for another start";
                     let rejection = errors::rejection(&errors::CLIENT_ID_REUSED, text);
-                    self.refuse_scheduled(due, queued.start.name, rejection);
+                    self.refuse_start(due, start.name, rejection, context);
                 }
             }
         }
-        Ok(())
+        Ok(None)
     }
 
-    /// When there is something to be started; nothing while there is no room, since a flow that ends is a round of its own.
-    pub(crate) fn next_scheduled(&self) -> Option<Timestamp> {
-        let room = self.starts.queue.len() < self.context.options.start_queue_max;
-        let waits = self.schedule.next_time();
-        let stopped = self.is_rolled_back() || !self.gate.starts_scheduled();
-        let full = self.starts.is_draining() || self.keeps_too_many();
-        waits.filter(|_| room && !stopped && !full)
-    }
-
-    fn scheduled_start(&self, due: Due, name: String) -> (Queued, Hash) {
-        let state = due.1.to_bytes();
-        let derive = |what: &[u8]| {
-            Hash::of(
-                Domain::Derive,
-                &[what, self.context.options.entropy.expose(), &state],
-            )
-        };
-        let mut flow = [0; 16];
-        flow.copy_from_slice(&derive(b"scheduled flow").as_bytes()[..16]);
-        let client_id = schedule_client_id(&due.1);
-        let digest = start_digest(&name, None, &state);
-        let client = Some((client_key(SCHEDULE_USER, &client_id), digest));
-        let start = Start {
-            flow: FlowId(flow),
-            seed: Seed::new(*derive(b"scheduled seed").as_bytes()),
-            name,
-            version: None,
-            args: state,
-            user: SCHEDULE_USER.to_owned(),
-            client_id: Some(client_id),
-            wait: Wait::Accepted,
-            token: Token(0),
-        };
-        let queued = Queued {
-            start,
-            client,
-            waits: Vec::new(),
-            scheduled: Some(due),
-        };
-        (queued, digest)
-    }
-
-    /// A scheduled flow runs, and its first journal row is in this round's batch: the row goes with it.
-    pub(crate) fn scheduled_started(&mut self, due: Due, flow: FlowId, name: String) {
-        let commit = self.context.commits.next();
-        self.schedule
-            .remove(due, commit, &mut self.context.round.batch);
-        self.context.figures.scheduled_started += 1;
-        self.context.round.then.push(Action::Scheduled {
+    /// Deletes the row of a scheduled flow that runs. Its first journal row is in the same batch.
+    pub(crate) fn started(&mut self, due: Due, flow: FlowId, name: String, context: &mut Context) {
+        self.end(due, context);
+        context.figures.scheduled_started += 1;
+        context.act(Action::Scheduled {
             flow,
             name,
             state: due.1,
@@ -175,39 +134,46 @@ impl Kernel {
         });
     }
 
-    /// A scheduled flow can't be started: that is kept, counted, written to the log, and shown.
-    pub(crate) fn refuse_scheduled(&mut self, due: Due, name: String, rejection: Rejection) {
-        let (state, commit) = (due.1, self.context.commits.next());
-        self.context.figures.scheduled_refused += 1;
+    /// Deletes the row of a scheduled start that an operator has cancelled.
+    pub(crate) fn cancelled(&mut self, due: Due, context: &mut Context) {
+        self.end(due, context);
+    }
+
+    /// Keeps, counts, logs and shows that a scheduled flow cannot be started.
+    pub(crate) fn refuse_start(
+        &mut self,
+        due: Due,
+        name: String,
+        rejection: Rejection,
+        context: &mut Context,
+    ) {
+        let (state, commit) = (due.1, context.commits.next());
+        context.figures.scheduled_refused += 1;
         // A counterparty may write such an entry into any number of states, so the log has a limit.
-        if let Some(silent) = self.context.may_complain(self.context.my_id) {
+        if let Some(silent) = context.may_complain(context.my_id) {
             let shown = name.escape_debug();
             let text = format!(
                 "the flow '{shown}' that the state {state} has scheduled is not started: {} ({}); {silent} lines before it were not written",
                 rejection.message.escape_debug(),
                 rejection.code
             );
-            self.context.warn(errors::NOT_SCHEDULABLE.code, text);
+            context.warn(errors::NOT_SCHEDULABLE.code, text);
         }
-        self.context.round.then.push(Action::Scheduled {
+        context.act(Action::Scheduled {
             flow: FlowId([0; 16]),
             name: name.clone(),
             state,
             refusal: Some(rejection.clone()),
         });
-        let batch = &mut self.context.round.batch;
-        self.schedule.refuse(due, name, rejection, commit, batch);
+        self.refuse(due, name, rejection, commit, &mut context.round.batch);
     }
 
-    /// Operators cancelled a scheduled start that waited for a place: that is its end.
-    pub(crate) fn scheduled_cancelled(&mut self, due: Due) {
-        let commit = self.context.commits.next();
-        self.schedule
-            .remove(due, commit, &mut self.context.round.batch);
-    }
-
-    /// When a node opens: rows that could not be started, and whose flows this binary can start, wait again.
-    pub(crate) fn retry_refused(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+    /// Restores refused rows whose flows this binary can start, when a node opens.
+    pub(crate) fn retry_refused(
+        &mut self,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
         let from = vec![SCHEDULE_REFUSED];
         let page = row_page(
             reads,
@@ -217,19 +183,49 @@ impl Kernel {
             REFUSED_LOOKED_AT,
             REFUSED_BYTES,
         )?;
-        let commit = self.context.commits.next();
+        let commit = context.commits.next();
         for (key, value) in page.rows {
             if let (Some((_, at, state)), Ok(row)) =
                 (schedule_key_of(&key), ScheduleRow::from_bytes(&value))
-                && self.context.identity.flows.is_schedulable(&row.flow)
+                && context.identity.flows.is_schedulable(&row.flow)
             {
-                let due = (at, state);
-                self.schedule
-                    .remove(due, commit, &mut self.context.round.batch);
-                self.schedule
-                    .put(due, &row.flow, commit, &mut self.context.round.batch);
+                self.end((at, state), context);
+                self.put((at, state), &row.flow, commit, &mut context.round.batch);
             }
         }
         Ok(())
     }
+
+    /// Deletes the row of a start. Returns the flow that waits for a place, if it is one.
+    fn end(&mut self, due: Due, context: &mut Context) -> Option<FlowId> {
+        let commit = context.commits.next();
+        self.remove(due, commit, &mut context.round.batch)
+    }
+}
+
+/// Returns the start that a state has scheduled, with the key of its client id and its digest. It is the same after each start of
+/// the node.
+fn scheduled_start(due: Due, name: String, context: &Context) -> (Hash, Hash, Start) {
+    let state = due.1.to_bytes();
+    let derive = |what: &[u8]| {
+        let secret = context.options.entropy.expose();
+        Hash::of(Domain::Derive, &[what, secret, &state])
+    };
+    let mut flow = [0; 16];
+    flow.copy_from_slice(&derive(b"scheduled flow").as_bytes()[..16]);
+    let client_id = schedule_client_id(&due.1);
+    let digest = start_digest(&name, None, &state);
+    let key = client_key(SCHEDULE_USER, &client_id);
+    let start = Start {
+        flow: FlowId(flow),
+        seed: Seed::new(*derive(b"scheduled seed").as_bytes()),
+        name,
+        version: None,
+        args: state,
+        user: SCHEDULE_USER.to_owned(),
+        client_id: Some(client_id),
+        wait: Wait::Accepted,
+        token: Token(0),
+    };
+    (key, digest, start)
 }
