@@ -79,6 +79,7 @@ fn distance(from: &str, to: &str) -> usize {
         before_last = std::mem::replace(&mut last, row);
         left = Some(a);
     }
+    // Without a row, both names are empty.
     last.last().copied().unwrap_or(0)
 }
 

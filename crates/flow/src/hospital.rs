@@ -87,10 +87,11 @@ impl RetryLimit {
     /// Returns the delay before retry number `retry` (from 1). A fraction that depends on the flow's id spreads the retries
     /// of flows that failed together.
     pub fn wait_ms(&self, retry: u32, flow: &FlowId) -> u64 {
-        let doubled = self
-            .wait_first_ms
-            .saturating_mul(1 << retry.saturating_sub(1).min(32));
+        assert!(retry > 0, "retries are numbered from 1");
+        // A clipped product is above the longest wait, which bounds it.
+        let doubled = self.wait_first_ms.saturating_mul(1 << (retry - 1).min(32));
         let spread = self.wait_first_ms * u64::from(flow.as_bytes()[0]) / 512;
+        // A wait that is clipped here has no end.
         doubled.min(self.wait_most_ms).saturating_add(spread)
     }
 }
@@ -158,6 +159,7 @@ impl Chart {
     pub(crate) fn next_attempt(&self, code: &str, effect: u32) -> u32 {
         match self.causes.last() {
             Some(last) if last.code == code && last.effect == effect => {
+                // Attempts come from the journal. Clipped, they are beyond every limit of retries.
                 last.attempt.saturating_add(1)
             }
             _ => 1,
@@ -175,6 +177,7 @@ impl Chart {
             at,
             effect,
         };
+        // A count for people, read from the journal.
         self.failures = self.failures.saturating_add(1);
         if self.causes.len() >= CAUSES_MAX {
             self.causes.remove(1);

@@ -59,8 +59,10 @@ impl FlowLimits {
     pub fn retry_wait_max_ms(&self) -> u64 {
         let longest = self.retries.iter().map(|limit| {
             // At most half of the first delay is added to spread flows that failed together.
+            // A wait that is clipped has no end.
             limit.wait_most_ms.saturating_add(limit.wait_first_ms / 2)
         });
+        // Without kinds of failures there is no wait.
         longest.max().unwrap_or(0)
     }
 }

@@ -84,6 +84,7 @@ impl SessionState {
     pub(crate) fn data(&mut self, index: u32, payload: Vec<u8>, last: bool) {
         if last {
             self.end = Some(End {
+                // Clipped for the greatest index, which no session reaches. Such a session ends when it has been idle for too long.
                 index: index.saturating_add(1),
                 error: None,
             });

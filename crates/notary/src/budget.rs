@@ -20,8 +20,8 @@ impl StateBudget {
         if per_s == 0 || states == 0 {
             return;
         }
+        // All times and costs here are clipped at the end of time, where the requester waits for as long as a wait can be.
         let now_ns = now.as_ms().saturating_mul(NS_PER_MS);
-        // Clipped at the end of time, where the requester waits for as long as a wait can be.
         let cost_ns = (states as u64).saturating_mul(NS_PER_S) / per_s;
         self.paid_until_ns = self.paid_until_ns.max(now_ns).saturating_add(cost_ns);
     }
@@ -31,9 +31,10 @@ impl StateBudget {
         if per_s == 0 {
             return 0;
         }
+        // Clipped at the end of time, as in `charge`.
         let now_ns = now.as_ms().saturating_mul(NS_PER_MS);
         let burst_ns = burst.saturating_mul(NS_PER_S) / per_s;
-        // Saturates at 0: states within the burst leave no debt.
+        // Clipped at 0: states within the burst leave no debt.
         let debt_ns = self
             .paid_until_ns
             .saturating_sub(now_ns)

@@ -42,6 +42,7 @@ impl WindowClock {
 
     /// Returns how far the machine's clock is behind the latest judgement.
     pub(crate) fn behind_ms(&self, wall: Timestamp) -> u64 {
+        // A clock ahead of the latest judgement is behind it by nothing.
         self.latest.since_ms(wall).unwrap_or(0)
     }
 

@@ -115,7 +115,7 @@ impl Notary {
     /// Checks a transaction that this notary has not accepted before, whether it is valid or not. Fails if it names another
     /// notary, has too many states, or is too early or too late.
     pub fn look_over(&self, wire: &WireTransaction, arrived: Arrival) -> Result<(), NotaryError> {
-        let states = wire.inputs().len().saturating_add(wire.references().len());
+        let states = wire.inputs().len() + wire.references().len();
         self.check_bounds(wire.notary(), states)?;
         wire.time_window()
             .map_or(Ok(()), |window| judge_window(window, arrived))
@@ -196,14 +196,14 @@ impl Notary {
         let mut states = 0usize;
         while let Some(weight) = self.requesters.next_weight() {
             let many = decision.verdicts.len() >= self.options.batch_requests_max
-                || states.saturating_add(weight) > self.options.batch_states_max;
+                || states + weight > self.options.batch_states_max;
             if many && !decision.verdicts.is_empty() {
                 break;
             }
             let Some(queued) = self.requesters.pop() else {
                 break;
             };
-            states = states.saturating_add(weight);
+            states += weight;
             let number = queued.request.number;
             let requester = queued.request.requester;
             let id = queued.request.subject.id();

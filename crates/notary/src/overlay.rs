@@ -55,11 +55,11 @@ impl Overlay {
         for input in inputs {
             self.consumed.insert(*input, id);
         }
-        self.weight = self.weight.saturating_add(weight);
+        self.weight += weight;
         if let Some(batch) = self.batches.back_mut() {
             batch.transactions.push(id);
             batch.states.extend_from_slice(inputs);
-            batch.weight = batch.weight.saturating_add(weight);
+            batch.weight += weight;
         }
     }
 
@@ -80,9 +80,14 @@ impl Overlay {
             for state in &batch.states {
                 self.consumed.remove(state);
             }
-            freed = freed.saturating_add(batch.weight);
+            freed += batch.weight;
         }
-        self.weight = self.weight.saturating_sub(freed);
+        assert!(
+            freed <= self.weight,
+            "{freed} states are durable, but only {} were in flight",
+            self.weight
+        );
+        self.weight -= freed;
         freed
     }
 }

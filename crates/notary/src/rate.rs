@@ -26,13 +26,14 @@ impl Rate {
         self.forget_old(now);
         if self.commits.is_empty() {
             // The first commit after a pause took less than this, so the rate is not overstated.
+            // Clipped at the start, where the span is only shorter.
             self.since = now.minus_ms(1_000).unwrap_or(Monotonic::START);
         }
         if self.commits.len() == COMMITS_MAX {
             self.drop_oldest();
         }
-        let states = u64::try_from(states).unwrap_or(u64::MAX);
-        self.states = self.states.saturating_add(states);
+        let states = states as u64;
+        self.states += states;
         self.commits.push_back((now, states));
     }
 
@@ -43,9 +44,11 @@ impl Rate {
         if self.states == 0 {
             return None;
         }
+        // `since` can only lie in the future if the clock was not passed in yet; the shortest span is then the answer.
         let span_ms = u128::from(now.since_ms(self.since).unwrap_or(0).max(1));
         let eta = 2 * (queued as u128) * span_ms / u128::from(self.states);
         Some(
+            // Clipped at the longest wait that is announced.
             u64::try_from(eta)
                 .unwrap_or(ETA_MAX_MS)
                 .clamp(1, ETA_MAX_MS),
@@ -62,7 +65,7 @@ impl Rate {
 
     fn drop_oldest(&mut self) {
         if let Some((at, states)) = self.commits.pop_front() {
-            self.states = self.states.saturating_sub(states);
+            self.states -= states;
             self.since = at;
         }
     }

@@ -71,7 +71,7 @@ impl Subject {
 
     /// Its inputs and references.
     pub(crate) fn states(&self) -> usize {
-        self.inputs().len().saturating_add(self.references().len())
+        self.inputs().len() + self.references().len()
     }
 }
 

@@ -84,12 +84,12 @@ impl Requesters {
         if self.waiting.is_empty() {
             return true;
         }
+        // Clipped at 0: an empty queue takes a request of any size, so more may wait than the limit.
         let requests_left = options.queue_requests_max.saturating_sub(self.requests);
         let states_left = options.queue_states_max.saturating_sub(self.states);
         let own = self.by_id.get(id).map(|one| one.figures);
         let own = own.unwrap_or_default();
-        own.queued_requests < requests_left
-            && own.queued_states.saturating_add(weight) <= states_left
+        own.queued_requests < requests_left && own.queued_states + weight <= states_left
     }
 
     /// Milliseconds until a requester is within its rate; 0 if it is.

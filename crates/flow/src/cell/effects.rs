@@ -148,6 +148,7 @@ impl Cell {
             );
         }
         if slot.irrevocable && matches!(result, EffectResult::Failed(_)) {
+            // Clipped at 0: `settled` may have counted the refusal already.
             self.unsettled = self.unsettled.saturating_sub(1);
         }
         let recorded = slot.kind == EffectKind::Record && matches!(result, EffectResult::Done);
@@ -245,6 +246,7 @@ impl Cell {
 
     /// Notes that an irrevocable request was refused, which deals with its outcome.
     pub(crate) fn settled(&mut self) {
+        // Clipped at 0: the failed effect may have counted it already.
         self.unsettled = self.unsettled.saturating_sub(1);
     }
 }

@@ -16,6 +16,7 @@ impl FlowContext {
     pub async fn sleep_ms(&self, ms: u64) -> Result<(), FlowError> {
         let issued = {
             let mut cell = self.shared.cell();
+            // Clipped at the end of time, which never comes.
             let live = cell.now.as_ms().saturating_add(ms);
             cell.number(self.scope).and_then(|effect| {
                 let until = Timestamp::from_ms(cell.fact(effect, live));

@@ -69,7 +69,8 @@ impl FlowEngine {
             start: None,
             rows: Vec::with_capacity(rows.len()),
             deferred: Vec::new(),
-            row_count: rows.last().map_or(0, |(step, _)| step.saturating_add(1)),
+            // Only a chart has the last number, so a journal row is below it.
+            row_count: rows.last().map_or(0, |(step, _)| step + 1),
             sessions: Vec::new(),
             unreadable: None,
             chart,

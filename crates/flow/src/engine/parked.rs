@@ -63,7 +63,7 @@ impl ParkedFlow {
         let row = self.row.take().map(RowWriter::into_bytes);
         let rows: Vec<Vec<u8>> = self.last_row.take().into_iter().chain(row).collect();
         let first = self.rows;
-        self.rows = first.saturating_add(rows.len() as u32);
+        self.rows = first + rows.len() as u32;
         (first..).zip(rows)
     }
 

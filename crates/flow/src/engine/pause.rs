@@ -2,6 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use primitives::Timestamp;
+
 use super::parked::{ParkedFlow, chart_action};
 use super::run::drain;
 use super::{EngineAction, FlowEngine, Live, Running};
@@ -115,7 +117,8 @@ impl FlowEngine {
             return Some(Condition::Parked);
         }
         let at = self.now.plus_ms(limit.wait_ms(attempt, &running.start.id));
-        Some(Condition::Retrying(at.unwrap_or(self.now)))
+        // A wait beyond the end of time does not end: the flow stays paused until an operator retries it.
+        Some(Condition::Retrying(at.unwrap_or(Timestamp::MAX)))
     }
 
     /// Undoes a flow's last poll, which failed, and sets the flow aside. `outputs` is the number of its outputs before

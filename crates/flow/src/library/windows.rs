@@ -25,6 +25,7 @@ pub fn window_for_answers(ctx: &FlowContext) -> TimeWindow {
 /// Returns a window that is open from now on, for this many milliseconds.
 pub fn window_of_ms(ctx: &FlowContext, ms: u64) -> TimeWindow {
     let end = ctx.now().plus_ms(ms);
+    // A window beyond the end of time does not end.
     TimeWindow::until(end.unwrap_or(Timestamp::MAX))
 }
 
@@ -34,5 +35,6 @@ pub fn window_of_ms(ctx: &FlowContext, ms: u64) -> TimeWindow {
 pub fn until_void(transaction: &WireTransaction) -> Option<Deadline> {
     let end = transaction.time_window().and_then(TimeWindow::end)?;
     let void = end.plus_ms(NOTARY_ALLOWANCE_MS);
+    // A window that ends so late keeps its inputs locked until the end of time.
     Some(Deadline::At(void.unwrap_or(Timestamp::MAX)))
 }

@@ -23,6 +23,7 @@ impl BackOff {
             if delay >= self.max_ms {
                 break;
             }
+            // A clipped product is above the longest delay, which bounds it.
             delay = delay.saturating_mul(9) / 5;
         }
         let delay = delay.min(self.max_ms);

@@ -341,6 +341,7 @@ impl Deliveries {
             return false;
         }
         let overtaken = (self.options.window_transactions_max / OVERTAKEN_SHARE).max(1) as u64;
+        // Clipped at 0: among the first rows none was overtaken by enough others.
         participant.set_aside(seq.saturating_sub(overtaken));
         out.push(DeliveryAction::Delete { peer, seq });
         self.disarm(peer);

@@ -126,6 +126,7 @@ impl Outbox {
             peer,
             Peer {
                 stream,
+                // Rows are numbered from 1. Zero means that there is no row.
                 acked: first_row.saturating_sub(1),
                 first_row,
             },

@@ -234,7 +234,7 @@ impl Requests {
             }
             self.deadlines.remove(&(at, id));
             if let Some(request) = self.outstanding.get_mut(&id) {
-                request.attempts = request.attempts.saturating_add(1);
+                request.attempts += 1;
                 self.send(id, now, out);
             }
         }
@@ -288,7 +288,8 @@ impl Requests {
         }
         if let Some(known) = self.peers.get_mut(&request.peer) {
             if request.in_flight {
-                known.in_flight = known.in_flight.saturating_sub(1);
+                assert!(known.in_flight > 0, "a request in flight was not counted");
+                known.in_flight -= 1;
             } else {
                 known.queue.remove(&request.order);
             }

@@ -64,6 +64,7 @@ impl<T: Clone> Stream<T> {
         Stream {
             limits,
             last: last_row,
+            // Rows are numbered from 1. Zero means that there is no row.
             read: first_row.saturating_sub(1),
             up: false,
             refilling: None,
@@ -215,12 +216,19 @@ impl<T: Clone> Stream<T> {
             return None;
         }
         // Reads about as many rows as will fit. A row that does not fit is read again.
+        // Clipped at 0: an empty window takes a row of any size.
         let left_bytes = self.limits.bytes_max.saturating_sub(self.window_bytes);
         let likely = match self.window_bytes.checked_div(self.window.len()) {
             Some(average) => (2 * left_bytes).div_ceil(average.max(1)).max(4),
             None => usize::MAX,
         };
-        let left = self.limits.items_max.saturating_sub(self.window.len());
+        assert!(
+            self.window.len() <= self.limits.items_max,
+            "the window has {} rows; at most {} fit",
+            self.window.len(),
+            self.limits.items_max
+        );
+        let left = self.limits.items_max - self.window.len();
         let limit = left.min(likely).max(1);
         self.refilling = Some((self.last, limit));
         Some((self.read, limit))
@@ -299,7 +307,7 @@ impl<T: Clone> Stream<T> {
             self.aside_sent = *seq;
         }
         self.unsent = 0;
-        self.attempts = self.attempts.saturating_add(1);
+        self.attempts += 1;
     }
 
     fn take_tail(&mut self) {
