@@ -1,5 +1,7 @@
 //! A budget of bytes in a second.
 
+use crate::time::later;
+
 /// Fills with time up to a quarter of a second's worth, or one chunk if that is more.
 #[derive(Clone, Debug)]
 pub(crate) struct Bucket {
@@ -27,11 +29,12 @@ impl Bucket {
         if self.per_s == 0 {
             return true;
         }
+        // Clipped at 0: a time earlier than the last one adds no tokens.
         let passed = now_ms.saturating_sub(self.at_ms);
         self.at_ms = self.at_ms.max(now_ms);
         let full = u128::from(self.burst) * 1_000;
         let gained = u128::from(passed) * u128::from(self.per_s);
-        self.tokens = full.min(self.tokens.saturating_add(gained));
+        self.tokens = full.min(self.tokens + gained);
         let cost = u128::from(bytes) * 1_000;
         if self.tokens < cost {
             return false;
@@ -42,10 +45,11 @@ impl Bucket {
 
     /// Returns the time at which `bytes` bytes will be available.
     pub(crate) fn ready_at(&self, bytes: u64) -> u64 {
+        // Clipped at 0: enough tokens are there already.
         let missing = (u128::from(bytes) * 1_000).saturating_sub(self.tokens);
         let wait = missing.div_ceil(u128::from(self.per_s.max(1)));
-        self.at_ms
-            .saturating_add(u64::try_from(wait).unwrap_or(u64::MAX))
+        // A wait longer than can be counted has no end.
+        later(self.at_ms, u64::try_from(wait).unwrap_or(u64::MAX))
     }
 }
 

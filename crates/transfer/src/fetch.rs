@@ -4,6 +4,7 @@ use ledger::{PartyId, TxId};
 
 use crate::event::Offer;
 use crate::pace::Pace;
+use crate::time::times;
 
 /// Most peers that one file is wanted from; more are refused.
 pub(crate) const SOURCES_MAX: usize = 4;
@@ -103,16 +104,16 @@ impl Fetch {
 
     /// Bytes that are asked for and have not come.
     pub(crate) fn on_the_way(&self) -> u64 {
-        self.asked.saturating_sub(self.received)
+        self.asked - self.received
     }
 
     /// Bytes of memory that are promised to it.
     pub(crate) fn in_flight(&self) -> u64 {
-        self.asked.saturating_sub(self.written)
+        self.asked - self.written
     }
 
     /// Returns the time to wait for an answer.
     pub(crate) fn patience_ms(&self, silence_ms: u64) -> u64 {
-        silence_ms.saturating_mul(1 << self.asked_again.min(DOUBLINGS_MAX))
+        times(silence_ms, 1 << self.asked_again.min(DOUBLINGS_MAX))
     }
 }

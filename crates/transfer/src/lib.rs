@@ -27,6 +27,7 @@ mod pace;
 mod pump;
 mod receiving;
 mod serving;
+mod time;
 mod transfers;
 
 pub use event::{Action, Event, Failure, Fault, Offer};

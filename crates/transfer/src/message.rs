@@ -99,7 +99,7 @@ impl Deref for Payload {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.message.get(self.at..self.end).unwrap_or_default()
+        &self.message[self.at..self.end]
     }
 }
 

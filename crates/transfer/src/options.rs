@@ -44,12 +44,16 @@ impl Default for Options {
     }
 }
 
+/// Greatest budget of memory, in bytes.
+const MEMORY_BYTES_MAX: u64 = 1 << 48;
+
 impl Options {
     /// Adjusts the budgets: each holds at least one chunk, and a chunk is no larger than any of them.
     pub(crate) fn sound(mut self) -> Self {
         self.chunk_bytes = self.chunk_bytes.max(1);
         let chunk = u64::from(self.chunk_bytes);
-        self.memory_bytes = self.memory_bytes.max(chunk);
+        // The upper bound is no limit for a machine, and keeps every sum of budgets within 64 bits.
+        self.memory_bytes = self.memory_bytes.clamp(chunk, MEMORY_BYTES_MAX);
         self.peer_bytes = self.peer_bytes.clamp(chunk, self.memory_bytes);
         self.file_bytes = self.file_bytes.clamp(chunk, self.peer_bytes);
         self.at_once = self.at_once.max(1);

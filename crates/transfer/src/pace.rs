@@ -1,5 +1,7 @@
 //! Tracks when a peer last made enough progress: single bytes now and then do not count as progress.
 
+use crate::time::later;
+
 /// Bytes that count as progress, unless a chunk is smaller. Fewer of them within the waiting time count as
 /// silence.
 pub(crate) const PROGRESS_BYTES: u64 = 64 << 10;
@@ -26,11 +28,11 @@ impl Pace {
 
     /// Bytes came. Whether they are enough, with those that came within the same time of so many milliseconds.
     pub(crate) fn gain(&mut self, now: u64, bytes: u64, (enough, within_ms): (u64, u64)) -> bool {
-        if now > self.since_ms.saturating_add(within_ms) {
+        if now > later(self.since_ms, within_ms) {
             self.since_ms = now;
             self.bytes = 0;
         }
-        self.bytes = self.bytes.saturating_add(bytes);
+        self.bytes += bytes;
         let is_enough = self.bytes >= enough;
         if is_enough {
             self.begin(now);

@@ -9,6 +9,7 @@ use crate::inbound::{is_large, is_oldest_turn, large_max};
 use crate::message::Message;
 use crate::out::Out;
 use crate::receiving::Receiving;
+use crate::time::later;
 
 /// Files that a peer is asked for at once without having answered.
 const WANTED_PER_PEER_MAX: usize = 32;
@@ -51,7 +52,7 @@ impl Receiving {
                 inbound.wanted += 1;
                 fetch.state = State::Wanted;
                 fetch.pace.begin(now);
-                let until = now.saturating_add(fetch.patience_ms(silence_ms));
+                let until = later(now, fetch.patience_ms(silence_ms));
                 let transaction = source.transaction;
                 out.send(peer, &Message::Want { hash, transaction });
                 self.arm(hash, until);
@@ -112,7 +113,7 @@ impl Receiving {
         let mut full = false;
         let mut turns = self.in_turn();
         let on_top = turns.len() as u64 * u64::from(self.options.chunk_bytes);
-        let memory_max = self.options.memory_bytes.saturating_add(on_top);
+        let memory_max = self.options.memory_bytes + on_top;
         while !turns.is_empty() {
             let mut blocked = false;
             turns.retain(|peer| {
@@ -122,9 +123,9 @@ impl Receiving {
                 let Some((hash, length, has_some)) = self.next_part(*peer) else {
                     return false;
                 };
-                full |= memory.saturating_add(length) > self.options.memory_bytes;
+                full |= memory + length > self.options.memory_bytes;
                 // Each peer may have one part in excess of a full budget.
-                if full && (has_some || memory.saturating_add(length) > memory_max) {
+                if full && (has_some || memory + length > memory_max) {
                     return false;
                 }
                 if !self.bucket.take(now, length) {
@@ -173,8 +174,10 @@ impl Receiving {
         let fetch = |hash: &Hash| self.fetches.get(hash).map(|fetch| (*hash, fetch));
         let moving = || inbound.moving.iter().filter_map(fetch);
         let in_flight: u64 = moving().map(|(_, fetch)| fetch.in_flight()).sum();
+        // Clipped at 0: a part in excess of a full budget may be in flight.
         let room = self.options.peer_bytes.saturating_sub(in_flight);
         let length = |fetch: &Fetch| {
+            // Clipped at 0: without an offer the size is 0.
             let left = fetch.size().saturating_sub(fetch.asked);
             left.min(u64::from(self.options.chunk_bytes))
         };
@@ -184,7 +187,7 @@ impl Receiving {
             fetch.state == State::Moving
                 && length > 0
                 && length <= room
-                && fetch.in_flight().saturating_add(length) <= file_bytes
+                && fetch.in_flight() + length <= file_bytes
         };
         let (hash, fetch) = if is_oldest_turn(self.picks) {
             moving().filter(fits).min_by_key(|(_, fetch)| fetch.order)?
@@ -201,6 +204,6 @@ impl Receiving {
         let moving = self.peers.values().flat_map(|inbound| &inbound.moving);
         let fetches = moving.filter_map(|hash| self.fetches.get(hash));
         let on_the_way: u64 = fetches.map(Fetch::on_the_way).sum();
-        on_the_way.saturating_add(self.writing)
+        on_the_way + self.writing
     }
 }

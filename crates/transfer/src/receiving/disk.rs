@@ -7,6 +7,7 @@ use crate::event::{Action, Failure};
 use crate::fetch::State;
 use crate::message::Message;
 use crate::out::Out;
+use crate::time::later;
 
 impl Receiving {
     pub(crate) fn opened(&mut self, now: u64, hash: Hash, have: u64, out: &mut Out<'_>) {
@@ -36,7 +37,7 @@ impl Receiving {
         fetch.received = have;
         fetch.written = have;
         fetch.pace.begin(now);
-        self.arm(hash, now.saturating_add(silence_ms));
+        self.arm(hash, later(now, silence_ms));
         self.publish_if_whole(hash, out);
     }
 
@@ -46,8 +47,17 @@ impl Receiving {
         }
     }
 
+    fn end_write(&mut self, bytes: u64) {
+        assert!(
+            bytes <= self.writing,
+            "the disk answered a write of {bytes} bytes; {} were with it",
+            self.writing
+        );
+        self.writing -= bytes;
+    }
+
     pub(crate) fn wrote(&mut self, hash: Hash, (upto, bytes): (u64, u64), out: &mut Out<'_>) {
-        self.writing = self.writing.saturating_sub(bytes);
+        self.end_write(bytes);
         let Some(fetch) = self.fetches.get_mut(&hash) else {
             return;
         };
@@ -64,7 +74,7 @@ impl Receiving {
         (bytes, code): (u64, &'static str),
         out: &mut Out<'_>,
     ) {
-        self.writing = self.writing.saturating_sub(bytes);
+        self.end_write(bytes);
         if self.is_in(&hash, State::Moving) {
             self.fail(hash, Failure::Disk { code }, out);
         }

@@ -16,6 +16,7 @@ use crate::inbound::Inbound;
 use crate::message::{Message, Payload, Reason};
 use crate::options::Options;
 use crate::out::Out;
+use crate::time::later;
 
 /// Most fetches that wait or move; more fail for now.
 pub(crate) const FETCHES_MAX: usize = 16_384;
@@ -177,7 +178,7 @@ impl Receiving {
                 if let Some(fetch) = self.fetches.get_mut(&hash) {
                     fetch.state = State::Queued { pausing: true };
                 }
-                self.arm(hash, now.saturating_add(pause));
+                self.arm(hash, later(now, pause));
             }
         }
     }
@@ -227,10 +228,7 @@ impl Receiving {
         let Some(inbound) = self.peers.get_mut(&peer) else {
             return;
         };
-        if inbound
-            .told_ms
-            .is_none_or(|at| now >= at.saturating_add(TOLD_MS))
-        {
+        if inbound.told_ms.is_none_or(|at| now >= later(at, TOLD_MS)) {
             inbound.told_ms = Some(now);
             out.act(Action::Fault { peer, fault });
         }

@@ -9,6 +9,7 @@ use crate::fetch::{ASKED_AGAIN_MAX, MOVING_AGAIN_MAX, State};
 use crate::message::Message;
 use crate::out::Out;
 use crate::pace::PROGRESS_BYTES;
+use crate::time::{later, times};
 
 /// Longest wait of a file behind others of a sending peer, as a multiple of the silence. After that it is asked for again.
 const BEHIND_OTHERS_MAX: u64 = 32;
@@ -56,9 +57,9 @@ impl Receiving {
         let inbound = fetch.source().and_then(|s| self.peers.get(&s.peer));
         let of_peer = inbound.map_or(0, |inbound| inbound.pace.heard_ms);
         let of_file = fetch.pace.heard_ms;
-        let behind_ms = silence_ms.saturating_mul(BEHIND_OTHERS_MAX);
-        let heard_ms = of_file.max(of_peer.min(of_file.saturating_add(behind_ms)));
-        heard_ms.saturating_add(fetch.patience_ms(silence_ms))
+        let behind_ms = times(silence_ms, BEHIND_OTHERS_MAX);
+        let heard_ms = of_file.max(of_peer.min(later(of_file, behind_ms)));
+        later(heard_ms, fetch.patience_ms(silence_ms))
     }
 
     fn ask_again(&mut self, now: u64, hash: Hash, out: &mut Out<'_>) {
@@ -76,7 +77,7 @@ impl Receiving {
         if fetch.state == State::Moving && fetch.asked_again > MOVING_AGAIN_MAX {
             return self.give_way(now, hash, source.peer, out);
         }
-        let until = now.saturating_add(fetch.patience_ms(silence_ms));
+        let until = later(now, fetch.patience_ms(silence_ms));
         // The bytes on the way are lost, and are asked for again.
         let lost = fetch.on_the_way();
         fetch.asked = fetch.received;
@@ -103,9 +104,9 @@ impl Receiving {
 
     /// Counts bytes that are no longer awaited, or that were asked for again: this many may still arrive unneeded.
     pub(super) fn may_come_late(&mut self, peer: PartyId, bytes: u64) {
-        let late_max = self.options.peer_bytes.saturating_mul(2);
+        let late_max = 2 * self.options.peer_bytes;
         if let Some(inbound) = self.peers.get_mut(&peer) {
-            inbound.late = inbound.late.saturating_add(bytes).min(late_max);
+            inbound.late = (inbound.late + bytes).min(late_max);
         }
     }
 

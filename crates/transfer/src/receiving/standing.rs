@@ -8,6 +8,7 @@ use crate::event::{Action, Failure};
 use crate::fetch::{Source, State};
 use crate::inbound::{Inbound, is_large};
 use crate::out::Out;
+use crate::time::later;
 
 /// Fetches that ended lately, whose bytes may still be on the way.
 const ENDED_MAX: usize = 256;
@@ -77,7 +78,7 @@ impl Receiving {
             self.disarm(hash);
         } else {
             fetch.state = State::Away;
-            self.arm(hash, now.saturating_add(away_ms));
+            self.arm(hash, later(now, away_ms));
         }
     }
 

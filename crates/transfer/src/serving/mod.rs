@@ -212,6 +212,7 @@ impl Serving {
             refuse(peer, hash, Reason::Again, out);
             return None;
         };
+        // Both numbers come from the peer. A sum that is clipped is beyond every file.
         let until = offset.saturating_add(length);
         if until > file.size {
             return Some(Fault::Beyond);
@@ -243,12 +244,18 @@ impl Serving {
         let Some(outbound) = self.peers.get_mut(&peer) else {
             return;
         };
-        outbound.reading = outbound.reading.saturating_sub(length);
+        assert!(
+            length <= outbound.reading,
+            "{length} bytes were read, {} were asked for",
+            outbound.reading
+        );
+        outbound.reading -= length;
         if outbound.up
             && let Some(file) = outbound.files.get_mut(&hash)
         {
+            // Clipped at 0: the peer may have ended the file and asked for it again since this part was requested.
             file.reading = file.reading.saturating_sub(1);
-            outbound.queued = outbound.queued.saturating_add(message.len() as u64);
+            outbound.queued += message.len() as u64;
             out.figures.bytes_out += length;
             out.act(Action::Send {
                 peer,
@@ -268,7 +275,12 @@ impl Serving {
         let Some(outbound) = self.peers.get_mut(&peer) else {
             return;
         };
-        outbound.reading = outbound.reading.saturating_sub(length);
+        assert!(
+            length <= outbound.reading,
+            "{length} bytes were read, {} were asked for",
+            outbound.reading
+        );
+        outbound.reading -= length;
         if outbound.up && outbound.files.remove(&hash).is_some() {
             refuse(peer, hash, Reason::Again, out);
         }

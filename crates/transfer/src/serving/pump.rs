@@ -8,6 +8,7 @@ use crate::event::Action;
 use crate::inbound::is_oldest_turn;
 use crate::message::Message;
 use crate::out::Out;
+use crate::time::later;
 
 /// Interval of the queries for the bytes in the network's queues, in milliseconds.
 const GAUGE_MS: u64 = 5;
@@ -62,7 +63,7 @@ impl Serving {
             file.reading += 1;
             file.used = self.picks;
         }
-        // A chunk's size at most.
+        // Never clipped: a part is at most a chunk, whose size is a u32.
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         out.act(Action::Read {
             peer,
@@ -91,15 +92,15 @@ impl Serving {
         let Some(outbound) = self.peers.get(&peer) else {
             return false;
         };
-        let taken = outbound.reading.saturating_add(outbound.queued);
+        let taken = outbound.reading + outbound.queued;
         taken == 0
-            || (taken.saturating_add(length) <= self.options.peer_bytes
-                && memory.saturating_add(length) <= self.options.memory_bytes)
+            || (taken + length <= self.options.peer_bytes
+                && memory + length <= self.options.memory_bytes)
     }
 
     /// Has the network say how much waits in it, not more often than it changes.
     fn gauge(&mut self, now: u64, out: &mut Out<'_>) {
-        let due = self.gauged_ms.map_or(now, |at| at.saturating_add(GAUGE_MS));
+        let due = self.gauged_ms.map_or(now, |at| later(at, GAUGE_MS));
         if due <= now {
             self.gauged_ms = Some(now);
             for (peer, outbound) in &self.peers {
@@ -108,7 +109,7 @@ impl Serving {
                 }
             }
         }
-        let again = due.max(now.saturating_add(1));
+        let again = due.max(later(now, 1));
         self.wakeup = Some(self.wakeup.map_or(again, |at| at.min(again)));
     }
 

@@ -114,7 +114,11 @@ fn a_byte_now_and_then_is_silence() {
     while closed.is_none() && table.now < 60_000 {
         let said = for_ms(&mut table, 900);
         closed = said.into_iter().find(|(_, said)| said == "close 11");
-        table.give([says(1, &data(11, offset, 1)), wrote(11, offset + 1, 1)]);
+        let said = table.give([says(1, &data(11, offset, 1))]);
+        // Once the file is closed, the byte comes too late and is not written.
+        if said.contains(&format!("write 11 {offset}+1")) {
+            table.give([wrote(11, offset + 1, 1)]);
+        }
         offset += 1;
     }
     assert_eq!(closed.map(|(at, _)| at), Some(3_000));
