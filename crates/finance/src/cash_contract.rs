@@ -209,6 +209,7 @@ fn check_group(
     }
     let signers = match order {
         Some(Order::Exit(_, signers)) => signers,
+        // Without a move, no owner has signed.
         _ => movers.unwrap_or_default(),
     };
     if totals.owners.iter().any(|owner| !signers.contains(owner)) {

@@ -83,6 +83,7 @@ pub(crate) async fn lock_state(
 /// Returns the first output of a contract.
 pub(crate) fn output_of(transaction: &SignedTransaction, contract: &ContractName) -> StateRef {
     let outputs = transaction.wire().outputs();
+    // Callers pass transactions that have such an output.
     let index = outputs
         .iter()
         .position(|state| state.contract == *contract)

@@ -92,6 +92,7 @@ fn check(tx: &LedgerTransaction) -> Result<(), LockError> {
         if start.is_none_or(|start| start < lock.until) {
             return Err(LockError::TooEarly);
         }
+        // Without a command that opens, no owner has signed.
         if !opens.unwrap_or_default().contains(&lock.owner) {
             return Err(LockError::OwnerMustSign);
         }

@@ -362,6 +362,7 @@ fn check_payment(tx: &LedgerTransaction, settled: Vec<Due>) -> Outcome {
         }
     }
     for (due, gets, gives) in dues.into_values() {
+        // A payee who gives more cash than it gets was paid nothing.
         let paid = gets.saturating_sub(gives);
         if paid < due {
             return Err(ObligationError::NotPaid { due, paid });

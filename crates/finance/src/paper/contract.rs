@@ -233,6 +233,7 @@ fn check_payment(tx: &LedgerTransaction, redeemed: &[&PaperState]) -> Result<(),
         }
     }
     for (due, gets, gives) in dues.into_values() {
+        // A payee who gives more cash than it gets was paid nothing.
         let paid = gets.saturating_sub(gives);
         if paid < due {
             return Err(PaperError::NotPaid { due, paid });

@@ -128,6 +128,7 @@ impl Contract for BidContract {
             if signers.is_some() && buyers.is_empty() {
                 return Err(TradeError::CommandWithoutBid.into());
             }
+            // Without the command, no buyer has signed.
             let signers = signers.unwrap_or_default();
             if !buyers.iter().all(|buyer| signers.contains(buyer)) {
                 return Err(TradeError::BuyerMustSign.into());

@@ -277,7 +277,8 @@ impl Netting {
             if left == before.quantity {
                 continue;
             }
-            netting.netted = netting.netted.saturating_add(before.quantity - left);
+            let netted = netting.netted.checked_add(before.quantity - left);
+            netting.netted = netted.ok_or(ObligationError::Overflow)?;
             ids.push(before.id);
             for key in [&before.obligor.key, &before.obligee] {
                 if !netting.keys.contains(key) {

@@ -87,6 +87,7 @@ impl Flow for IssuePaper {
             owner: receiving_key(&ctx, &recipient, args.anonymous).await?,
         };
         let notary = notary(&ctx, args.notary.as_ref())?.clone();
+        // A window beyond the end of time does not end.
         let end = now.plus_ms(WINDOW_MS).unwrap_or(Timestamp::MAX);
         let window = TimeWindow::until(end.min(args.maturity));
         let builder = builder::issue(notary, &paper, window);

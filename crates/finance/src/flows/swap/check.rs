@@ -53,6 +53,7 @@ impl Agreed<'_> {
         if wire.notary() != Some(&self.leg.notary) {
             return differs("it names another notary");
         }
+        // At the end of time every window is short enough.
         let latest = now.plus_ms(WINDOW_MS_MAX).unwrap_or(Timestamp::MAX);
         let until = wire.time_window().and_then(|window| window.end());
         if until.is_none_or(|until| until > latest) {

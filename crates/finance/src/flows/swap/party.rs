@@ -151,6 +151,7 @@ async fn proposal(
             if bytes > room && !shared.is_empty() {
                 break;
             }
+            // Clipped at 0: the first transaction may be larger than the message's room.
             room = room.saturating_sub(bytes);
             shared.push(transaction);
         }

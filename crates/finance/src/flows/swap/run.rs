@@ -63,6 +63,7 @@ impl Flow for Swap {
             }
         }
         let built = swap(notary, &given)?;
+        // A window beyond the end of time does not end.
         let until = ctx.now().plus_ms(WINDOW_MS).unwrap_or(Timestamp::MAX);
         let builder = built.builder.time_window(TimeWindow::until(until));
         let proposal = build_and_sign(&ctx, builder, &own).await?;

@@ -174,6 +174,7 @@ fn check_proposal(
         if output.contract == *cash_name() {
             let cash = CashState::from_bytes(&output.data).map_err(TradeError::Asset)?;
             if cash.owner == *seller && cash.token == terms.bid.token {
+                // A clipped sum is above every price.
                 paid = paid.saturating_add(cash.quantity);
             }
         } else if output.contract == *contract && output.data == data {
@@ -261,6 +262,7 @@ impl Responder for BuyByBid {
         if !payment.owners.contains(&me) {
             payment.owners.push(me.clone());
         }
+        // A window beyond the end of time does not end.
         let end = ctx.now().plus_ms(WINDOW_MS).unwrap_or(Timestamp::MAX);
         let input = StateAndRef {
             state: offer.state,
