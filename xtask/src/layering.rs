@@ -156,7 +156,7 @@ const CYCLIC: &[(&str, usize)] = &[
     ("iou", 3),
     ("ledger", 5),
     ("net", 9),
-    ("node", 58),
+    ("node", 51),
     ("perf", 57),
     ("primitives", 8),
     ("sim", 25),

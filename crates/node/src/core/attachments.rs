@@ -10,7 +10,8 @@ use ledger::{NetworkMap, PartyId};
 use primitives::Hash;
 use store::{FileReader, Files, Published};
 
-use super::service::{Service, joined, stopping, store_refusal};
+use super::refusals::{joined, stopping, store_refusal};
+use super::service::Service;
 use crate::files::remove_without_row;
 use crate::http::{AttachmentService, Pending, Refusal};
 use crate::uploads::Uploads;

@@ -3,7 +3,8 @@
 use api::{ClockView, HealthWarning};
 use kernel::{Event, Figures, Reply, Token};
 
-use super::service::{Service, stopping};
+use super::refusals::stopping;
+use super::service::Service;
 use crate::http::{Refusal, Ticket};
 
 /// A notary's clock that is further behind its latest judgement does not judge. Less is made up by waiting.

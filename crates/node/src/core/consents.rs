@@ -7,7 +7,8 @@ use kernel::{Consents, Event, Reply};
 use ledger::{Constraint, ContractExecutor, ContractRegistry};
 use primitives::Hash;
 
-use super::service::{Service, stopping};
+use super::refusals::stopping;
+use super::service::Service;
 use crate::http::Refusal;
 
 impl Service {

@@ -7,7 +7,8 @@ use ledger::TxId;
 use primitives::storage::Reads;
 use primitives::{Decode, Encode, hex};
 
-use super::service::{Service, joined, store_refusal};
+use super::refusals::{joined, store_refusal};
+use super::service::Service;
 use crate::http::Refusal;
 use crate::ledger_store::LedgerStore;
 

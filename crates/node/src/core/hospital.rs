@@ -12,8 +12,9 @@ use ledger::{LegalName, PartyId, Rejection};
 use primitives::storage::Reads;
 use primitives::{Timestamp, hex};
 
+use super::refusals::{joined, store_refusal};
 use super::replies::status_of;
-use super::service::{Service, joined, store_refusal};
+use super::service::Service;
 use crate::http::{FlowAction, Refusal, Ticket};
 
 /// Bytes of journal rows behind one page, about.

@@ -8,7 +8,8 @@ use primitives::storage::Reads;
 
 use super::key_names::KeyNames;
 use super::ledger_reads;
-use super::service::{Service, joined, stopping, store_refusal};
+use super::refusals::{joined, stopping, store_refusal};
+use super::service::Service;
 use crate::http::{Refusal, Ticket, transaction_view};
 
 impl Service {

@@ -13,7 +13,7 @@ use ledger::TxId;
 use primitives::storage::Reads;
 use primitives::{Decode, Timestamp, hex};
 
-use super::service::store_refusal;
+use super::refusals::store_refusal;
 use crate::http::Refusal;
 use crate::ledger_store::LedgerStore;
 

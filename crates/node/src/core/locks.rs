@@ -14,7 +14,8 @@ use primitives::storage::Reads;
 use vault::Lock;
 use vaultview::{Criterion, Places};
 
-use super::service::{Service, store_refusal};
+use super::refusals::store_refusal;
+use super::service::Service;
 use super::vault_query::{Leash, bad, late};
 use crate::http::Refusal;
 use crate::ledger_store::LedgerStore;

@@ -7,7 +7,8 @@ use notary::RequestRecord;
 use primitives::storage::Reads;
 use primitives::{Decode, hex};
 
-use super::service::{Service, joined, store_refusal};
+use super::refusals::{joined, store_refusal};
+use super::service::Service;
 use crate::http::Refusal;
 
 impl Service {

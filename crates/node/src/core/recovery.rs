@@ -4,7 +4,8 @@ use api::{LinkView, RecoveryPeer, RecoveryProgress, RecoveryView, RollbackView};
 use kernel::integrity::{Evidence, IntegrityOrder, IntegrityReport, PeerProgress, Recovery};
 use kernel::{Event, Reply};
 
-use super::service::{Service, stopping};
+use super::refusals::stopping;
+use super::service::Service;
 use crate::http::Refusal;
 
 impl Service {

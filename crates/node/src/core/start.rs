@@ -32,7 +32,7 @@ use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
 use crate::bootstrap::NodeFiles;
 use crate::files::{Desk, FILES_LANE};
-use crate::http::{HttpHandle, HttpServer, server_config};
+use crate::http::{HttpHandle, HttpServer, Services, server_config};
 use crate::ledger_store::{LedgerCommitter, LedgerStore};
 use crate::metrics::NodeMetrics;
 use crate::open_files;
@@ -298,7 +298,7 @@ impl Node {
         http.audit = Some(audit);
         let service = Arc::new(service);
         tokio::spawn(stuck::watch(Arc::downgrade(&service)));
-        let http = HttpServer::start(http, service, metrics).await?;
+        let http = HttpServer::start(http, Services::of(&service), metrics).await?;
         Ok(Node {
             shared,
             transport,

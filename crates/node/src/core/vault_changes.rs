@@ -12,7 +12,7 @@ use primitives::{PublicKey, Timestamp};
 use vault::{Produced, ViewChange};
 
 use super::columns::shown_values;
-use super::service::store_refusal;
+use super::refusals::store_refusal;
 use crate::http::{Refusal, SeenChange, VaultChanges};
 use crate::ledger_store::LedgerStore;
 

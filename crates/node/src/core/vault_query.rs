@@ -18,7 +18,7 @@ use vaultview::{
 use super::columns::Columns;
 use super::key_names::KeyNames;
 use super::locks::{LOCKED_BY, Locked};
-use super::service::store_refusal;
+use super::refusals::store_refusal;
 use super::vault_reads::view_refusal;
 use super::view_rows::notary_of;
 use crate::http::Refusal;

@@ -12,7 +12,8 @@ use primitives::Decode;
 use vaultview::{StateFilter, StateRow, VaultReader, VaultView};
 
 use super::locks::{self, Locked};
-use super::service::{Service, joined};
+use super::refusals::joined;
+use super::service::Service;
 use super::vault_changes::ChangeReader;
 use super::vault_query::{Leash, QUERY_RETRY_MS, Searcher, Waiting, late};
 use super::view_feed::ViewFeed;

@@ -7,14 +7,15 @@ use api::codes::INTERNAL;
 use bytes::{BufMut, BytesMut};
 use ledger::TxId;
 
+use super::answer::{Answer, Ended};
 use super::refusal::Refusal;
 use super::routes::flows::{output_json, refused_json, status_of};
-use super::service::{Answer, Ended, NodeService};
+use super::services::FlowService;
 
 /// Appends one line.
 pub(super) fn write_answer(
     out: &mut BytesMut,
-    service: &dyn NodeService,
+    service: &dyn FlowService,
     number: Option<u64>,
     answer: Answer,
 ) {
@@ -42,7 +43,7 @@ pub(super) fn write_answer(
     out.put_slice(b"}\n");
 }
 
-fn write_end(out: &mut BytesMut, service: &dyn NodeService, ended: Ended) {
+fn write_end(out: &mut BytesMut, service: &dyn FlowService, ended: Ended) {
     write_state(out, ended.flow_id.as_bytes(), status_of(&ended).as_str());
     match ended.output {
         Ok(output) => match contained(|| output_json(service, output)) {

@@ -1,9 +1,9 @@
 //! The HTTP API's server: HTTP/1.1 and HTTP/2 over TLS, bearer tokens, and the stream form.
 //!
-//! It knows HTTP and JSON and nothing of how a node works: everything it serves comes through [`NodeService`].
+//! It knows HTTP and JSON and nothing of how a node works: everything it serves comes through [`Services`].
 //!
 //! ```text
-//! listener ─► connection (TLS, limits) ─► router ─► tokens, shares ─► routes ─► NodeService
+//! listener ─► connection (TLS, limits) ─► router ─► tokens, shares ─► routes ─► Services
 //!                                                      └────► stream ─►     │
 //!                                                               ▲           ▼
 //!                                                          Answers ◄──── Ticket::answer
@@ -11,10 +11,10 @@
 //! A start hands a [`Ticket`] to the service. The service ends it with exactly one [`Answer`], from any thread, without blocking.
 //! A ticket that is dropped answers by itself, so no client waits forever.
 //!
-//! Modules in reading order: `service`, `ticket`, `options`, `share`, `claim`, `connections`, `server`, `connection`, `http2`,
+//! Modules in reading order: `services`, `ticket`, `options`, `share`, `claim`, `connections`, `server`, `connection`, `http2`,
 //! `router`, `routes`, `stream`, `events` (server-sent), `followers`, `vault_tail` and `vault_pages` (the sources of events).
 
-mod attachment_service;
+mod answer;
 pub(crate) mod claim;
 pub(crate) mod connection;
 pub(crate) mod connections;
@@ -22,6 +22,7 @@ mod contain;
 mod cut;
 pub(crate) mod events;
 mod file_body;
+mod flow_action;
 mod followers;
 pub(crate) mod front;
 mod http2;
@@ -31,6 +32,7 @@ mod line_place;
 mod network_view;
 mod options;
 mod patient;
+mod pending;
 mod permits;
 pub(crate) mod problem;
 mod query_permits;
@@ -43,8 +45,9 @@ pub(crate) mod route;
 pub(crate) mod router;
 pub(crate) mod routes;
 mod server;
-mod service;
+mod services;
 pub(crate) mod share;
+mod start_request;
 mod stream;
 mod taking;
 mod ticket;
@@ -54,25 +57,31 @@ mod transaction_view;
 mod turned_away;
 pub(crate) mod unread;
 mod user_shares;
+mod vault_changes;
 mod vault_pages;
 mod vault_tail;
 mod waiting;
 mod windows;
 
-pub use attachment_service::AttachmentService;
+pub use answer::{Answer, Ended, Output};
+pub use flow_action::FlowAction;
 pub use followers::Followers;
 pub use network_view::network_view;
 pub use options::{AnonymousLimits, HttpOptions};
+pub use pending::Pending;
 pub use refusal::Refusal;
 pub use room::Room;
 pub use server::{HttpHandle, HttpServer, ListenError};
-pub use service::{
-    Answer, Ended, FlowAction, NodeService, Output, Pending, SeenChange, StartRequest, VaultChanges,
+pub use services::{
+    AttachmentService, ContractService, FlowService, HospitalService, IntegrityService,
+    LedgerService, NotaryService, Services, StatusService, VaultService,
 };
+pub use start_request::StartRequest;
 pub use ticket::Ticket;
 pub use tls::{TlsError, server_config};
 pub use tokens::{ApiToken, Tokens};
 pub use transaction_view::transaction_view;
+pub use vault_changes::{SeenChange, VaultChanges};
 
 /// Every code of the server itself; those that it answers with are [`api::ERRORS`].
 pub const ERRORS: &[primitives::ErrorInfo] = &[server::CANNOT_LISTEN, tls::BAD_CERTIFICATE];

@@ -26,7 +26,7 @@ use super::randomness::Randomness;
 use super::refusal::Refusal;
 use super::route::{route, router_of};
 use super::routes::{self, status};
-use super::service::NodeService;
+use super::services::Services;
 use super::share::Resource;
 use super::unread::discard;
 use super::vault_pages::VaultPages;
@@ -37,7 +37,7 @@ use crate::users::{AuditLine, AuditNote, Caller, StartRates};
 /// The state that every request uses.
 pub(super) struct ApiState {
     pub(super) front: Arc<Front>,
-    pub(super) service: Arc<dyn NodeService>,
+    pub(super) services: Services,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) randomness: Randomness,
     /// The API's description, after the first request for it.

@@ -16,7 +16,7 @@ use super::front::{Front, HttpCounters};
 use super::options::HttpOptions;
 use super::randomness::Randomness;
 use super::router::{ApiState, router};
-use super::service::NodeService;
+use super::services::Services;
 use super::vault_pages::VaultPages;
 use super::vault_tail::Allowance;
 use crate::metrics::NodeMetrics;
@@ -71,7 +71,7 @@ impl HttpServer {
     /// Listens and serves on the runtime that this is called on.
     pub async fn start(
         options: HttpOptions,
-        service: Arc<dyn NodeService>,
+        services: Services,
         metrics: Arc<NodeMetrics>,
     ) -> Result<HttpHandle, ListenError> {
         let counters = HttpCounters::of_node(&metrics);
@@ -80,7 +80,7 @@ impl HttpServer {
                 allowance: Allowance::new(front.options.followers_bytes_per_s),
                 start_rates: StartRates::default(),
                 front: Arc::clone(front),
-                service,
+                services,
                 metrics,
                 randomness: Randomness::default(),
                 description: OnceLock::new(),

@@ -2,7 +2,7 @@
 //! hands each chunk's starts to the service as one batch; then it writes every answer that has arrived as one chunk.
 //!
 //! ```text
-//!   request body ─► Input ─► lines ─► NodeService::start ─ ─ ─► Ticket::answer
+//!   request body ─► Input ─► lines ─► FlowService::start ─ ─ ─► Ticket::answer
 //!                                                                    │
 //!   response body ◄──────────── lines ◄──────────────────────── Answers
 //! ```
@@ -36,6 +36,7 @@ use hyper::body::Frame;
 use primitives::Seed;
 use serde::Deserialize;
 
+use super::answer::Answer;
 use super::claim::Claim;
 use super::connection::ClientAddress;
 use super::front::no_place;
@@ -47,8 +48,8 @@ use super::refusal::Refusal;
 use super::room::Room;
 use super::router::ApiState;
 use super::routes::parameters::{checked_client_id, from_json};
-use super::service::{Answer, StartRequest};
 use super::share::{Held, Resource};
+use super::start_request::StartRequest;
 use super::ticket::{Answers, Arrived, Ticket};
 use super::turned_away::TurnedAway;
 use crate::users::{AuditLine, Caller};
@@ -225,7 +226,7 @@ impl StreamBody {
             std::mem::take(&mut self.input),
             Arc::clone(&self.caller.name),
         );
-        let mut room = self.state.service.room();
+        let mut room = self.state.services.flows.room();
         let mut wishes = Vec::new();
         let mut turned_away = 0;
         for span in spans {
@@ -269,7 +270,7 @@ impl StreamBody {
             .collect();
         if turned_away > 0 {
             self.state.metrics.stream_starts.add(turned_away);
-            self.state.service.turned_away(turned_away);
+            self.state.services.flows.turned_away(turned_away);
         }
         let now = Instant::now();
         let due = (self.turned_away.due(now), self.limited.due(now));
@@ -281,7 +282,7 @@ impl StreamBody {
         let state = &self.state;
         state.metrics.stream_starts.add(starts.len() as u64);
         // Tickets dropped by a panic answer by themselves.
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| state.service.start(starts))) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| state.services.flows.start(starts))) {
             let panic = runtime::panic_text(panic.as_ref());
             tracing::error!(code = INTERNAL.code, %panic, "a start met a bug");
         }
@@ -345,7 +346,7 @@ impl StreamBody {
     fn refuse(&mut self, number: Option<u64>, refusal: Refusal) {
         write_answer(
             &mut self.out,
-            &*self.state.service,
+            &*self.state.services.flows,
             number,
             Answer::Refused(refusal),
         );
@@ -366,7 +367,12 @@ impl StreamBody {
                 }) = self.arrived.pop_front()
             {
                 self.outstanding.remove(&ticket);
-                write_answer(&mut self.out, &*self.state.service, Some(key), answer);
+                write_answer(
+                    &mut self.out,
+                    &*self.state.services.flows,
+                    Some(key),
+                    answer,
+                );
             }
         }
     }
@@ -409,7 +415,7 @@ impl Drop for StreamBody {
         self.state.metrics.http_streams.decrement();
         if !self.outstanding.is_empty() {
             let tickets: Vec<u64> = self.outstanding.iter().copied().collect();
-            self.state.service.detach(&tickets);
+            self.state.services.flows.detach(&tickets);
         }
     }
 }

@@ -7,8 +7,8 @@ use std::task::{Context, Poll, Waker};
 
 use api::codes::NODE_STOPPING;
 
+use super::answer::Answer;
 use super::refusal::Refusal;
-use super::service::Answer;
 use crate::users::AuditNote;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);

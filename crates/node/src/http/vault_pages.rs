@@ -9,7 +9,8 @@ use bytes::BytesMut;
 
 use super::events::event;
 use super::refusal::Refusal;
-use super::service::{NodeService, SeenChange};
+use super::services::VaultService;
+use super::vault_changes::SeenChange;
 use crate::metrics::CacheMetrics;
 
 /// Ledger positions of a page. Followers who began at different positions stand at the same pages from their second piece
@@ -135,7 +136,7 @@ impl VaultPages {
     /// The next events after a position that the view has passed; `reached` is where the view is.
     pub(super) async fn after(
         &self,
-        service: &dyn NodeService,
+        service: &dyn VaultService,
         metrics: &CacheMetrics,
         after: u64,
         reached: u64,

@@ -71,7 +71,7 @@ pub(super) async fn follow(
             let pages = &state.vault_pages;
             let metrics = &state.metrics.vault_events;
             match pages
-                .after(&*state.service, metrics, after, upto, sight)
+                .after(&*state.services.vault, metrics, after, upto, sight)
                 .await
             {
                 Ok(piece) => {

@@ -116,7 +116,7 @@ pub(in crate::http) async fn upload(
     let stored = tokio::spawn(async move {
         let published = incoming.finish().await?;
         let (name, media_type) = (promise.name, promise.media_type);
-        let service = &*state.service;
+        let service = &*state.services.attachments;
         let stored = service.store_attachment(published, name, media_type, &user);
         stored.await
     });
@@ -133,7 +133,7 @@ async fn begin(
     let wish: UploadQuery = query(parameters)?;
     let promise = promise(size, wish.sha256.as_deref(), wish.name, wish.media_type)?;
     caller.check_upload(promise.media_type.as_deref())?;
-    let uploads = state.service.uploads();
+    let uploads = state.services.attachments.uploads();
     let place = uploads.place(&caller.name)?;
     let incoming = uploads.single(promise.clone()).await?;
     Ok((place, promise, incoming))
@@ -173,7 +173,10 @@ pub(in crate::http) async fn list(
         unreferenced: wanted.unreferenced,
     };
     let limit = limit.clamp(1, most.min(state.options.page_max.max(1)));
-    let page = state.service.attachments(filter, after.transpose()?, limit);
+    let page = state
+        .services
+        .attachments
+        .attachments(filter, after.transpose()?, limit);
     json(StatusCode::OK, &page.await?)
 }
 
@@ -182,7 +185,7 @@ pub(in crate::http) async fn show(
     State(state): State<Arc<ApiState>>,
     hash: Result<Path<String>, PathRejection>,
 ) -> Answered {
-    let view = state.service.attachment(named(hash)?).await?;
+    let view = state.services.attachments.attachment(named(hash)?).await?;
     json(StatusCode::OK, &view)
 }
 
@@ -198,7 +201,7 @@ pub(in crate::http) async fn change(
         let (body, _place) = whole(body, &state).await?;
         from_json(&body)?
     };
-    let service = &*state.service;
+    let service = &*state.services.attachments;
     let view = service.trust_attachment(hash, change.trusted, &caller.name);
     json(StatusCode::OK, &view.await?)
 }
@@ -208,7 +211,11 @@ pub(in crate::http) async fn remove(
     State(state): State<Arc<ApiState>>,
     hash: Result<Path<String>, PathRejection>,
 ) -> Answered {
-    state.service.remove_attachment(named(hash)?).await?;
+    state
+        .services
+        .attachments
+        .remove_attachment(named(hash)?)
+        .await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -221,7 +228,7 @@ pub(in crate::http) async fn content(
     headers: HeaderMap,
 ) -> Answered {
     let hash = named(hash)?;
-    let service = &*state.service;
+    let service = &*state.services.attachments;
     let place = service.uploads().place(&caller.name)?;
     let (view, reader) = service.attachment_content(hash).await?;
     let (size, etag) = (reader.size(), format!("\"{hash}\""));

@@ -16,10 +16,12 @@ use tokio::time::{Instant, timeout_at};
 use super::flows::{outcome, where_it_stands};
 use super::parameters::{ClaimedBody, checked_client_id, from_json, patience, whole};
 use super::{Answered, Route, json, route};
+use crate::http::answer::Answer;
 use crate::http::connection::ClientAddress;
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
-use crate::http::service::{Answer, NodeService, StartRequest};
+use crate::http::services::FlowService;
+use crate::http::start_request::StartRequest;
 use crate::http::ticket::{Answers, Ticket};
 use crate::users::Caller;
 
@@ -79,11 +81,11 @@ pub(in crate::http) async fn start(
         let answer = match (wish, answers.remove(&index)) {
             (Err(refusal), _) => Answer::Refused(refusal.clone()),
             (Ok(_), Some(answer)) => answer,
-            (Ok(wish), None) => late(&*state.service, &user, wish)
+            (Ok(wish), None) => late(&*state.services.flows, &user, wish)
                 .await
                 .unwrap_or_else(Answer::Refused),
         };
-        answered.push(one(&*state.service, answer));
+        answered.push(one(&*state.services.flows, answer));
     }
     json(StatusCode::OK, &BatchAnswers { answers: answered })
 }
@@ -119,7 +121,7 @@ fn wish(
 
 /// Tickets that are given back when the client no longer waits for them.
 struct Open<'a> {
-    service: &'a dyn NodeService,
+    service: &'a dyn FlowService,
     answers: Arc<Answers>,
     /// By the start's index: the ticket.
     tickets: BTreeMap<usize, u64>,
@@ -141,7 +143,7 @@ async fn wait_for_all(
     (caller, address): (&Caller, ClientAddress),
     wishes: &[Result<Wish, Refusal>],
 ) -> BTreeMap<usize, Answer> {
-    let service = &*state.service;
+    let service = &*state.services.flows;
     let mut open = Open {
         service,
         answers: Arc::default(),
@@ -190,7 +192,7 @@ async fn wait_for_all(
 }
 
 /// Where a start stands whose time is over.
-async fn late(service: &dyn NodeService, user: &Arc<str>, wish: &Wish) -> Result<Answer, Refusal> {
+async fn late(service: &dyn FlowService, user: &Arc<str>, wish: &Wish) -> Result<Answer, Refusal> {
     where_it_stands(service, |ticket| match wish.start.client_id {
         Some(_) => service.start(vec![wish.request(user, Wait::None, ticket)]),
         None => service.attach(wish.flow_id, Wait::None, ticket),
@@ -198,7 +200,7 @@ async fn late(service: &dyn NodeService, user: &Arc<str>, wish: &Wish) -> Result
     .await
 }
 
-fn one(service: &dyn NodeService, answer: Answer) -> BatchAnswer {
+fn one(service: &dyn FlowService, answer: Answer) -> BatchAnswer {
     let (status, outcome, problem) = match outcome(service, answer) {
         Ok(outcome) if outcome.status.is_end() => (StatusCode::OK.as_u16(), Some(outcome), None),
         Ok(outcome) => (StatusCode::ACCEPTED.as_u16(), Some(outcome), None),

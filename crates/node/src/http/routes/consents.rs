@@ -31,7 +31,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
 
 /// `GET /v1/contracts`
 pub(in crate::http) async fn contracts(State(state): State<Arc<ApiState>>) -> Answered {
-    json(StatusCode::OK, &state.service.contracts())
+    json(StatusCode::OK, &state.services.contracts.contracts())
 }
 
 /// `GET /v1/consents`
@@ -101,7 +101,11 @@ async fn answer(
         kernel::ConsentChange::NotaryChanges(Some(false)) => "refuse".to_owned(),
         kernel::ConsentChange::NotaryChanges(None) => "configured".to_owned(),
     });
-    let consents = state.service.consents(change, &caller.name).await?;
+    let consents = state
+        .services
+        .contracts
+        .consents(change, &caller.name)
+        .await?;
     let mut response = json(StatusCode::OK, &consents)?;
     if let Some(about) = about {
         response.extensions_mut().insert(About(about));

@@ -35,7 +35,8 @@ const NONCE: &str = "NONCE";
 /// `GET /v1/openapi.json`
 pub(in crate::http) async fn openapi(State(state): State<Arc<ApiState>>) -> Answered {
     let json = state.description.get_or_init(|| {
-        let flows = |generator: &mut SchemaGenerator| state.service.described_flows(generator);
+        let flows =
+            |generator: &mut SchemaGenerator| state.services.flows.described_flows(generator);
         let facts = Facts {
             flows: Some(&flows),
             codes: &crate::codes::all(),

@@ -54,8 +54,8 @@ pub(in crate::http) async fn flow(
         wait => wait.unwrap_or_default(),
     };
     // Before the question where it stands, so that no step falls between the two.
-    let follower = state.service.followers().follow(flow_id);
-    let service = &*state.service;
+    let follower = state.services.flows.followers().follow(flow_id);
+    let service = &*state.services.flows;
     let now = where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await?;
     let now = outcome(service, now)?;
     let follow = Arc::clone(&state);
@@ -82,7 +82,7 @@ async fn follow_flow(
         return Ok(event(PARKED, None, &now));
     }
     sink.send(event(STATE, None, &now)).await?;
-    let service = &*state.service;
+    let service = &*state.services.flows;
     let mut number = 0;
     let waiting = Waiting::ask(service, |ticket| service.attach(flow_id, wait, ticket));
     let answer = {
@@ -124,7 +124,7 @@ pub(in crate::http) async fn vault(
         let text = last.to_str().unwrap_or("?").trim();
         after = Some(parsed("Last-Event-ID", text)?);
     }
-    let reached = state.service.vault_seq();
+    let reached = state.services.vault.vault_seq();
     let after = after.unwrap_or_else(|| *reached.borrow());
     let follow = Arc::clone(&state);
     open(&state, &claim, move |sink| async move {

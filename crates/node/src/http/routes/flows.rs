@@ -20,11 +20,13 @@ use super::parameters::{
     segment, whole,
 };
 use super::{Answered, Route, json, route};
+use crate::http::answer::{Answer, Ended, Output};
 use crate::http::connection::ClientAddress;
 use crate::http::permits::marked;
 use crate::http::refusal::Refusal;
 use crate::http::router::{ApiState, User};
-use crate::http::service::{Answer, Ended, NodeService, Output, StartRequest};
+use crate::http::services::FlowService;
+use crate::http::start_request::StartRequest;
 use crate::http::ticket::{Answers, Ticket};
 use crate::users::Caller;
 
@@ -81,7 +83,7 @@ pub(super) async fn started(
         return Err(refusal);
     }
     let submit = |wait: Wait, ticket: Ticket| {
-        state.service.start(vec![StartRequest {
+        state.services.flows.start(vec![StartRequest {
             flow_id,
             seed: seed.clone(),
             flow: &wish.flow,
@@ -94,7 +96,7 @@ pub(super) async fn started(
         }]);
     };
     let patience = patience(&state.options, wish.timeout_ms);
-    let answer = match waited(&*state.service, patience, |ticket| {
+    let answer = match waited(&*state.services.flows, patience, |ticket| {
         submit(wish.wait, ticket.noted(note.take()))
     })
     .await
@@ -102,14 +104,14 @@ pub(super) async fn started(
         Some(answer) => answer,
         // The same client id again names the flow that runs; without one it bears the id that we gave it.
         None => {
-            where_it_stands(&*state.service, |ticket| match wish.client_id {
+            where_it_stands(&*state.services.flows, |ticket| match wish.client_id {
                 Some(_) => submit(Wait::None, ticket),
-                None => state.service.attach(flow_id, Wait::None, ticket),
+                None => state.services.flows.attach(flow_id, Wait::None, ticket),
             })
             .await?
         }
     };
-    answered(&*state.service, answer, true)
+    answered(&*state.services.flows, answer, true)
 }
 
 /// `GET /v1/flows/{flow_id}`
@@ -122,7 +124,7 @@ pub(in crate::http) async fn state(
     let flow_id: FlowId = parsed("flow id", &segment(flow_id)?)?;
     caller.check_own(&flow_id)?;
     let WaitQuery { wait, timeout_ms } = query(parameters)?;
-    let service = &*state.service;
+    let service = &*state.services.flows;
     let now = |ticket| service.attach(flow_id, Wait::None, ticket);
     let answer = match wait.unwrap_or(Wait::None) {
         Wait::None => where_it_stands(service, now).await?,
@@ -149,7 +151,7 @@ pub(in crate::http) async fn cancel(
 ) -> Answered {
     let flow_id: FlowId = parsed("flow id", &segment(flow_id)?)?;
     caller.check_own(&flow_id)?;
-    let service = &*state.service;
+    let service = &*state.services.flows;
     let answer = where_it_stands(service, |ticket| service.cancel(flow_id, ticket)).await?;
     match answer {
         // The cancellation is noted. The flow ends when it has finished the part that cannot be given up.
@@ -170,7 +172,8 @@ pub(in crate::http) async fn list(
 ) -> Answered {
     let (wanted, page) = query(parameters)?.parts();
     let mut page = state
-        .service
+        .services
+        .hospital
         .flows(wanted, page.after()?, page.limit(&state.options))
         .await?;
     page.flows
@@ -186,7 +189,7 @@ pub(in crate::http) async fn forget_client_id(
 ) -> Answered {
     let client_id = segment(client_id)?;
     checked_client_id(Some(&client_id))?;
-    let service = &*state.service;
+    let service = &*state.services.flows;
     match where_it_stands(service, |ticket| {
         service.forget_client_id(&user, &client_id, ticket)
     })
@@ -214,14 +217,14 @@ impl ApiState {
 
 /// Gives the ticket back when its waiter goes away before the answer.
 pub(super) struct Waiting<'a> {
-    service: &'a dyn NodeService,
+    service: &'a dyn FlowService,
     answers: Arc<Answers>,
     ticket: u64,
 }
 
 impl<'a> Waiting<'a> {
     /// Asks.
-    pub(super) fn ask(service: &'a dyn NodeService, ask: impl FnOnce(Ticket)) -> Self {
+    pub(super) fn ask(service: &'a dyn FlowService, ask: impl FnOnce(Ticket)) -> Self {
         let answers = Arc::new(Answers::default());
         let ticket = Ticket::new(&answers, 0);
         let waiting = Self {
@@ -252,7 +255,7 @@ impl Drop for Waiting<'_> {
 
 /// Asks and waits for the answer. Returns `None` after the time limit, and then nothing waits for it any more.
 async fn waited(
-    service: &dyn NodeService,
+    service: &dyn FlowService,
     patience: Duration,
     ask: impl FnOnce(Ticket),
 ) -> Option<Answer> {
@@ -262,7 +265,7 @@ async fn waited(
 
 /// Asks something that is answered at once.
 pub(super) async fn where_it_stands(
-    service: &dyn NodeService,
+    service: &dyn FlowService,
     ask: impl FnOnce(Ticket),
 ) -> Result<Answer, Refusal> {
     let answer = waited(service, STATE_PATIENCE, ask).await;
@@ -273,7 +276,7 @@ pub(super) async fn where_it_stands(
 }
 
 /// An answer as HTTP: 200 for an end, and for a start that still runs 202 with the place to ask.
-pub(super) fn answered(service: &dyn NodeService, answer: Answer, started: bool) -> Answered {
+pub(super) fn answered(service: &dyn FlowService, answer: Answer, started: bool) -> Answered {
     let outcome = outcome(service, answer)?;
     if outcome.status.is_end() || !started {
         return json(StatusCode::OK, &outcome);
@@ -295,7 +298,7 @@ pub(super) fn answered(service: &dyn NodeService, answer: Answer, started: bool)
 }
 
 /// An answer as JSON.
-pub(super) fn outcome(service: &dyn NodeService, answer: Answer) -> Result<Outcome, Refusal> {
+pub(super) fn outcome(service: &dyn FlowService, answer: Answer) -> Result<Outcome, Refusal> {
     let live = |flow_id: FlowId, status, step| Outcome {
         flow_id: flow_id.to_string(),
         status,
@@ -318,7 +321,7 @@ pub(super) fn outcome(service: &dyn NodeService, answer: Answer) -> Result<Outco
     }
 }
 
-fn end(service: &dyn NodeService, ended: Ended) -> Outcome {
+fn end(service: &dyn FlowService, ended: Ended) -> Outcome {
     let status = status_of(&ended);
     let (result, error) = match ended.output {
         Ok(output) => match output_json(service, output) {
@@ -360,7 +363,7 @@ pub(in crate::http) fn status_of(ended: &Ended) -> FlowStatus {
 
 /// A flow's output as JSON.
 pub(in crate::http) fn output_json(
-    service: &dyn NodeService,
+    service: &dyn FlowService,
     output: Output,
 ) -> Result<api::RawJson, Refusal> {
     match output {

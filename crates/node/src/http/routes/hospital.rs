@@ -14,9 +14,10 @@ use flow::FlowId;
 use super::flows::{answered, where_it_stands};
 use super::parameters::{ClaimedBody, JournalQuery, from_json, parsed, query, segment, whole};
 use super::{Answered, Route, json, route};
+use crate::http::answer::Answer;
+use crate::http::flow_action::FlowAction;
 use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
-use crate::http::service::{Answer, FlowAction};
 use crate::users::Caller;
 
 /// The operations that this module answers.
@@ -66,8 +67,9 @@ pub(in crate::http) async fn resume(
 async fn one(state: &ApiState, caller: &Caller, flow_id: Id, action: FlowAction) -> Answered {
     let flow_id: FlowId = parsed("flow id", &segment(flow_id)?)?;
     caller.check_own(&flow_id)?;
-    let service = &*state.service;
-    let ordered = service
+    let service = &*state.services.flows;
+    let hospital = &*state.services.hospital;
+    let ordered = hospital
         .order(action, Some(flow_id), FlowOrder::default())
         .await?;
     let stands = where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await?;
@@ -138,7 +140,7 @@ async fn many(
         let (body, _place) = whole(body, state).await?;
         from_json(&body)?
     };
-    let ordered = state.service.order(action, None, order).await?;
+    let ordered = state.services.hospital.order(action, None, order).await?;
     json(StatusCode::OK, &ordered)
 }
 
@@ -154,6 +156,10 @@ pub(in crate::http) async fn journal(
     let page = query(parameters)?;
     let most = state.options.page_max.max(1);
     let limit = page.limit.unwrap_or(most).clamp(1, most);
-    let journal = state.service.journal(flow_id, page.after, limit).await?;
+    let journal = state
+        .services
+        .hospital
+        .journal(flow_id, page.after, limit)
+        .await?;
     json(StatusCode::OK, &journal)
 }

@@ -36,7 +36,7 @@ pub(in crate::http) async fn bytes(
     State(state): State<Arc<ApiState>>,
     id: Result<Path<String>, PathRejection>,
 ) -> Answered {
-    let transaction = state.service.transaction(transaction(id)?).await?;
+    let transaction = state.services.ledger.transaction(transaction(id)?).await?;
     let bytes = primitives::hex::decode(&transaction.bytes)
         .ok_or_else(|| Refusal::listed(&INTERNAL, "the bytes of a transaction are unreadable"))?;
     let media = HeaderValue::from_static("application/octet-stream");
@@ -53,7 +53,7 @@ pub(in crate::http) async fn chain(
     let (after, limit) = (page.after()?, page.limit(&state.options));
     json(
         StatusCode::OK,
-        &state.service.chain(id, after, limit).await?,
+        &state.services.ledger.chain(id, after, limit).await?,
     )
 }
 
@@ -62,7 +62,7 @@ pub(in crate::http) async fn notes(
     State(state): State<Arc<ApiState>>,
     id: Result<Path<String>, PathRejection>,
 ) -> Answered {
-    let notes = state.service.notes(transaction(id)?).await?;
+    let notes = state.services.ledger.notes(transaction(id)?).await?;
     json(StatusCode::OK, &NoteList { notes })
 }
 
@@ -81,7 +81,11 @@ pub(in crate::http) async fn add_note(
         let text = format!("a note has 1 to {most} bytes, this one {}", note.text.len());
         return Err(Refusal::listed(&NOTE_REFUSED, text));
     }
-    let made = state.service.add_note(id, &caller.name, note.text).await?;
+    let made = state
+        .services
+        .ledger
+        .add_note(id, &caller.name, note.text)
+        .await?;
     json(StatusCode::CREATED, &made)
 }
 
@@ -96,7 +100,7 @@ pub(in crate::http) async fn remove_note(
     let note = primitives::hex::decode(&note)
         .and_then(|note| note.try_into().ok())
         .ok_or_else(|| Refusal::listed(&BAD_PARAMETER, format!("'{note}' is no note id")))?;
-    state.service.remove_note(id, note).await?;
+    state.services.ledger.remove_note(id, note).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -114,7 +118,11 @@ pub(in crate::http) async fn schedule(
             })
     });
     let limit = page.limit(&state.options);
-    let page = state.service.schedule(after.transpose()?, limit).await?;
+    let page = state
+        .services
+        .ledger
+        .schedule(after.transpose()?, limit)
+        .await?;
     json(StatusCode::OK, &page)
 }
 

@@ -37,7 +37,7 @@ pub(in crate::http) async fn balances(
     parameters: Result<Query<TimeoutQuery>, QueryRejection>,
 ) -> Answered {
     let deadline = deadline(&state, query(parameters)?.timeout_ms);
-    let mut balances = state.service.balances(deadline).await?;
+    let mut balances = state.services.vault.balances(deadline).await?;
     caller.strip_balances(&mut balances);
     json(StatusCode::OK, &balances)
 }
@@ -52,7 +52,8 @@ pub(in crate::http) async fn states(
     let deadline = deadline(&state, page.timeout_ms);
     let limit = page.limit(&state.options);
     let mut states = state
-        .service
+        .services
+        .vault
         .states(page.after()?, limit, quarantined, deadline)
         .await?;
     states
@@ -67,7 +68,10 @@ pub(in crate::http) async fn transaction(
     id: Result<Path<String>, PathRejection>,
 ) -> Answered {
     let id: TxId = parsed("transaction id", &segment(id)?)?;
-    json(StatusCode::OK, &state.service.transaction(id).await?)
+    json(
+        StatusCode::OK,
+        &state.services.ledger.transaction(id).await?,
+    )
 }
 
 /// `GET /v1/ledger`
@@ -79,7 +83,8 @@ pub(in crate::http) async fn ledger(
     json(
         StatusCode::OK,
         &state
-            .service
+            .services
+            .ledger
             .ledger(page.after()?, page.limit(&state.options))
             .await?,
     )
@@ -95,7 +100,8 @@ pub(in crate::http) async fn consumed(
     json(
         StatusCode::OK,
         &state
-            .service
+            .services
+            .notary
             .consumed(after, page.limit(&state.options))
             .await?,
     )
@@ -112,7 +118,7 @@ pub(in crate::http) async fn notary_requests(
         .map(|text| parsed("transaction id", text))
         .transpose()?;
     let limit = page.limit(&state.options);
-    let page = state.service.notary_requests(after, limit).await?;
+    let page = state.services.notary.notary_requests(after, limit).await?;
     json(StatusCode::OK, &page)
 }
 
@@ -127,7 +133,7 @@ pub(in crate::http) async fn equivocations(
         .map(|text| parsed("transaction id", text))
         .transpose()?;
     let limit = page.limit(&state.options);
-    let page = state.service.equivocations(after, limit).await?;
+    let page = state.services.notary.equivocations(after, limit).await?;
     json(StatusCode::OK, &page)
 }
 

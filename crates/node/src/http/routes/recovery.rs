@@ -45,5 +45,8 @@ pub(in crate::http) async fn finish(
 }
 
 async fn order(state: &ApiState, order: IntegrityOrder) -> Answered {
-    json(StatusCode::OK, &state.service.order_recovery(order).await?)
+    json(
+        StatusCode::OK,
+        &state.services.integrity.order_recovery(order).await?,
+    )
 }

@@ -28,22 +28,22 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
 
 /// `GET /v1/node`
 pub(in crate::http) async fn node(State(state): State<Arc<ApiState>>) -> Answered {
-    json(StatusCode::OK, &state.service.node())
+    json(StatusCode::OK, &state.services.status.node())
 }
 
 /// `GET /v1/peers`
 pub(in crate::http) async fn peers(State(state): State<Arc<ApiState>>) -> Answered {
-    json(StatusCode::OK, &state.service.peers())
+    json(StatusCode::OK, &state.services.status.peers())
 }
 
 /// `GET /v1/network`
 pub(in crate::http) async fn network(State(state): State<Arc<ApiState>>) -> Answered {
-    json(StatusCode::OK, &state.service.network())
+    json(StatusCode::OK, &state.services.status.network())
 }
 
 /// `POST /v1/drain`
 pub(in crate::http) async fn drain(State(state): State<Arc<ApiState>>) -> Answered {
-    json(StatusCode::ACCEPTED, &state.service.drain())
+    json(StatusCode::ACCEPTED, &state.services.status.drain())
 }
 
 /// `POST /v1/clock/confirm`
@@ -53,13 +53,13 @@ pub(in crate::http) async fn confirm_clock(
 ) -> Answered {
     json(
         StatusCode::OK,
-        &state.service.confirm_clock(&caller.name).await?,
+        &state.services.status.confirm_clock(&caller.name).await?,
     )
 }
 
 /// `GET /health`
 pub(in crate::http) async fn health(State(state): State<Arc<ApiState>>) -> Answered {
-    let health = state.service.health();
+    let health = state.services.status.health();
     json(
         if health.ready {
             StatusCode::OK
@@ -72,7 +72,7 @@ pub(in crate::http) async fn health(State(state): State<Arc<ApiState>>) -> Answe
 
 /// `GET /metrics`
 pub(in crate::http) async fn metrics(State(state): State<Arc<ApiState>>) -> Answered {
-    state.service.refresh_metrics();
+    state.services.status.refresh_metrics();
     let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     Ok(([(CONTENT_TYPE, text)], state.metrics.render()).into_response())
 }

@@ -50,7 +50,12 @@ pub(in crate::http) async fn begin(
     let (name, media_type) = (wish.name.clone(), wish.media_type.clone());
     let promise = promise(wish.size, wish.sha256.as_deref(), name, media_type)?;
     caller.check_upload(promise.media_type.as_deref())?;
-    let view = state.service.uploads().begin(&caller.name, wish).await?;
+    let view = state
+        .services
+        .attachments
+        .uploads()
+        .begin(&caller.name, wish)
+        .await?;
     json(StatusCode::CREATED, &view)
 }
 
@@ -61,7 +66,10 @@ pub(in crate::http) async fn show(
     id: Id,
 ) -> Answered {
     let upload = found(&state, &caller, id)?;
-    json(StatusCode::OK, &state.service.uploads().view(&upload))
+    json(
+        StatusCode::OK,
+        &state.services.attachments.uploads().view(&upload),
+    )
 }
 
 /// `PATCH /v1/uploads/{upload_id}`
@@ -82,7 +90,7 @@ pub(in crate::http) async fn add(
             return Err(refusal);
         }
     };
-    let uploads = state.service.uploads();
+    let uploads = state.services.attachments.uploads();
     let taken = async {
         let place = uploads.place(&caller.name)?;
         Ok::<_, Refusal>((place, uploads.take(&upload).await?))
@@ -114,7 +122,7 @@ pub(in crate::http) async fn complete(
     id: Id,
 ) -> Answered {
     let upload = found(&state, &caller, id)?;
-    let incoming = state.service.uploads().take(&upload).await?;
+    let incoming = state.services.attachments.uploads().take(&upload).await?;
     let (state, user) = (Arc::clone(&state), caller.name);
     // Goes on when the client does not wait for it: a file on the disk gets its row.
     let stored = tokio::spawn(async move { stored(&state, &upload, incoming, &user).await });
@@ -128,7 +136,7 @@ async fn stored(
     incoming: Incoming,
     user: &Arc<str>,
 ) -> Result<(AttachmentView, bool), Refusal> {
-    let service = &*state.service;
+    let service = &*state.services.attachments;
     let promise = upload.promise();
     let is_short = promise.size.is_some_and(|size| incoming.len() < size);
     let finished = incoming.finish().await;
@@ -151,7 +159,7 @@ pub(in crate::http) async fn remove(
     id: Id,
 ) -> Answered {
     let upload = found(&state, &caller, id)?;
-    state.service.uploads().remove(&upload).await?;
+    state.services.attachments.uploads().remove(&upload).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -160,7 +168,7 @@ fn found(state: &ApiState, caller: &Caller, id: Id) -> Result<Arc<Upload>, Refus
     let id = primitives::hex::decode_array(&text).ok_or_else(|| {
         Refusal::listed(&BAD_PARAMETER, "an upload's id has 32 hexadecimal digits")
     })?;
-    state.service.uploads().find(&caller.name, &id)
+    state.services.attachments.uploads().find(&caller.name, &id)
 }
 
 fn offset(headers: &HeaderMap) -> Result<u64, Refusal> {

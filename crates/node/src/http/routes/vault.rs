@@ -37,6 +37,6 @@ pub(in crate::http) async fn query(
     let place = claim.take(Resource::Queries);
     let _place = place.ok_or_else(|| no_place("queries"))?;
     let deadline = Instant::now() + patience(&state.options, query.timeout_ms);
-    let answer = state.service.vault_query(query, deadline).await?;
+    let answer = state.services.vault.vault_query(query, deadline).await?;
     json(StatusCode::OK, &answer)
 }

@@ -179,12 +179,12 @@ async fn changes_of_the_vault_are_told_once_each_and_go_on_where_a_reader_stoppe
         ("?after=0", "last-event-id: 43\r\n", 43, vec![44, 46]),
         ("?after=44", "", 44, vec![46]),
     ] {
-        fixture.fake.reach(42);
+        fixture.fake.vault.reach(42);
         let mut events =
             Events::follow(&fixture, &format!("/v1/vault/events{query}"), header).await;
         events.until("event: start").await;
-        fixture.fake.reach(45);
-        fixture.fake.reach(46);
+        fixture.fake.vault.reach(45);
+        fixture.fake.vault.reach(46);
         events.until("id: 46\n").await;
         events.until("}\n\n").await;
         let told = events.events();
@@ -215,7 +215,7 @@ async fn whoever_may_query_some_contracts_is_told_of_their_changes_alone() {
         add(folder.path(), name, permissions);
     }
     let fixture = with_users(folder.path()).await;
-    fixture.fake.reach(50);
+    fixture.fake.vault.reach(50);
     let path = "/v1/vault/events?after=40";
     let refused = call(&fixture, "nobody", "GET", path, "").await;
     assert_eq!(

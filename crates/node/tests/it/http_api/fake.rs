@@ -1,36 +1,33 @@
-//! A node service in memory. The name of a flow says what it does.
+//! A node in memory, for its flows and its state. The name of a flow selects its behaviour.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::Instant;
 
 use api::openapi::FlowFacts;
 use api::{
-    Balance, Balances, ChainEntry, ChainPage, ClockView, ConsentList, ConsumedEntry, ConsumedPage,
-    ContractList, Drain, EquivocationPage, FlowList, FlowStatus, FlowSummary, Health, LedgerEntry,
-    LedgerPage, NetworkView, NodeState, NodeView, NotaryConsent, NoteView, PeersView, Quarantined,
-    RawJson, RecoveryView, RequestPage, SchedulePage, StatesPage, TransactionView, VaultAnswer,
-    VaultChange, VaultQuery, Wait,
+    ClockView, Drain, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, FlowStatus,
+    FlowSummary, Health, NetworkView, NodeState, NodeView, PeersView, RawJson, Wait,
 };
 use flow::FlowId;
-use ledger::{Rejection, StateRef, TxId};
+use ledger::{Rejection, TxId};
 use node::http::{
-    Answer, Ended, Followers, NodeService, Output, Pending, Refusal, Room, SeenChange,
-    StartRequest, Ticket, VaultChanges,
+    Answer, Ended, FlowAction, FlowService, Followers, HospitalService, Output, Pending, Refusal,
+    Room, Services, StartRequest, StatusService, Ticket,
 };
 use schemars::SchemaGenerator;
-use tokio::sync::watch;
 
 use crate::http_api::fake_files::FakeFiles;
+use crate::http_api::fake_reads::FakeReads;
+use crate::http_api::fake_vault::FakeVault;
 
 /// One thread answers, as a node's core does.
 pub struct Fake {
-    pub files: FakeFiles,
+    pub files: Arc<FakeFiles>,
+    pub vault: Arc<FakeVault>,
     core: mpsc::Sender<Vec<(Ticket, Answer)>>,
     state: Mutex<State>,
     followers: Arc<Followers>,
-    vault: watch::Sender<u64>,
     room: AtomicUsize,
     turned_away: AtomicU64,
 }
@@ -53,14 +50,30 @@ impl Fake {
             }
         });
         Arc::new(Self {
-            files: FakeFiles::new(),
+            files: Arc::new(FakeFiles::new()),
+            vault: Arc::new(FakeVault::new()),
             core,
             state: Mutex::default(),
             followers: Arc::default(),
-            vault: watch::Sender::new(42),
             room: AtomicUsize::new(usize::MAX),
             turned_away: AtomicU64::new(0),
         })
+    }
+
+    /// Returns the services of this node: each resource has a fake of its own.
+    pub fn services(self: &Arc<Self>) -> Services {
+        let (flows, reads) = (Arc::clone(self), Arc::new(FakeReads));
+        Services {
+            flows: flows.clone(),
+            hospital: flows.clone(),
+            status: flows,
+            vault: self.vault.clone(),
+            ledger: reads.clone(),
+            contracts: reads.clone(),
+            notary: reads.clone(),
+            integrity: reads,
+            attachments: self.files.clone(),
+        }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -87,11 +100,6 @@ impl Fake {
         let held: Vec<FlowId> = self.state().held.keys().copied().collect();
         let steps: Vec<(FlowId, &'static str)> = held.iter().map(|id| (*id, step)).collect();
         self.followers.publish(&steps);
-    }
-
-    /// The vault's view goes on to a position.
-    pub fn reach(&self, seq: u64) {
-        self.vault.send_replace(seq);
     }
 
     /// From now on there is room for so many starts of each chunk.
@@ -131,7 +139,7 @@ fn refused(code: &str, message: &str, hint: &str) -> Answer {
     Answer::Refused(Rejection::new(code, message, hint).into())
 }
 
-impl NodeService for Fake {
+impl FlowService for Fake {
     fn room(&self) -> Room {
         Room {
             places: self.room.load(Ordering::Relaxed),
@@ -232,7 +240,7 @@ impl NodeService for Fake {
             Some(_) => Answer::Running {
                 flow_id,
                 step: "holding".into(),
-                status: api::FlowStatus::Running,
+                status: FlowStatus::Running,
             },
             None => Answer::Refused(Refusal::listed(&api::codes::UNKNOWN_FLOW, "no such flow")),
         };
@@ -290,38 +298,13 @@ impl NodeService for Fake {
         Ok(serde_json::value::to_raw_value(&json).expect("JSON"))
     }
 
-    fn order(
-        &self,
-        _: node::http::FlowAction,
-        flow: Option<FlowId>,
-        order: api::FlowOrder,
-    ) -> Pending<'_, api::FlowOrdered> {
-        Box::pin(async move {
-            let held = self.state().held.len() as u64;
-            let matched = if flow.is_some() { 0 } else { held };
-            Ok(api::FlowOrdered {
-                matched,
-                done: if order.dry_run { 0 } else { matched },
-                ..Default::default()
-            })
-        })
+    fn followers(&self) -> &Arc<Followers> {
+        &self.followers
     }
+}
 
-    fn journal(&self, flow: FlowId, _: Option<u32>, _: usize) -> Pending<'_, api::FlowJournal> {
-        Box::pin(async move {
-            Err(Refusal::listed(
-                &api::codes::UNKNOWN_FLOW,
-                format!("no live flow {flow}"),
-            ))
-        })
-    }
-
-    fn flows(
-        &self,
-        _: api::FlowQuery,
-        after: Option<FlowId>,
-        limit: usize,
-    ) -> Pending<'_, FlowList> {
+impl HospitalService for Fake {
+    fn flows(&self, _: FlowQuery, after: Option<FlowId>, limit: usize) -> Pending<'_, FlowList> {
         Box::pin(async move {
             let state = self.state();
             let after = state
@@ -355,214 +338,34 @@ impl NodeService for Fake {
         })
     }
 
-    fn balances(&self, deadline: Instant) -> Pending<'_, Balances> {
-        Box::pin(async move {
-            if deadline <= Instant::now() {
-                return Err(Refusal::listed(
-                    &api::codes::VIEW_BEHIND,
-                    "the view is at 41, asked for 42",
-                ));
-            }
-            let balance = Balance {
-                token: "00".into(),
-                symbol: "GBP".into(),
-                issuer: "O=A, L=B, C=GB".into(),
-                quantity: "340282366920938463463374607431768211455".into(),
-                states: 3,
-                quarantined: None,
-            };
-            Ok(Balances {
-                view_seq: 42,
-                balances: vec![balance],
-            })
-        })
-    }
-
-    fn states(
+    fn order(
         &self,
-        after: Option<u64>,
-        limit: usize,
-        _: Quarantined,
-        _: Instant,
-    ) -> Pending<'_, StatesPage> {
-        let next = after.map(|after| after + limit as u64);
+        _: FlowAction,
+        flow: Option<FlowId>,
+        order: FlowOrder,
+    ) -> Pending<'_, FlowOrdered> {
         Box::pin(async move {
-            Ok(StatesPage {
-                view_seq: 42,
-                states: Vec::new(),
-                next,
+            let held = self.state().held.len() as u64;
+            let matched = if flow.is_some() { 0 } else { held };
+            Ok(FlowOrdered {
+                matched,
+                done: if order.dry_run { 0 } else { matched },
+                ..Default::default()
             })
         })
     }
 
-    fn vault_query(&self, _: VaultQuery, _: Instant) -> Pending<'_, VaultAnswer> {
-        Box::pin(async move { Ok(VaultAnswer::default()) })
-    }
-
-    fn transaction(&self, id: TxId) -> Pending<'_, TransactionView> {
+    fn journal(&self, flow: FlowId, _: Option<u32>, _: usize) -> Pending<'_, FlowJournal> {
         Box::pin(async move {
             Err(Refusal::listed(
-                &api::codes::UNKNOWN_TRANSACTION,
-                format!("transaction {id} is not recorded"),
+                &api::codes::UNKNOWN_FLOW,
+                format!("no live flow {flow}"),
             ))
         })
     }
+}
 
-    fn ledger(&self, after: Option<u64>, limit: usize) -> Pending<'_, LedgerPage> {
-        Box::pin(async move {
-            let first = after.map_or(0, |after| after + 1);
-            let entry = |seq| LedgerEntry {
-                seq,
-                id: TxId::from_array([7; 32]).to_string(),
-            };
-            let entries: Vec<LedgerEntry> = (first..25_000).take(limit).map(entry).collect();
-            let next = entries
-                .last()
-                .map(|entry| entry.seq)
-                .filter(|seq| *seq < 24_999);
-            Ok(LedgerPage { entries, next })
-        })
-    }
-
-    fn chain(&self, id: TxId, before: Option<u64>, _: usize) -> Pending<'_, ChainPage> {
-        let entry = ChainEntry {
-            seq: before.unwrap_or(7),
-            id: id.to_string(),
-            depends_on: Vec::new(),
-        };
-        Box::pin(async move {
-            Ok(ChainPage {
-                entries: vec![entry],
-                next: None,
-            })
-        })
-    }
-
-    fn contracts(&self) -> ContractList {
-        ContractList::default()
-    }
-
-    fn consents(
-        &self,
-        change: Option<kernel::ConsentChange>,
-        user: &Arc<str>,
-    ) -> Pending<'_, ConsentList> {
-        let by = change.is_some().then(|| user.to_string());
-        let list = ConsentList {
-            notary_changes: NotaryConsent {
-                accepted: true,
-                configured: true,
-                at_ms: by.as_ref().map(|_| 1),
-                by,
-            },
-            upgrades: Vec::new(),
-        };
-        Box::pin(async move { Ok(list) })
-    }
-
-    fn notes(&self, _: TxId) -> Pending<'_, Vec<NoteView>> {
-        Box::pin(async move { Ok(Vec::new()) })
-    }
-
-    fn add_note(&self, _: TxId, user: &Arc<str>, text: String) -> Pending<'_, NoteView> {
-        let note = NoteView {
-            id: "00".repeat(12),
-            user: user.to_string(),
-            at_ms: 1,
-            text,
-        };
-        Box::pin(async move { Ok(note) })
-    }
-
-    fn remove_note(&self, _: TxId, note: kernel::NoteId) -> Pending<'_, ()> {
-        Box::pin(async move {
-            if note == [0; 12] {
-                return Ok(());
-            }
-            let text = "no such note";
-            Err(Refusal::listed(&api::codes::UNKNOWN_NOTE, text))
-        })
-    }
-
-    fn schedule(&self, after: Option<Vec<u8>>, _: usize) -> Pending<'_, SchedulePage> {
-        Box::pin(async move {
-            Ok(SchedulePage {
-                entries: Vec::new(),
-                next: after.map(|after| primitives::hex::encode(&after)),
-            })
-        })
-    }
-
-    fn notary_requests(&self, _: Option<TxId>, _: usize) -> Pending<'_, RequestPage> {
-        Box::pin(async move { Ok(RequestPage::default()) })
-    }
-
-    fn equivocations(&self, _: Option<TxId>, _: usize) -> Pending<'_, EquivocationPage> {
-        Box::pin(async move { Ok(EquivocationPage::default()) })
-    }
-
-    fn order_recovery(&self, _: kernel::integrity::IntegrityOrder) -> Pending<'_, RecoveryView> {
-        Box::pin(async move { Ok(RecoveryView::default()) })
-    }
-
-    fn consumed(&self, after: Option<StateRef>, _: usize) -> Pending<'_, ConsumedPage> {
-        Box::pin(async move {
-            let Some(after) = after else {
-                return Err(Refusal::listed(
-                    &api::codes::NOT_A_NOTARY,
-                    "this node is not a notary",
-                ));
-            };
-            let entry = ConsumedEntry {
-                state_ref: after.to_string(),
-                consumed_by: after.tx.to_string(),
-            };
-            Ok(ConsumedPage {
-                entries: vec![entry],
-                next: None,
-            })
-        })
-    }
-
-    fn followers(&self) -> &Arc<Followers> {
-        &self.followers
-    }
-
-    fn vault_seq(&self) -> watch::Receiver<u64> {
-        self.vault.subscribe()
-    }
-
-    /// Every second position changes the vault.
-    fn vault_changes(&self, after: u64, upto: u64, limit: usize) -> Pending<'_, VaultChanges> {
-        let last = upto.min(after + limit as u64);
-        let changes = (after + 1..=last).filter(|seq| seq % 2 == 0);
-        let changes = changes.map(|seq| SeenChange {
-            change: VaultChange {
-                seq,
-                transaction: TxId::from_array([7; 32]).to_string(),
-                recorded_at_ms: 1,
-                consumed: vec![format!("{}(0)", TxId::from_array([seq as u8; 32]))],
-                produced: Vec::new(),
-            },
-            // Every fourth position is of another contract than the others.
-            consumed_contracts: vec![if seq % 4 == 0 { "x.a" } else { "y" }.into()],
-        });
-        let changes = changes.collect();
-        Box::pin(async move {
-            Ok(VaultChanges {
-                changes,
-                upto: last,
-            })
-        })
-    }
-
-    fn peers(&self) -> PeersView {
-        PeersView {
-            software: "tally/0".into(),
-            peers: vec![],
-        }
-    }
-
+impl StatusService for Fake {
     fn node(&self) -> NodeView {
         NodeView {
             name: "O=A, L=B, C=GB".into(),
@@ -594,8 +397,11 @@ impl NodeService for Fake {
         }
     }
 
-    fn confirm_clock(&self, _user: &Arc<str>) -> Pending<'_, ClockView> {
-        Box::pin(async { Ok(ClockView::default()) })
+    fn peers(&self) -> PeersView {
+        PeersView {
+            software: "tally/0".into(),
+            peers: vec![],
+        }
     }
 
     fn drain(&self) -> Drain {
@@ -607,6 +413,10 @@ impl NodeService for Fake {
             flows_parked: 0,
             flows_paused: 0,
         }
+    }
+
+    fn confirm_clock(&self, _user: &Arc<str>) -> Pending<'_, ClockView> {
+        Box::pin(async { Ok(ClockView::default()) })
     }
 
     fn health(&self) -> Health {

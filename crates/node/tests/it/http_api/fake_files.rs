@@ -12,8 +12,6 @@ use node::uploads::{UploadLimits, Uploads};
 use primitives::Hash;
 use store::{FileReader, Files, FilesOptions, Published};
 
-use crate::http_api::fake::Fake;
-
 pub struct FakeFiles {
     pub folder: tempfile::TempDir,
     pub files: Files,
@@ -102,9 +100,9 @@ fn known(files: &FakeFiles, hash: &Hash) -> Result<AttachmentView, Refusal> {
     row.ok_or_else(|| Refusal::listed(&codes::UNKNOWN, "not here"))
 }
 
-impl AttachmentService for Fake {
+impl AttachmentService for FakeFiles {
     fn uploads(&self) -> &Arc<Uploads> {
-        &self.files.uploads
+        &self.uploads
     }
 
     fn store_attachment(
@@ -127,14 +125,14 @@ impl AttachmentService for Fake {
             stored_at_ms: 1,
             references: 0,
         };
-        let mut rows = self.files.rows();
+        let mut rows = self.rows();
         let is_new = !rows.contains_key(&published.hash);
         let view = rows.entry(published.hash).or_insert(view).clone();
         Box::pin(async move { Ok((view, is_new)) })
     }
 
     fn attachment(&self, hash: Hash) -> Pending<'_, AttachmentView> {
-        Box::pin(async move { known(&self.files, &hash) })
+        Box::pin(async move { known(self, &hash) })
     }
 
     fn attachments(
@@ -143,7 +141,7 @@ impl AttachmentService for Fake {
         after: Option<Hash>,
         limit: usize,
     ) -> Pending<'_, AttachmentPage> {
-        let rows = self.files.rows();
+        let rows = self.rows();
         let meets = |row: &AttachmentView| {
             query
                 .name
@@ -164,8 +162,8 @@ impl AttachmentService for Fake {
 
     fn attachment_content(&self, hash: Hash) -> Pending<'_, (AttachmentView, FileReader)> {
         Box::pin(async move {
-            let row = known(&self.files, &hash)?;
-            let reader = self.files.files.reader(&hash).map_err(Refusal::from)?;
+            let row = known(self, &hash)?;
+            let reader = self.files.reader(&hash).map_err(Refusal::from)?;
             let reader = reader.ok_or_else(|| Refusal::listed(&codes::DAMAGED, "gone"))?;
             Ok((row, reader))
         })
@@ -179,8 +177,8 @@ impl AttachmentService for Fake {
     ) -> Pending<'_, AttachmentView> {
         let user = user.to_string();
         Box::pin(async move {
-            known(&self.files, &hash)?;
-            let mut rows = self.files.rows();
+            known(self, &hash)?;
+            let mut rows = self.rows();
             let row = rows.get_mut(&hash);
             let row = row.ok_or_else(|| Refusal::listed(&codes::UNKNOWN, "not here"))?;
             (row.trusted, row.trust_by) = (trusted, Some(user));
@@ -190,11 +188,11 @@ impl AttachmentService for Fake {
 
     fn remove_attachment(&self, hash: Hash) -> Pending<'_, ()> {
         Box::pin(async move {
-            if known(&self.files, &hash)?.references > 0 {
+            if known(self, &hash)?.references > 0 {
                 return Err(Refusal::listed(&codes::REFERENCED, "listed"));
             }
-            self.files.rows().remove(&hash);
-            self.files.files.remove(&hash).map_err(Refusal::from)?;
+            self.rows().remove(&hash);
+            self.files.remove(&hash).map_err(Refusal::from)?;
             Ok(())
         })
     }

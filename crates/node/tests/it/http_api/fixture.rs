@@ -82,8 +82,7 @@ impl Fixture {
 
     async fn start(options: HttpOptions, root_pem: String) -> Self {
         let (fake, metrics) = (Fake::new(), Arc::new(NodeMetrics::new()));
-        let service: Arc<Fake> = Arc::clone(&fake);
-        let server = HttpServer::start(options.clone(), service, Arc::clone(&metrics))
+        let server = HttpServer::start(options.clone(), fake.services(), Arc::clone(&metrics))
             .await
             .expect("a free port");
         Self {
@@ -107,7 +106,7 @@ impl Fixture {
     pub async fn listen_again(&self) -> Result<HttpHandle, ListenError> {
         let mut options = self.options.clone();
         options.listen = self.server.address();
-        HttpServer::start(options, Fake::new(), Arc::default()).await
+        HttpServer::start(options, Fake::new().services(), Arc::default()).await
     }
 
     pub fn endpoint(&self) -> Endpoint {

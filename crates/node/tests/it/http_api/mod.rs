@@ -8,6 +8,8 @@ mod endpoints;
 mod events;
 mod fake;
 mod fake_files;
+mod fake_reads;
+mod fake_vault;
 mod fixture;
 mod limits;
 mod managing;

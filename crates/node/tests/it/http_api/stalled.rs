@@ -35,6 +35,7 @@ async fn impatient(length: usize) -> (Fixture, String) {
     let path = format!("/v1/attachments/{}/content", published.hash);
     let stored = fixture
         .fake
+        .files
         .store_attachment(published, None, None, &"ann".into());
     stored.await.expect("stored");
     (fixture, path)

@@ -1,4 +1,4 @@
-//! The node's files, as the API sees them.
+//! The service of files.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use api::{AttachmentPage, AttachmentQuery, AttachmentView};
 use primitives::Hash;
 use store::{FileReader, Published};
 
-use super::service::Pending;
+use crate::http::pending::Pending;
 use crate::uploads::Uploads;
 
 /// The port to the store of files. No method blocks. An answered change is durable.
 pub trait AttachmentService: Send + Sync + 'static {
-    /// Files on their way in.
+    /// Returns the uploads in flight.
     fn uploads(&self) -> &Arc<Uploads>;
 
-    /// Records a file that a user uploaded. Whether it was not here before.
+    /// Records a file that a user uploaded. Returns its record, and whether the file is new.
     fn store_attachment(
         &self,
         published: Published,
@@ -26,7 +26,7 @@ pub trait AttachmentService: Send + Sync + 'static {
     /// Returns the record of a file.
     fn attachment(&self, hash: Hash) -> Pending<'_, AttachmentView>;
 
-    /// Files after a hash.
+    /// Returns files after a hash.
     fn attachments(
         &self,
         query: AttachmentQuery,
@@ -34,10 +34,10 @@ pub trait AttachmentService: Send + Sync + 'static {
         limit: usize,
     ) -> Pending<'_, AttachmentPage>;
 
-    /// A file that is to be read.
+    /// Returns the record of a file and a reader of its bytes.
     fn attachment_content(&self, hash: Hash) -> Pending<'_, (AttachmentView, FileReader)>;
 
-    /// Says whether a file is trusted.
+    /// Changes whether a file is trusted.
     fn trust_attachment(
         &self,
         hash: Hash,

@@ -1,0 +1,56 @@
+//! The state of the node for the API.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use api::{ClockView, Drain, Health, NetworkView, NodeView, PeersView};
+use kernel::Event;
+
+use crate::core::peers;
+use crate::core::service::Service;
+use crate::http::{Pending, StatusService};
+
+impl StatusService for Service {
+    fn node(&self) -> NodeView {
+        self.node_view()
+    }
+
+    fn network(&self) -> NetworkView {
+        self.network_view()
+    }
+
+    fn peers(&self) -> PeersView {
+        peers::view(
+            &self.net,
+            &self.network,
+            &self.shared.peer_figures(),
+            &self.shared.figures().waiting,
+        )
+    }
+
+    fn drain(&self) -> Drain {
+        if !self.shared.draining.swap(true, Ordering::Relaxed) {
+            self.shared.kernel.tell(Event::Drain);
+        }
+        let figures = self.shared.figures();
+        Drain {
+            state: self.node_state(),
+            flows_in_flight: figures.flows_live,
+            flows_retrying: figures.flows_retrying,
+            flows_parked: figures.flows_parked,
+            flows_paused: figures.flows_paused,
+        }
+    }
+
+    fn confirm_clock(&self, user: &Arc<str>) -> Pending<'_, ClockView> {
+        Box::pin(self.vouch_for_clock(user.to_string()))
+    }
+
+    fn health(&self) -> Health {
+        self.health_view()
+    }
+
+    fn refresh_metrics(&self) {
+        self.show_figures();
+    }
+}

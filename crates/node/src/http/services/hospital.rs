@@ -1,0 +1,25 @@
+//! The service of live flows: lists, journals and orders of operators.
+
+use api::{FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery};
+use flow::FlowId;
+
+use crate::http::flow_action::FlowAction;
+use crate::http::pending::Pending;
+
+/// The port to live flows, for operators. No method blocks. An answered change is durable.
+pub trait HospitalService: Send + Sync + 'static {
+    /// Returns the live flows that match a query, after an id.
+    fn flows(&self, query: FlowQuery, after: Option<FlowId>, limit: usize)
+    -> Pending<'_, FlowList>;
+
+    /// Carries out an order: for this flow, or for all flows that match the order's query.
+    fn order(
+        &self,
+        action: FlowAction,
+        flow: Option<FlowId>,
+        order: FlowOrder,
+    ) -> Pending<'_, FlowOrdered>;
+
+    /// Returns a page of a live flow's journal. Refuses an unknown flow.
+    fn journal(&self, flow: FlowId, after: Option<u32>, limit: usize) -> Pending<'_, FlowJournal>;
+}

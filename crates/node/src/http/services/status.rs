@@ -1,0 +1,31 @@
+//! The service of the node itself: its state, peers, clock and health.
+
+use std::sync::Arc;
+
+use api::{ClockView, Drain, Health, NetworkView, NodeView, PeersView};
+
+use crate::http::pending::Pending;
+
+/// The port to the state of the node as a whole. No method blocks. An answered change is durable.
+pub trait StatusService: Send + Sync + 'static {
+    /// Returns the state and figures of the node.
+    fn node(&self) -> NodeView;
+
+    /// Returns the parameters and parties of the network.
+    fn network(&self) -> NetworkView;
+
+    /// Returns the other nodes of the network.
+    fn peers(&self) -> PeersView;
+
+    /// Accepts no more starts, and returns the flows in flight.
+    fn drain(&self) -> Drain;
+
+    /// Records that a user confirms the present time of the clock.
+    fn confirm_clock(&self, user: &Arc<str>) -> Pending<'_, ClockView>;
+
+    /// Returns whether the node accepts work.
+    fn health(&self) -> Health;
+
+    /// Updates gauges before [`crate::metrics::NodeMetrics::render`].
+    fn refresh_metrics(&self) {}
+}
