@@ -6,13 +6,7 @@ use crate::kernel::Kernel;
 impl Kernel {
     /// Makes the round's one commit of it, or acts at once where nothing is written and nothing waited for.
     pub(crate) fn close_round(&mut self, out: &mut Vec<Action>) {
-        // Those that an operator has just wanted back are about to run.
-        let still = self.clients.parked();
-        let live = self.runner.engine().live().saturating_sub(still) + self.hospital.wanted();
-        if self.starts.is_drained(live) {
-            self.starts.drain_reported();
-            self.context.round.then.push(Action::Drained);
-        }
+        self.flows.report_drain(&mut self.context);
         assert!(
             self.context.work.is_empty()
                 && !self.context.has_commands()

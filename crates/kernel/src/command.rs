@@ -5,17 +5,38 @@
 //! They are carried before the next command of the same call.
 
 use flow::FlowId;
-use ledger::Rejection;
+use ledger::{Rejection, StateRef};
 use primitives::Hash;
 
 use crate::intake::fault::Fault;
 use crate::intake::item_id::ItemId;
+use crate::schedule::table::Due;
 
 /// A change that one part asks of another.
 #[derive(Debug)]
 pub(crate) enum Command {
     /// To the starts: the state that scheduled this flow is consumed, so it is not to be started.
     WithdrawStart { flow: FlowId },
+    /// To the schedule: a scheduled flow runs.
+    ScheduledStarted {
+        due: Due,
+        flow: FlowId,
+        name: String,
+    },
+    /// To the schedule: a scheduled flow cannot be started.
+    RefuseScheduled {
+        due: Due,
+        name: String,
+        rejection: Rejection,
+    },
+    /// To the schedule: an operator has cancelled a scheduled start.
+    EndScheduled { due: Due },
+    /// To the links and the intake: a flow takes no step any more. Nothing is done for it, but its locks stay.
+    StopWork { flow: FlowId },
+    /// To all parts: a flow is gone.
+    ForgetFlow { flow: FlowId },
+    /// To the selection: a flow came back from its journal, and these are all its locks.
+    KeepLocks { flow: FlowId, locked: Vec<StateRef> },
     /// To the intake: a file is on the disk. After an upload, a running request to a peer for it is given up.
     FileIsHere {
         hash: Hash,

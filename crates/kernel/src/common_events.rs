@@ -21,20 +21,15 @@ macro_rules! parts {
 }
 
 parts![
-    runner,
+    flows,
     selection,
     links,
     clock,
     intake,
     fetches,
     notarisation,
-    clients,
-    starts,
-    waits,
-    hospital,
     schedule,
     notes,
-    claims,
     keys,
     consumed,
     files,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::clock::ClockFigures;
-use crate::integrity::HeldFlows;
+use crate::flows::start_gate::HeldFlows;
 use crate::peers::waiting::WaitingDelivery;
 use crate::sizes::Sizes;
 

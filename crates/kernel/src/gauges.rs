@@ -11,21 +11,13 @@ impl Kernel {
     ///
     /// They are for display only: after a crash a flow may come to the same step again.
     pub fn take_steps(&mut self, watched: bool) -> Vec<(FlowId, &'static str)> {
-        self.runner.take_steps(watched)
+        self.flows.take_steps(watched)
     }
 
     /// Counters and gauges for the metrics.
     pub fn figures(&self) -> Figures {
         let [unshared, sent_along] = self.along.figures();
-        Figures {
-            flows_live: self.runner.engine().live() as u64,
-            flows_bytes: self.starts.admission.bytes() as u64,
-            flows_queued: self.starts.queue.len() as u64,
-            flows_parked: (self.clients.parked().saturating_sub(self.hospital.paused())) as u64,
-            flows_retrying: self.hospital.retrying() as u64,
-            flows_paused: self.hospital.paused() as u64,
-            flows_shelved: self.waking.len() as u64,
-            held: self.gate.held(),
+        let mut figures = Figures {
             transactions: self.book.last_seq(),
             caches: [
                 self.book.cache_figures(),
@@ -33,7 +25,7 @@ impl Kernel {
                 self.contract_checks.figures(),
                 unshared,
                 sent_along,
-                self.clients.cache_figures(),
+                self.flows.cache_figures(),
                 self.signatures.key_figures(),
                 self.keys.own_figures(),
                 self.keys.owner_figures(),
@@ -54,6 +46,8 @@ impl Kernel {
             clock: self.clock.figures(),
             requests_outstanding: self.links.requests_outstanding(),
             ..self.context.figures.clone()
-        }
+        };
+        self.flows.add_figures(&mut figures);
+        figures
     }
 }

@@ -20,18 +20,13 @@ use crate::consents::Consents;
 use crate::context::Context;
 use crate::event::{Action, Event, Reply};
 use crate::files::{Files, Participation, Stored};
-use crate::flows::claims::Claims;
-use crate::flows::clients::Clients;
-use crate::flows::hospital::Hospital;
-use crate::flows::look_ups::LookUps;
+use crate::flows::Flows;
 use crate::flows::runner::Runner;
-use crate::flows::starts::Starts;
-use crate::flows::waits::Waits;
-use crate::flows::waking::Waking;
+use crate::flows::start_gate::StartGate;
 use crate::intake::contract_checks::ContractChecks;
 use crate::intake::items::Intake;
 use crate::intake::signatures::Signatures;
-use crate::integrity::{ConsumedIndex, Equivocations, Integrity, StartGate};
+use crate::integrity::{ConsumedIndex, Equivocations, Integrity};
 use crate::keys::KeyBook;
 use crate::ledger_book::Book;
 use crate::notarisation::requests::Notarisation;
@@ -50,7 +45,7 @@ pub struct Kernel {
     pub(crate) keys: KeyBook,
     pub(crate) clock: ClockWatch,
     pub(crate) delivery_waits: DeliveryWaits,
-    pub(crate) runner: Runner,
+    pub(crate) flows: Flows,
     pub(crate) links: Links,
     pub(crate) intake: Intake,
     pub(crate) fetches: FetchQueue,
@@ -60,18 +55,10 @@ pub struct Kernel {
     pub(crate) equivocations: Equivocations,
     pub(crate) integrity: Integrity,
     pub(crate) notarisation: Option<Notarisation>,
-    pub(crate) clients: Clients,
-    pub(crate) starts: Starts,
     pub(crate) schedule: Schedule,
     pub(crate) notes: Notes,
-    pub(crate) claims: Claims,
     pub(crate) files: Files,
     pub(crate) consents: Consents,
-    pub(crate) waits: Waits,
-    pub(crate) hospital: Hospital,
-    pub(crate) waking: Waking,
-    pub(crate) gate: StartGate,
-    pub(crate) look_ups: LookUps,
     pub(crate) budgets: PeerBudgets,
     pub(crate) signatures: Signatures,
     pub(crate) contract_checks: ContractChecks,
@@ -125,7 +112,7 @@ impl Kernel {
             keys,
             clock,
             delivery_waits: DeliveryWaits::default(),
-            runner: Runner::new(engine, now),
+            flows: Flows::new(Runner::new(engine, now), gate, options, now),
             links,
             intake: Intake::new(Resolutions::new(first_resolution)),
             fetches: FetchQueue::default(),
@@ -135,18 +122,10 @@ impl Kernel {
             equivocations: Equivocations::default(),
             integrity,
             notarisation,
-            clients: Clients::new(options.outcomes_bytes),
-            starts: Starts::default(),
             schedule: Schedule::default(),
             notes: Notes::default(),
-            claims: Claims::default(),
             files: Files::new(options.file_rows_bytes),
             consents: Consents::default(),
-            waits: Waits::new(now),
-            hospital: Hospital::default(),
-            waking: Waking::new(options.journals_bytes_max, options.hold_flows),
-            gate,
-            look_ups: LookUps::default(),
             budgets: PeerBudgets::default(),
             signatures: Signatures::new(options),
             contract_checks: ContractChecks::new(options.known_signatures_bytes),
@@ -167,12 +146,18 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         self.advance(now);
         match event {
-            Event::Start(start) => self.on_start(*start, reads)?,
-            Event::Attach { flow, wait, token } => self.on_attach(flow, wait, token),
-            Event::Detach { token } => {
-                self.clients.detach(token);
-                self.starts.queue.detach(token);
+            Event::Start(start) => {
+                let older_copy = self.integrity.rollback.as_ref();
+                let older_copy = older_copy.map(|row| row.data_until);
+                let (deliveries, context) = (&self.links.unanswered, &mut self.context);
+                self.flows
+                    .on_start(*start, older_copy, deliveries, context, reads)?;
             }
+            Event::Attach { flow, wait, token } => {
+                let (deliveries, context) = (&self.links.unanswered, &mut self.context);
+                self.flows.on_attach(flow, wait, token, deliveries, context);
+            }
+            Event::Detach { token } => self.flows.detach(token),
             Event::Cancel { flow, token } => self.on_cancel(flow, token, reads)?,
             Event::Order {
                 order,
@@ -187,12 +172,12 @@ impl Kernel {
                 limit,
                 token,
             } => {
-                let ids = self.runner.engine().flow_ids();
+                let ids = self.flows.engine().flow_ids();
                 let ids = ids
                     .iter()
                     .filter(|id| after.is_none_or(|after| **id > after));
                 let flows = ids
-                    .filter_map(|id| self.runner.engine().status(id))
+                    .filter_map(|id| self.flows.engine().status(id))
                     .filter(|status| filter.meets(status, self.context.now.wall))
                     .take(limit)
                     .collect();
@@ -208,7 +193,11 @@ impl Kernel {
                 user,
                 client_id,
                 token,
-            } => self.on_remove_client(&user, &client_id, token, reads)?,
+            } => {
+                let context = &mut self.context;
+                self.flows
+                    .on_remove_client(&user, &client_id, token, context, reads)?;
+            }
             Event::Note {
                 transaction,
                 salt,
@@ -317,7 +306,7 @@ impl Kernel {
                 transaction,
             } => {
                 let others = Participation {
-                    engine: self.runner.engine(),
+                    engine: self.flows.engine(),
                     book: &self.book,
                     unanswered: &self.links.unanswered,
                     keys: &self.keys,
@@ -346,7 +335,7 @@ impl Kernel {
             }
             Event::Integrity { order, token } => self.on_integrity(order, token),
             Event::Tick => {}
-            Event::Drain => self.starts.drain(),
+            Event::Drain => self.flows.drain(),
         }
         self.route(reads)?;
         self.settle(reads)
@@ -381,7 +370,7 @@ impl Kernel {
                 break;
             }
         }
-        self.runner.end_of_round(&mut self.context);
+        self.flows.end_of_round(&mut self.context);
         self.settle(reads)?;
         self.send_marks();
         self.ask_again();
@@ -396,7 +385,7 @@ impl Kernel {
     fn advance(&mut self, now: Moment) {
         let monotonic = self.context.now.monotonic.max(now.monotonic);
         self.context.now = Moment::new(monotonic, now.wall);
-        self.runner.advance(self.context.now);
+        self.flows.advance(self.context.now);
         self.clock.advance(&mut self.context);
     }
 
@@ -407,7 +396,9 @@ impl Kernel {
                 .notarisation
                 .as_ref()
                 .is_some_and(Notarisation::can_decide);
-        let at_once = self.can_revive() || self.can_wake() || decides;
+        let at_once = self.flows.can_revive(&self.context)
+            || self.flows.next_to_wake(&self.context).is_some()
+            || decides;
         // Wake-ups that depend on several parts.
         let joint = [
             at_once.then_some(self.context.now.monotonic),
@@ -422,7 +413,7 @@ impl Kernel {
 
     /// The flow engine, for inspection.
     pub fn flows(&self) -> &FlowEngine {
-        self.runner.engine()
+        self.flows.engine()
     }
 
     /// The last position of the ledger, durable or about to be.

@@ -8,8 +8,7 @@ use crate::back_chains::chain::Resolution;
 use crate::consents::Consents;
 use crate::context::Context;
 use crate::event::Action;
-use crate::flows::caller::{Caller, client_of};
-use crate::flows::clients::LiveFlow;
+use crate::flows::routing::AT_ONCE_MAX;
 use crate::identity::Identity;
 use crate::integrity::{ConsumedIndex, Equivocations, Integrity};
 use crate::kernel::{Kernel, OpenedParts};
@@ -21,7 +20,7 @@ use crate::pages::{after, row_page};
 use crate::peers::links::Links;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::room::Room;
-use crate::rows::{META_JUDGED, split_journal_row};
+use crate::rows::META_JUDGED;
 use crate::schedule::table::Schedule;
 
 /// Rows read at once.
@@ -122,20 +121,20 @@ impl Kernel {
         kernel.schedule = Schedule::open(reads)?;
         kernel.schedule.retry_refused(&mut kernel.context, reads)?;
         let flows = kernel.load_journals(reads)?;
-        kernel.gate.show();
-        let missing = kernel.runner.engine().versions_missing();
+        kernel.flows.show_gate();
+        let missing = kernel.flows.engine().versions_missing();
         if !missing.is_empty() {
             return Err(OpenError::VersionsMissing(missing));
         }
         for flow in flows {
             // Those that stay as they are.
-            kernel.runner.resume(flow, reads, &mut kernel.context);
+            kernel.flows.resume(flow, reads, &mut kernel.context);
         }
         kernel.settle(reads)?;
-        kernel.wake_first(reads)?;
+        kernel.wake(AT_ONCE_MAX, reads)?;
         kernel
             .files
-            .restore_proposals(kernel.runner.engine(), &mut kernel.context, reads)?;
+            .restore_proposals(kernel.flows.engine(), &mut kernel.context, reads)?;
         kernel.settle(reads)?;
         kernel.flush(now, reads, out)?;
         Ok(kernel)
@@ -195,38 +194,9 @@ impl Kernel {
 
     /// Reads one journal. The flow waits on the shelf, unless it stays as it is: then it is added to `staying`.
     fn load_journal(&mut self, flow: FlowId, rows: Vec<(u32, Vec<u8>)>, staying: &mut Vec<FlowId>) {
-        let bytes = rows.iter().map(|(_, row)| row.len()).sum();
-        let mut live = LiveFlow::default();
-        let mut steps = Vec::with_capacity(rows.len());
-        for (step, value) in rows {
-            // A row that is too short does not decode: that flow is parked, the node starts.
-            let (recorded, row) = split_journal_row(&value).unwrap_or_default();
-            live.transactions.extend(recorded);
-            steps.push((step, row.to_vec()));
-        }
-        let loaded = self.runner.load(flow, &steps);
-        self.selection.restore_lock(flow.0, &loaded.locked);
-        if let Some(start) = &loaded.start
-            && start.origin.is_none()
-        {
-            let caller = Caller::from_bytes(&start.caller).ok();
-            live.client = caller.as_ref().and_then(client_of);
-            let place = self.starts.admission.take(
-                &start.flow,
-                start.args.len(),
-                self.context.now.monotonic,
-            );
-            live.place = Some(place);
-        }
-        self.clients.resume(flow, live);
-        if self.runner.shelve(flow) {
-            let origin = self.runner.engine().origin_of(&flow);
-            let mut peers = self.runner.engine().peers_of(&flow);
-            peers.remove(&self.context.my_id);
-            let is_gated = self.gate.hold(flow, peers);
-            self.waking.found(flow, origin, bytes, is_gated);
-            self.hospital.shelve(flow);
-        } else {
+        let (locked, stays) = self.flows.load_journal(flow, rows, &self.context);
+        self.selection.restore_lock(flow.0, &locked);
+        if stays {
             staying.push(flow);
         }
     }

@@ -16,7 +16,26 @@ impl Kernel {
 
     fn carry(&mut self, command: Command, reads: &dyn Reads) -> Result<(), StoreFailure> {
         match command {
-            Command::WithdrawStart { flow } => self.withdraw_start(flow),
+            Command::WithdrawStart { flow } => self.flows.withdraw_start(flow, &mut self.context),
+            Command::ScheduledStarted { due, flow, name } => {
+                self.schedule.started(due, flow, name, &mut self.context);
+            }
+            Command::RefuseScheduled {
+                due,
+                name,
+                rejection,
+            } => {
+                let context = &mut self.context;
+                self.schedule.refuse_start(due, name, rejection, context);
+            }
+            Command::EndScheduled { due } => self.schedule.cancelled(due, &mut self.context),
+            Command::StopWork { flow } => self.stop_work(flow),
+            Command::ForgetFlow { flow } => self.forget_flow(flow),
+            Command::KeepLocks { flow, locked } => {
+                let now = self.context.now.monotonic;
+                let out = self.selection.keep_only(flow.0, &locked, now);
+                self.on_selection(out);
+            }
             Command::FileIsHere {
                 hash,
                 size,

@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use flow::{CHART_STEP, EffectRequest, EffectResult, EngineAction, FlowError, FlowId, SleepClocks};
+use flow::{EffectRequest, EffectResult, EngineAction, FlowError, FlowId};
 use ledger::{PartyId, Rejection, SelectionRequest, SignedTransaction, StateAndRef, StateRef};
-use primitives::{ErrorInfo, Timestamp};
+use primitives::ErrorInfo;
 
 use crate::errors;
 use crate::event::Action;
-use crate::flows::clients::Clients;
-use crate::flows::waits::HeldSelect;
+use crate::flows::routing::WAKES_A_ROUND_MAX;
 use crate::intake::items::Goal;
 use crate::kernel::Kernel;
 use crate::peers::lag::AHEAD_MAX;
-use crate::port::{Reads, StoreFailure, Table};
+use crate::port::{Reads, StoreFailure};
 use crate::round::CheckOwner;
-use crate::rows::{journal_key, journal_row};
 
 impl Kernel {
     pub(crate) fn on_engine_action(
@@ -31,26 +29,11 @@ impl Kernel {
             } => self.on_effect(flow, effect, request, reads)?,
             EngineAction::Cancel { flow, effect } => self.on_effect_cancelled(flow, effect),
             EngineAction::Journal { flow, step, row } => {
-                self.context.figures.journal_rows += 1;
-                self.hospital
-                    .row_written(&flow, self.context.commits.next());
-                self.weigh(&flow, row.len());
-                let row = journal_row(self.clients.unjournaled(&flow), &row);
-                self.context.round.batch.of::<Clients>().put(
-                    Table::Journal,
-                    journal_key(&flow, step),
-                    row,
-                );
+                self.flows
+                    .write_journal(flow, step, &row, &mut self.context);
             }
             EngineAction::Forget { flow, steps } => {
-                for step in 0..steps {
-                    self.context
-                        .round
-                        .batch
-                        .of::<Clients>()
-                        .delete(Table::Journal, journal_key(&flow, step));
-                }
-                self.on_forgotten(flow);
+                self.flows.delete_journal(flow, steps, &mut self.context);
             }
             EngineAction::SendSession { peer, message } => self.send_session(peer, message),
             EngineAction::Ended {
@@ -58,59 +41,30 @@ impl Kernel {
                 start,
                 outcome,
             } => {
-                self.on_flow_ended(flow, &start, outcome);
+                self.forget_flow(flow);
+                let (deliveries, context) = (&self.links.unanswered, &mut self.context);
+                self.flows
+                    .on_ended(flow, &start, outcome, deliveries, context);
             }
             EngineAction::Chart { flow, row } => {
-                let key = journal_key(&flow, CHART_STEP);
-                self.hospital
-                    .row_written(&flow, self.context.commits.next());
-                match row {
-                    Some(row) => {
-                        let row = journal_row(&[], &row);
-                        self.context
-                            .round
-                            .batch
-                            .of::<Clients>()
-                            .put(Table::Journal, key, row);
-                    }
-                    None => self
-                        .context
-                        .round
-                        .batch
-                        .of::<Clients>()
-                        .delete(Table::Journal, key),
-                }
+                self.flows.write_chart(flow, row, &mut self.context);
             }
             EngineAction::Retrying { flow, reason, at } => {
-                self.on_flow_retrying(flow, &reason, at);
+                let context = &mut self.context;
+                self.flows.on_retrying(flow, &reason, at, context);
             }
-            EngineAction::Paused { flow } => self.on_flow_paused(flow),
-            EngineAction::Parked { flow, reason } => self.on_flow_parked(flow, &reason),
-            EngineAction::Progress { flow, step } => {
-                if let Some(live) = self.clients.live_mut(&flow) {
-                    live.step = step;
-                }
-                self.runner.note_step(flow, step);
+            EngineAction::Paused { flow } => self.flows.on_paused(flow, &mut self.context),
+            EngineAction::Parked { flow, reason } => {
+                self.flows.on_parked(flow, &reason, &mut self.context);
             }
+            EngineAction::Progress { flow, step } => self.flows.on_progress(flow, step),
         }
-        Ok(())
+        self.route(reads)
     }
 
     /// Gives an effect its result; the flow runs on within this round.
     pub(crate) fn complete(&mut self, flow: FlowId, effect: u32, result: EffectResult) {
-        self.runner
-            .complete(flow, effect, result, &mut self.context);
-    }
-
-    /// A flow of a client handles something of so many bytes.
-    fn weigh(&mut self, flow: &FlowId, bytes: usize) {
-        if let Some(place) = self
-            .clients
-            .live_mut(flow)
-            .and_then(|live| live.place.as_mut())
-        {
-            self.starts.admission.weigh(place, bytes);
-        }
+        self.flows.complete(flow, effect, result, &mut self.context);
     }
 
     fn on_effect(
@@ -150,7 +104,7 @@ impl Kernel {
                 fetching,
                 keep,
             } => {
-                self.weigh(&flow, transaction.wire().bytes().len());
+                self.flows.weigh(&flow, transaction.wire().bytes().len());
                 let goal = Goal::Verify {
                     flow,
                     effect,
@@ -162,7 +116,7 @@ impl Kernel {
                 self.take_in(Arc::new(transaction), goal, from, Vec::new());
             }
             EffectRequest::CheckSignatures(messages) => {
-                let payer = self.runner.engine().origin_of(&flow);
+                let payer = self.flows.engine().origin_of(&flow);
                 if !self.gather(CheckOwner::Effect(flow, effect), &messages, payer) {
                     self.complete(flow, effect, EffectResult::Done);
                 }
@@ -187,19 +141,19 @@ impl Kernel {
                 let result = signed.map_or_else(EffectResult::Failed, EffectResult::Signature);
                 self.complete(flow, effect, result);
             }
-            EffectRequest::Sleep { until, clocks } if self.is_over(until, clocks) => {
-                self.complete(flow, effect, EffectResult::Done);
-            }
             EffectRequest::Sleep { until, clocks } => {
-                self.waits
-                    .sleep((flow, effect), until, clocks, self.context.now);
+                let (in_doubt, now) = (self.clock.in_doubt(), self.context.now);
+                let effect_id = (flow, effect);
+                if !self.flows.sleep(effect_id, until, clocks, in_doubt, now) {
+                    self.complete(flow, effect, EffectResult::Done);
+                }
             }
             EffectRequest::AwaitTransaction(id) => match self.book.get(&id, reads)? {
                 Some(recorded) => {
                     let found = Some((*recorded.transaction).clone());
                     self.complete(flow, effect, EffectResult::Transaction(found));
                 }
-                None => self.waits.for_transaction((flow, effect), id),
+                None => self.flows.wait_for_transaction((flow, effect), id),
             },
             EffectRequest::Transaction(id) => {
                 let found = self.book.get(&id, reads)?;
@@ -241,11 +195,14 @@ impl Kernel {
                 self.complete(flow, effect, result);
             }
             EffectRequest::Claim { key, value } => {
-                let result = self.claims.on_claim(key, value, &mut self.context, reads)?;
+                let result = self
+                    .flows
+                    .claims
+                    .on_claim(key, value, &mut self.context, reads)?;
                 self.complete(flow, effect, result);
             }
             EffectRequest::Claimed(key) => {
-                let result = self.claims.on_claimed(&key, reads)?;
+                let result = self.flows.claims.on_claimed(&key, reads)?;
                 self.complete(flow, effect, result);
             }
             EffectRequest::LockStates(refs) => self.on_lock((flow, effect), refs, reads)?,
@@ -281,7 +238,7 @@ impl Kernel {
         deliver_to: Vec<PartyId>,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        self.weigh(&flow, transaction.wire().bytes().len());
+        self.flows.weigh(&flow, transaction.wire().bytes().len());
         if self.book.contains(&transaction.id(), reads)? {
             self.recorded_by(flow, effect, &transaction, &deliver_to);
         } else {
@@ -296,17 +253,11 @@ impl Kernel {
     }
 
     fn on_select(&mut self, flow: FlowId, effect: u32, request: SelectionRequest) {
-        let recorded_in = self.clients.live(&flow).and_then(|live| live.recorded_in);
-        match recorded_in.filter(|number| *number > self.context.commits.durable()) {
-            Some(number) => self.waits.hold(
-                number,
-                HeldSelect {
-                    flow,
-                    effect,
-                    request,
-                },
-            ),
-            None => self.select(flow, effect, request),
+        let request = self
+            .flows
+            .hold_select((flow, effect), request, &self.context);
+        if let Some(request) = request {
+            self.select(flow, effect, request);
         }
     }
 
@@ -319,7 +270,7 @@ impl Kernel {
 
     /// All batches up to `number` are durable: selections that waited for them can see them.
     pub(crate) fn release_selects(&mut self, number: u64) {
-        while let Some(held) = self.waits.released(number) {
+        while let Some(held) = self.flows.next_select(number) {
             self.select(held.flow, held.effect, held.request);
         }
     }
@@ -352,24 +303,17 @@ impl Kernel {
     /// Handles an effect that its flow gave up. A record continues, because its transaction is final. A selection continues too,
     /// and its locks are released when the flow ends.
     fn on_effect_cancelled(&mut self, flow: FlowId, effect: u32) {
-        self.waits.cancel((flow, effect));
-        self.look_ups.cancel((flow, effect));
+        self.flows.cancel_effect((flow, effect));
         self.forget_request(flow, effect);
         if let Some(item) = self.intake.of_effect((flow, effect)) {
             self.drop_item(item);
         }
     }
 
-    /// Whether a wait is over before it has begun.
-    fn is_over(&self, until: Timestamp, clocks: SleepClocks) -> bool {
-        let trusts = clocks != SleepClocks::Both || !self.clock.in_doubt();
-        trusts && self.waits.end(until, clocks, self.context.now) <= self.context.now.monotonic
-    }
-
     /// Handles everything that is due: sleeping flows, selections past their deadline, and requests and deliveries to repeat.
     pub(crate) fn on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let in_doubt = self.clock.in_doubt();
-        while let Some((flow, effect)) = self.waits.due(self.context.now, in_doubt) {
+        while let Some((flow, effect)) = self.flows.next_awake(self.context.now, in_doubt) {
             self.complete(flow, effect, EffectResult::Done);
         }
         if self
@@ -381,13 +325,15 @@ impl Kernel {
             self.on_selection(out);
         }
         self.clock.tend(&mut self.context);
-        self.runner.end_idle(&mut self.context);
+        self.flows.end_idle(&mut self.context);
         let ahead = self.links.lagging_rows(self.context.now.monotonic);
-        self.starts.admission.hold_up(ahead >= AHEAD_MAX);
+        self.flows.hold_up(ahead >= AHEAD_MAX);
         self.queue_scheduled(reads)?;
         self.revive(reads)?;
-        self.end_meeting();
-        self.wake(reads)?;
+        if !self.is_rolled_back() {
+            self.flows.end_meeting(&mut self.context);
+        }
+        self.wake(WAKES_A_ROUND_MAX, reads)?;
         self.start_queued(reads)?;
         self.links_on_time(reads)
     }

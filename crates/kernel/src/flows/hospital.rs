@@ -51,6 +51,12 @@ impl Hospital {
         }
     }
 
+    /// Notes that a flow is to come back, even before the time of its next attempt.
+    pub(super) fn want(&mut self, flow: FlowId) {
+        self.forget_time(&flow);
+        self.wanted.insert(flow);
+    }
+
     /// A flow runs again, or is gone.
     pub(crate) fn dismiss(&mut self, flow: &FlowId) {
         self.forget_time(flow);

@@ -2,22 +2,112 @@
 
 pub(crate) mod admission;
 pub(crate) mod caller;
+mod calls;
 pub(crate) mod claims;
 pub(crate) mod clients;
 pub(crate) mod effects;
 pub(crate) mod filter;
 pub(crate) mod hospital;
 pub(crate) mod look_ups;
+mod meeting;
 pub(crate) mod orders;
-pub(crate) mod outcomes;
+mod outcomes;
 pub(crate) mod queue;
-pub(crate) mod revive;
+mod revive;
+pub(crate) mod routing;
 pub(crate) mod runner;
-pub(crate) mod starting;
+pub(crate) mod start_gate;
+mod starting;
 pub(crate) mod starts;
 pub(crate) mod steps;
 pub(crate) mod transitions;
 pub(crate) mod view_questions;
 pub(crate) mod waits;
-pub(crate) mod wake;
+mod wake;
 pub(crate) mod waking;
+
+use primitives::{Moment, Monotonic};
+
+use crate::flows::claims::Claims;
+use crate::flows::clients::Clients;
+use crate::flows::hospital::Hospital;
+use crate::flows::look_ups::LookUps;
+use crate::flows::runner::Runner;
+use crate::flows::start_gate::StartGate;
+use crate::flows::starts::Starts;
+use crate::flows::waits::Waits;
+use crate::flows::waking::Waking;
+use crate::options::KernelOptions;
+use crate::part::Part;
+use crate::writes::Batch;
+
+/// The flows of this node and their clients. Only this folder changes its fields.
+pub(crate) struct Flows {
+    runner: Runner,
+    clients: Clients,
+    starts: Starts,
+    claims: Claims,
+    waits: Waits,
+    look_ups: LookUps,
+    hospital: Hospital,
+    waking: Waking,
+    /// The wait for peers after a start.
+    gate: StartGate,
+}
+
+impl Part for Flows {
+    fn committed(&mut self, upto: u64, now: Monotonic) {
+        self.parts_mut().for_each(|part| part.committed(upto, now));
+    }
+
+    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
+        let parts: [&dyn Part; 6] = [
+            &self.runner,
+            &self.clients,
+            &self.starts,
+            &self.claims,
+            &self.waits,
+            &self.hospital,
+        ];
+        let times = parts.into_iter().filter_map(|part| part.next_time(now));
+        times.min()
+    }
+
+    fn end_round(&mut self, batch: &mut Batch) {
+        self.parts_mut().for_each(|part| part.end_round(batch));
+    }
+}
+
+impl Flows {
+    fn parts_mut(&mut self) -> impl Iterator<Item = &mut dyn Part> {
+        let parts: [&mut dyn Part; 6] = [
+            &mut self.runner,
+            &mut self.clients,
+            &mut self.starts,
+            &mut self.claims,
+            &mut self.waits,
+            &mut self.hospital,
+        ];
+        parts.into_iter()
+    }
+
+    /// Creates the part without flows.
+    pub(crate) fn new(
+        runner: Runner,
+        gate: StartGate,
+        options: &KernelOptions,
+        now: Moment,
+    ) -> Self {
+        Self {
+            runner,
+            clients: Clients::new(options.outcomes_bytes),
+            starts: Starts::default(),
+            claims: Claims::default(),
+            waits: Waits::new(now),
+            look_ups: LookUps::default(),
+            hospital: Hospital::default(),
+            waking: Waking::new(options.journals_bytes_max, options.hold_flows),
+            gate,
+        }
+    }
+}

@@ -1,267 +1,217 @@
 //! Flows that are set aside, and flows that come back from their journals.
 
+use flow::{FlowError, FlowId, Pause};
+use primitives::Timestamp;
+
+use crate::command::Command;
+use crate::context::Context;
 use crate::errors;
-use crate::event::{Reply, Token};
+use crate::event::Reply;
+use crate::flows::Flows;
 use crate::flows::filter::{FlowFilter, Standing, standing};
-use crate::flows::orders::{ORDERED_FLOWS_MAX, Order, Ordered, is_for};
-use crate::kernel::Kernel;
+use crate::flows::orders::{Order, is_for};
 use crate::pages::row_page;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{journal_key, split_journal_row};
-use flow::{FlowError, FlowId, Kill, Pause};
-use primitives::Timestamp;
 
 /// Most flows that come back from their journals in one round.
 const REVIVED_A_ROUND_MAX: usize = 64;
 /// Rows and bytes of a journal read at once.
 const PAGE: (usize, usize) = (10_000, 4 << 20);
-/// Most flows that the answer to an order names.
-const NAMED_MAX: usize = 100;
 
-impl Kernel {
-    /// Whether so many flows are kept that no more are started.
-    pub(crate) fn keeps_too_many(&self) -> bool {
-        self.hospital.kept.len() >= self.context.options.kept_flows_max
+impl Flows {
+    /// Returns whether so many flows are kept that no more are started.
+    pub(crate) fn keeps_too_many(&self, context: &Context) -> bool {
+        self.hospital.kept.len() >= context.options.kept_flows_max
     }
 
-    /// A flow takes no step any more: nothing is done for it, but its locks stay.
-    fn set_aside(&mut self, flow: FlowId) {
+    /// Stops all work for a flow that takes no step any more. Its locks stay.
+    fn set_aside(&mut self, flow: FlowId, context: &mut Context) {
         self.hospital.dismiss(&flow);
-        self.hospital
-            .rows_in
-            .insert(flow, self.context.commits.next());
-        self.forget_requests_of(flow);
+        let number = context.commits.next();
+        self.hospital.rows_in.insert(flow, number);
+        self.stop_waiting(flow);
+        context.command(Command::StopWork { flow });
+    }
+
+    /// Ends the waits of a flow inside this part.
+    pub(super) fn stop_waiting(&mut self, flow: FlowId) {
         self.waits.cancel_flow(flow);
         self.look_ups.cancel_flow(flow);
-        while let Some(item) = self.intake.of_flow(flow) {
-            self.drop_item(item);
-        }
     }
 
-    pub(crate) fn on_flow_retrying(&mut self, flow: FlowId, reason: &FlowError, at: Timestamp) {
-        self.set_aside(flow);
-        self.context.figures.flow_retries += 1;
-        let in_ms = at.since_ms(self.context.now.wall).unwrap_or(0);
+    /// Handles a flow that is tried again after a while.
+    pub(crate) fn on_retrying(
+        &mut self,
+        flow: FlowId,
+        reason: &FlowError,
+        at: Timestamp,
+        context: &mut Context,
+    ) {
+        self.set_aside(flow, context);
+        context.figures.flow_retries += 1;
+        // A time that has passed is due at once.
+        let in_ms = at.since_ms(context.now.wall).unwrap_or(0);
         // Read from the store after the clock was set back, it can be far off.
-        let in_ms = in_ms.min(self.context.options.flow.retry_wait_max_ms());
-        let due = self.context.now.monotonic.plus_ms(in_ms);
-        let due = due.unwrap_or(self.context.now.monotonic);
+        let in_ms = in_ms.min(context.options.flow.retry_wait_max_ms());
+        let due = context.now.monotonic.plus_ms(in_ms);
+        // A time past the end of time is clipped to now. The wait above is bounded, so this cannot happen in practice.
+        let due = due.unwrap_or(context.now.monotonic);
         self.hospital.due.insert((due, flow));
         self.hospital.at.insert(flow, due);
+        assert_eq!(
+            self.hospital.due.len(),
+            self.hospital.at.len(),
+            "each flow that is tried again has one time"
+        );
         if let Some(live) = self.clients.live_mut(&flow) {
             live.step = "waiting to be tried again";
         }
         let text = format!("flow {flow} is tried again in {in_ms} ms: {reason}");
-        self.context.inform(errors::RETRIED.code, text);
+        context.inform(errors::RETRIED.code, text);
     }
 
-    pub(crate) fn on_flow_parked(&mut self, flow: FlowId, reason: &FlowError) {
-        self.set_aside(flow);
-        let is_ours = self
-            .runner
-            .engine()
-            .status(&flow)
-            .and_then(|status| status.start)
-            .is_none_or(|start| start.origin.is_none());
-        if is_ours {
+    /// Handles a flow that is kept for an operator.
+    pub(crate) fn on_parked(&mut self, flow: FlowId, reason: &FlowError, context: &mut Context) {
+        self.set_aside(flow, context);
+        let status = self.runner.engine().status(&flow);
+        let start = status.and_then(|status| status.start);
+        if start.is_none_or(|start| start.origin.is_none()) {
             self.hospital.kept.insert(flow);
         }
-        self.context.warn(
-            errors::PARKED.code,
-            format!("flow {flow} is parked: {reason}"),
-        );
-        self.stand_still(flow, &reason.to_string());
+        let text = format!("flow {flow} is parked: {reason}");
+        context.warn(errors::PARKED.code, text);
+        self.stand_still(flow, &reason.to_string(), context);
     }
 
-    pub(crate) fn on_flow_paused(&mut self, flow: FlowId) {
-        self.set_aside(flow);
+    /// Handles a flow that an operator has paused.
+    pub(crate) fn on_paused(&mut self, flow: FlowId, context: &mut Context) {
+        self.set_aside(flow, context);
         self.hospital.paused.insert(flow);
-        self.stand_still(flow, "paused by an operator");
+        self.stand_still(flow, "paused by an operator", context);
     }
 
-    fn stand_still(&mut self, flow: FlowId, step: &str) {
+    fn stand_still(&mut self, flow: FlowId, step: &str, context: &mut Context) {
         let (waits, place) = self.clients.park(flow, step);
         if let Some(place) = place {
-            self.starts.free_place(place, self.context.now.monotonic);
+            self.starts.free_place(place, context.now.monotonic);
         }
         for (token, _) in waits {
             let step = step.to_owned();
-            self.context.reply(
+            let standing = self.standing_of(&flow);
+            context.reply(
                 token,
                 Reply::Running {
                     flow,
                     step,
-                    standing: self.standing_of(&flow),
+                    standing,
                 },
             );
         }
     }
 
-    pub(crate) fn standing_of(&self, flow: &FlowId) -> Standing {
+    /// Returns the standing of a flow, as clients see it.
+    pub(super) fn standing_of(&self, flow: &FlowId) -> Standing {
         let status = self.runner.engine().status(flow);
         status.map_or(Standing::Running, |status| standing(&status))
     }
 
-    /// Whether flows wait only for this round to come back.
-    pub(crate) fn can_revive(&self) -> bool {
-        let hospital = &self.hospital;
-        hospital.wanted.iter().any(|flow| self.is_readable(flow))
+    /// Returns whether flows wait only for this round to come back.
+    pub(crate) fn can_revive(&self, context: &Context) -> bool {
+        let mut wanted = self.hospital.wanted.iter();
+        wanted.any(|flow| self.is_readable(flow, context))
     }
 
-    pub(crate) fn is_readable(&self, flow: &FlowId) -> bool {
+    /// Returns whether all rows of a flow's journal are durable.
+    pub(super) fn is_readable(&self, flow: &FlowId, context: &Context) -> bool {
+        // A flow that was not set aside in this run has all its rows in the store since the start.
         let written = self.hospital.rows_in.get(flow).copied().unwrap_or(0);
-        self.runner.engine().is_written(flow) && written <= self.context.commits.durable()
+        self.runner.engine().is_written(flow) && written <= context.commits.durable()
     }
 
-    /// Brings back flows whose time has come or that an operator wants back.
-    pub(crate) fn revive(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+    /// Returns the flows that come back in this round: their time has come, or an operator wants them back.
+    pub(crate) fn take_revivable(&mut self, context: &Context) -> Vec<FlowId> {
         while let Some((at, flow)) = self.hospital.due.first().copied() {
-            if at > self.context.now.monotonic {
+            if at > context.now.monotonic {
                 break;
             }
-            self.hospital.forget_time(&flow);
-            self.hospital.wanted.insert(flow);
+            self.hospital.want(flow);
         }
-        let wanted = self.hospital.wanted.iter();
-        let ready: Vec<FlowId> = wanted
-            .copied()
-            .filter(|flow| self.is_readable(flow))
+        let wanted = self.hospital.wanted.iter().copied();
+        wanted
+            .filter(|flow| self.is_readable(flow, context))
             .take(REVIVED_A_ROUND_MAX)
-            .collect();
-        for flow in ready {
-            self.revive_one(flow, reads)?;
-        }
-        Ok(())
-    }
-
-    fn revive_one(&mut self, flow: FlowId, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        self.bring_back(flow, reads)?;
-        self.settle(reads)
+            .collect()
     }
 
     /// Brings a flow back from its journal. Nothing that it asks for is carried out before the kernel settles.
     pub(crate) fn bring_back(
         &mut self,
         flow: FlowId,
+        context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let rows = self.journal_of(flow, reads)?;
-        let start = self
-            .runner
-            .engine()
-            .status(&flow)
-            .and_then(|status| status.start);
+        let rows = journal_of(flow, reads)?;
+        let status = self.runner.engine().status(&flow);
+        let start = status.and_then(|status| status.start);
         let start =
             start.map(|start| (start.origin.is_none(), start.flow.clone(), start.args.len()));
+        // A start that cannot be read is not counted among those of clients.
         let (is_ours, name, args) = start.unwrap_or_default();
-        let loaded = self.runner.load(flow, &rows);
+        let locked = self.runner.load(flow, &rows).locked;
         self.hospital.dismiss(&flow);
-        let out = self
-            .selection
-            .keep_only(flow.0, &loaded.locked, self.context.now.monotonic);
         if let Some(place) = self.clients.unpark(&flow, is_ours) {
-            *place = Some(
-                self.starts
-                    .admission
-                    .take(&name, args, self.context.now.monotonic),
-            );
+            let admission = &mut self.starts.admission;
+            *place = Some(admission.take(&name, args, context.now.monotonic));
         }
-        self.runner.retry(flow, reads, &mut self.context);
-        self.on_selection(out);
+        self.runner.retry(flow, reads, context);
+        context.command(Command::KeepLocks { flow, locked });
         Ok(())
     }
 
-    /// The rows of a flow's journal, its chart last.
-    fn journal_of(
+    /// Returns whether an operator's order is for a flow, and the flow meets the order's filter.
+    pub(crate) fn is_ordered(
         &self,
-        flow: FlowId,
-        reads: &dyn Reads,
-    ) -> Result<Vec<(u32, Vec<u8>)>, StoreFailure> {
-        let mut rows = Vec::new();
-        let mut from = journal_key(&flow, 0);
-        let to = crate::rows::prefix_end(flow.as_bytes());
-        loop {
-            let page = row_page(reads, Table::Journal, from, to.as_deref(), PAGE.0, PAGE.1)?;
-            for (key, value) in &page.rows {
-                let step = key
-                    .last_chunk::<4>()
-                    .map_or(0, |step| u32::from_be_bytes(*step));
-                // A row that cannot be split does not decode either, so the flow is parked.
-                let row = split_journal_row(value).map_or(&[][..], |(_, row)| row);
-                rows.push((step, row.to_vec()));
-            }
-            match page.rows.last() {
-                Some((last, _)) if page.more => from = crate::pages::after(last),
-                _ => return Ok(rows),
-            }
-        }
-    }
-
-    /// An operator's order for flows that meet a filter, after an id, in order of their ids.
-    pub(crate) fn on_order(
-        &mut self,
+        flow: &FlowId,
         order: Order,
         filter: &FlowFilter,
-        after: Option<FlowId>,
-        (dry_run, token): (bool, Token),
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        if !dry_run
-            && self.starts.is_drained_for_good()
-            && matches!(order, Order::Retry | Order::Resume)
-        {
-            let rejection = errors::rejection(&errors::DRAINING, "the node is drained");
-            self.context.reply(token, Reply::Rejected(rejection));
-            return Ok(());
-        }
-        let mut answer = Ordered::default();
-        let mut last = None;
-        for flow in self.runner.engine().flow_ids() {
-            if after.is_some_and(|after| flow <= after) {
-                continue;
-            }
-            let Some(status) = self.runner.engine().status(&flow) else {
-                continue;
-            };
-            if !filter.meets(&status, self.context.now.wall) || !is_for(order, &status.stage) {
-                continue;
-            }
-            if answer.matched as usize >= ORDERED_FLOWS_MAX {
-                answer.next = last;
-                break;
-            }
-            last = Some(flow);
-            answer.matched += 1;
-            if answer.flows.len() < NAMED_MAX {
-                answer.flows.push(flow);
-            }
-            if !dry_run {
-                self.carry_out(order, flow, &mut answer, reads)?;
-            }
-        }
-        self.context.reply(token, Reply::Ordered(answer));
-        Ok(())
+        now: Timestamp,
+    ) -> bool {
+        let status = self.runner.engine().status(flow);
+        status.is_some_and(|status| filter.meets(&status, now) && is_for(order, &status.stage))
     }
 
-    fn carry_out(
-        &mut self,
-        order: Order,
-        flow: FlowId,
-        answer: &mut Ordered,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let done = match order {
-            Order::Retry | Order::Resume if self.release_shelved(flow) => true,
-            Order::Retry | Order::Resume => {
-                self.hospital.forget_time(&flow);
-                self.hospital.wanted.insert(flow);
-                true
-            }
-            Order::Pause => self.runner.pause(flow, &mut self.context) == Pause::Done,
-            Order::Kill => self.kill_flow(flow, reads)? == Kill::Done,
-        };
-        answer.done += u64::from(done);
-        answer.waiting += u64::from(!done);
-        Ok(())
+    /// Lets a flow come back for an operator.
+    pub(crate) fn let_back(&mut self, flow: FlowId) {
+        if !self.release_shelved(flow) {
+            self.hospital.want(flow);
+        }
+    }
+
+    /// Pauses a flow for an operator. Returns false if it pauses later.
+    pub(crate) fn pause(&mut self, flow: FlowId, context: &mut Context) -> bool {
+        self.runner.pause(flow, context) == Pause::Done
+    }
+}
+
+/// Reads the rows of a flow's journal, its chart last.
+fn journal_of(flow: FlowId, reads: &dyn Reads) -> Result<Vec<(u32, Vec<u8>)>, StoreFailure> {
+    let mut rows = Vec::new();
+    let mut from = journal_key(&flow, 0);
+    let to = crate::rows::prefix_end(flow.as_bytes());
+    loop {
+        let page = row_page(reads, Table::Journal, from, to.as_deref(), PAGE.0, PAGE.1)?;
+        for (key, value) in &page.rows {
+            let step = key
+                .last_chunk::<4>()
+                .map_or(0, |step| u32::from_be_bytes(*step));
+            // A row that cannot be split does not decode either, so the flow is parked.
+            let row = split_journal_row(value).map_or(&[][..], |(_, row)| row);
+            rows.push((step, row.to_vec()));
+        }
+        match page.rows.last() {
+            Some((last, _)) if page.more => from = crate::pages::after(last),
+            _ => return Ok(rows),
+        }
     }
 }

@@ -41,10 +41,6 @@ impl Starts {
         self.draining && !self.drained && live == 0 && self.queue.len() == 0
     }
 
-    pub(crate) fn is_draining(&self) -> bool {
-        self.draining
-    }
-
     /// Returns whether the drain was reported as complete. After that no flow may begin to run.
     pub(crate) fn is_drained_for_good(&self) -> bool {
         self.drained

@@ -40,7 +40,7 @@ impl Kernel {
     }
 
     fn ask_view(&mut self, effect: EffectId, what: LookUp, asked: Asked) {
-        self.look_ups.asked.insert(effect, asked);
+        self.flows.look_ups.asked.insert(effect, asked);
         let (flow, effect) = effect;
         self.context
             .round
@@ -55,7 +55,7 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         let (flow, number) = effect;
-        let result = match (self.look_ups.asked.remove(&effect), found) {
+        let result = match (self.flows.look_ups.asked.remove(&effect), found) {
             (Some(Asked::Linear), Found::States(states)) => self.versions(states),
             (Some(Asked::Lock(_, locked)), Found::Consumed(Some(state))) => {
                 let out = self

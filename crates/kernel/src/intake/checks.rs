@@ -60,7 +60,7 @@ impl Kernel {
     fn sender_of(&self, owner: CheckOwner) -> Option<PartyId> {
         match owner {
             CheckOwner::Item(item) => self.intake.get(item)?.from,
-            CheckOwner::Effect(flow, _) => self.runner.engine().origin_of(&flow),
+            CheckOwner::Effect(flow, _) => self.flows.engine().origin_of(&flow),
             CheckOwner::Notary(number) => self.notarisation.as_ref()?.asker(number),
             CheckOwner::Nobody => None,
         }

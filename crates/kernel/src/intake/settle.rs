@@ -191,7 +191,7 @@ impl Kernel {
         deliver_to: &[PartyId],
     ) {
         let id = transaction.id();
-        self.clients.recorded(flow, id, self.context.shown_by());
+        self.flows.note_recorded(flow, id, self.context.shown_by());
         self.owe(id, transaction.wire().bytes().len(), deliver_to);
         self.complete(flow, effect, EffectResult::Done);
     }
@@ -241,7 +241,7 @@ impl Kernel {
                 changes,
             });
         }
-        for (flow, effect) in self.waits.recorded(&id) {
+        for (flow, effect) in self.flows.end_waits_for(&id) {
             let found = Some((**transaction).clone());
             self.complete(flow, effect, EffectResult::Transaction(found));
         }

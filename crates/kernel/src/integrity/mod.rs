@@ -6,15 +6,14 @@ mod equivocations;
 mod evidence;
 mod link_finding;
 mod lives;
-mod meeting;
 pub(crate) mod quarantine;
 mod recovery;
 mod report;
 mod rollback;
 mod standing;
-mod start_gate;
 mod state;
 
+pub use crate::flows::start_gate::{AWAITED_SHOWN_MAX, HeldFlows, NOTARY_MEETS_MS_MAX};
 pub(crate) use consumed::ConsumedIndex;
 pub use consumed::FILL_ROWS_MAX;
 pub(crate) use equivocations::Equivocations;
@@ -29,7 +28,5 @@ pub use report::{
     IntegrityOrder, IntegrityReport, PeerProgress, PeerRecovery, RECOVERED_LISTED_MAX, Recovery,
 };
 pub use standing::MARKED_AT_ONCE_MAX;
-pub(crate) use start_gate::StartGate;
-pub use start_gate::{AWAITED_SHOWN_MAX, HeldFlows, NOTARY_MEETS_MS_MAX};
 pub(crate) use state::Integrity;
 pub use state::STANDING_WAIT_MS;

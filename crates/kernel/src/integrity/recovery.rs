@@ -187,9 +187,7 @@ impl Kernel {
         batch.of::<Integrity>().delete(Table::Meta, META_ROLLBACK);
         self.integrity.rollback = None;
         self.integrity.links.clear();
-        for flow in self.gate.settle() {
-            self.waking.met(flow);
-        }
+        self.flows.recovery_finished();
         let met: Vec<PartyId> = self.integrity.met.iter().copied().collect();
         for peer in met {
             self.send_mark(peer);

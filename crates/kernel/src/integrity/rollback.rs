@@ -116,7 +116,7 @@ impl Kernel {
             .of::<Integrity>()
             .put(Table::Meta, META_ROLLBACK, bytes);
         self.integrity.rollback = Some(row);
-        let paused = self.pause_copied_flows();
+        let paused = self.flows.pause_copied(&mut self.context);
         let text = format!("{text}; {paused} flows of the copy are paused");
         self.context.warn(errors::ROLLED_BACK.code, text);
     }

@@ -92,7 +92,9 @@ impl Kernel {
         self.compare_numbers(peer, &standing);
         self.release_link(peer, reads)?;
         self.integrity.met.insert(peer);
-        self.meet(peer, shows_mark && marks_good);
+        if !self.is_rolled_back() {
+            self.flows.met(peer, shows_mark && marks_good);
+        }
         self.send_mark(peer);
         Ok(())
     }

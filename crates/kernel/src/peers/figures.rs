@@ -24,7 +24,7 @@ impl Kernel {
     /// Figures of every peer that has been heard in this run: members of the network.
     pub fn peer_figures(&self) -> BTreeMap<PartyId, PeerFigures> {
         let mut all: BTreeMap<PartyId, PeerFigures> = BTreeMap::new();
-        for (peer, usage) in self.runner.engine().peer_usages() {
+        for (peer, usage) in self.flows.engine().peer_usages() {
             all.entry(peer).or_default().flows = usage;
         }
         for (peer, work) in self.budgets.figures(self.context.now.monotonic) {

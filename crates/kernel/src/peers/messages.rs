@@ -353,7 +353,7 @@ impl Kernel {
         let ours = self.keys.owners(&self.context, reads);
         let concerns = concerns(transaction, &self.context, &|key| ours.holds(key));
         ours.finish()?;
-        if concerns || self.waits.expects(&transaction.id()) {
+        if concerns || self.flows.expects(&transaction.id()) {
             return Ok(true);
         }
         let wire = transaction.wire();

@@ -59,7 +59,7 @@ impl Kernel {
                 self.links.took(peer);
                 match SessionMessage::from_bytes(&bytes) {
                     Ok(message) => {
-                        self.runner.on_session(peer, message, &mut self.context);
+                        self.flows.on_session(peer, message, &mut self.context);
                     }
                     Err(error) => self.bad_message(peer, &format!("a session message: {error}")),
                 }

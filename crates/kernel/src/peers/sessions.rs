@@ -68,7 +68,7 @@ impl Kernel {
 
     pub(crate) fn send_session(&mut self, peer: PartyId, message: SessionMessage) {
         if peer == self.context.my_id {
-            self.runner.on_session(peer, message, &mut self.context);
+            self.flows.on_session(peer, message, &mut self.context);
             return;
         }
         let error = match &message.body {
@@ -215,12 +215,13 @@ impl Kernel {
 
     fn owes_no_more(&mut self, peer: PartyId, id: &TxId, refused: bool) {
         if refused {
-            self.clients.refused(id);
+            self.flows.on_refused(id);
         }
         self.links.lag.answered(&peer, self.context.now.monotonic);
         self.delivery_waits.answered(peer, *id);
         if self.links.unanswered.answered(&peer, id) {
-            self.on_all_delivered(id);
+            self.flows
+                .on_all_delivered(id, &self.links.unanswered, &mut self.context);
         }
     }
 

@@ -1,0 +1,73 @@
+//! The wait of flows and of the notary for peers after a start.
+
+use flow::FlowId;
+use ledger::PartyId;
+use primitives::Monotonic;
+
+use crate::context::Context;
+use crate::errors;
+use crate::flows::Flows;
+
+impl Flows {
+    /// Handles a peer whose standing does not contradict the data. The flows that waited for this peer return.
+    pub(crate) fn met(&mut self, peer: PartyId, shows_mark: bool) {
+        for flow in self.gate.met(peer, shows_mark) {
+            self.waking.met(flow);
+        }
+    }
+
+    /// Lets the flows return that wait for peers, because an operator has finished a recovery.
+    pub(crate) fn recovery_finished(&mut self) {
+        for flow in self.gate.settle() {
+            self.waking.met(flow);
+        }
+    }
+
+    /// Returns the time at which the wait for peers is over.
+    pub(crate) fn next_meeting(&self) -> Option<Monotonic> {
+        self.gate.next_time()
+    }
+
+    /// Returns the time at which a notary judges at the latest, if it waits for witnesses.
+    pub(crate) fn notary_waits(&self, now: Monotonic) -> Option<Monotonic> {
+        self.gate.notary_waits(now)
+    }
+
+    /// Ends the wait for peers when it is over.
+    pub(crate) fn end_meeting(&mut self, context: &mut Context) {
+        let Some((released, unwitnessed)) = self.gate.on_time(context.now.monotonic) else {
+            return;
+        };
+        if unwitnessed {
+            let text = match released.len() {
+                0 => "no peer has shown a data mark of this node in time: the flows of its journal stay held".to_owned(),
+                count => format!("no peer has shown a data mark of this node in time: {count} flows of its journal go on unproved"),
+            };
+            context.warn(errors::FLOWS_HELD.code, text);
+        }
+        for flow in released {
+            self.waking.met(flow);
+        }
+    }
+
+    /// Pauses all flows that came from the journal: it is an older copy's, and their effects may have happened already.
+    /// Returns the number of flows.
+    pub(crate) fn pause_copied(&mut self, context: &mut Context) -> usize {
+        let flows = self.waking.copied();
+        for flow in &flows {
+            self.gate.forget(flow);
+            self.waking.ended(flow);
+            self.runner.pause(*flow, context);
+        }
+        assert!(
+            self.waking.copied().is_empty(),
+            "a flow of an older copy is not paused"
+        );
+        flows.len()
+    }
+
+    /// Stops waiting for peers on behalf of a flow.
+    pub(super) fn leave_gate(&mut self, flow: FlowId) {
+        self.gate.forget(&flow);
+    }
+}
