@@ -48,8 +48,8 @@ pub enum ViewError {
         path: PathBuf,
         /// The finding.
         reason: String,
-        /// Whether SQLite finds its pages damaged. If not, the file merely is not of the form that this version
-        /// expects.
+        /// Whether SQLite finds its pages damaged, or a column has a number that the view never stores. If not, the file merely is
+        /// not of the form that this version expects.
         corrupt: bool,
     },
     /// A change that cannot be stored.
@@ -99,10 +99,12 @@ impl ViewError {
         use rusqlite::ErrorCode;
         let path = path.to_path_buf();
         let reason = error.to_string();
-        let corrupt = matches!(
-            error.sqlite_error_code(),
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-        );
+        // The view's writer stores no number that is out of range.
+        let corrupt = matches!(error, rusqlite::Error::IntegralValueOutOfRange(..))
+            || matches!(
+                error.sqlite_error_code(),
+                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+            );
         let damaged = match &error {
             rusqlite::Error::SqliteFailure(failure, _) => {
                 corrupt

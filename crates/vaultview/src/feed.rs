@@ -6,10 +6,10 @@ use rusqlite::types::Value;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::dictionary::Dictionary;
+use super::numbers::{quantity, quantity_value};
 use super::query::Datum;
 use super::rows::{ConsumedState, ProducedState, QuarantinedState, ViewColumn};
 use super::schema::{clamped, state_id};
-use super::writer::{quantity_of, quantity_value};
 
 /// Keys remembered as being in `sole_owner`; beyond, the set starts afresh.
 const SOLE_OWNERS_MAX: usize = 50_000;
@@ -65,7 +65,7 @@ impl Counted {
             contract: row.get(1)?,
             notary: row.get(2)?,
             owner: row.get(3)?,
-            quantity: quantity_of(row.get(4)?).unwrap_or(0),
+            quantity: quantity(row, 4)?,
         })
     }
 }
@@ -181,6 +181,7 @@ impl Feed<'_> {
 
     /// Adds a state to the totals of its standing (`sign` 1), or takes it away (-1).
     fn count(&mut self, state: &Counted, standing: Standing, sign: i64) {
+        // 0 is no row's number: it stands for no token and no owner.
         let (token, owner) = (state.token.unwrap_or(0), state.owner.unwrap_or(0));
         let total = self
             .totals

@@ -5,12 +5,13 @@ use rusqlite::types::Value;
 
 use super::compile::{Sql, Way, bad};
 use super::narrow::flat;
+use super::numbers::{sum, unsigned};
 use super::plan::column;
 use super::query::{
     Count, Criterion, Datum, Field, Group, QUERY_COUNT_MAX, QUERY_GROUPS_MAX, QUERY_SORTS_MAX,
     QueryError,
 };
-use super::reader::{VaultReader, joined};
+use super::reader::VaultReader;
 use super::search::{EVERY_TOKEN, datum};
 
 /// Positions of the hex digits in one half of a quantity that is too large for an SQLite integer: a blob of eight bytes.
@@ -137,13 +138,12 @@ impl VaultReader {
         let groups = self.searched(|| {
             let mut select = self.connection.prepare_cached(&sql.text)?;
             let rows = select.query_map(params_from_iter(&sql.values), |row| {
-                let sum = |i| row.get::<_, Option<i64>>(i).map(|sum| sum.unwrap_or(0));
-                let quantity = joined(sum(1)?, sum(2)?);
+                let quantity = sum(row, 1, 2)?;
                 let key = by
                     .iter()
                     .enumerate()
                     .map(|(i, field)| Ok((*field, row.get::<_, Value>(3 + i)?)));
-                let states = row.get::<_, i64>(0)?.try_into().unwrap_or(0);
+                let states = unsigned(row, 0)?;
                 Ok((key.collect::<rusqlite::Result<Vec<_>>>()?, states, quantity))
             })?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
@@ -180,11 +180,10 @@ impl VaultReader {
         let mut sql = Sql::new(self, text);
         self.tests(&mut sql, values, way, criterion)?;
         sql.add(&format!(" LIMIT {})", QUERY_COUNT_MAX + 1));
-        let counted: i64 = self.searched(|| {
+        let counted = self.searched(|| {
             let mut select = self.connection.prepare_cached(&sql.text)?;
-            select.query_row(params_from_iter(&sql.values), |row| row.get(0))
+            select.query_row(params_from_iter(&sql.values), |row| unsigned(row, 0))
         })?;
-        let counted = u64::try_from(counted).unwrap_or(0);
         Ok(Count {
             states: counted.min(QUERY_COUNT_MAX),
             more: counted > QUERY_COUNT_MAX,

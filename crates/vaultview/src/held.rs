@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::numbers::unsigned;
 use super::schema::{APPLICATION_ID, VERSION};
 
 /// Contracts told at most.
@@ -29,8 +30,6 @@ fn read(path: &Path) -> Result<Vec<(String, u64)>, rusqlite::Error> {
         "SELECT c.name, sum(t.states) FROM total t JOIN contract c ON c.id = t.contract
          WHERE t.consumed = 0 GROUP BY c.id HAVING sum(t.states) > 0 ORDER BY c.name",
     )?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?)))?;
-    rows.take(CONTRACTS_MAX)
-        .map(|row| row.map(|(name, states)| (name, u64::try_from(states).unwrap_or(0))))
-        .collect()
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, unsigned(row, 1)?)))?;
+    rows.take(CONTRACTS_MAX).collect()
 }

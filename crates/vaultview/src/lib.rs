@@ -12,6 +12,7 @@ mod feed;
 mod groups;
 mod held;
 mod narrow;
+mod numbers;
 mod plan;
 mod progress;
 mod query;

@@ -5,6 +5,7 @@
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
 
+use super::numbers::unsigned;
 use super::query::{Criterion, Datum, Field, QueryError};
 use super::reader::VaultReader;
 use super::values::{bound, look_up, prefix_tests, set};
@@ -120,13 +121,12 @@ impl VaultReader {
         values: Vec<Value>,
         most: u64,
     ) -> Result<Option<Source>, QueryError> {
-        let limit = most.saturating_add(1);
-        let states: i64 = self.searched(|| {
+        let limit = most + 1;
+        let states = self.searched(|| {
             let count = format!("SELECT count(*) FROM (SELECT 1 FROM ({text}) LIMIT {limit})");
             let mut select = self.connection.prepare_cached(&count)?;
-            select.query_row(params_from_iter(&values), |row| row.get(0))
+            select.query_row(params_from_iter(&values), |row| unsigned(row, 0))
         })?;
-        let states = u64::try_from(states).unwrap_or(u64::MAX);
         Ok((states <= most).then_some(Source {
             text,
             values,

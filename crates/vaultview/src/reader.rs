@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 
 use super::failure::ViewError;
+use super::numbers::{quantity, quantity_value, sum, unsigned, unsigned_or_null};
 use super::rows::{Balance, StateFilter, StateRow, TokenFacts};
 use super::schema::{OUTPUT_BITS, state_id};
-use super::writer::{keep_plans, quantity_of, quantity_value};
+use super::writer::keep_plans;
 
 /// Excluded coins passed over for one page.
 const SKIPPED_MAX: usize = 100_000;
@@ -33,6 +34,7 @@ pub struct CoinCursor {
 impl CoinCursor {
     /// Before the coin at this place: it is the first one listed, if it is there.
     pub fn at_most(quantity: u64, seq: u64, output: u32) -> Self {
+        // A place that no state can have is after all states.
         let cursor = state_id(seq, output).map_or(i64::MAX, |id| id.saturating_add(1));
         Self { quantity, cursor }
     }
@@ -61,6 +63,7 @@ impl VaultReader {
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )
         .map_err(sqlite)?;
+        // More cache than can be stated is no limit.
         let kib = i64::try_from(cache_bytes >> 10).unwrap_or(i64::MAX);
         connection
             .busy_timeout(std::time::Duration::from_secs(5))
@@ -89,9 +92,8 @@ impl VaultReader {
     pub fn upto(&self) -> Result<u64, ViewError> {
         self.ask(|connection| {
             let mut select = connection.prepare_cached("SELECT upto FROM cursor")?;
-            select.query_row([], |row| row.get::<_, i64>(0))
+            select.query_row([], |row| unsigned(row, 0))
         })
-        .map(|upto| u64::try_from(upto).unwrap_or(0))
     }
 
     /// Returns the balance of each token, ordered by symbol and issuer. Tokens without unconsumed states are left out.
@@ -190,7 +192,7 @@ impl VaultReader {
                  AND s.id NOT IN (SELECT state FROM quarantined) \
                  AND (s.quantity, s.id) < (?2, ?3) ORDER BY s.quantity DESC, s.id DESC LIMIT ?4"
             ))?;
-            let most = row_limit(limit.saturating_add(SKIPPED_MAX));
+            let most = row_limit(limit).saturating_add(row_limit(SKIPPED_MAX));
             let rows =
                 select.query_map(params![token.as_slice(), start.0, start.1, most], state_row)?;
             let mut coins = Vec::new();
@@ -215,13 +217,9 @@ impl VaultReader {
     }
 }
 
+/// A limit above the greatest number of rows is no limit.
 fn row_limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
-}
-
-/// A sum from the sums of its upper parts and of its lower 32 bits.
-pub(super) fn joined(high: i64, low: i64) -> u128 {
-    (u128::try_from(high).unwrap_or(0) << 32) + u128::try_from(low).unwrap_or(0)
 }
 
 fn balance(row: &Row<'_>) -> rusqlite::Result<Balance> {
@@ -231,10 +229,10 @@ fn balance(row: &Row<'_>) -> rusqlite::Result<Balance> {
             symbol: row.get(1)?,
             issuer: row.get(2)?,
         },
-        states: row.get::<_, i64>(3)?.try_into().unwrap_or(0),
-        quantity: joined(row.get(4)?, row.get(5)?),
-        quarantined_states: row.get::<_, i64>(6)?.try_into().unwrap_or(0),
-        quarantined: joined(row.get(7)?, row.get(8)?),
+        states: unsigned(row, 3)?,
+        quantity: sum(row, 4, 5)?,
+        quarantined_states: unsigned(row, 6)?,
+        quarantined: sum(row, 7, 8)?,
     })
 }
 
@@ -255,18 +253,14 @@ pub(super) fn state_row(row: &Row<'_>) -> rusqlite::Result<StateRow> {
         seq: (id >> OUTPUT_BITS) as u64,
         contract: row.get(2)?,
         token,
-        quantity: quantity_of(row.get(6)?).unwrap_or(0),
+        quantity: quantity(row, 6)?,
         owner: row.get(7)?,
         participants: row.get(8)?,
         notary: row.get(9)?,
-        recorded_at: row.get::<_, i64>(10)?.try_into().unwrap_or(0),
+        recorded_at: unsigned(row, 10)?,
         state: row.get(11)?,
-        consumed_seq: row
-            .get::<_, Option<i64>>(12)?
-            .and_then(|seq| seq.try_into().ok()),
-        consumed_at: row
-            .get::<_, Option<i64>>(13)?
-            .and_then(|at| at.try_into().ok()),
+        consumed_seq: unsigned_or_null(row, 12)?,
+        consumed_at: unsigned_or_null(row, 13)?,
         linear_id: row.get(14)?,
         quarantined: row.get(15)?,
         columns: Vec::new(),

@@ -244,7 +244,7 @@ pub(super) fn datum(kinds: &[ColumnKind], field: Field, value: Value) -> Option<
         _ => false,
     };
     match value {
-        value if quantity => super::writer::quantity_of(value).map(Datum::Number),
+        value if quantity => super::numbers::quantity_of(value).map(Datum::Number),
         Value::Text(text) => Some(Datum::Text(text)),
         Value::Integer(number) => u64::try_from(number).ok().map(Datum::Number),
         Value::Blob(bytes) => Some(Datum::Bytes(bytes)),
@@ -266,8 +266,13 @@ fn mark(print: u64, values: &[Value]) -> String {
             Value::Blob(blob) => (3, blob.clone()),
             Value::Null | Value::Real(_) => (0, Vec::new()),
         };
+        let length = content.len();
+        assert!(
+            length <= usize::from(u16::MAX),
+            "a column has {length} bytes"
+        );
         bytes.push(kind);
-        bytes.extend_from_slice(&u16::try_from(content.len()).unwrap_or(0).to_be_bytes());
+        bytes.extend_from_slice(&(length as u16).to_be_bytes());
         bytes.extend_from_slice(&content);
     }
     hex::encode(&bytes)

@@ -61,7 +61,7 @@ pub(super) fn after_prefix(prefix: &str) -> Option<String> {
 /// A value as the field's column holds it.
 pub(super) fn bound(field: Field, value: &Datum) -> Result<Value, QueryError> {
     Ok(match (field, value) {
-        (Field::Quantity, Datum::Number(number)) => super::writer::quantity_value(*number),
+        (Field::Quantity, Datum::Number(number)) => super::numbers::quantity_value(*number),
         (Field::RecordedAt | Field::ConsumedAt | Field::Number, Datum::Number(number)) => {
             Value::Integer(super::schema::clamped(*number))
         }

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
-use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params};
 
 use super::dictionary::Dictionary;
@@ -338,23 +337,6 @@ fn remove(path: &Path) -> Result<(), ViewError> {
         }
     }
     Ok(())
-}
-
-/// Quantities keep their order: integers, and above them eight bytes, big endian.
-pub(super) fn quantity_value(quantity: u64) -> Value {
-    match i64::try_from(quantity) {
-        Ok(quantity) => Value::Integer(quantity),
-        Err(_) => Value::Blob(quantity.to_be_bytes().to_vec()),
-    }
-}
-
-/// The reverse of [`quantity_value`].
-pub(super) fn quantity_of(value: Value) -> Option<u64> {
-    match value {
-        Value::Integer(quantity) => u64::try_from(quantity).ok(),
-        Value::Blob(bytes) => Some(u64::from_be_bytes(bytes.try_into().ok()?)),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -373,6 +373,32 @@ fn damage_within_is_told_from_what_is_merely_unexpected() {
 }
 
 #[test]
+fn a_negative_number_is_damage_and_never_shown() {
+    for damage in [
+        "UPDATE total SET states = -1",
+        "UPDATE total SET low = -1",
+        "UPDATE total SET high = -1",
+        "UPDATE state SET quantity = -1",
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("vault.sqlite");
+        let mut view = open(folder.path(), 10);
+        view.apply(1, &[produced(1, 0, Some(1), 50)])
+            .expect("applied");
+        drop(view);
+        let db = rusqlite::Connection::open(&path).expect("opens");
+        assert_eq!(db.execute(damage, []).expect(damage), 1, "{damage}");
+        drop(db);
+        let reader = open(folder.path(), 10).reader().expect("a reader");
+        let balance = reader.balance(&token(1).id).map(|_| ());
+        let states = reader.unconsumed(&StateFilter::default(), 0, 10);
+        let refused = balance.and(states.map(|_| ())).expect_err(damage);
+        assert_eq!(refused.code(), "view.damaged", "{damage}");
+        assert!(refused.is_corruption(), "{damage}");
+    }
+}
+
+#[test]
 fn the_unconsumed_versions_of_a_linear_thing_come_newest_first() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut view = open(folder.path(), 100);
