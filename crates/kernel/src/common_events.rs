@@ -31,7 +31,7 @@ parts![
     schedule,
     notes,
     keys,
-    consumed,
+    contradictions,
     files,
     budgets,
     // Writes the row of a new life if the round writes anything at all, so it is the last one.

@@ -31,7 +31,7 @@ impl Kernel {
                 self.keys.owner_figures(),
             ],
             rolled_back: u64::from(self.is_rolled_back()),
-            equivocations_kept: self.equivocations.len() as u64,
+            equivocations_kept: self.contradictions.proofs() as u64,
             intake_items: self.intake.len() as u64,
             files_awaited: self.intake.files_awaited() as u64,
             deliveries_pending: self.links.unanswered.rows(),

@@ -7,30 +7,26 @@
 //! - No signature is checked alone when others wait: checks of a round are one batch.
 //! - Bulk work (back chains served, back chains verified) takes a bounded part of each round.
 
-use std::sync::Arc;
-
 use flow::FlowEngine;
-use primitives::{Hash, Moment, Monotonic};
+use primitives::{Moment, Monotonic};
 use vault::Selection;
 
-use crate::back_chains::running::Resolutions;
 use crate::back_chains::serving::FetchQueue;
 use crate::clock::ClockWatch;
 use crate::consents::Consents;
 use crate::context::Context;
-use crate::event::{Action, Event, Reply};
-use crate::files::{Files, Participation, Stored};
+use crate::event::{Action, Event};
+use crate::files::Files;
 use crate::flows::Flows;
-use crate::flows::runner::Runner;
-use crate::flows::start_gate::StartGate;
 use crate::intake::contract_checks::ContractChecks;
 use crate::intake::items::Intake;
 use crate::intake::signatures::Signatures;
-use crate::integrity::{ConsumedIndex, Equivocations, Integrity};
+use crate::integrity::Integrity;
+use crate::integrity::contradictions::Contradictions;
 use crate::keys::KeyBook;
 use crate::ledger_book::Book;
 use crate::notarisation::requests::Notarisation;
-use crate::notes::{NewNote, Notes};
+use crate::notes::Notes;
 use crate::peers::along::Along;
 use crate::peers::budget::PeerBudgets;
 use crate::peers::links::Links;
@@ -51,8 +47,7 @@ pub struct Kernel {
     pub(crate) fetches: FetchQueue,
     pub(crate) book: Book,
     pub(crate) selection: Selection,
-    pub(crate) consumed: ConsumedIndex,
-    pub(crate) equivocations: Equivocations,
+    pub(crate) contradictions: Contradictions,
     pub(crate) integrity: Integrity,
     pub(crate) notarisation: Option<Notarisation>,
     pub(crate) schedule: Schedule,
@@ -65,75 +60,7 @@ pub struct Kernel {
     pub(crate) along: Along,
 }
 
-/// The parts of a kernel that are read from the store before the rest is made.
-pub(crate) struct OpenedParts {
-    pub(crate) book: Book,
-    pub(crate) keys: KeyBook,
-    pub(crate) links: Links,
-    pub(crate) notarisation: Option<Notarisation>,
-    pub(crate) integrity: Integrity,
-}
-
 impl Kernel {
-    pub(crate) fn assemble(context: Context, opened: OpenedParts) -> Self {
-        let (options, identity, now) = (&context.options, &context.identity, context.now);
-        let my_id = context.my_id;
-        let OpenedParts {
-            book,
-            keys,
-            links,
-            notarisation,
-            integrity,
-        } = opened;
-        let witnesses = integrity.marks.keys().copied();
-        let witnesses = witnesses
-            .filter(|peer| *peer != my_id && identity.network.node(peer).is_some())
-            .collect();
-        let gate = StartGate::new(
-            witnesses,
-            options.meet_peers_ms,
-            options.hold_unmet,
-            now.monotonic,
-        );
-        let engine = FlowEngine::new(
-            Arc::clone(&identity.flows),
-            identity.me.clone(),
-            Arc::clone(&identity.network),
-            options.entropy.clone(),
-            options.flow,
-        );
-        let others = identity.network.nodes().count().saturating_sub(1);
-        let clock = ClockWatch::new(now, others, options.entropy.clone());
-        let selection = Selection::new(options.selection, book.last_seq());
-        let first_resolution = Hash::plain(options.entropy.expose());
-        let first_resolution = first_resolution.as_bytes().first_chunk::<8>().copied();
-        let first_resolution = u64::from_be_bytes(first_resolution.unwrap_or_default());
-        Self {
-            keys,
-            clock,
-            delivery_waits: DeliveryWaits::default(),
-            flows: Flows::new(Runner::new(engine, now), gate, options, now),
-            links,
-            intake: Intake::new(Resolutions::new(first_resolution)),
-            fetches: FetchQueue::default(),
-            book,
-            selection,
-            consumed: ConsumedIndex::default(),
-            equivocations: Equivocations::default(),
-            integrity,
-            notarisation,
-            schedule: Schedule::default(),
-            notes: Notes::default(),
-            files: Files::new(options.file_rows_bytes),
-            consents: Consents::default(),
-            budgets: PeerBudgets::default(),
-            signatures: Signatures::new(options),
-            contract_checks: ContractChecks::new(options.known_signatures_bytes),
-            along: Along::new(options),
-            context,
-        }
-    }
-
     /// Takes one event. Nothing leaves before [`Kernel::flush`].
     ///
     /// # Errors
@@ -145,198 +72,7 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         self.advance(now);
-        match event {
-            Event::Start(start) => {
-                let older_copy = self.integrity.rollback.as_ref();
-                let older_copy = older_copy.map(|row| row.data_until);
-                let (deliveries, context) = (&self.links.unanswered, &mut self.context);
-                self.flows
-                    .on_start(*start, older_copy, deliveries, context, reads)?;
-            }
-            Event::Attach { flow, wait, token } => {
-                let (deliveries, context) = (&self.links.unanswered, &mut self.context);
-                self.flows.on_attach(flow, wait, token, deliveries, context);
-            }
-            Event::Detach { token } => self.flows.detach(token),
-            Event::Cancel { flow, token } => self.on_cancel(flow, token, reads)?,
-            Event::Order {
-                order,
-                filter,
-                after,
-                dry_run,
-                token,
-            } => self.on_order(order, &filter, after, (dry_run, token), reads)?,
-            Event::Flows {
-                filter,
-                after,
-                limit,
-                token,
-            } => {
-                let ids = self.flows.engine().flow_ids();
-                let ids = ids
-                    .iter()
-                    .filter(|id| after.is_none_or(|after| **id > after));
-                let flows = ids
-                    .filter_map(|id| self.flows.engine().status(id))
-                    .filter(|status| filter.meets(status, self.context.now.wall))
-                    .take(limit)
-                    .collect();
-                self.context.reply(token, Reply::Flows(flows));
-            }
-            Event::Locks { of, limit, token } => {
-                let of: Vec<[u8; 16]> = of.into_iter().map(|flow| flow.0).collect();
-                let of = (!of.is_empty()).then_some(of.as_slice());
-                let (locks, more) = self.selection.locks(of, limit);
-                self.context.reply(token, Reply::Locks { locks, more });
-            }
-            Event::RemoveClient {
-                user,
-                client_id,
-                token,
-            } => {
-                let context = &mut self.context;
-                self.flows
-                    .on_remove_client(&user, &client_id, token, context, reads)?;
-            }
-            Event::Note {
-                transaction,
-                salt,
-                user,
-                text,
-                token,
-            } => {
-                let recorded = self.book.contains(&transaction, reads)?;
-                let new = NewNote {
-                    transaction,
-                    salt,
-                    user,
-                    text,
-                };
-                let context = &mut self.context;
-                self.notes.add(new, recorded, token, context, reads)?;
-            }
-            Event::RemoveNote {
-                transaction,
-                note,
-                token,
-            } => {
-                let context = &mut self.context;
-                self.notes
-                    .remove(transaction, note, token, context, reads)?;
-            }
-            Event::PeerUp { peer, epoch } => self.on_peer_up(peer, epoch, reads)?,
-            Event::PeerDown { peer } => self.on_peer_down(peer),
-            Event::Message { peer, bytes } => self.on_message(peer, bytes, reads)?,
-            Event::Committed { number } => self.on_committed(number),
-            Event::Refilled {
-                token,
-                rows,
-                view_seq,
-                total,
-                more,
-            } => {
-                let out = self.selection.refilled(
-                    token,
-                    rows,
-                    view_seq,
-                    total,
-                    more,
-                    self.context.now.monotonic,
-                );
-                self.on_selection(out);
-            }
-            Event::LookedUp {
-                flow,
-                effect,
-                found,
-            } => self.on_looked_up((flow, effect), found, reads)?,
-            Event::Consents {
-                change,
-                user,
-                token,
-            } => self
-                .consents
-                .on_change(change, user, token, &mut self.context),
-            Event::FileStored {
-                hash,
-                size,
-                name,
-                media_type,
-                user,
-                token,
-            } => {
-                let stored = Stored {
-                    hash,
-                    size,
-                    name,
-                    media_type,
-                    user,
-                };
-                self.files
-                    .on_stored(stored, token, &mut self.context, reads)?;
-            }
-            Event::FileArrived {
-                hash,
-                size,
-                name,
-                media_type,
-                peer,
-            } => self.files.on_arrived(
-                hash,
-                size,
-                (&name, &media_type),
-                peer,
-                &mut self.context,
-                reads,
-            )?,
-            Event::FileOffered { hash, peer, size } => {
-                self.intake
-                    .file_offered(hash, peer, size, &mut self.context)
-            }
-            Event::FileFailed {
-                hash,
-                peer,
-                failure,
-            } => self
-                .intake
-                .file_failed(hash, peer, failure, &mut self.context),
-            Event::FilePermit {
-                peer,
-                hash,
-                transaction,
-            } => {
-                let others = Participation {
-                    engine: self.flows.engine(),
-                    book: &self.book,
-                    unanswered: &self.links.unanswered,
-                    keys: &self.keys,
-                };
-                let context = &mut self.context;
-                self.files
-                    .on_permit(peer, hash, &transaction, &others, context, reads)?
-            }
-            Event::FileRemove { hash, token } => {
-                self.files
-                    .on_remove(hash, token, &mut self.context, reads)?
-            }
-            Event::FileTrust {
-                hash,
-                trusted,
-                user,
-                token,
-            } => self
-                .files
-                .on_trust(hash, trusted, user, token, &mut self.context, reads)?,
-            Event::FileLook { hash, token } => {
-                self.files.on_look(hash, token, &mut self.context, reads)?
-            }
-            Event::ConfirmClock { user, token } => {
-                self.clock.on_confirmed(&user, token, &mut self.context);
-            }
-            Event::Integrity { order, token } => self.on_integrity(order, token),
-            Event::Tick => {}
-            Event::Drain => self.flows.drain(),
-        }
+        self.dispatch(event, reads)?;
         self.route(reads)?;
         self.settle(reads)
     }
@@ -353,7 +89,8 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         self.advance(now);
         self.on_time(reads)?;
-        self.fill_consumed(reads)?;
+        self.contradictions
+            .fill(&self.book, &mut self.signatures, &mut self.context, reads)?;
         self.take_deferred_messages(reads)?;
         loop {
             self.settle(reads)?;

@@ -170,6 +170,22 @@ impl Book {
         }
     }
 
+    /// Returns the recorded transaction at a position, durable or not yet.
+    pub(crate) fn recorded_at(
+        &self,
+        seq: u64,
+        reads: &dyn Reads,
+    ) -> Result<SignedTransaction, StoreFailure> {
+        if let Some(recorded) = self.undurable_at(seq) {
+            return Ok((*recorded).clone());
+        }
+        let row = reads.get(Table::Ledger, &seq_key(seq))?;
+        let row = row.ok_or_else(|| damaged("the index names a position that the ledger lacks"))?;
+        let (_, transaction) =
+            decode_row(&row).map_err(|_| damaged("a recorded transaction does not decode"))?;
+        Ok(transaction)
+    }
+
     /// Returns an output of a recorded transaction.
     pub fn state(
         &mut self,

@@ -32,11 +32,13 @@ mod notes;
 mod peers;
 mod schedule;
 // Shared by the parts
+mod assemble;
 mod cache;
 mod closing;
 mod command;
 mod common_events;
 mod context;
+mod dispatch;
 #[cfg(test)]
 mod fake_store;
 mod kernel;

@@ -4,14 +4,17 @@ use flow::{FlowId, MissingVersion};
 use primitives::{Decode, Moment, Timestamp};
 use thiserror::Error;
 
+use crate::assemble::OpenedParts;
 use crate::back_chains::chain::Resolution;
 use crate::consents::Consents;
 use crate::context::Context;
 use crate::event::Action;
 use crate::flows::routing::AT_ONCE_MAX;
 use crate::identity::Identity;
-use crate::integrity::{ConsumedIndex, Equivocations, Integrity};
-use crate::kernel::{Kernel, OpenedParts};
+use crate::integrity::Integrity;
+use crate::integrity::contradictions::Contradictions;
+use crate::integrity::quarantine::Quarantine;
+use crate::kernel::Kernel;
 use crate::keys::KeyBook;
 use crate::ledger_book::Book;
 use crate::notarisation::requests::Notarisation;
@@ -104,7 +107,9 @@ impl Kernel {
             .notary
             .map(|notary| Notarisation::new(notary, identity.me.clone(), judged));
         let integrity = Integrity::open(reads, options.entropy.clone(), book.last_seq())?;
+        let contradictions = Contradictions::open(reads, book.last_seq())?;
         let opened = OpenedParts {
+            contradictions,
             book,
             keys,
             links,
@@ -114,9 +119,7 @@ impl Kernel {
         let mut kernel = Kernel::assemble(Context::new(options, identity, now), opened);
         kernel.serve_itself();
         kernel.consents = Consents::open(kernel.context.options.consent.clone(), reads)?;
-        kernel.consumed = ConsumedIndex::open(reads, kernel.book.last_seq())?;
-        kernel.equivocations = Equivocations::open(reads)?;
-        kernel.restore_quarantine(reads)?;
+        Quarantine::restore(&mut kernel.selection, &kernel.context, reads)?;
         kernel.wipe_staging(reads)?;
         kernel.schedule = Schedule::open(reads)?;
         kernel.schedule.retry_refused(&mut kernel.context, reads)?;

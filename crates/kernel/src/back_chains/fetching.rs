@@ -347,7 +347,15 @@ impl Kernel {
             .resolutions
             .get_mut(number)
             .map(|resolution| resolution.peer);
-        if let Some(rejection) = self.contradicted(transaction, peer, reads)? {
+        let rejection = self.contradictions.contradicted(
+            transaction,
+            peer,
+            &self.book,
+            &mut self.signatures,
+            &mut self.context,
+            reads,
+        )?;
+        if let Some(rejection) = rejection {
             return Ok(Err(Failure::Faulty(Fault::Final(invalid_ancestor(
                 id, &rejection,
             )))));

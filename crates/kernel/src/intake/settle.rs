@@ -16,6 +16,7 @@ use crate::intake::classify::check_room;
 use crate::intake::fault::Fault;
 use crate::intake::item_id::ItemId;
 use crate::intake::items::{Goal, Item};
+use crate::integrity::quarantine::Quarantine;
 use crate::kernel::Kernel;
 use crate::message::PeerMessage;
 use crate::port::{Reads, StoreFailure};
@@ -128,9 +129,19 @@ impl Kernel {
             return Ok(());
         }
         let is_new = goal.records() && !self.book.contains(&id, reads)?;
-        if is_new && let Some(rejection) = self.contradicted(&transaction, from, reads)? {
-            self.refuse(item, Fault::Final(rejection));
-            return Ok(());
+        if is_new {
+            let rejection = self.contradictions.contradicted(
+                &transaction,
+                from,
+                &self.book,
+                &mut self.signatures,
+                &mut self.context,
+                reads,
+            )?;
+            if let Some(rejection) = rejection {
+                self.refuse(item, Fault::Final(rejection));
+                return Ok(());
+            }
         }
         if goal.needs_files() {
             let found = self.files.find(transaction.wire(), &self.context, reads)?;
@@ -216,9 +227,8 @@ impl Kernel {
             recovery.recorded(id);
         }
         let inputs = transaction.wire().inputs();
-        let (commit, batch) = (self.context.commits.next(), &mut self.context.round.batch);
-        self.consumed.add(inputs, seq, commit, batch);
-        self.end_quarantine(inputs);
+        self.contradictions.recorded(inputs, seq, &mut self.context);
+        Quarantine::end(&self.selection, inputs, &mut self.context);
         self.selection.spend(inputs);
         let contracts = &self.context.identity.contracts;
         let ours = self.keys.owners(&self.context, reads);

@@ -1,23 +1,80 @@
 //! Checks of transactions against the consumed states of this node's own ledger.
+//!
+//! # Invariants
+//! - A transaction that consumes a state which another recorded transaction has consumed is never recorded.
 
-use super::EquivocationRow;
-use super::consumed::FILL_ROWS_MAX;
-use crate::errors;
-use crate::kernel::Kernel;
-use crate::ledger_book::{decode_row, ledger_page};
-use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::rows::seq_key;
 use ledger::{PartyId, Rejection, SignedTransaction, StateRef, WireTransaction};
+use primitives::Monotonic;
 
-impl Kernel {
-    /// The first input that this node's ledger records as consumed by another transaction, and that one's position.
+use super::consumed::{ConsumedIndex, FILL_ROWS_MAX};
+use super::equivocations::{EquivocationRow, Equivocations};
+use crate::context::Context;
+use crate::errors;
+use crate::intake::signatures::Signatures;
+use crate::ledger_book::{Book, decode_row, ledger_page};
+use crate::part::Part;
+use crate::port::{Reads, StoreFailure, damaged};
+use crate::writes::Batch;
+
+/// The consumed states of this node's ledger, and the proofs against notaries that signed two consumers of one state.
+pub(crate) struct Contradictions {
+    consumed: ConsumedIndex,
+    equivocations: Equivocations,
+}
+
+impl Part for Contradictions {
+    fn committed(&mut self, upto: u64, now: Monotonic) {
+        self.consumed.committed(upto, now);
+    }
+
+    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
+        self.consumed.next_time(now)
+    }
+
+    fn end_round(&mut self, batch: &mut Batch) {
+        self.consumed.end_round(batch);
+    }
+}
+
+impl Contradictions {
+    /// Reads the index and the proofs of a ledger that ends at a position.
+    pub(crate) fn open(reads: &dyn Reads, last_seq: u64) -> Result<Self, StoreFailure> {
+        Ok(Self {
+            consumed: ConsumedIndex::open(reads, last_seq)?,
+            equivocations: Equivocations::open(reads)?,
+        })
+    }
+
+    /// Returns the number of proofs against notaries that are kept.
+    pub(crate) fn proofs(&self) -> usize {
+        self.equivocations.len()
+    }
+
+    /// Returns whether a recorded transaction consumes a state.
+    pub(crate) fn is_consumed(
+        &self,
+        state: &StateRef,
+        reads: &dyn Reads,
+    ) -> Result<bool, StoreFailure> {
+        Ok(self.consumed.consumer(state, None, reads)?.is_some())
+    }
+
+    /// Notes the states that a transaction consumes, which is being recorded at a position.
+    pub(crate) fn recorded(&mut self, inputs: &[StateRef], seq: u64, context: &mut Context) {
+        let commit = context.commits.next();
+        self.consumed
+            .add(inputs, seq, commit, &mut context.round.batch);
+    }
+
+    /// Returns the first input that this node's ledger records as consumed by another transaction, with the position of that transaction.
     pub(crate) fn consumed_before(
         &self,
         wire: &WireTransaction,
+        book: &Book,
         reads: &dyn Reads,
     ) -> Result<Option<(StateRef, u64)>, StoreFailure> {
         for input in wire.inputs() {
-            let made_at = self.book.position_at_hand(&input.tx);
+            let made_at = book.position_at_hand(&input.tx);
             if let Some(seq) = self.consumed.consumer(input, made_at, reads)? {
                 return Ok(Some((*input, seq)));
             }
@@ -33,13 +90,16 @@ impl Kernel {
         &mut self,
         transaction: &SignedTransaction,
         from: Option<PartyId>,
+        book: &Book,
+        signatures: &mut Signatures,
+        context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<Option<Rejection>, StoreFailure> {
-        let Some((state, seq)) = self.consumed_before(transaction.wire(), reads)? else {
+        let Some((state, seq)) = self.consumed_before(transaction.wire(), book, reads)? else {
             return Ok(None);
         };
-        let first = self.recorded_at(seq, reads)?;
-        self.on_equivocation(state, &first, transaction, from);
+        let first = book.recorded_at(seq, reads)?;
+        self.on_equivocation((state, from), &first, transaction, signatures, context);
         let text = format!(
             "it consumes state {state}, which transaction {} of this node's ledger has consumed",
             first.id()
@@ -47,24 +107,14 @@ impl Kernel {
         Ok(Some(errors::rejection(&errors::INPUT_CONSUMED, text)))
     }
 
-    /// A recorded transaction by its position, durable or about to be.
-    pub(crate) fn recorded_at(
-        &self,
-        seq: u64,
-        reads: &dyn Reads,
-    ) -> Result<SignedTransaction, StoreFailure> {
-        if let Some(recorded) = self.book.undurable_at(seq) {
-            return Ok((*recorded).clone());
-        }
-        let row = reads.get(Table::Ledger, &seq_key(seq))?;
-        let row = row.ok_or_else(|| damaged("the index names a position that the ledger lacks"))?;
-        let (_, transaction) =
-            decode_row(&row).map_err(|_| damaged("a recorded transaction does not decode"))?;
-        Ok(transaction)
-    }
-
     /// Indexes some more rows of a ledger that is older than the index.
-    pub(crate) fn fill_consumed(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+    pub(crate) fn fill(
+        &mut self,
+        book: &Book,
+        signatures: &mut Signatures,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
         if !self.consumed.is_filling() {
             return Ok(());
         }
@@ -81,31 +131,33 @@ impl Kernel {
             }
             let (_, transaction) =
                 decode_row(&row).map_err(|_| damaged("a recorded transaction does not decode"))?;
-            match self.consumed_before(transaction.wire(), reads)? {
+            match self.consumed_before(transaction.wire(), book, reads)? {
                 Some((state, first)) if first != seq => {
-                    let first = self.recorded_at(first, reads)?;
-                    self.on_equivocation(state, &first, &transaction, None);
+                    let first = book.recorded_at(first, reads)?;
+                    self.on_equivocation((state, None), &first, &transaction, signatures, context);
                 }
                 _ => {
-                    let (commit, inputs) =
-                        (self.context.commits.next(), transaction.wire().inputs());
-                    let batch = &mut self.context.round.batch;
-                    self.consumed.add(inputs, seq, commit, batch);
+                    self.recorded(transaction.wire().inputs(), seq, context);
                 }
             }
             upto = upto.max(seq);
         }
-        self.consumed.filled_to(upto, &mut self.context.round.batch);
+        assert!(
+            upto <= last,
+            "the index of consumed states is filled to {upto}, and ends at {last}"
+        );
+        self.consumed.filled_to(upto, &mut context.round.batch);
         Ok(())
     }
 
     /// Keeps the proof that a notary signed two consumers of a state, and tells the operator.
     fn on_equivocation(
         &mut self,
-        state: StateRef,
+        (state, brought_by): (StateRef, Option<PartyId>),
         first: &SignedTransaction,
         second: &SignedTransaction,
-        from: Option<PartyId>,
+        signatures: &mut Signatures,
+        context: &mut Context,
     ) {
         if self.equivocations.contains(&second.id()) {
             return;
@@ -113,18 +165,18 @@ impl Kernel {
         let proof = ledger::EquivocationProof::of(first, second);
         let row = EquivocationRow {
             state,
-            brought_by: from,
-            at: self.context.now.wall,
+            brought_by,
+            at: context.now.wall,
             proof,
         };
-        let Ok(found) = row.proof.verify(self.signatures.checker()) else {
+        let Ok(found) = row.proof.verify(signatures.checker()) else {
             // The transaction is refused, but these signatures prove nothing to others.
             return;
         };
         let kept = self
             .equivocations
-            .add(second.id(), &row, &mut self.context.round.batch);
-        self.context.figures.equivocations += 1;
+            .add(second.id(), &row, &mut context.round.batch);
+        context.figures.equivocations += 1;
         let text = format!(
             "the notary {} signed the transactions {} and {}, which both consume state {state}; {}",
             found.notary,
@@ -136,6 +188,6 @@ impl Kernel {
                 "there is no room for the proof"
             }
         );
-        self.context.warn(errors::EQUIVOCATED.code, text);
+        context.warn(errors::EQUIVOCATED.code, text);
     }
 }

@@ -1,8 +1,8 @@
 //! Checks of this node's data against the observations of other nodes: consumed states, contradictory notaries, older copies.
 
-mod consumed;
-mod contradictions;
-mod equivocations;
+pub(crate) mod consumed;
+pub(crate) mod contradictions;
+pub(crate) mod equivocations;
 mod evidence;
 mod link_finding;
 mod lives;
@@ -14,9 +14,7 @@ mod standing;
 mod state;
 
 pub use crate::flows::start_gate::{AWAITED_SHOWN_MAX, HeldFlows, NOTARY_MEETS_MS_MAX};
-pub(crate) use consumed::ConsumedIndex;
 pub use consumed::FILL_ROWS_MAX;
-pub(crate) use equivocations::Equivocations;
 pub use equivocations::{EQUIVOCATION_BYTES_MAX, EQUIVOCATIONS_MAX, EquivocationRow};
 pub use evidence::{Evidence, RollbackRow};
 pub use link_finding::LinkFinding;

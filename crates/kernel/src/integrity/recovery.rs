@@ -1,4 +1,4 @@
-//! Recovery after a rollback: every other node searches its ledger for what concerns this node, and delivers it again.
+//! Recovery after a rollback: every other node searches its ledger for transactions that concern this node, and delivers them again.
 //!
 //! ```text
 //!   operator ──► begin ──► RecoveryRequest(after) to each peer ──► a part of its ledger is searched: what concerns the asking

@@ -156,10 +156,13 @@ impl Kernel {
         if self.book.contains(&transaction.id(), reads)? {
             return Ok(None);
         }
-        let Some((input, seq)) = self.consumed_before(transaction.wire(), reads)? else {
+        let Some((input, seq)) =
+            self.contradictions
+                .consumed_before(transaction.wire(), &self.book, reads)?
+        else {
             return Ok(None);
         };
-        let consumer = self.recorded_at(seq, reads)?.id();
+        let consumer = self.book.recorded_at(seq, reads)?.id();
         let conflict = StateConflict {
             input,
             consumed_by: consuming_hash(&consumer),

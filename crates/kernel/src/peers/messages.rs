@@ -19,6 +19,7 @@ use crate::intake::concerns::concerns;
 use crate::intake::items::Goal;
 use crate::intake::missing_contracts::contract_unknown_of;
 use crate::integrity::is_recovery;
+use crate::integrity::quarantine::{Quarantine, VaultOwners, states_in_conflict};
 use crate::kernel::Kernel;
 use crate::message::{Answer, FetchRequest, NOTICE_ID, PeerMessage, ServiceId};
 use crate::peers::budget::{Door, GARBAGE_MESSAGE};
@@ -239,7 +240,17 @@ impl Kernel {
         }
         let result = match answer {
             Answer::Done(body) => {
-                self.look_for_conflict(peer, &body, reads)?;
+                let parts = VaultOwners {
+                    book: &mut self.book,
+                    contradictions: &self.contradictions,
+                    keys: &self.keys,
+                };
+                let found = states_in_conflict(peer, &body, parts, &self.context, reads)?;
+                for state in found {
+                    if self.selection.quarantine(state) {
+                        Quarantine::begin(&self.selection, state, &mut self.context);
+                    }
+                }
                 EffectResult::Response(body)
             }
             Answer::Failed(rejection) => EffectResult::Failed(FlowError::from_rejection(rejection)),

@@ -1,0 +1,104 @@
+//! The making of a kernel from its context and the parts that were read from the store.
+
+use std::sync::Arc;
+
+use flow::FlowEngine;
+use primitives::Hash;
+use vault::Selection;
+
+use crate::back_chains::running::Resolutions;
+use crate::back_chains::serving::FetchQueue;
+use crate::clock::ClockWatch;
+use crate::consents::Consents;
+use crate::context::Context;
+use crate::files::Files;
+use crate::flows::Flows;
+use crate::flows::runner::Runner;
+use crate::flows::start_gate::StartGate;
+use crate::intake::contract_checks::ContractChecks;
+use crate::intake::items::Intake;
+use crate::intake::signatures::Signatures;
+use crate::integrity::Integrity;
+use crate::integrity::contradictions::Contradictions;
+use crate::keys::KeyBook;
+use crate::ledger_book::Book;
+use crate::notarisation::requests::Notarisation;
+use crate::notes::Notes;
+use crate::peers::along::Along;
+use crate::peers::budget::PeerBudgets;
+use crate::peers::links::Links;
+use crate::peers::waiting::DeliveryWaits;
+use crate::schedule::table::Schedule;
+
+use crate::kernel::Kernel;
+
+/// The parts of a kernel that are read from the store before the rest is made.
+pub(crate) struct OpenedParts {
+    pub(crate) book: Book,
+    pub(crate) keys: KeyBook,
+    pub(crate) links: Links,
+    pub(crate) notarisation: Option<Notarisation>,
+    pub(crate) integrity: Integrity,
+    pub(crate) contradictions: Contradictions,
+}
+
+impl Kernel {
+    pub(crate) fn assemble(context: Context, opened: OpenedParts) -> Self {
+        let (options, identity, now) = (&context.options, &context.identity, context.now);
+        let my_id = context.my_id;
+        let OpenedParts {
+            book,
+            keys,
+            links,
+            notarisation,
+            integrity,
+            contradictions,
+        } = opened;
+        let witnesses = integrity.marks.keys().copied();
+        let witnesses = witnesses
+            .filter(|peer| *peer != my_id && identity.network.node(peer).is_some())
+            .collect();
+        let gate = StartGate::new(
+            witnesses,
+            options.meet_peers_ms,
+            options.hold_unmet,
+            now.monotonic,
+        );
+        let engine = FlowEngine::new(
+            Arc::clone(&identity.flows),
+            identity.me.clone(),
+            Arc::clone(&identity.network),
+            options.entropy.clone(),
+            options.flow,
+        );
+        let others = identity.network.nodes().count().saturating_sub(1);
+        let clock = ClockWatch::new(now, others, options.entropy.clone());
+        let selection = Selection::new(options.selection, book.last_seq());
+        let first_resolution = Hash::plain(options.entropy.expose());
+        let first_resolution = first_resolution.as_bytes().first_chunk::<8>().copied();
+        let first_resolution = u64::from_be_bytes(first_resolution.unwrap_or_default());
+        Self {
+            keys,
+            clock,
+            delivery_waits: DeliveryWaits::default(),
+            flows: Flows::new(Runner::new(engine, now), gate, options, now),
+            links,
+            intake: Intake::new(Resolutions::new(first_resolution)),
+            fetches: FetchQueue::default(),
+            book,
+            selection,
+            contradictions,
+            integrity,
+            notarisation,
+            schedule: Schedule::default(),
+            notes: Notes::default(),
+            files: Files::new(options.file_rows_bytes),
+            consents: Consents::default(),
+            budgets: PeerBudgets::default(),
+            signatures: Signatures::new(options),
+            contract_checks: ContractChecks::new(options.known_signatures_bytes),
+            along: Along::new(options),
+            context,
+        }
+    }
+}
