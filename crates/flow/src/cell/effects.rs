@@ -115,7 +115,7 @@ impl Cell {
             Some(replay) => match replay.facts.get(&effect) {
                 Some(value) => *value,
                 None => {
-                    self.diverge("the flow asked for a time that it did not ask for before");
+                    self.diverge("the replayed flow asked for a time that is not in its journal");
                     live
                 }
             },

@@ -51,7 +51,7 @@ impl Cell {
         };
         let Some(index) = index else {
             if self.replay.is_some() {
-                self.diverge("the flow started a sub-flow that it did not start before");
+                self.diverge("the replayed flow started a sub-flow that is not in its journal");
             }
             return Err(FlowError::listed(
                 &LIMIT_EXCEEDED,

@@ -266,7 +266,7 @@ pub(super) fn done(result: EffectResult) -> Result<(), FlowError> {
         EffectResult::Failed(error) => Err(error),
         _ => Err(FlowError::listed(
             &EFFECT_MISMATCHED,
-            "an effect was answered with another kind",
+            "an effect was answered with another kind of result",
         )),
     }
 }

@@ -36,7 +36,8 @@ impl FlowContext {
     /// Checks a party's proof of a key and remembers the owner of the key.
     ///
     /// # Errors
-    /// Codes `key.*`: the proof belongs to another party, was made for another party, or lacks a valid signature of both keys.
+    /// Codes `key.*`: the proof belongs to another party, was made for another party, or is not validly signed by both keys,
+    /// the party's and the fresh one.
     pub async fn learn_key(
         &self,
         from: &PartyId,

@@ -121,8 +121,8 @@ impl FlowEngine {
         Some(Condition::Retrying(at.unwrap_or(Timestamp::MAX)))
     }
 
-    /// Undoes a flow's last poll, which failed, and sets the flow aside. `outputs` is the number of its outputs before
-    /// that poll.
+    /// Undoes a flow's last poll, which returned an error, and unloads the flow with `condition`. `outputs` is the number of
+    /// its outputs before that poll.
     pub(super) fn set_aside(
         &mut self,
         flow: FlowId,

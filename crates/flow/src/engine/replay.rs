@@ -82,8 +82,8 @@ impl FlowEngine {
         }
     }
 
-    /// Runs a message that arrived while the flow was parked. The message is journaled again; one that ran after an
-    /// earlier retry is now a duplicate.
+    /// Runs a message that arrived while the flow was parked. The message is journaled again. If it already ran after an
+    /// earlier retry, it is a duplicate and is ignored.
     fn run_deferred(&mut self, flow: FlowId, entry: Entry, out: &mut Vec<EngineAction>) {
         let (session, body) = match entry {
             Entry::Received {

@@ -61,7 +61,8 @@ pub(super) struct PeerShares {
     idle: BTreeSet<(Monotonic, FlowId)>,
 }
 
-/// Returns whether a peer that holds `own` may hold `more`, if all peers together use `used` of `max`.
+/// Returns whether a peer that holds `own` may get `more`, if all peers together use `used` of `max`. Its total may not exceed
+/// the unused part of `max`.
 fn admits(own: usize, more: usize, used: usize, max: usize) -> bool {
     // Clipped at 0: lowered limits may leave more in use than the maximum.
     own.saturating_add(more) <= max.saturating_sub(used)

@@ -154,7 +154,7 @@ impl FlowEngine {
         }
     }
 
-    /// The peers of all sessions that a live flow is known to have.
+    /// Returns the peers of all sessions that a live flow is known to have.
     pub fn peers_of(&self, flow: &FlowId) -> BTreeSet<PartyId> {
         let known = |sessions: &[KnownSession]| sessions.iter().map(|s| s.peer).collect();
         match self.flows.get(flow) {
@@ -165,7 +165,7 @@ impl FlowEngine {
         }
     }
 
-    /// The ids of all live flows, in order.
+    /// Returns the ids of all live flows, in order.
     pub fn flow_ids(&self) -> Vec<FlowId> {
         let mut ids: Vec<FlowId> = self.flows.keys().copied().collect();
         ids.sort_unstable();

@@ -61,7 +61,7 @@ pub(crate) enum Entry {
     KillAsked,
     /// A sub-flow started in a scope of its own.
     Scope { effect: u32, scope: u16 },
-    /// The digest of all effects and messages of the flow itself (not of its sub-flows) so far; ends a row.
+    /// The last entry of a row: the digest of all effects and messages of the flow itself so far, without its sub-flows.
     Check { value: u64 },
     /// Marks a row whose remaining entries arrived while the flow was parked and have not been run.
     Deferred,

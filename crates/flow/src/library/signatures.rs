@@ -1,4 +1,4 @@
-//! Collects signatures from all parties in parallel, and gives one.
+//! The two sides of a proposal: collecting signatures from all parties in parallel, and signing as one of the parties.
 
 use std::collections::BTreeSet;
 use std::future::Future;

@@ -5,8 +5,8 @@ use primitives::Timestamp;
 
 use crate::{Deadline, FlowContext};
 
-/// Maximum time for one answer of a counterparty, in milliseconds. A transaction that waits for the answer can be notarised for
-/// as long.
+/// Maximum time for one answer of a counterparty, in milliseconds. It is also the length of the time window of a transaction
+/// that is proposed to a counterparty.
 pub const ANSWER_MS_MAX: u64 = 300_000;
 
 /// Maximum time that a flow without commitments waits for a proposal, and then for its back chain, in milliseconds.

@@ -43,8 +43,8 @@ impl Default for DeliveryOptions {
     fn default() -> DeliveryOptions {
         DeliveryOptions {
             window_transactions_max: 1_024,
-            // Enough for a round trip of a millisecond at many times a node's verification rate. Decoded transactions take
-            // several times this memory.
+            // With a round trip of one millisecond, this window allows many times the rate at which a node verifies
+            // transactions. Decoded transactions take several times this memory.
             window_bytes_max: 2 << 20,
             message_bytes_max: 512 << 10,
             resend: BackOff {

@@ -16,8 +16,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use primitives::Monotonic;
 
-/// Maximum number of rows per peer kept in memory that it leaves unanswered while it answers others. Beyond it, the oldest are
-/// forgotten and sent again when the peer connects next.
+/// Maximum number of rows per peer that are kept in memory although the peer leaves them unanswered and answers later ones.
+/// Beyond it, the oldest are forgotten: removed from memory, but not from the store, and sent again when the peer connects
+/// next.
 pub const ASIDE_MAX: usize = 16_384;
 
 /// Limits of a stream.
@@ -32,7 +33,7 @@ pub(super) struct Stream<T> {
     limits: WindowLimits,
     /// The last number assigned.
     last: u64,
-    /// Every number up to this one is answered, in the window or aside.
+    /// Every row up to this number is answered, in the window, in `aside`, or forgotten.
     read: u64,
     up: bool,
     /// Set while rows are being read: the last number that the answer can hold, and the number of rows asked for.
@@ -161,9 +162,10 @@ impl<T: Clone> Stream<T> {
         Some(item)
     }
 
-    /// Moves the sent rows before a number from the window to `aside`, which makes room for others. The peer left them
-    /// unanswered, for any reason. They can still be answered and are sent again like the rest. Returns the items that are
-    /// forgotten until the peer connects next.
+    /// Moves the sent rows with numbers below `before` from the window to `aside`, to make room for other rows. The peer left
+    /// them unanswered, for any reason. They can still be answered, and they are sent again like the rows of the window.
+    /// Returns the items of the oldest rows, which are dropped if `aside` holds more than [`ASIDE_MAX`]; the next connection
+    /// reads them from the store.
     pub(super) fn set_aside(&mut self, before: u64) -> Vec<T> {
         while let Some(entry) = self.window.first_entry() {
             // A row that was not sent was not left unanswered.

@@ -154,8 +154,8 @@ async fn parties(ctx: &FlowContext, keys: &[PublicKey]) -> Result<BTreeSet<Party
     Ok(parties)
 }
 
-/// Builds the transaction of a plan and signs it with all keys of this node that have to sign. It has a window if other parties
-/// sign it, which limits how long the states stay locked.
+/// Builds the transaction of a plan and signs it with all keys of this node that have to sign. `window` is given if other
+/// parties have to sign too. It limits how long the states stay locked.
 async fn sign(
     ctx: &FlowContext,
     plan: &TransitionPlan,
