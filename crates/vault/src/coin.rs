@@ -2,7 +2,7 @@
 
 use ledger::{StateAndRef, StateRef};
 
-/// Where a coin stands among the coins of its token. Views list coins from the greatest position down.
+/// The sort key of a coin among the coins of its token. Views list coins from the greatest position downwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CoinPosition {
     /// Value in minor units.

@@ -81,7 +81,7 @@ pub enum SelectionError {
         token: TokenId,
         /// Requested amount.
         wanted: u64,
-        /// Most states of one selection.
+        /// Maximum number of states of one selection.
         states_max: usize,
     },
     /// A state that is to be locked is consumed, or about to be.

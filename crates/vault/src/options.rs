@@ -1,29 +1,30 @@
 //! Limits of the selection.
 
-/// See the fields.
+/// The limits of a selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SelectionOptions {
-    /// Free coins of one token at one notary kept in memory; the rest stays in the view. No less than
+    /// Maximum number of free coins of one token at one notary in memory; the rest stays in the view. At least
     /// `states_per_selection_max`.
     pub coins_per_pool_max: usize,
-    /// Memory for the free coins of all tokens, in bytes, about.
+    /// Approximate memory for the free coins of all tokens, in bytes.
     pub coins_bytes_max: usize,
-    /// Tokens kept in mind; the one asked for longest ago is forgotten first, unless it is in use.
+    /// Maximum number of tokens with coins in memory. Tokens in use are kept beyond it. If another token needs the place, the
+    /// idle token that was requested longest ago is forgotten.
     pub tokens_max: usize,
-    /// With fewer free coins of a token than this, more are fetched from the view if it has any.
+    /// If a token has fewer free coins in memory than this, more are fetched from the view.
     pub low_water: usize,
-    /// Coins fetched at once; at least 2.
+    /// Number of coins in one refill; at least 2.
     pub refill_rows: usize,
-    /// States of one selection.
+    /// Maximum number of states in one selection.
     pub states_per_selection_max: usize,
-    /// Selections that wait, of all tokens.
+    /// Maximum number of waiting selections of all tokens.
     pub waiting_max: usize,
-    /// Consumed states remembered while a refill is on its way; with more, the refill is asked for again.
+    /// Maximum number of consumed states remembered while refills are outstanding. Beyond it, the refills are requested again.
     pub consumed_remembered_max: usize,
-    /// States set aside because the notary knows them as consumed; beyond, further ones are not remembered.
+    /// Maximum number of states in quarantine. Beyond it, further states are not put into quarantine.
     pub quarantined_max: usize,
-    /// Whether [`Selection::restore_lock`](crate::Selection::restore_lock) does anything. A node never says no; the
-    /// simulator does, to prove that its auditor notices forgotten locks.
+    /// Whether [`Selection::restore_lock`](crate::Selection::restore_lock) does anything. Always true in a node. The simulator
+    /// sets it to false to prove that its auditor notices lost locks.
     pub restores_locks: bool,
 }
 

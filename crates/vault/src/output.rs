@@ -7,10 +7,10 @@ use crate::{CoinPosition, SelectionError};
 /// A flow's id, as its bytes: the vault knows no flows.
 pub type FlowKey = [u8; 16];
 
-/// Something that the selection wants done.
+/// An action that the caller carries out for the selection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectionOutput {
-    /// These states are locked for the flow: until it is released, or they are spent.
+    /// These states are locked for the flow until it is released or they are spent.
     Selected {
         /// The requesting flow.
         flow: FlowKey,
@@ -28,7 +28,7 @@ pub enum SelectionOutput {
         /// Cause of the failure.
         error: SelectionError,
     },
-    /// The view is to be asked for coins; answered by [`Selection::refilled`](crate::Selection::refilled).
+    /// The caller asks the view for coins and passes the answer to [`Selection::refilled`](crate::Selection::refilled).
     Refill(RefillRequest),
 }
 
@@ -42,18 +42,18 @@ pub struct RefillRequest {
     pub from: Option<CoinPosition>,
     /// How many at most, 2 or more.
     pub limit: usize,
-    /// The view answers once it has come to this ledger sequence. An answer from before is refused and asked for again.
+    /// The view answers once it contains this ledger sequence. An older answer is refused, and the refill is requested again.
     pub at_least_seq: u64,
 }
 
-/// A state that a flow holds, as [`Selection::locks`](crate::Selection::locks) tells of it.
+/// A state that a flow holds, as listed by [`Selection::locks`](crate::Selection::locks).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lock {
     /// The state.
     pub state: StateRef,
-    /// Who holds it.
+    /// The flow that holds it.
     pub by: FlowKey,
-    /// The ledger's sequence of the transaction that made it, where that is known here.
+    /// The ledger sequence of the transaction that made it, if the selection knows it.
     pub seq: Option<u64>,
 }
 
@@ -64,12 +64,12 @@ pub struct SelectionFigures {
     pub tokens: usize,
     /// Free coins in memory.
     pub free: usize,
-    /// Their weight in bytes, about.
+    /// Their approximate memory in bytes.
     pub free_bytes: usize,
     /// States locked by flows or about to be consumed.
     pub held: usize,
     /// Selections that wait.
     pub waiting: usize,
-    /// States set aside after a conflict.
+    /// States in quarantine.
     pub quarantined: usize,
 }

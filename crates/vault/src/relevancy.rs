@@ -8,7 +8,7 @@ use primitives::PublicKey;
 pub enum ViewChange {
     /// An output that concerns us.
     Produced(Box<Produced>),
-    /// An input, ours or not: a vault passes over those it does not hold.
+    /// An input, whether the vault holds it or not. The vault ignores inputs that it does not hold.
     Consumed(Consumed),
 }
 
@@ -40,7 +40,7 @@ pub fn is_relevant(facts: &StateFacts, is_ours: &dyn Fn(&PublicKey) -> bool) -> 
 
 /// Returns the changes of a transaction recorded at `seq`: its inputs first, then those of its outputs that concern us.
 ///
-/// `describe` asks the state's contract. A state without a description concerns no node.
+/// `describe` asks the state's contract. A state that its contract does not describe is left out.
 pub fn changes(
     seq: u64,
     transaction: &WireTransaction,

@@ -142,7 +142,7 @@ impl Holdings {
         holds.map_or_else(Vec::new, |holds| holds.refs.iter().copied().collect())
     }
 
-    /// Returns the states that these flows hold, or all flows, in unspecified order.
+    /// Returns the states that the flows in `of` hold, or all flows if it is `None`, in unspecified order.
     pub(super) fn locks<'a>(
         &'a self,
         of: Option<&'a [FlowKey]>,
@@ -170,7 +170,7 @@ impl Holdings {
         holds.map_or_else(Vec::new, |holds| holds.waits.iter().copied().collect())
     }
 
-    /// Everything a flow holds and waits for; the states stay noted as held until they are removed one by one.
+    /// Returns everything that a flow holds and waits for. The states stay recorded as held until they are removed one by one.
     pub(super) fn take_flow(&mut self, flow: &FlowKey) -> Option<FlowHolds> {
         self.flows.remove(flow)
     }

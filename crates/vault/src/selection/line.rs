@@ -24,11 +24,12 @@ pub(super) struct Waiter {
     pub(super) notary: Option<PartyId>,
     pub(super) deadline: Monotonic,
     pub(super) deadline_ms: u64,
-    /// The ledger sequence that the selection had seen when the request came: a sum from before proves no lack of funds.
+    /// The last ledger sequence that the selection had applied when the request arrived. An older sum of the view cannot prove
+    /// that funds are lacking.
     pub(super) arrived_seq: u64,
 }
 
-/// A line, with a side entrance for each notary asked for.
+/// The waiting requests for one token, in their order and by the notary that they name.
 #[derive(Default)]
 pub(super) struct Line {
     waiters: BTreeMap<Place, Waiter>,

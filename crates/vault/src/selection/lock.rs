@@ -10,12 +10,13 @@ use super::holdings::{Holder, Slot};
 use crate::{FlowKey, Lock, SelectionError, SelectionOutput};
 
 impl Selection {
-    /// Locks states for a flow at once, all or none. States that the flow holds already stay locked for it. Returns the newly
-    /// locked ones. The caller ensures that they were not consumed long ago: the selection knows only recent and imminent
-    /// consumption.
+    /// Locks all the given states for a flow, or none of them. States that the flow holds already stay locked for it. Returns
+    /// the newly locked ones. The caller checks that no transaction consumed the states earlier: the selection knows only
+    /// recent and imminent consumption.
     ///
     /// # Errors
-    /// Another flow holds one of them, a recorded transaction consumes one, or they are too many. Nothing is locked then.
+    /// Another flow holds one of them, a recorded transaction consumes one, or there are too many of them. Nothing is locked
+    /// then.
     pub fn lock(
         &mut self,
         flow: FlowKey,
@@ -56,8 +57,9 @@ impl Selection {
         Ok(locked)
     }
 
-    /// Returns the states that these flows hold, or all flows, at most `limit` of them, and whether there are more. States
-    /// that a recorded transaction consumes are free of holders and not among them. The cost is proportional to the result.
+    /// Returns at most `limit` of the states that the flows in `of` hold, or all flows if it is `None`, and whether there are
+    /// more. States that a recorded transaction consumes have no holder and are left out. The cost is proportional to the
+    /// result.
     pub fn locks(&self, of: Option<&[FlowKey]>, limit: usize) -> (Vec<Lock>, bool) {
         let mut found = self.holdings.locks(of);
         let locks = found.by_ref().take(limit).collect();

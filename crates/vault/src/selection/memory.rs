@@ -1,4 +1,4 @@
-//! The coins in memory: coins enter, are moved aside, and are evicted when there is no room.
+//! The coins in memory: how they are added, held for a flow or transaction, and evicted if there is no room.
 
 use ledger::{StateRef, TokenId};
 
@@ -8,11 +8,11 @@ use super::pool::Pool;
 use super::purse::Purse;
 use crate::{CoinPosition, CoinRow};
 
-/// Purses looked at when one has to be forgotten.
+/// Maximum number of purses examined to find an idle one that can be forgotten.
 const FORGET_LOOKS_MAX: usize = 16;
 
 impl Selection {
-    /// Makes sure that there is a purse, and that it is the last one to be forgotten.
+    /// Opens the purse of a token if there is none, and makes it the last one to be forgotten.
     pub(super) fn open_purse(&mut self, token: TokenId) {
         let used = self.tickets;
         if let Some(purse) = self.purses.get_mut(&token) {
@@ -48,7 +48,7 @@ impl Selection {
         self.touch(token);
     }
 
-    /// Adds a free coin. Without room the smallest coin of its pool is evicted, which may be this one.
+    /// Adds a free coin. If there is no room, the smallest coin of its pool is left out of memory, which may be this one.
     pub(super) fn take_in(&mut self, token: TokenId, row: Box<CoinRow>) {
         let position = row.position();
         let Some(purse) = self.purses.get_mut(&token) else {
@@ -83,7 +83,7 @@ impl Selection {
         self.purses.get(&token)?.pools.get(at)
     }
 
-    /// Takes a free coin out of its pool; its slot is the caller's to change.
+    /// Removes a free coin from its pool. The caller changes the state's slot in the holdings.
     pub(super) fn remove_free(
         &mut self,
         token: TokenId,
@@ -95,7 +95,7 @@ impl Selection {
         Some(row)
     }
 
-    /// Notes a coin that was free as held.
+    /// Records that a coin that was free is held.
     pub(super) fn hold(
         &mut self,
         by: Holder,
@@ -113,7 +113,8 @@ impl Selection {
         self.holdings.hold(reference, by, coin);
     }
 
-    /// Tells whether a further coin requires an eviction. Even with little memory, one selection always finds room.
+    /// Tells whether a further coin requires an eviction. Even if the memory of all tokens is full, each pool may hold the
+    /// coins of one selection.
     pub(super) fn is_full(&self, pool: &Pool) -> bool {
         let options = &self.options;
         pool.free_count() >= options.coins_per_pool_max

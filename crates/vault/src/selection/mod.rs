@@ -6,15 +6,17 @@
 //!  refilled, tick ───────────┘                        └─► Refill   { token, from, limit, at_least_seq }
 //! ```
 //! # Invariants
-//! - A state is selected only while it is durable, unconsumed, not locked, not about to be consumed, not set aside and not
+//! - A state is selected only while it is durable, unconsumed, not locked, not about to be consumed, not in quarantine and not
 //!   encumbered.
-//! - Within a token requests are served first come first served, all or nothing. A request fails for lack of funds only if
-//!   unconsumed states, locked ones included, did not suffice at some moment since it came.
-//! - Each operation costs `O(log n)` for every state it moves; a request that cannot be served costs others nothing.
+//! - The requests for one token are served in the order of arrival, except that those of flows that hold states already go
+//!   first. A waiting request blocks later ones only at the notaries that it can be served from. A request is served completely
+//!   or not at all. It fails for lack of funds only if unconsumed states, locked ones included, did not suffice at some moment
+//!   since it came.
+//! - Each operation costs `O(log n)` for every state it moves. A request that cannot be served adds no cost to other requests.
 //!
 //! # Correctness
-//! Two things are the caller's: [`Selection::spend`] must be called when a transaction is *recorded*, before its flow can be
-//! released, or a coin that is about to be consumed would be free for a moment; and [`Selection::apply`] when it is
+//! The caller must call [`Selection::spend`] when a transaction is *recorded*, before its flow can be released. Otherwise a
+//! coin that is about to be consumed would be free for a moment. It must call [`Selection::apply`] when the transaction is
 //! *durable*, in the order of the ledger.
 
 mod holdings;
@@ -44,20 +46,20 @@ pub struct Selection {
     options: SelectionOptions,
     holdings: Holdings,
     purses: HashMap<TokenId, Purse>,
-    /// Purses by when they were asked for last.
+    /// The tokens of the purses, by the ticket of the latest request for each.
     recency: BTreeMap<u64, TokenId>,
     deadlines: BTreeMap<(Monotonic, Place), TokenId>,
     /// States that their notary reports as consumed elsewhere; at most `quarantined_max`.
     quarantined: HashSet<StateRef>,
-    /// States consumed while refills are on their way: their answers may still show them.
+    /// States consumed while refills are outstanding. The answers to these refills may still list them.
     consumed: HashSet<StateRef>,
-    /// Refills on their way.
+    /// Number of outstanding refills.
     refills: usize,
-    /// Refills asked for so far.
+    /// Number of refills requested so far.
     refills_asked: u64,
-    /// Answers to refills up to this number are useless: too much was consumed meanwhile to remember it.
+    /// Answers to refills numbered up to this one are ignored: more states were consumed meanwhile than are remembered.
     refills_void: u64,
-    /// Tokens whose lines may move.
+    /// Tokens whose waiting requests may be served now.
     touched: Vec<TokenId>,
     free_bytes: usize,
     waiting: usize,
@@ -68,8 +70,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Creates a selection that knows no coin yet. `ledger_seq` is the last sequence of the ledger at the start: earlier
-    /// answers of the view are out of date.
+    /// Creates a selection that knows no coin yet. `ledger_seq` is the last sequence of the ledger at the start. Answers of the
+    /// view from before it are out of date.
     pub fn new(options: SelectionOptions, ledger_seq: u64) -> Self {
         Self {
             options,
@@ -91,7 +93,7 @@ impl Selection {
         }
     }
 
-    /// Locks states again that a flow's journal says it has selected: before any request.
+    /// Restores the locks on the states that a flow selected according to its journal. Must be called before the first request.
     pub fn restore_lock(&mut self, flow: FlowKey, refs: &[StateRef]) {
         for reference in refs.iter().filter(|_| self.options.restores_locks) {
             if self.holdings.get(reference).is_none() {
@@ -146,8 +148,8 @@ impl Selection {
         self.finish(now)
     }
 
-    /// Releases everything of a flow that ended or was killed: its states are free again unless they are spent, and its
-    /// waiting requests are dropped.
+    /// Releases the locks of a flow that ended or was killed, and drops its waiting requests. Its states are free again, except
+    /// those that a recorded transaction spends.
     pub fn release(&mut self, flow: FlowKey, now: Monotonic) -> Vec<SelectionOutput> {
         let holds = self.holdings.take_flow(&flow).unwrap_or_default();
         for (token, place) in holds.waits {
@@ -179,7 +181,7 @@ impl Selection {
         }
     }
 
-    /// Changes of transactions that are durable now, in the order of the ledger.
+    /// Applies the changes of transactions that are durable now, in the order of the ledger.
     pub fn apply(&mut self, changes: Vec<ViewChange>, now: Monotonic) -> Vec<SelectionOutput> {
         for change in changes {
             match change {
@@ -240,7 +242,7 @@ impl Selection {
             return;
         };
         let (token, quantity) = (fungible.token, fungible.quantity);
-        // A token without a request so far has no purse: its coins wait in the view.
+        // A token that no request has named has no purse. Its coins stay in the view.
         if let Some(purse) = self.purses.get_mut(&token) {
             purse.produced(produced.seq, quantity);
             let row = CoinRow {

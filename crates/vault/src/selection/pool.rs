@@ -1,9 +1,9 @@
 //! The coins of one token at one notary: those in memory, and the known bounds on those in the view.
 //!
 //! # Invariants
-//! - The *frontier*: every unconsumed coin of the pool that is not in memory stands at the frontier or below it. A coin that
-//!   is left out or evicted raises the frontier to its own position; an answer of the view lowers it.
-//! - When memory is full, the smallest coins go first: memory tends to hold the greatest ones.
+//! - The *frontier*: every unconsumed coin of the pool that is not in memory has a position at the frontier or below it. A coin
+//!   that is evicted, or not taken into memory, raises the frontier to its own position. An answer of the view lowers it.
+//! - When memory is full, the smallest coins are evicted first, so memory tends to hold the greatest ones.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use ledger::{Party, PartyId};
 
 use crate::{CoinPosition, CoinRow};
 
-/// Up to where coins may be in the view that are not in memory. Greater means more of them.
+/// An upper bound on the positions of the coins that are in the view but not in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Frontier {
     /// Nowhere: every coin is in memory.
@@ -23,8 +23,8 @@ pub(super) enum Frontier {
 }
 
 impl Frontier {
-    /// Lowers the frontier after an answer that showed everything from `asked` down to `last`, if all coins above `asked`
-    /// were known.
+    /// Lowers the frontier to `last` after an answer of the view that listed all coins from `asked` down to `last`. Has no
+    /// effect if coins above `asked` may be missing in memory.
     pub(super) fn lower(&mut self, asked: Frontier, last: Frontier) {
         if *self <= asked {
             *self = (*self).min(last);
@@ -42,7 +42,8 @@ pub(super) struct Pool {
     pub(super) held_count: usize,
     held_sum: u128,
     pub(super) frontier: Frontier,
-    /// The greatest coin left out since a refill was asked for: its answer may not show it.
+    /// The position of the greatest coin that was left out of memory since the latest refill was requested. The answer to that
+    /// refill may not list this coin.
     raised: Option<CoinPosition>,
 }
 
@@ -93,7 +94,8 @@ impl Pool {
         self.raised = None;
     }
 
-    /// Records an answer of the view: everything from `asked` down to `last`, except coins left out here meanwhile.
+    /// Records an answer of the view, which lists all coins from `asked` down to `last`. It may lack coins that were left out
+    /// of memory since the request, so the greatest of these raises the frontier again.
     pub(super) fn answered(&mut self, asked: Frontier, last: Frontier) {
         self.frontier.lower(asked, last);
         if let Some(raised) = self.raised.take() {
@@ -101,7 +103,8 @@ impl Pool {
         }
     }
 
-    /// Tells whether the view may have coins worth more than the least one in memory, or coins that fit into free memory.
+    /// Tells whether the view may have coins worth more than the smallest one in memory, or if memory has room, any coins at
+    /// all.
     pub(super) fn can_fetch(&self, full: bool) -> bool {
         match self.frontier {
             Frontier::End => false,

@@ -1,4 +1,4 @@
-//! The working set of one token: a pool for each notary, the line of those who wait, and the refill on its way.
+//! The working set of one token: a pool for each notary, the line of waiting requests, and the outstanding refill.
 
 use std::collections::BTreeSet;
 
@@ -8,14 +8,14 @@ use super::line::{Line, Waiter};
 use super::pool::{Choice, Frontier, Pool};
 use crate::{CoinPosition, CoinRow};
 
-/// A refill on its way.
+/// A refill that the view has not answered yet.
 #[derive(Debug)]
 pub(super) struct Outstanding {
     /// Refills are numbered.
     pub(super) number: u64,
     pub(super) at_least_seq: u64,
     pub(super) from: Frontier,
-    /// Quantities produced since, by ledger sequence.
+    /// Quantities produced since the request, by ledger sequence.
     produced: Vec<(u64, u128)>,
 }
 
@@ -24,24 +24,25 @@ pub(super) struct Outstanding {
 struct Total {
     /// The ledger sequence that it includes.
     seq: u64,
-    /// Never less than the sum at any later moment.
+    /// An upper bound on the token's sum now: the sum at `seq` plus all that was produced since.
     most: u128,
 }
 
 /// The next step for a request that free coins do not satisfy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Wait for coins that others hold.
+    /// Wait for coins that are held now.
     Wait,
     /// More coins may be in the view, from here down.
     Fetch(Frontier),
-    /// There is not so much.
+    /// The vault holds less than the requested quantity.
     Insufficient { available: u128 },
-    /// It would take too many states.
+    /// The quantity can only be reached with more states than one selection may take.
     Fragmented,
 }
 
-/// Different produced sequences told apart while a refill is on its way; more are counted together.
+/// Maximum number of ledger sequences whose produced quantities are counted separately while a refill is outstanding. Further
+/// ones are added to the last.
 const PRODUCED_MAX: usize = 1_024;
 
 /// The coins of one token, its waiting requests and its refill in progress.
@@ -54,7 +55,7 @@ pub(super) struct Purse {
     others: Frontier,
     pub(super) outstanding: Option<Outstanding>,
     total: Option<Total>,
-    /// When it was asked for last, in requests: stale purses are forgotten first.
+    /// The ticket of the latest request for this token. The purse with the lowest ticket is forgotten first.
     pub(super) used: u64,
 }
 
@@ -112,7 +113,8 @@ impl Purse {
             match outstanding.produced.last_mut() {
                 Some((last, sum)) if *last >= seq => *sum += u128::from(quantity),
                 Some((last, sum)) if crowded => {
-                    // Counted with a later sequence than it has: the sum becomes an upper bound, which is all it is for.
+                    // Counts the last quantity under the new, later sequence. The sum becomes an upper bound, and it is only
+                    // used as one.
                     *last = seq;
                     *sum += u128::from(quantity);
                 }
@@ -124,7 +126,7 @@ impl Purse {
         }
     }
 
-    /// Notes that a refill from here down is on its way; returns the position to start at.
+    /// Records that a refill from `from` downwards is requested. Returns the position to start at, or `None` for the top.
     pub(super) fn ask(
         &mut self,
         number: u64,
@@ -146,7 +148,8 @@ impl Purse {
         }
     }
 
-    /// Records the view's answer: its last row, unless the view is exhausted. The rows are added afterwards.
+    /// Records the view's answer. `last` is the position of its last row, or `None` if the view has no further coins. The
+    /// caller adds the rows afterwards.
     pub(super) fn answered(
         &mut self,
         asked: Outstanding,
@@ -193,8 +196,8 @@ impl Purse {
         let quantity = u128::from(waiter.quantity);
         let pools = || self.pools.iter().filter(|pool| wants(waiter, pool));
         let known = pools().map(Pool::known_sum).max().unwrap_or(0);
-        // Notaries that are not known yet count if one of them is asked for, or while no pool is full: else it is not worth
-        // a search through everything.
+        // Notaries without a pool are included if the request names one of them, or if it names no notary and no pool is full.
+        // Otherwise a search through all coins of the token is not worth its cost.
         let others = match waiter.notary {
             Some(_) => pools().next().is_none(),
             None => !self.pools.iter().any(&is_full),
@@ -222,7 +225,7 @@ impl Purse {
                 available: total.most.max(known),
             },
             (_, Some(from)) => Verdict::Fetch(from),
-            // Memory is full of the greatest coins there are.
+            // Memory is full and holds the greatest coins that exist.
             (_, None) => Verdict::Fragmented,
         }
     }
@@ -234,7 +237,8 @@ impl Purse {
         self.fetch_from(pools, others, &is_full)
     }
 
-    /// Returns the position to fetch from to learn more of these pools, and of notaries not known yet.
+    /// Returns the start position of a refill that fetches further coins of these pools. If `others` is set, it also fetches
+    /// those of notaries without a pool.
     fn fetch_from<'a>(
         &self,
         pools: impl Iterator<Item = &'a Pool>,

@@ -47,7 +47,8 @@ impl Selection {
         self.finish(now)
     }
 
-    /// Asks the view for coins if a request needs them, or if few are left; one refill of a token at a time.
+    /// Asks the view for coins if a request needs them, or if few free ones are left. A token has at most one outstanding
+    /// refill.
     pub(super) fn fetch(&mut self, token: TokenId, needed: Option<Frontier>) {
         let Some(purse) = self.purses.get(&token) else {
             return;
@@ -80,7 +81,7 @@ impl Selection {
         }));
     }
 
-    /// Remembers a consumed state while the view may still show it in an answer on its way.
+    /// Remembers a consumed state while refills are outstanding, because the view's answers may still list it.
     pub(super) fn remember_consumed(&mut self, reference: StateRef) {
         if self.refills == 0 {
             return;

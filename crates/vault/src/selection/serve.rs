@@ -1,4 +1,4 @@
-//! Lines of requests: joining, serving, and giving up at the deadline.
+//! The waiting requests: how they join the line of their token, are served, and fail at their deadline.
 
 use std::collections::BTreeSet;
 
