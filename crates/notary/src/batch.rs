@@ -8,22 +8,22 @@ use crate::RequestRecord;
 /// The answer to one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// To be signed: the place of its transaction in [`BatchDecision::accepted`].
+    /// To be signed: the index of its transaction in [`BatchDecision::accepted`].
     Accepted(usize),
     /// Refused.
     Refused(NotaryError),
 }
 
-/// Rows to be written in one commit, and answers that may leave once that commit and all before it are durable.
+/// Rows to be written in one commit, and answers that may be sent once that commit and all before it are durable.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchDecision {
     /// New rows: a state and the transaction that consumed it.
     pub states: Vec<(StateRef, TxId)>,
     /// New rows: a transaction and who asked for it.
     pub transactions: Vec<(TxId, RequestRecord)>,
-    /// The transactions to sign, each once: the leaves of the batch's tree, in order.
+    /// The transactions to sign, without duplicates. They are the leaves of the batch's Merkle tree, in this order.
     pub accepted: Vec<TxId>,
-    /// Verdicts by request number, in the order of arrival.
+    /// Request numbers with their verdicts, in the order of decision.
     pub verdicts: Vec<(u64, Verdict)>,
 }
 

@@ -4,18 +4,18 @@ use primitives::Monotonic;
 
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
-/// Longest wait that a requester is told, in milliseconds.
+/// Maximum wait sent to a requester, in milliseconds.
 const ETA_MAX_MS: u64 = 600_000;
 
-/// A rate limit with a burst (a token bucket, kept as one time: the generic cell rate algorithm).
+/// A rate limit with a burst: a token bucket whose level is stored as a single time (generic cell rate algorithm).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StateBudget {
-    /// When everything consumed so far would have been consumed at the exact rate, in nanoseconds.
+    /// The time at which a requester that consumes at exactly the rate would have consumed all states so far, in nanoseconds.
     paid_until_ns: u64,
 }
 
 impl StateBudget {
-    /// Charges newly consumed states. The budget may go into debt: every queued request is decided.
+    /// Charges newly consumed states. The budget may go into debt, because every queued request is decided.
     pub(crate) fn charge(&mut self, now: Monotonic, states: usize, per_s: u64) {
         if per_s == 0 || states == 0 {
             return;
@@ -26,7 +26,7 @@ impl StateBudget {
         self.paid_until_ns = self.paid_until_ns.max(now_ns).saturating_add(cost_ns);
     }
 
-    /// Milliseconds until the requester is within its rate and burst again; 0 if it is.
+    /// Returns the milliseconds until the requester is within its rate and burst again; 0 if it is within them now.
     pub(crate) fn wait_ms(&self, now: Monotonic, per_s: u64, burst: u64) -> u64 {
         if per_s == 0 {
             return 0;

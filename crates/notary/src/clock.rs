@@ -2,18 +2,19 @@
 //!
 //! # Invariants
 //! - A window is never judged at a time earlier than that of a previous judgement.
-//! - Nothing is judged while the machine's clock is in doubt, or further behind than [`BEHIND_MAX_MS`].
+//! - No window is judged while the machine's clock is in doubt, or more than [`BEHIND_MAX_MS`] behind the latest judgement.
 
 use primitives::Timestamp;
 
-/// Largest step back: a clock that is behind the last judgement by no more than this stands still until it has caught up.
-/// A larger step shows that the clock is set wrong now, or was at the last judgement.
+/// Maximum tolerated step backwards of the machine's clock, in milliseconds. If it is behind the latest judgement by no more
+/// than this, windows are judged at the time of that judgement until it has caught up. A larger step shows that the machine's
+/// clock is wrong now, or was wrong at the latest judgement.
 pub(crate) const BEHIND_MAX_MS: u64 = 2_000;
 
 /// Arrival of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The time at which its window is judged, or was noted if it cannot be.
+    /// The time at which its window is judged. If `can_judge` is false, the time that the machine's clock showed.
     pub at: Timestamp,
     /// Whether the clock was good enough to judge a window.
     pub can_judge: bool,
@@ -40,7 +41,7 @@ impl WindowClock {
         self.in_doubt = in_doubt;
     }
 
-    /// Returns how far the machine's clock is behind the latest judgement.
+    /// Returns how far the machine's clock is behind the latest judgement, in milliseconds.
     pub(crate) fn behind_ms(&self, wall: Timestamp) -> u64 {
         // A clock ahead of the latest judgement is behind it by nothing.
         self.latest.since_ms(wall).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Codes of this crate; those of the answers themselves are the ledger's (`ledger::NotaryError`).
+//! Error codes of this crate. The codes of a notary's answers are defined by the ledger (`ledger::NotaryError`).
 
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;

@@ -23,7 +23,7 @@ use crate::{
     RequesterFigures, Subject, Verdict,
 };
 
-/// Look-ups of durable rows. Rows that are submitted and not durable yet may be visible or not.
+/// Look-ups of durable rows. They may also find rows that were submitted and are not durable yet.
 pub trait ConsumedSet {
     /// Error of a look-up.
     type Error;
@@ -58,12 +58,12 @@ pub struct Notary {
     clock: WindowClock,
     /// The latest time at which the window of an accepted transaction was judged, since it was last taken.
     judged: Option<Timestamp>,
-    /// When something happened last.
+    /// The time of the latest event.
     now: Monotonic,
 }
 
 impl Notary {
-    /// Makes a notary that has judged time windows at `latest` before.
+    /// Makes a notary that judged time windows up to the time `latest` in earlier runs.
     pub fn new(options: NotaryOptions, me: Party, latest: Timestamp) -> Self {
         Self {
             options,
@@ -99,7 +99,7 @@ impl Notary {
         self.judged.take()
     }
 
-    /// Checks whether the notary accepts requests of this form, before anything of a wrong one is kept.
+    /// Checks whether the notary accepts requests of this form. Call it before any part of the request is kept.
     pub fn check_form(&self, is_whole: bool) -> Result<(), NotaryError> {
         match (self.options.kind, is_whole) {
             (NotaryKind::Validating, false) => {
@@ -112,8 +112,8 @@ impl Notary {
         }
     }
 
-    /// Checks a transaction that this notary has not accepted before, whether it is valid or not. Fails if it names another
-    /// notary, has too many states, or is too early or too late.
+    /// Checks a transaction that this notary has not accepted before, without verifying it. Fails if it names another notary,
+    /// has too many states, or is too early or too late.
     pub fn look_over(&self, wire: &WireTransaction, arrived: Arrival) -> Result<(), NotaryError> {
         let states = wire.inputs().len() + wire.references().len();
         self.check_bounds(wire.notary(), states)?;
@@ -121,11 +121,11 @@ impl Notary {
             .map_or(Ok(()), |window| judge_window(window, arrived))
     }
 
-    /// Whether a requester is within its rate of newly consumed states, and has a place in the queue. Ask it before the work
-    /// of checking a request.
+    /// Checks whether a requester is within its rate of newly consumed states and has room in the queue. Call it first:
+    /// checking a request costs more.
     ///
     /// # Errors
-    /// `notary.busy`, with the time after which to come again.
+    /// `notary.busy`, with the time after which the requester may try again.
     pub fn welcome(&mut self, requester: PartyId, now: Monotonic) -> Result<(), NotaryError> {
         self.now = self.now.max(now);
         let wait_ms = self.requesters.wait_ms(&requester, self.now, &self.options);
@@ -136,13 +136,13 @@ impl Notary {
         self.find_place(requester, 1)
     }
 
-    /// Takes a request in; its time window is judged now. An error is the answer to the request.
+    /// Queues a request. Its time window is judged at `now`. An error is the answer to the request.
     pub fn admit(&mut self, request: Request, now: Moment) -> Result<(), NotaryError> {
         let arrived = self.arrive(now);
         self.admit_arrived(request, arrived)
     }
 
-    /// Takes a request in that [arrived](Notary::arrive) earlier. An error is the answer to the request.
+    /// Queues a request that [arrived](Notary::arrive) earlier. An error is the answer to the request.
     pub fn admit_arrived(&mut self, request: Request, arrived: Arrival) -> Result<(), NotaryError> {
         self.check_form(!matches!(request.subject, Subject::TearOff(_)))?;
         self.check_bounds(request.subject.notary(), request.subject.states())?;
@@ -165,7 +165,7 @@ impl Notary {
         !self.requesters.is_empty() && self.overlay.weight() < self.options.in_flight_states_max
     }
 
-    /// Takes every request that waits out of the queue, undecided. Returns their numbers.
+    /// Removes all waiting requests from the queue without deciding them. Returns their numbers.
     pub fn take_queue(&mut self) -> Vec<u64> {
         let mut numbers = Vec::with_capacity(self.requesters.requests());
         while self.requesters.next_weight().is_some()
@@ -177,11 +177,11 @@ impl Notary {
         numbers
     }
 
-    /// Decides requests, each requester's in its turn, as many as a batch may hold. The rows are to be written in the commit
-    /// of this number; numbers grow. `None` if nothing can be decided now.
+    /// Decides as many waiting requests as one batch may hold, taking the requesters in turn. The caller writes the rows in the
+    /// commit with the number `commit`, which is greater than all before. Returns `None` if nothing can be decided now.
     ///
     /// # Errors
-    /// A look-up failed: the requests of this batch get no answer, and the engine is of no further use.
+    /// A look-up failed. The requests of this batch get no answer, and the engine must not be used any longer.
     pub fn decide_batch<S: ConsumedSet + ?Sized>(
         &mut self,
         commit: u64,
@@ -225,7 +225,7 @@ impl Notary {
         Ok(Some(decision))
     }
 
-    /// Tells whether a transaction was accepted before, durably or about to be.
+    /// Tells whether a transaction was accepted before. The decision may be durable or still in flight.
     ///
     /// # Errors
     /// The look-up failed.
@@ -262,7 +262,8 @@ impl Notary {
         }
     }
 
-    /// Figures of each requester of this run, in order of their ids: members of the network, as the caller admits no others.
+    /// Returns the figures of each requester since the start, in the order of their ids. The caller admits members of the
+    /// network only, so the network map bounds their number.
     pub fn requesters(&self) -> impl Iterator<Item = (PartyId, RequesterFigures)> + '_ {
         self.requesters.figures()
     }
@@ -359,7 +360,8 @@ impl Notary {
     }
 }
 
-/// Wait that is sent to a requester whose window cannot be judged now, in milliseconds.
+/// Wait sent to a requester whose time window cannot be judged because the clock is in doubt or too far behind, in
+/// milliseconds.
 const UNJUDGED_WAIT_MS: u64 = 5_000;
 
 fn judge_window(window: &TimeWindow, arrived: Arrival) -> Result<(), NotaryError> {

@@ -12,28 +12,29 @@ pub enum NotaryKind {
     Validating,
 }
 
-/// See the fields.
+/// The settings and limits of a notary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotaryOptions {
     /// The form of transaction that the notary requires.
     pub kind: NotaryKind,
-    /// States (inputs and references) of one request.
+    /// Maximum number of states (inputs and references) in one request.
     pub request_states_max: usize,
-    /// States of all waiting requests; further requests are told to come again. One requester has at most half of it,
-    /// and less while others wait: at most the part that is left.
+    /// Maximum number of states in all waiting requests. Further requests are answered with `notary.busy`. The waiting requests
+    /// of one requester hold at most as many states as are left for the others: half of the maximum if no other requester
+    /// waits, less otherwise.
     pub queue_states_max: usize,
-    /// Requests that wait, shared out in the same way.
+    /// Maximum number of waiting requests, shared among the requesters in the same way.
     pub queue_requests_max: usize,
-    /// Newly consumed states of one requester per second, on average; above it, the requester is told to come again. 0
-    /// is unlimited.
+    /// Maximum average number of newly consumed states of one requester per second. Above it, its requests are answered with
+    /// `notary.busy`. 0 means unlimited.
     pub requester_states_per_s: u64,
-    /// Seconds of its rate that a requester may save up and then consume at once.
+    /// Size of the burst, in seconds of the rate: the number of states that a requester may consume at once after a pause.
     pub requester_burst_s: u64,
-    /// Requests of one batch.
+    /// Maximum number of requests in one batch.
     pub batch_requests_max: usize,
-    /// States of one batch; a batch of one request may exceed it.
+    /// Maximum number of states in one batch. A batch of a single request may exceed it.
     pub batch_states_max: usize,
-    /// States decided and not durable yet, of all batches; beyond, decisions wait.
+    /// Number of states in decided batches that are not durable yet at which no further batch is decided.
     pub in_flight_states_max: usize,
     /// Wait that is sent to a requester while the recent commit rate is unknown, in milliseconds.
     pub eta_unknown_ms: u64,
@@ -57,9 +58,9 @@ impl Default for NotaryOptions {
 }
 
 impl NotaryOptions {
-    /// States that a requester may consume at once after a pause.
+    /// Returns the number of states that a requester may consume at once after a pause.
     pub(crate) fn requester_burst(&self) -> u64 {
-        // Clipped at the largest burst that can be counted, which is no bound.
+        // Clipped at `u64::MAX`, which is as good as unlimited.
         self.requester_states_per_s
             .saturating_mul(self.requester_burst_s)
     }

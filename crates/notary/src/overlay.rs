@@ -12,7 +12,7 @@ struct InFlight {
     weight: usize,
 }
 
-/// Rows of batches on their way to the disk, looked up as if they were there.
+/// Rows of batches that are not durable yet. Look-ups treat them like durable rows.
 #[derive(Default)]
 pub(crate) struct Overlay {
     consumed: HashMap<StateRef, TxId>,
@@ -30,7 +30,7 @@ impl Overlay {
         self.transactions.contains_key(transaction)
     }
 
-    /// States decided and not durable yet.
+    /// Returns the weight of the decided requests that are not durable yet, in states.
     pub(crate) fn weight(&self) -> usize {
         self.weight
     }
@@ -63,7 +63,7 @@ impl Overlay {
         }
     }
 
-    /// Records that every commit up to this one is durable; returns how many states that frees.
+    /// Records that every commit up to this number is durable. Returns the weight of those commits, in states.
     pub(crate) fn committed(&mut self, upto: u64) -> usize {
         let mut freed = 0usize;
         while self

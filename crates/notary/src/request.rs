@@ -1,4 +1,4 @@
-//! A request as the engine takes it: its proofs and signatures checked.
+//! A request to the engine, whose proofs and signatures are already checked.
 
 use ledger::{
     CheckedTearOff, Party, PartyId, StateRef, TimeWindow, TxId, VerifiedTransaction,
@@ -13,8 +13,8 @@ pub enum Subject {
     TearOff(Box<CheckedTearOff>),
     /// A whole transaction, known to be valid. Made by [`Subject::verified`].
     Verified(VerifiedTransaction, WireTransaction),
-    /// A whole transaction that this notary has accepted before: decided by its id alone, so that it succeeds whenever it
-    /// comes again.
+    /// A whole transaction that this notary has accepted before. It is decided by its id alone, so that a repeated request
+    /// always succeeds.
     Committed(WireTransaction),
 }
 
@@ -69,7 +69,7 @@ impl Subject {
         self.states().max(1)
     }
 
-    /// Its inputs and references.
+    /// Returns the number of its inputs and references.
     pub(crate) fn states(&self) -> usize {
         self.inputs().len() + self.references().len()
     }

@@ -1,10 +1,11 @@
-//! The requests that wait: a queue for each requester, served in turn.
+//! The waiting requests: a queue for each requester. The queues are served in turn.
 //!
 //! # Invariants
-//! - A requester with waiting requests holds at most as much as is left over for the others. However many requesters fill their
-//!   shares, there is room for one more, and a single requester has half of the whole.
-//! - Requests of one requester leave in the order of arrival. Requesters take turns, weighed by states.
-//! - One entry for each requester that was ever admitted in this run: members of the network, so bounded by the network map.
+//! - A requester's waiting requests take at most as much of the queue as is left free for the others. However many requesters
+//!   fill their shares, there is room for one more. A single requester gets half of the queue.
+//! - Requests of one requester leave in the order of arrival. Requesters take turns, weighted by the states of their requests.
+//! - There is one entry for each party whose request was admitted, or answered with `notary.busy`, since the start. All are
+//!   members of the network, so the network map bounds their number.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
@@ -16,7 +17,7 @@ use crate::budget::StateBudget;
 use crate::clock::Arrival;
 use crate::{NotaryOptions, Request};
 
-/// States that a requester may have decided before the next one has its turn.
+/// Number of states that are decided for one requester before the next one has its turn.
 const TURN_STATES: usize = 32;
 
 /// A waiting request, with the facts decided at its arrival.
@@ -34,9 +35,9 @@ pub struct RequesterFigures {
     pub queued_states: usize,
     /// Requests answered with a signature.
     pub signed: u64,
-    /// Requests refused for good, conflicts among them.
+    /// Requests refused permanently, including conflicts.
     pub refused: u64,
-    /// Requests told to come again.
+    /// Requests answered with `notary.busy`.
     pub busy: u64,
     /// States that no transaction had consumed before.
     pub states: u64,
@@ -46,7 +47,7 @@ pub struct RequesterFigures {
 #[derive(Default)]
 struct Requester {
     queue: VecDeque<Queued>,
-    /// States that it may still have decided in its turn.
+    /// Number of states that may still be decided for it in its turn.
     credit: usize,
     budget: StateBudget,
     figures: RequesterFigures,
@@ -65,7 +66,7 @@ pub(crate) struct Requesters {
 }
 
 impl Requesters {
-    /// Requests that wait.
+    /// Returns the number of waiting requests.
     pub(crate) fn requests(&self) -> usize {
         self.requests
     }
@@ -79,7 +80,7 @@ impl Requesters {
         self.waiting.is_empty()
     }
 
-    /// Tells whether a request of so many states finds room in its requester's share. An empty queue takes any request.
+    /// Tells whether a request of `weight` states fits the share of its requester. An empty queue takes any request.
     pub(crate) fn has_room(&self, id: &PartyId, weight: usize, options: &NotaryOptions) -> bool {
         if self.waiting.is_empty() {
             return true;
@@ -92,14 +93,14 @@ impl Requesters {
         own.queued_requests < requests_left && own.queued_states + weight <= states_left
     }
 
-    /// Milliseconds until a requester is within its rate; 0 if it is.
+    /// Returns the milliseconds until a requester is within its rate; 0 if it is within it now.
     pub(crate) fn wait_ms(&self, id: &PartyId, now: Monotonic, options: &NotaryOptions) -> u64 {
         let (per_s, burst) = (options.requester_states_per_s, options.requester_burst());
         let one = self.by_id.get(id);
         one.map_or(0, |one| one.budget.wait_ms(now, per_s, burst))
     }
 
-    /// Counts a requester that was told to come again.
+    /// Counts a request of a requester that was answered with `notary.busy`.
     pub(crate) fn note_busy(&mut self, id: PartyId) {
         self.by_id.entry(id).or_default().figures.busy += 1;
     }
@@ -116,7 +117,8 @@ impl Requesters {
         self.waiting.insert(id);
     }
 
-    /// Returns the states of the next request. Turns are settled here: a repeated call names the same request.
+    /// Decides which request is next, and returns its number of states. Until it is taken with [`Requesters::pop`], repeated
+    /// calls name the same request.
     pub(crate) fn next_weight(&mut self) -> Option<usize> {
         loop {
             let turn = match self.turn.filter(|id| self.waiting.contains(id)) {
@@ -128,7 +130,7 @@ impl Requesters {
             if one.credit >= weight || self.waiting.len() == 1 {
                 return Some(weight);
             }
-            // Credit grows with each lap, so a large request has its turn after a bounded number of them.
+            // A requester gains credit with each turn, so a large request is taken after a bounded number of turns.
             one.credit += TURN_STATES;
             if one.credit >= weight {
                 return Some(weight);
@@ -143,7 +145,7 @@ impl Requesters {
         let one = self.by_id.get_mut(&id)?;
         let queued = one.queue.pop_front()?;
         let weight = queued.request.subject.weight();
-        // One that has the notary for itself needs no credit.
+        // A requester that is alone in the queue needs no credit, so the difference is clipped at 0.
         one.credit = one.credit.saturating_sub(weight);
         one.figures.queued_requests -= 1;
         one.figures.queued_states -= weight;
@@ -168,7 +170,7 @@ impl Requesters {
         next
     }
 
-    /// A request was decided: accepted with so many newly consumed states, or refused.
+    /// Records that a request was decided: accepted with this number of newly consumed states, or refused if `None`.
     pub(crate) fn decided(
         &mut self,
         id: PartyId,
@@ -188,7 +190,7 @@ impl Requesters {
         }
     }
 
-    /// Figures of every requester, in order of their ids.
+    /// Returns the figures of every requester, in the order of their ids.
     pub(crate) fn figures(&self) -> impl Iterator<Item = (PartyId, RequesterFigures)> + '_ {
         self.by_id.iter().map(|(id, one)| (*id, one.figures))
     }
