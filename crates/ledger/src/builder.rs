@@ -13,8 +13,8 @@ use crate::{
 /// Reason why a transaction cannot be built: the rule that it would break.
 pub type BuildError = StructureError;
 
-/// Gathers the components of a transaction; [`build`](TransactionBuilder::build) checks and hashes them. It needs nothing
-/// but data: states are resolved and attachments known before.
+/// Gathers the components of a transaction; [`build`](TransactionBuilder::build) checks and hashes them. It does no look-ups:
+/// the caller resolves the states and knows the attachments beforehand.
 #[derive(Clone, Debug)]
 pub struct TransactionBuilder {
     components: Components,
@@ -57,7 +57,7 @@ impl TransactionBuilder {
         self
     }
 
-    /// Makes a state under the transaction's notary, without an encumbrance.
+    /// Adds an output with the transaction's notary and without an encumbrance.
     pub fn output_data(
         self,
         contract: ContractName,
@@ -74,7 +74,7 @@ impl TransactionBuilder {
         })
     }
 
-    /// Binds outputs that are there already into a ring: they can only be consumed together.
+    /// Binds outputs that were added before into a ring, so that they can only be consumed together.
     pub fn bind(mut self, members: &[u32]) -> Self {
         let next = members.iter().cycle().skip(1);
         for (member, next) in members.iter().zip(next) {

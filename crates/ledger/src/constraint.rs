@@ -1,20 +1,21 @@
-//! Constraints: which code may decide about a state.
+//! Constraints: the rules for the code that may govern a state.
 
 use primitives::{Hash, PublicKey};
 
 use crate::ContractDescriptor;
 
-/// Which contract code may decide about a state. It must be the same on the states that a transaction makes as on those of
-/// the same contract that it consumes.
+/// The rule for the contract code that may govern a state, that is, accept or refuse a transaction that consumes it. An
+/// output's constraint must equal those of all inputs with the same contract. Only [`AlwaysAccept`](Self::AlwaysAccept) may
+/// become another constraint.
 ///
 /// Encoded as `[0, descriptor hash]`, `[1, key]` or `[2]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Constraint {
-    /// Exactly the code that the descriptor of this hash names.
+    /// Exactly the code that the descriptor with this hash names.
     Descriptor(Hash),
     /// Any version of the contract whose descriptor this key has signed.
     SignedBy(PublicKey),
-    /// Any code at all. Refused unless the network parameters allow it; meant for tests.
+    /// Any code. Refused unless the network parameters allow it; meant for tests.
     AlwaysAccept,
 }
 
@@ -34,8 +35,8 @@ impl Constraint {
         }
     }
 
-    /// Tells whether a state with this constraint may become one with `next`: only the same, or from always-accept to
-    /// anything.
+    /// Tells whether a state with this constraint may be replaced by one with the constraint `next`: if the two are equal, or
+    /// if this one is [`AlwaysAccept`](Self::AlwaysAccept).
     pub fn may_become(&self, next: &Constraint) -> bool {
         self == next || *self == Constraint::AlwaysAccept
     }

@@ -62,12 +62,12 @@ pub enum ContextualError {
     #[error("more than one version of the contract {0} is attached")]
     ContractAmbiguous(ContractName),
     /// A command addresses a contract without any state in the transaction.
-    #[error("a command speaks to the contract {0}, of which the transaction has no state")]
+    #[error("a command names the contract {0}, but the transaction has no state of it")]
     CommandWithoutState(ContractName),
     /// A state's constraint does not allow the attached code.
     #[error("the attached code of {0} does not satisfy the constraint of a state")]
     ConstraintUnsatisfied(ContractName),
-    /// An output's constraint is not that of the inputs.
+    /// An output's constraint differs from that of an input with the same contract.
     #[error("a state of {0} is made under another constraint than the ones consumed")]
     ConstraintNotPropagated(ContractName),
     /// A state may be decided about by any code, and the network does not allow that.
@@ -146,7 +146,7 @@ impl Coded for ContextualError {
     }
 }
 
-/// A transaction that every contract accepts and that keeps every rule of the ledger, its signatures aside.
+/// A transaction that every contract accepts and that follows every rule of the ledger. Its signatures are checked separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifiedTransaction {
     id: TxId,
@@ -232,9 +232,9 @@ impl LedgerTransaction {
         Ok(notary)
     }
 
-    /// Checks that a state under any code of a signer never goes back to code older than the code that made it:
-    /// behaviour that newer code forbids stays forbidden. The attachments of the transaction that made the state name
-    /// that code.
+    /// Checks that no state whose constraint is [`Constraint::SignedBy`] is governed by code older than the code that made it.
+    /// Otherwise old code could allow behaviour that newer code forbids. The attachments of the transaction that made the state
+    /// name the code that made it.
     pub(crate) fn check_age(
         &self,
         input: &StateAndRef,
@@ -252,7 +252,7 @@ impl LedgerTransaction {
             let made_it = descriptor.name() == name && descriptor.signer() == signer;
             made_it.then(|| descriptor.contract().version)
         });
-        // Code that made a state and can't be run here any more: nothing can be said of its age.
+        // The code that made the state can no longer be run on this node, so its age is unknown.
         let made_by = made_by
             .max()
             .ok_or_else(|| ContextualError::ContractMissing(name.clone()))?;

@@ -1,4 +1,4 @@
-//! Contract descriptors: the small signed attachments that name contract code.
+//! Contract descriptors: small signed attachments that name the code of a contract.
 
 use primitives::{
     Coded, Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, KeyPair, PublicKey,
@@ -102,7 +102,7 @@ impl ContractDescriptor {
         }
     }
 
-    /// Returns the check that its signature has to pass.
+    /// Returns the message, key and signature to check.
     pub fn signed_message(&self) -> SignedMessage {
         SignedMessage {
             key: self.signer.clone(),

@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::{NetworkParameters, NodeInfo, errors};
 
-/// A kind of document, with the context that its signatures are bound to.
+/// A type of document, with the signature context of its signatures.
 pub trait Document: Encode + Decode {
     /// The context.
     const CONTEXT: SignatureContext;
@@ -104,7 +104,7 @@ impl<T: Document> SignedDocument<T> {
         &self.by
     }
 
-    /// Returns the hash of the document, signature aside.
+    /// Returns the hash of the document without its signature.
     pub fn hash(&self) -> Hash {
         message(&self.bytes)
     }

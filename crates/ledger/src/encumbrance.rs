@@ -27,8 +27,8 @@ pub(crate) fn check_rings(outputs: &[TransactionState]) -> Result<(), u32> {
 }
 
 impl WireTransaction {
-    /// An output and all those that can only be consumed together with it, itself first; just itself where nothing encumbers
-    /// it, nothing where there is no such output or its ring does not close.
+    /// Returns an output and all those that can only be consumed together with it, the output first. Returns only the output if
+    /// nothing encumbers it, and nothing if there is no such output or its ring does not close.
     pub fn ring(&self, index: u32) -> Vec<StateAndRef> {
         let mut ring: Vec<StateAndRef> = Vec::new();
         let mut next = Some(index);
@@ -48,7 +48,7 @@ impl WireTransaction {
     }
 }
 
-/// An encumbered input whose encumbrance is not consumed with it.
+/// Returns the first encumbered input whose encumbrance is not consumed with it.
 pub(crate) fn find_separated(inputs: &[StateAndRef]) -> Option<&StateAndRef> {
     if inputs.iter().all(|input| input.state.encumbrance.is_none()) {
         return None;

@@ -13,7 +13,7 @@ use crate::{
     TransactionSignature, TxId, errors,
 };
 
-/// A transaction as its notary signed it, without its contents: the tear-off for a notary, and the notary's signatures.
+/// A transaction that its notary signed, without its contents: the tear-off that a notary gets, and the notary's signatures.
 ///
 /// Encoded as `[tear-off, [signature, ...]]`, with at most 100 signatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl Coded for EquivocationError {
 }
 
 impl EquivocationProof {
-    /// Makes a proof of two transactions; [`verify`](Self::verify) tells whether it proves anything.
+    /// Makes a proof from two transactions without checking it. [`verify`](Self::verify) tells whether they prove equivocation.
     pub fn of(first: &SignedTransaction, second: &SignedTransaction) -> Self {
         Self {
             first: NotarisedTearOff::of(first),
@@ -195,7 +195,7 @@ mod tests {
         StateRef::new(TxId::from_array([byte; 32]), 0)
     }
 
-    /// A transaction of a notary that consumes a state; `salt` tells it from others.
+    /// Returns a transaction of a notary that consumes a state. Transactions with different `salt` differ.
     fn consuming(input: StateRef, notary: u8, salt: u8) -> SignedTransaction {
         let contract: ContractName = "tally.test".parse().unwrap();
         let state = TransactionState {

@@ -17,16 +17,16 @@ pub struct StateFacts {
     pub linear_id: Option<Hash>,
     /// A flow to be started at a time, as long as the state is not consumed.
     pub scheduled: Option<Scheduled>,
-    /// Values of the columns that the contract declares, each once at most: see [`crate::Contract::columns`].
+    /// Values of the columns that the contract declares, at most one for each column: see [`crate::Contract::columns`].
     pub columns: Vec<(&'static str, ColumnValue)>,
 }
 
-/// A flow that a state wants started at a time, on every node that keeps the state, with its reference as argument.
+/// A flow that every node that keeps the state starts at a given time, with the reference of the state as argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheduled {
-    /// When; a node that is down or busy then starts it late.
+    /// The time of the start. A node that is down or busy at that time starts the flow late.
     pub at: Timestamp,
-    /// The flow's registered name, at most 128 bytes. A node starts only flows registered as ones that states may schedule.
+    /// The flow's registered name, at most 128 bytes. A node starts only flows that are registered as schedulable by states.
     pub flow: String,
 }
 

@@ -13,7 +13,8 @@ use primitives::{Domain, Hash, merkle_root};
 
 use crate::TxId;
 
-/// The version of the transaction format, the first field of every encoded transaction and the first byte under its id.
+/// The version of the transaction format. It is the first field of every encoded transaction and the first byte of the data
+/// that its id hashes.
 pub const TRANSACTION_VERSION: u8 = 1;
 
 /// Number of component groups.

@@ -81,7 +81,7 @@ impl NetworkMap {
         })
     }
 
-    /// A party by its name.
+    /// Returns a party by its name.
     pub fn by_name(&self, name: &LegalName) -> Option<&Party> {
         self.party(&name.party_id())
     }
@@ -100,7 +100,7 @@ impl NetworkMap {
         }
     }
 
-    /// Returns the default notary: the first that the parameters name.
+    /// Returns the default notary, which is the first in the list of the network parameters.
     pub fn notary(&self) -> Option<&Party> {
         self.parameters.notaries.first()
     }

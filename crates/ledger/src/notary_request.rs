@@ -10,7 +10,7 @@ use crate::{FilteredTransaction, Party, PartyId, SignedTransaction, TxId, WireTr
 /// The form of a transaction in a request to a notary. Encoded as `[0, tear-off]` or `[1, signed transaction]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotarySubject {
-    /// For a non-validating notary: the parts that it needs for its decision, and nothing else.
+    /// For a non-validating notary: only the parts that it needs for its decision.
     TearOff(Box<FilteredTransaction>),
     /// For a validating notary: everything, with all required signatures except the notary's own.
     Whole(SignedTransaction),
@@ -89,7 +89,7 @@ impl NotaryRequest {
         Hash::of(Domain::NotaryRequest, &[id.as_bytes(), notary.as_bytes()])
     }
 
-    /// Makes a request whose signature was made elsewhere over [`message`](Self::message).
+    /// Makes a request with an existing signature over [`message`](Self::message).
     pub fn new(subject: impl Into<NotarySubject>, requester: &Party, signature: Signature) -> Self {
         Self {
             subject: subject.into(),
@@ -147,7 +147,8 @@ impl NotaryRequest {
     }
 }
 
-/// Hash that names the transaction that consumed a state, without revealing its id: `Hash::of(ConsumingTx, [id])`.
+/// Returns a hash that identifies the transaction that consumed a state without revealing its id: `Hash::of(ConsumingTx,
+/// [id])`.
 pub fn consuming_hash(id: &TxId) -> Hash {
     Hash::of(Domain::ConsumingTx, &[id.as_bytes()])
 }

@@ -15,8 +15,8 @@ pub enum NotaryResponse {
     Refused(NotaryError),
 }
 
-/// A state that a transaction can't consume or read, because another one consumed it. Encoded as
-/// `[state ref, consuming hash, is reference]`.
+/// A state that a transaction can't consume or read, because another transaction consumed it. Encoded as `[state ref, consuming
+/// hash, is reference]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateConflict {
     /// The state.
@@ -72,7 +72,7 @@ pub enum NotaryError {
         /// How many are allowed.
         max: u64,
     },
-    /// 5: the transaction belongs to another notary.
+    /// 5: the transaction names another notary.
     #[error("the transaction belongs to the notary {0}")]
     WrongNotary(Party),
     /// 6: a validating notary finds the transaction, or its back chain, not valid.
@@ -100,7 +100,7 @@ fn describe_conflicts(conflicts: &[StateConflict]) -> String {
 }
 
 impl NotaryError {
-    /// Makes a conflict. If there are more than 100 states, only the first 100 are listed.
+    /// Makes a [`NotaryError::Conflict`]. If there are more than 100 conflicts, only the first 100 are listed.
     pub fn conflict(mut conflicts: Vec<StateConflict>) -> Self {
         conflicts.truncate(CONFLICTS_MAX);
         NotaryError::Conflict { conflicts }

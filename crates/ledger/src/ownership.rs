@@ -7,17 +7,18 @@ use thiserror::Error;
 
 use crate::{NetworkMap, PartyId, errors};
 
-/// A party's statement that a key is its own, made to one party alone.
+/// A party's signed statement to one other party that a key is its own.
 ///
 /// Encoded as `[key, owner, audience, signature by the owner's key, signature by the key]`. Both sign, in the context
 /// `KeyOwnership`, `Hash::of(KeyOwnership, [owner, audience, key (its encoding)])`: the owner's key vouches for the fresh key,
-/// and the fresh key shows that the owner holds it. A proof repeated to its audience reveals nothing new, and no other party
-/// accepts it. It is not deniable: any holder can show it to others, so it goes to one counterparty and is never forwarded.
+/// and the fresh key shows that the owner holds it. A proof that reaches its audience twice reveals nothing new, and no other
+/// party accepts it. The owner cannot deny it later: any holder can show it to others, so it is sent to one counterparty and
+/// never forwarded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnershipProof {
     /// The fresh key, of one scheme.
     pub key: PublicKey,
-    /// Whose it is.
+    /// The owner of the key.
     pub owner: PartyId,
     /// The party that the proof is made for.
     pub audience: PartyId,
@@ -38,12 +39,12 @@ primitives::record!(OwnershipProof {
 /// Reasons why a proof of ownership is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OwnershipError {
-    /// It is about another party than the one that brings it.
+    /// The proof is about another party than the one that presents it.
     #[error("the proof is about party {owner}, and party {from} brings it")]
     WrongOwner {
-        /// Whose the key is, as the proof says.
+        /// The owner of the key according to the proof.
         owner: PartyId,
-        /// Who brings it.
+        /// The party that presents it.
         from: PartyId,
     },
     /// It was made for another party.
@@ -95,10 +96,11 @@ impl OwnershipProof {
         }
     }
 
-    /// Checks all but the signatures, which are returned to be checked: a proof that `from` brings to `me`.
+    /// Checks a proof that `from` presents to `me`, except for its signatures. Returns them for the caller to check.
     ///
     /// # Errors
-    /// The proof is another's, made for another, or about a key that is not fresh.
+    /// The proof belongs to another party, was made for another party, or is about a key that is not fresh. The network map may
+    /// also lack the owner.
     pub fn check(
         &self,
         network: &NetworkMap,

@@ -15,13 +15,13 @@ pub struct NetworkParameters {
     pub version: u32,
     /// The notaries that transactions may name, at most 100. The first one is the default.
     pub notaries: Vec<Party>,
-    /// Most bytes of one message between nodes.
+    /// Maximum bytes of one message between nodes.
     pub max_message_bytes: u64,
-    /// Most bytes of a transaction.
+    /// Maximum bytes of a transaction.
     pub max_transaction_bytes: u64,
-    /// Most bytes of an attachment.
+    /// Maximum bytes of an attachment.
     pub max_attachment_bytes: u64,
-    /// Most bytes of all attachments that one transaction lists.
+    /// Maximum bytes of all attachments that one transaction lists.
     pub max_transaction_attachment_bytes: u64,
     /// Whether states may be constrained by nothing at all; for tests.
     pub allow_always_accept: bool,

@@ -14,9 +14,9 @@ use crate::{
     TransactionState, errors,
 };
 
-/// The code of the rejection that a contract's panic becomes.
+/// The error code of the rejection if a contract panics.
 pub(crate) const PANICKED: &str = "contract.panicked";
-/// The code of the rejection by an executor that does not know the code.
+/// The error code of the rejection if the executor does not know the contract code.
 const UNKNOWN: &str = "contract.unknown";
 
 /// The seed of the key that signs the descriptors of built-in contracts. It is published. To be safe against any code that
@@ -104,7 +104,8 @@ impl ContractRegistry {
         self.add(contract, &key, |hash, _| Constraint::Descriptor(hash))
     }
 
-    /// Registers a contract under its author's key: new states may be decided about by any version the author signs.
+    /// Registers a contract under its author's key. New states are constrained to any version of the contract that this key has
+    /// signed.
     pub fn register_signed(
         &mut self,
         contract: Arc<dyn Contract>,
@@ -161,7 +162,7 @@ impl ContractRegistry {
         Ok(hash)
     }
 
-    /// Returns the descriptor and the constraint for new states of a contract: those of the newest version.
+    /// Returns the hash of the descriptor and the constraint for new states of a contract, both of its newest version.
     pub fn current(&self, name: &ContractName) -> Option<(Hash, Constraint)> {
         self.versions
             .get(name)?
@@ -169,7 +170,7 @@ impl ContractRegistry {
             .map(|(_, current)| current.clone())
     }
 
-    /// Returns the descriptors, by contract and version; attachments that every node has.
+    /// Returns the descriptors in order of contract and version. Every node has them as attachments.
     pub fn descriptors(&self) -> impl Iterator<Item = &Arc<ContractDescriptor>> {
         let hashes = self.versions.values().flat_map(BTreeMap::values);
         hashes

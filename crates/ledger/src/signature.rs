@@ -9,20 +9,20 @@ use thiserror::Error;
 use crate::limits::BATCH_PROOF_HASHES_MAX;
 use crate::{TxId, errors};
 
-/// One key's signature on a transaction: on its id alone, or, by a notary, on the root over a batch of ids. The two are
-/// never interchangeable: a notary's verdict is no consent of a party that happens to have the same key, and the consent of
-/// that party is no verdict.
+/// One key's signature on a transaction: on its id alone, or, by a notary, on the root over a batch of ids. The two are never
+/// interchangeable: if a notary and a party have the same key, the notary's signature does not count as the party's consent,
+/// and the party's consent does not count as notarisation.
 ///
 /// Encoded as `[key, signature, batch proof or null]`. Without a batch, the signed message is the id's hash in the context
-/// `Transaction`. In a batch it is, in the context `NotaryBatch`, the Merkle root over the leaves `Hash::of(BatchLeaf,
-/// [id])`; the proof leads to that root.
+/// `Transaction`. In a batch, the signed message is the Merkle root over the leaves `Hash::of(BatchLeaf, [id])` in the context
+/// `NotaryBatch`. The proof leads from the id's leaf to that root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionSignature {
-    /// Who signed: a key of one scheme, never a composite key.
+    /// The key that signed. It is of one scheme, never a composite key.
     pub by: PublicKey,
     /// The signature.
     pub signature: Signature,
-    /// How the id leads to the root that was signed, if a batch was signed.
+    /// The path from the leaf of the id to the signed root, if a batch was signed.
     pub batch: Option<MerkleProof>,
 }
 
@@ -79,7 +79,8 @@ impl TransactionSignature {
             .collect()
     }
 
-    /// A transaction has one signature for each of these: who signed, and whether a batch.
+    /// Returns the slot of the signature: the key, and whether it signs a batch. A transaction has at most one signature for
+    /// each slot.
     pub(crate) fn slot(&self) -> (&PublicKey, bool) {
         (&self.by, self.batch.is_some())
     }

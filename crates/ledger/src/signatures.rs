@@ -78,7 +78,8 @@ impl Coded for SignatureError {
     }
 }
 
-/// The signatures of a transaction are the right ones; whether each is valid is for [`conclude`](Self::conclude) to hear.
+/// The signatures of a transaction that come from the required keys, with the cryptographic checks that are still to run. Pass
+/// their results to [`conclude`](Self::conclude).
 #[derive(Clone, Debug)]
 #[must_use = "the signatures are not checked yet"]
 pub struct PendingSignatures {
@@ -87,7 +88,7 @@ pub struct PendingSignatures {
     missing: Vec<PublicKey>,
 }
 
-/// The signatures of a transaction are valid, and those that are missing were allowed to be.
+/// Proof that the signatures of a transaction are valid, and that no signature is missing except those that were allowed to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedSignatures {
     id: TxId,
@@ -112,7 +113,8 @@ impl PendingSignatures {
         &self.messages
     }
 
-    /// Takes the verdicts, in the order of [`messages`](Self::messages). A verdict that is not there counts as bad.
+    /// Takes the results of the checks, in the order of [`messages`](Self::messages). A missing result counts as an invalid
+    /// signature.
     pub fn conclude(self, verdicts: &[bool]) -> Result<CheckedSignatures, SignatureError> {
         let mut verdicts = verdicts.iter();
         for message in &self.messages {
@@ -129,7 +131,7 @@ impl PendingSignatures {
         })
     }
 
-    /// Runs the checks of this transaction alone.
+    /// Runs the checks of this transaction as one batch, and concludes.
     pub fn check_with(
         self,
         checker: &mut SignatureChecker,
@@ -140,9 +142,10 @@ impl PendingSignatures {
 }
 
 impl SignedTransaction {
-    /// Decides which signatures count: every required key is fulfilled by the keys that signed, but for those (or parts of
-    /// those) in `missing_allowed`; no key signed that is not part of a required one. Signers of commands sign this
-    /// transaction alone, the notary a batch: neither counts as the other, even by the same key.
+    /// Checks that the right keys signed. The keys that signed must fulfil every required key that is not in `missing_allowed`.
+    /// A required key in that list may be fulfilled in part or not at all. No key may have signed that is not part of a
+    /// required one. Signers of commands sign this transaction alone, and the notary signs a batch. Neither signature counts as
+    /// the other, even if the key is the same.
     pub fn check_signatures(
         &self,
         missing_allowed: &[PublicKey],

@@ -7,9 +7,9 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, KeyPair, PublicK
 use crate::limits::SIGNATURES_MAX;
 use crate::{StructureError, TransactionSignature, TxId, WireTransaction};
 
-/// A transaction and the signatures gathered so far, one a key and kind: a notary that is also a party to the transaction
-/// signs it alone as that party, and in a batch as the notary. Nothing is known of their validity: see
-/// [`check_signatures`](SignedTransaction::check_signatures).
+/// A transaction and the signatures gathered so far, at most one of each kind by each key. The kinds are signatures on the
+/// transaction alone, which parties give, and on a batch, which notaries give. A notary that is also a party to the transaction
+/// gives both. The signatures are not checked yet: see [`check_signatures`](SignedTransaction::check_signatures).
 ///
 /// Encoded as `[transaction, [signature, ...]]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +19,8 @@ pub struct SignedTransaction {
 }
 
 impl SignedTransaction {
-    /// Combines a transaction and signatures. If there are several of one kind by one key, the last is kept.
+    /// Combines a transaction and signatures. If a key has several signatures of one kind (alone or in a batch), the last is
+    /// kept.
     pub fn new(
         wire: WireTransaction,
         signatures: impl IntoIterator<Item = TransactionSignature>,
@@ -34,7 +35,8 @@ impl SignedTransaction {
         signed
     }
 
-    /// Decodes a transaction that takes up the whole input; unlike `from_bytes` it says which rule is broken.
+    /// Decodes a transaction from the whole input. Unlike the error of `from_bytes`, the error names the rule that the
+    /// transaction breaks.
     pub fn parse(bytes: &[u8]) -> Result<Self, StructureError> {
         let mut d = Decoder::new(bytes);
         d.expect_array(2)?;
@@ -95,7 +97,7 @@ impl SignedTransaction {
         missing
     }
 
-    /// The same of the signers of commands alone: those who have to agree.
+    /// Returns the required keys of command signers whose signatures are missing, without the notary's.
     pub fn missing_parties(&self) -> Vec<PublicKey> {
         let alone = self.signers(false);
         let mut missing = self.wire.command_signers();
@@ -103,7 +105,7 @@ impl SignedTransaction {
         missing
     }
 
-    /// Returns the keys that signed a batch, or this transaction alone.
+    /// Returns the keys that signed it in a batch if `batch` is true, and otherwise those that signed it alone.
     fn signers(&self, batch: bool) -> BTreeSet<PublicKey> {
         let signatures = self.signatures.iter();
         let of_kind = signatures.filter(|signature| signature.batch.is_some() == batch);

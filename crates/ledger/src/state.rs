@@ -76,7 +76,7 @@ fn read_like<'a, T: Decode + Clone>(
     Ok(value)
 }
 
-/// A state and where it stands. Encoded as `[state, reference]`.
+/// A state with its reference. Encoded as `[state, reference]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateAndRef {
     /// The state.

@@ -198,7 +198,7 @@ impl Components {
 }
 
 impl StructureError {
-    /// The same error, where a decoder can only say that the bytes are refused.
+    /// Converts the error to one of a decoder, which has a fixed text for each broken rule.
     pub(crate) fn into_decode_error(self, d: &primitives::Decoder<'_>) -> DecodeError {
         let rule = match self {
             StructureError::Malformed(error) => return error,

@@ -102,7 +102,7 @@ impl Decode for FilteredTransaction {
         }
         d.expect_array(3)?;
         if d.u8()? != TRANSACTION_VERSION {
-            return Err(d.invalid("a tear-off of a version that is not known"));
+            return Err(d.invalid("a tear-off of an unknown version"));
         }
         let id = TxId::decode(d)?;
         d.expect_array(GROUPS)?;

@@ -32,7 +32,7 @@ impl Coded for TimeWindowError {
 }
 
 impl TimeWindow {
-    /// `[from, until)`.
+    /// Makes the window `[from, until)`. One of the bounds may be missing.
     pub fn new(from: Option<Timestamp>, until: Option<Timestamp>) -> Result<Self, TimeWindowError> {
         match (from, until) {
             (None, None) => Err(TimeWindowError),
@@ -41,7 +41,7 @@ impl TimeWindow {
         }
     }
 
-    /// From this moment on.
+    /// Makes a window without an end, which begins at this moment.
     pub fn from(from: Timestamp) -> Self {
         Self {
             from: Some(from),
@@ -49,7 +49,7 @@ impl TimeWindow {
         }
     }
 
-    /// Before this moment.
+    /// Makes a window without a beginning, which ends before this moment.
     pub fn until(until: Timestamp) -> Self {
         Self {
             from: None,

@@ -27,12 +27,12 @@ pub struct LedgerTransaction {
     pub attachments: Vec<Hash>,
     /// The notary.
     pub notary: Option<Party>,
-    /// When it may be notarised. A contract may rely on it: the notary has judged it, or will.
+    /// The time window for its notarisation. A contract may rely on it, because the notary checks it.
     pub time_window: Option<TimeWindow>,
     /// The hash of the network parameters it was made under.
     pub parameters: Option<Hash>,
-    /// The attachments of the transactions that made those inputs whose constraint names a signer: they say how old the
-    /// code was. See [`with_origins`](Self::with_origins).
+    /// The attachments of the transactions that made the inputs, for inputs whose constraint names a signer. They show the
+    /// version of the code that made each input. See [`with_origins`](Self::with_origins).
     pub origins: BTreeMap<TxId, Vec<Hash>>,
 }
 
@@ -84,8 +84,8 @@ impl LedgerTransaction {
         })
     }
 
-    /// Looks up the attachments of the transactions that made the inputs, where verification needs them: for states that
-    /// any code of a signer may decide about. A state whose origin is not known is refused.
+    /// Looks up the attachments of the transactions that made the inputs, for inputs whose constraint is
+    /// [`Constraint::SignedBy`]. Verification refuses such an input if the transaction that made it is not known.
     pub fn with_origins(mut self, look_up: impl Fn(&TxId) -> Option<Vec<Hash>>) -> Self {
         for input in &self.inputs {
             let tx = input.reference.tx;
@@ -109,14 +109,14 @@ impl LedgerTransaction {
             .filter(move |input| input.state.contract == *contract)
     }
 
-    /// Returns the contracts of all that is consumed and made, and that commands speak to; repeated.
+    /// Returns the contracts of all inputs, outputs and commands, with repetitions.
     pub fn contracts(&self) -> impl Iterator<Item = &ContractName> {
         let inputs = self.inputs.iter().map(|input| &input.state);
         let states = inputs.chain(&self.outputs).map(|state| &state.contract);
         states.chain(self.commands.iter().map(|command| &command.contract))
     }
 
-    /// Returns the states made that a contract decides about.
+    /// Returns the outputs that a contract governs.
     pub fn outputs_of<'a>(
         &'a self,
         contract: &'a ContractName,

@@ -10,7 +10,8 @@ use primitives::{Decode, DecodeError, Encode, Hash};
 
 use crate::{Command, ContractName, Party};
 
-/// The reserved name that a transition's command speaks to. No contract and no state can have a name of the ledger's own.
+/// The reserved contract name in a transition's command. No contract and no state can have a name that is reserved for the
+/// ledger.
 pub const TRANSITION_NAME: &str = "ledger.transition";
 
 /// Returns the reserved name, checked.
@@ -35,17 +36,18 @@ impl ContractName {
 /// Encoded as `[0, party]` or `[1, descriptor hash, descriptor hash]`, the value of the only command of its transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Each state comes out as it is, but under this notary. The transaction is under the old one, which consumes the states.
+    /// Each output is its input with this notary. The transaction names the old notary, which signs that the inputs are
+    /// consumed.
     NotaryChange {
         /// The new notary.
         to: Party,
     },
-    /// Each state under the code of the first descriptor comes out as the code of the second makes of it; other states, moved
-    /// along because they encumber those, stay as they are.
+    /// Each input that the code of the first descriptor governs becomes the output that the code of the second converts it to.
+    /// Other states are moved along because they encumber those, and stay unchanged.
     Upgrade {
-        /// The descriptor of the code that the states are under.
+        /// The descriptor of the code that governs the states now.
         from: Hash,
-        /// The descriptor of the code that they come under.
+        /// The descriptor of the code that governs them afterwards.
         to: Hash,
     },
 }
@@ -56,8 +58,8 @@ primitives::variants!(Transition {
 });
 
 impl Transition {
-    /// Returns the transition that a transaction of these commands is, if one of them speaks to the reserved name.
-    /// Verification checks that it is the only command.
+    /// Returns the transition that the commands of a transaction describe, if one of them has the reserved name. Verification
+    /// checks that it is the only command.
     pub fn of(commands: &[Command]) -> Option<Result<Self, DecodeError>> {
         let command = commands
             .iter()

@@ -54,7 +54,7 @@ primitives::variants!(TransitionGoal {
 pub struct TransitionPlan {
     /// The transition's effect.
     pub transition: Transition,
-    /// The notary that it is under.
+    /// The notary of the transition's transaction, which is the present notary of the states.
     pub notary: Party,
     /// The code to be attached.
     pub attachments: Vec<Hash>,
@@ -104,8 +104,8 @@ impl TransitionPlan {
         Self::make(Transition::NotaryChange { to }, inputs, code, executor)
     }
 
-    /// Plans an upgrade of states to the code that a descriptor names. The first state says which code they are under; others
-    /// under other code are moved along as they are.
+    /// Plans an upgrade of states to the code that a descriptor names. The code that governs the first state is the code to
+    /// upgrade. States that other code governs are moved along unchanged.
     pub fn upgrade(
         to: Hash,
         inputs: &[StateAndRef],
@@ -169,8 +169,8 @@ fn notary_of(inputs: &[StateAndRef]) -> Result<Party, PlanError> {
     same.then(|| notary.clone()).ok_or(PlanError::Notaries)
 }
 
-/// Returns the code of each input: the one that its constraint names, or else the newest that made one of those inputs
-/// which the same constraint binds.
+/// Returns the code that governs each input. That is the code that the input's constraint names. If the constraint names none,
+/// it is the newest code that made any of the inputs with the same contract and constraint.
 fn code_of(
     inputs: &[StateAndRef],
     origin: impl Fn(&TxId) -> Option<Vec<Hash>>,

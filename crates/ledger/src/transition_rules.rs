@@ -1,10 +1,10 @@
-//! The rules of transitions, which decide in place of the contracts.
+//! The rules of transitions. They decide in place of the contracts.
 //!
 //! # Invariants
-//! - Each input has one output at the same place with the same content, except for its notary, or the conversion by newer
-//!   code.
+//! - Each input has one output at the same index. It has the same content, except for its notary or the data that newer code
+//!   converted.
 //! - Rings of encumbered states are moved whole; the outputs are bound to each other as the inputs were.
-//! - All parties that an input concerns have to sign, as the code of that input defines.
+//! - All owners and participants of an input have to sign, as determined by the code that governs the input.
 //! - No transition leads to older code of the same contract.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ pub enum TransitionError {
     #[error("the upgrade does not lead to newer code")]
     NotNewer,
     /// Nothing is upgraded.
-    #[error("no state consumed is under the code that the upgrade names")]
+    #[error("the upgrade consumes no state that is governed by the code that it names")]
     NothingToUpgrade,
     /// There are more or fewer outputs than inputs.
     #[error("the transition has {outputs} outputs for {inputs} inputs")]
@@ -80,7 +80,7 @@ impl Coded for TransitionError {
 #[derive(Debug, Default)]
 pub(crate) struct Moved {
     pub(crate) outputs: Vec<TransactionState>,
-    /// The code that each input is under.
+    /// The code that governs each input.
     pub(crate) code: Vec<Hash>,
     /// The owners and participants of the inputs.
     pub(crate) signers: BTreeSet<PublicKey>,
@@ -88,7 +88,7 @@ pub(crate) struct Moved {
     pub(crate) receivers: BTreeSet<PublicKey>,
 }
 
-/// The code attached to a transition: unlike elsewhere, several versions of one contract may be.
+/// The code attached to a transition. Unlike other transactions, a transition may attach several versions of one contract.
 pub(crate) struct TransitionCode<'a> {
     executor: &'a dyn ContractExecutor,
     attached: BTreeMap<Hash, Arc<ContractDescriptor>>,
@@ -112,7 +112,7 @@ impl<'a> TransitionCode<'a> {
             .ok_or(ContextualError::CodeNotAttached(*hash))
     }
 
-    /// Returns the code that a state is under: the one attached that its constraint allows.
+    /// Returns the code that governs a state: the attached code that its constraint allows. There must be exactly one.
     fn of(&self, state: &TransactionState) -> Result<Hash, ContextualError> {
         let name = &state.contract;
         let mut allowed = self.attached.iter().filter(|(hash, descriptor)| {
@@ -229,7 +229,7 @@ struct Upgrade<'a> {
 }
 
 impl Upgrade<'_> {
-    /// Tells whether a state is under the old code.
+    /// Tells whether the old code governs a state.
     fn concerns(&self, state: &TransactionState) -> bool {
         let (hash, descriptor) = self.from;
         state.contract == *descriptor.name() && state.constraint.is_satisfied_by(hash, descriptor)

@@ -96,7 +96,7 @@ impl WireTransaction {
         self.0.components.notary.as_ref()
     }
 
-    /// When it may be notarised.
+    /// Returns the time window for its notarisation.
     pub fn time_window(&self) -> Option<&TimeWindow> {
         self.0.components.time_window.as_ref()
     }
@@ -106,7 +106,7 @@ impl WireTransaction {
         self.0.components.parameters.as_ref()
     }
 
-    /// Tells whether the notary has to sign: it consumes or reads states, or has a time window.
+    /// Tells whether the notary has to sign: the transaction consumes or reads states, or has a time window.
     pub fn needs_notary(&self) -> bool {
         !self.inputs().is_empty() || !self.references().is_empty() || self.time_window().is_some()
     }
@@ -132,7 +132,7 @@ impl WireTransaction {
         keys
     }
 
-    /// Returns the notary's key, where the notary has to sign: always a batch, be it of one.
+    /// Returns the notary's key, if the notary has to sign. It always signs a batch, even for a single transaction.
     pub fn notary_key(&self) -> Option<&PublicKey> {
         let notary = self.notary().filter(|_| self.needs_notary());
         notary.map(|notary| &notary.key)

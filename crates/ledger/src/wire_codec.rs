@@ -18,7 +18,7 @@ use crate::wire::Wire;
 use crate::{Command, ContractName, Party, StateRef, StructureError, TimeWindow, WireTransaction};
 
 impl WireTransaction {
-    /// Decodes and checks a transaction that takes up the whole input.
+    /// Decodes a transaction from the whole input and checks its structure.
     pub fn parse(bytes: &[u8]) -> Result<Self, StructureError> {
         let mut d = Decoder::new(bytes);
         let transaction = Self::read(&mut d)?;
@@ -112,9 +112,7 @@ impl WireTransaction {
         }
         d.expect_array(3)?;
         if d.u8()? != TRANSACTION_VERSION {
-            return Err(d
-                .invalid("a transaction of a version that is not known")
-                .into());
+            return Err(d.invalid("a transaction of an unknown version").into());
         }
         let salt: [u8; 32] = d.byte_array()?;
         d.expect_array(GROUPS)?;
