@@ -1,6 +1,6 @@
 //! Stable error codes, and the interface of every public error.
 
-/// One code of the catalogue, the source of an entry in `docs/errors/`.
+/// One code of the error catalogue. The entry in `docs/errors/` is generated from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorInfo {
     /// `domain.snake_case`, never changed once released.

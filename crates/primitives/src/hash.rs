@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::hasher::hash_parts;
 use crate::{Decode, DecodeError, Decoder, Encode, Encoder, Hasher, hex};
 
-/// The kind of content under a hash: the first byte of the hashed bytes. The numbers are part of the formats and never
-/// change.
+/// The kind of content that is hashed. Its number is the first byte of the hashed bytes. The numbers are part of the formats
+/// and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Domain {
@@ -19,7 +19,7 @@ pub enum Domain {
     Leaf = 0x02,
     /// An inner node of a Merkle tree.
     Node = 0x03,
-    /// A component group: its number, its count and its Merkle root.
+    /// A component group of a transaction: its number, its number of components and their Merkle root.
     Group = 0x04,
     /// A transaction id.
     TransactionId = 0x05,
@@ -93,7 +93,7 @@ impl Hash {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -98,7 +98,7 @@ pub struct MerkleProof {
 }
 
 impl MerkleProof {
-    /// Returns the root that the proof leads to from `leaf` (RFC 9162, 2.1.3.2).
+    /// Returns the root that follows from `leaf` and the hashes of the proof (RFC 9162, 2.1.3.2).
     pub fn root(&self, leaf: Hash) -> Result<Hash, MerkleError> {
         if self.index >= self.count {
             return Err(MerkleError::OutOfRange {

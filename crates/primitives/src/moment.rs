@@ -17,31 +17,31 @@ impl Monotonic {
     /// The last reading there is.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// From milliseconds since the start.
+    /// Makes a reading from milliseconds since the start.
     #[must_use]
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms)
     }
 
-    /// Milliseconds since the start.
+    /// Returns the milliseconds since the start.
     #[must_use]
     pub const fn as_ms(self) -> u64 {
         self.0
     }
 
-    /// Returns the reading that many milliseconds later, unless that is past the last one.
+    /// Returns the time `ms` milliseconds later, or `None` if it does not fit 64 bits.
     #[must_use]
     pub fn plus_ms(self, ms: u64) -> Option<Self> {
         self.0.checked_add(ms).map(Self)
     }
 
-    /// Returns the reading that many milliseconds earlier, unless that is before the start.
+    /// Returns the time `ms` milliseconds earlier, or `None` if it is before the start.
     #[must_use]
     pub fn minus_ms(self, ms: u64) -> Option<Self> {
         self.0.checked_sub(ms).map(Self)
     }
 
-    /// Milliseconds from `earlier` to this; nothing if `earlier` is later.
+    /// Returns the milliseconds from `earlier` to this reading, or `None` if `earlier` is later.
     #[must_use]
     pub fn since_ms(self, earlier: Self) -> Option<u64> {
         self.0.checked_sub(earlier.0)
@@ -58,13 +58,14 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Both readings.
+    /// Makes a moment from both readings.
     #[must_use]
     pub const fn new(monotonic: Monotonic, wall: Timestamp) -> Self {
         Self { monotonic, wall }
     }
 
-    /// When the wall clock will show a time, if it goes evenly until then; now, if it has shown it already.
+    /// Returns the monotonic time at which the wall clock will show `wall`, if it runs evenly until then. Returns the present
+    /// monotonic time if that time has passed.
     #[must_use]
     pub fn when(self, wall: Timestamp) -> Monotonic {
         // The last reading stands for never, on both clocks.
@@ -75,7 +76,7 @@ impl Moment {
         self.monotonic.plus_ms(left_ms).unwrap_or(Monotonic::MAX)
     }
 
-    /// Returns the time of day less the monotonic reading, in milliseconds: constant while the wall clock goes evenly.
+    /// Returns the time of day minus the monotonic reading, in milliseconds. It is constant while the wall clock runs evenly.
     #[must_use]
     pub fn offset_ms(self) -> i128 {
         i128::from(self.wall.as_ms()) - i128::from(self.monotonic.as_ms())

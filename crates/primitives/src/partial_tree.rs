@@ -1,4 +1,4 @@
-//! Several leaves of one Merkle tree and just the hashes that are missing to its root.
+//! Several leaves of one Merkle tree, with exactly the hashes that are needed in addition to compute its root.
 
 use crate::merkle::{node, split};
 use crate::{Decode, DecodeError, Decoder, Encode, Encoder, Hash, MerkleError};
@@ -10,15 +10,15 @@ use crate::{Decode, DecodeError, Decoder, Encode, Encoder, Hash, MerkleError};
 pub struct PartialTree {
     /// Leaves in the whole tree.
     pub count: u32,
-    /// The revealed leaves with their places, ascending.
+    /// The revealed leaves with their indices, in ascending order.
     pub leaves: Vec<(u32, Hash)>,
     /// Roots of the subtrees without a revealed leaf, left to right.
     pub hashes: Vec<Hash>,
 }
 
 impl PartialTree {
-    /// Returns the partial tree that reveals the leaves at `places` (ascending, each once, each below the number of
-    /// leaves).
+    /// Returns the partial tree that reveals the leaves at the indices `places`. They must be ascending, without duplicates,
+    /// and below the number of leaves.
     pub fn new(all: &[Hash], places: &[u32]) -> Result<Self, MerkleError> {
         let count = u32::try_from(all.len()).map_err(|_| MerkleError::WrongLength)?;
         check_places(count, places.iter().copied())?;
@@ -43,7 +43,7 @@ impl PartialTree {
     }
 }
 
-/// An empty tree has no root; places must ascend and lie in the tree.
+/// Checks that the tree is not empty, and that the places ascend and are within the tree.
 fn check_places(count: u32, places: impl Iterator<Item = u32>) -> Result<(), MerkleError> {
     if count == 0 {
         return Err(MerkleError::WrongLength);
@@ -61,7 +61,8 @@ fn check_places(count: u32, places: impl Iterator<Item = u32>) -> Result<(), Mer
     Ok(())
 }
 
-/// Returns the revealed leaves that lie left and right of the split of a subtree.
+/// Divides the revealed leaves of a subtree into those of its left and its right child. `middle` is the index of the right
+/// child's first leaf.
 fn part(leaves: &[(u32, Hash)], middle: usize) -> [&[(u32, Hash)]; 2] {
     let (left, right) = leaves.split_at(leaves.partition_point(|(at, _)| (*at as usize) < middle));
     [left, right]

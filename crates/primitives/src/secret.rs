@@ -26,7 +26,7 @@ impl<T: Zeroize> Secret<T> {
         Self(value)
     }
 
-    /// Returns the value, for the one place that needs it. It must not go to a log, an error message or a report.
+    /// Returns the value. Call it only where the value is used; it must not go to a log, an error message or a report.
     #[must_use]
     pub const fn expose(&self) -> &T {
         &self.0

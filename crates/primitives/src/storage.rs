@@ -13,7 +13,7 @@ pub trait TableSet: Copy + Eq + Ord + Hash + Debug + Send + Sync + 'static {
     /// Every table, in the order of its number, without gaps.
     const ALL: &'static [Self];
 
-    /// The title of such a store's directory, so that one kind is never opened as another.
+    /// The title that is written to the directory of such a store, so that a store of one kind is never opened as another.
     const TITLE: &'static str;
 
     /// Returns the table's number: part of the stored format, never changed or used again.
@@ -22,18 +22,20 @@ pub trait TableSet: Copy + Eq + Ord + Hash + Debug + Send + Sync + 'static {
     /// Returns the table's name on disk.
     fn name(self) -> &'static str;
 
-    /// How its rows live.
+    /// Returns the lifetime and access pattern of its rows.
     fn habit(self) -> Habit;
 }
 
-/// The lifetime of a table's rows; a store chooses its layout by it.
+/// The lifetime and access pattern of a table's rows. A store chooses the table's layout by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Habit {
-    /// Rows that are soon deleted: kept in memory, and written to a sorted file only when there is a backlog.
+    /// Rows are deleted soon. They are kept in memory, and written to a sorted file only if many accumulate.
     Passing,
-    /// Keys ascend, values are large, every look-up finds its row: compressed, without filters.
+    /// Keys are written in ascending order, values are large, and every look-up finds its row. The files are compressed and
+    /// have no filters.
     Appended,
-    /// Keys come in any order and are often looked up in vain: filtered.
+    /// Keys are written in any order, and look-ups often find no row. The files have filters that avoid most reads for such
+    /// look-ups.
     Keyed,
 }
 
@@ -48,7 +50,7 @@ pub struct Write<T> {
     pub value: Option<Vec<u8>>,
 }
 
-/// Rows that become durable together or not at all. Later writes of the same key win.
+/// Rows that become durable together or not at all. If a key is written more than once, the last write wins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WriteBatch<T> {
     /// The rows in order.
@@ -80,12 +82,12 @@ impl<T> WriteBatch<T> {
         });
     }
 
-    /// True when nothing is to be written.
+    /// Returns true if there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.writes.is_empty()
     }
 
-    /// Keys and values together, in bytes.
+    /// Returns the size of all keys and values together, in bytes.
     pub fn size_bytes(&self) -> usize {
         self.writes
             .iter()
@@ -122,12 +124,12 @@ pub struct StoreFailure {
 /// A key and its value.
 pub type Row = (Vec<u8>, Vec<u8>);
 
-/// Reads of durable rows (or at least of submitted ones, where a backend makes them visible earlier).
+/// Reads of rows. All durable rows are visible; a backend may show submitted rows earlier.
 pub trait Reads<T> {
     /// Returns the value of a key.
     fn get(&self, table: T, key: &[u8]) -> Result<Option<Vec<u8>>, StoreFailure>;
 
-    /// Up to `limit` rows with `from <= key` (and `key < to` where given), in ascending key order.
+    /// Returns up to `limit` rows with `from <= key`, and `key < to` if `to` is given, in ascending order of the keys.
     fn scan(
         &self,
         table: T,

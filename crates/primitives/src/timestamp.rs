@@ -1,4 +1,4 @@
-//! A point in time, given from outside: nothing in the pure crates reads a clock.
+//! A point in time. The caller provides it: no code in the pure crates reads a clock.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl Timestamp {
     /// The last point in time there is.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// From milliseconds since the Unix epoch.
+    /// Makes a time from milliseconds since the Unix epoch.
     #[must_use]
     pub const fn from_ms(ms: u64) -> Self {
         Self(ms)
@@ -57,7 +57,7 @@ impl Timestamp {
         self.0.checked_sub(ms).map(Self)
     }
 
-    /// Milliseconds from `earlier` to this; nothing if `earlier` is later.
+    /// Returns the milliseconds from `earlier` to this time, or `None` if `earlier` is later.
     #[must_use]
     pub fn since_ms(self, earlier: Self) -> Option<u64> {
         self.0.checked_sub(earlier.0)
@@ -69,7 +69,8 @@ impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MS_A_DAY: u64 = 86_400_000;
         let (days, ms) = (self.0 / MS_A_DAY, self.0 % MS_A_DAY);
-        // Days to a civil date in the proleptic Gregorian calendar, counting years from March.
+        // Converts days to a date in the proleptic Gregorian calendar. Years are counted from March, so that a leap day is a
+        // year's last day.
         let shifted = days + 719_468;
         let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
         let year_of_era =

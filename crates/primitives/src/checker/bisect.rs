@@ -2,20 +2,20 @@
 
 use super::ed25519::{self, Prepared};
 
-/// Largest part with a bad signature that is checked one by one. Halving it further would cost more.
+/// Maximum size of a part with a bad signature whose signatures are checked one by one. Halving it further would cost more.
 const KNOWN_BAD_SINGLES_MAX: usize = 4;
 
 /// Budget of the equations, in signatures for each signature of the batch. One bad signature takes less than three. With many,
 /// single checks are cheaper: a peer that sends only bad signatures costs at most this much more.
 const BUDGET: usize = 3;
 
-/// Writes the verdict of each signature to its place.
+/// Decides each signature, and writes the result to its index in `verdicts`.
 pub(super) fn settle(batch: &[(usize, Prepared)], verdicts: &mut [bool]) {
     let mut budget = batch.len() * BUDGET;
     narrow(batch, verdicts, &mut budget, false);
 }
 
-/// Settles a part, which is known to hold a bad signature or not; returns whether all of it is valid.
+/// Decides the signatures of a part. `known_bad` tells that the part contains an invalid one. Returns whether all are valid.
 fn narrow(
     part: &[(usize, Prepared)],
     verdicts: &mut [bool],

@@ -5,8 +5,9 @@ use std::fmt;
 
 use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
 
-/// Two generations of decoded keys. When the young one is full it becomes the old one, and the old one goes: keys in use
-/// move back to the young one at each look-up, so a dropped key was last used at least half the capacity ago.
+/// Two generations of decoded keys. When the young one is full, it becomes the old one, and the previous old one is dropped. A
+/// look-up moves a key back to the young generation. So since the last use of a dropped key, at least half the capacity of
+/// other keys were added.
 pub(super) struct KeyCache {
     young: HashMap<[u8; 32], EdwardsPoint>,
     old: HashMap<[u8; 32], EdwardsPoint>,
@@ -14,14 +15,14 @@ pub(super) struct KeyCache {
     pub(super) counts: KeyCounts,
 }
 
-/// Counts of look-ups in a checker's decoded keys since its start.
+/// Counts of look-ups of decoded keys since the checker's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyCounts {
     /// Look-ups that found the key decoded.
     pub hits: u64,
-    /// Look-ups that had to decode.
+    /// Look-ups that had to decode the key.
     pub misses: u64,
-    /// Keys dropped for want of room.
+    /// Keys dropped because the cache was full.
     pub evicted: u64,
 }
 
@@ -36,17 +37,17 @@ impl KeyCache {
         }
     }
 
-    /// Keys held now.
+    /// Returns the number of keys held now.
     pub(super) fn len(&self) -> usize {
         self.young.len() + self.old.len()
     }
 
-    /// Keys held at most.
+    /// Returns the maximum number of keys.
     pub(super) fn capacity(&self) -> usize {
         2 * self.generation_max
     }
 
-    /// Returns the point that the bytes encode, in any encoding that ZIP 215 accepts; nothing if they encode none.
+    /// Returns the point that the bytes encode, in any encoding that ZIP 215 accepts, or `None` if they encode no point.
     pub(super) fn point(&mut self, key: &[u8; 32]) -> Option<EdwardsPoint> {
         if let Some(point) = self.young.get(key) {
             self.counts.hits += 1;

@@ -61,8 +61,8 @@ impl Prepared {
     }
 }
 
-/// Tells whether all signatures hold: `[8](sum(z s)B - sum(z R) - sum(z k A))` is the identity for coefficients `z`
-/// that follow from the whole batch. The terms of signatures by one key are added up first.
+/// Tells whether all signatures hold: `[8](sum(z s)B - sum(z R) - sum(z k A))` is the identity for coefficients `z` that follow
+/// from the whole batch. Terms of signatures by the same key are added up first.
 pub(super) fn all_hold<'a>(batch: impl Iterator<Item = &'a Prepared> + Clone) -> bool {
     let seed = seed(batch.clone());
     let mut key_places: HashMap<[u8; 32], usize> = HashMap::new();
@@ -106,7 +106,7 @@ fn seed<'a>(batch: impl Iterator<Item = &'a Prepared>) -> Hash {
     hasher.finish()
 }
 
-/// 128 bits for one signature of the batch.
+/// Returns the coefficient of one signature of the batch: a number of 128 bits.
 fn coefficient(seed: &Hash, index: u64) -> Scalar {
     let hash = Hash::of(
         Domain::BatchCoefficients,

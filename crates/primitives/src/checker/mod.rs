@@ -12,7 +12,7 @@ use cache::KeyCache;
 pub use cache::KeyCounts;
 use ed25519::Prepared;
 
-/// One signature to check: by this key, over this message, in this context.
+/// A signature to check, with its key, message and context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedMessage {
     /// The alleged signer's key. A composite key signs nothing itself.
@@ -34,31 +34,32 @@ impl SignedMessage {
 /// Checks signatures and remembers decoded keys.
 ///
 /// # Correctness
-/// An Ed25519 signature is judged by ZIP 215 whether it is checked alone or in a batch: `[8][s]B = [8]R + [8][k]A`, with
-/// `s` below the order and any encoding of `A` and `R` that is a point. A batch whose equation holds has only valid
-/// signatures, with an error of 2^-128 that no signer can influence: the coefficients are hashes of the whole batch.
+/// An Ed25519 signature is judged by ZIP 215 whether it is checked alone or in a batch: `[8][s]B = [8]R + [8][k]A`, with `s`
+/// below the order and any encoding of `A` and `R` that is a point. If the equation of a batch holds, all its signatures are
+/// valid, except with a probability of 2^-128. No signer can influence the outcome, because the coefficients are hashes of the
+/// whole batch.
 #[derive(Debug)]
 pub struct SignatureChecker {
     keys: KeyCache,
 }
 
 impl SignatureChecker {
-    /// Decoded keys that are kept by default.
+    /// Default number of decoded keys that are kept.
     pub const KEYS_DEFAULT: usize = 16_384;
 
-    /// Memory that one decoded key counts for, in bytes, with its place in the map.
+    /// Memory charged for one decoded key and its map entry, in bytes.
     pub const KEY_BYTES: usize = 224;
 
-    /// Signatures in one batch equation; more are split.
+    /// Maximum number of signatures in one batch equation. Larger batches are split.
     pub const BATCH_MAX: usize = 1024;
 
-    /// With the default number of decoded keys.
+    /// Creates a checker that keeps the default number of decoded keys.
     #[must_use]
     pub fn new() -> Self {
         Self::with_capacity(Self::KEYS_DEFAULT)
     }
 
-    /// With room for so many decoded keys.
+    /// Creates a checker that keeps at most so many decoded keys.
     #[must_use]
     pub fn with_capacity(keys: usize) -> Self {
         Self {
@@ -66,23 +67,23 @@ impl SignatureChecker {
         }
     }
 
-    /// With room for as many decoded keys as `bytes` hold.
+    /// Creates a checker that keeps as many decoded keys as fit `bytes` bytes.
     #[must_use]
     pub fn with_budget(bytes: usize) -> Self {
         Self::with_capacity(bytes / Self::KEY_BYTES)
     }
 
-    /// Returns how many look-ups found a decoded key, and how many keys were dropped.
+    /// Returns how many look-ups found a decoded key or had to decode it, and how many keys were dropped.
     pub fn key_counts(&self) -> KeyCounts {
         self.keys.counts
     }
 
-    /// Decoded keys held now, in bytes.
+    /// Returns the memory of the decoded keys held now, in bytes.
     pub fn key_bytes(&self) -> usize {
         self.keys.len() * Self::KEY_BYTES
     }
 
-    /// Decoded keys held at most, in bytes.
+    /// Returns the maximum memory of the decoded keys, in bytes.
     pub fn key_bytes_max(&self) -> usize {
         self.keys.capacity() * Self::KEY_BYTES
     }
@@ -102,7 +103,7 @@ impl SignatureChecker {
         }
     }
 
-    /// Whether each signature is valid, in the order given. A bad one never hurts its neighbours.
+    /// Returns whether each signature is valid, in the given order. An invalid one does not change the results of the others.
     pub fn check_batch(&mut self, batch: &[SignedMessage]) -> Vec<bool> {
         let mut verdicts = vec![false; batch.len()];
         let mut waiting = Vec::with_capacity(batch.len().min(Self::BATCH_MAX));

@@ -3,10 +3,10 @@
 use super::encoder::{FALSE, NULL, TRUE, major};
 use super::{Decode, DecodeError};
 
-/// How deeply items may be nested where they are skipped or read by a recursive type.
+/// Maximum nesting of items that are skipped, or decoded by a recursive type.
 pub const DEPTH_MAX: u32 = 32;
 
-/// Most bytes that a list reserves at once; a longer list grows with the items that are present.
+/// Maximum memory, in bytes, that is reserved for a list before its items are read. A longer list grows as items are read.
 const RESERVE_BYTES_MAX: usize = 4096;
 
 /// A position in canonical CBOR.
@@ -18,7 +18,7 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// At the start of the input.
+    /// Makes a decoder at the start of the input.
     #[must_use]
     pub fn new(input: &'a [u8]) -> Self {
         Self {
@@ -28,7 +28,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.at
@@ -44,13 +44,13 @@ impl<'a> Decoder<'a> {
         self.at += 1;
     }
 
-    /// Bytes not read yet.
+    /// Returns the number of bytes not read yet.
     #[must_use]
     pub fn remaining(&self) -> usize {
         self.input.len() - self.at
     }
 
-    /// Refuses input that goes on.
+    /// Checks that the whole input has been read.
     pub fn finish(&self) -> Result<(), DecodeError> {
         if self.remaining() == 0 {
             Ok(())
@@ -59,7 +59,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Returns the error of an item just read that breaks a rule of its type.
+    /// Returns an error for the item that was just read, which breaks a rule of its type.
     #[must_use]
     pub fn invalid(&self, reason: &'static str) -> DecodeError {
         DecodeError::Invalid {
@@ -143,7 +143,7 @@ impl<'a> Decoder<'a> {
         Ok(text)
     }
 
-    /// True or false.
+    /// Reads true or false.
     pub fn bool(&mut self) -> Result<bool, DecodeError> {
         let offset = self.at;
         match self.first()? {
@@ -162,7 +162,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Null.
+    /// Reads null.
     pub fn null(&mut self) -> Result<(), DecodeError> {
         if self.peek_null() {
             self.at += 1;
@@ -182,7 +182,7 @@ impl<'a> Decoder<'a> {
         self.input.get(self.at) == Some(&NULL)
     }
 
-    /// Reads the head of an array: how many items follow, never more than the rest of the input could hold.
+    /// Reads the head of an array. Returns the number of items, which is never more than the rest of the input can hold.
     pub fn array(&mut self) -> Result<usize, DecodeError> {
         let offset = self.at;
         let count = self.head_of(major::ARRAY, "an array")?;
@@ -211,7 +211,8 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads the head of a map: how many pairs follow. The caller checks that keys ascend; `BTreeMap` does.
+    /// Reads the head of a map. Returns the number of pairs. The caller checks that the keys ascend; decoding a `BTreeMap`
+    /// checks it.
     pub fn map(&mut self) -> Result<usize, DecodeError> {
         let offset = self.at;
         let count = self.head_of(major::MAP, "a map")?;
@@ -234,7 +235,8 @@ impl<'a> Decoder<'a> {
         Ok(values)
     }
 
-    /// Runs `read` one level deeper. A type that contains itself calls it to stay within [`DEPTH_MAX`].
+    /// Runs `read` at one more level of nesting. A recursive type decodes its inner values with it, so that the nesting stays
+    /// within [`DEPTH_MAX`].
     pub fn nested<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,

@@ -18,21 +18,21 @@ pub(super) const NULL: u8 = 0xf6;
 
 /// A growing byte string of canonical CBOR items.
 ///
-/// Its one rule for callers: an announced array or map is followed by as many items as announced, and the keys of a map
-/// ascend by their encoded bytes (a `BTreeMap` value sees to that by itself).
+/// The caller must write as many items as it announced for an array or map, and the keys of a map in ascending order of their
+/// encoded bytes. Encoding a `BTreeMap` does both.
 #[derive(Clone, Debug, Default)]
 pub struct Encoder {
     bytes: Vec<u8>,
 }
 
 impl Encoder {
-    /// Nothing written.
+    /// Makes an encoder that has written nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::with_capacity(128)
     }
 
-    /// Nothing written, with room for so many bytes.
+    /// Makes an encoder that has written nothing, with room for `capacity` bytes.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl Encoder {
         &self.bytes
     }
 
-    /// Bytes written so far.
+    /// Returns the number of bytes written so far.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len()
@@ -96,12 +96,12 @@ impl Encoder {
         self.bytes.extend_from_slice(value.as_bytes());
     }
 
-    /// True or false.
+    /// Appends true or false.
     pub fn bool(&mut self, value: bool) {
         self.bytes.push(if value { TRUE } else { FALSE });
     }
 
-    /// Null.
+    /// Appends null.
     pub fn null(&mut self) {
         self.bytes.push(NULL);
     }

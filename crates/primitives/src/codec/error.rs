@@ -20,7 +20,7 @@ pub enum DecodeError {
         /// The expected item.
         expected: &'static str,
     },
-    /// Not the deterministic form, or outside the subset of CBOR in use.
+    /// The item is not in the deterministic form, or uses a part of CBOR that this codec does not support.
     #[error("{what} at byte {offset}; use the deterministic form of RFC 8949 section 4.2.1")]
     NotCanonical {
         /// Where the item starts.

@@ -276,7 +276,7 @@ impl<T: Decode + Ord> Decode for BTreeSet<T> {
     }
 }
 
-/// A byte string, where the name of the type should say so. `Vec<u8>` has the same encoding.
+/// A byte string. It has the same encoding as `Vec<u8>`; use it to show in a type that the bytes are one string.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ByteBuf(pub Vec<u8>);
 

@@ -31,7 +31,7 @@ pub trait Encode {
         e.into_bytes()
     }
 
-    /// Appends several values as one item: an array, but a byte string for bytes.
+    /// Appends several values as one item: a byte string if they are bytes, and otherwise an array.
     #[doc(hidden)]
     fn encode_all(values: &[Self], e: &mut Encoder)
     where
@@ -49,7 +49,7 @@ pub trait Decode: Sized {
     /// Reads one value.
     fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError>;
 
-    /// Reads one value that takes up the whole input.
+    /// Reads one value from the whole input.
     fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut d = Decoder::new(bytes);
         let value = Self::decode(&mut d)?;
@@ -57,7 +57,7 @@ pub trait Decode: Sized {
         Ok(value)
     }
 
-    /// The mirror of [`Encode::encode_all`], at most `limit` values.
+    /// Reads at most `limit` values that [`Encode::encode_all`] has written.
     #[doc(hidden)]
     fn decode_all(d: &mut Decoder<'_>, limit: usize) -> Result<Vec<Self>, DecodeError> {
         d.array_items(limit)

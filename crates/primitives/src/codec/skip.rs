@@ -55,7 +55,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Keys of a map ascend by their encoded bytes, so none comes twice.
+/// Checks that the keys of a map ascend by their encoded bytes, so that no key occurs twice.
 pub(super) fn check_ascending(
     offset: usize,
     before: Option<&[u8]>,

@@ -1,4 +1,4 @@
-//! Keys made of keys: weights, a threshold, and rules that keep them small and unambiguous.
+//! Composite keys: child keys with weights, a threshold, and rules that keep the keys small and give each only one form.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{KeyError, PublicKey};
 use crate::{DecodeError, Decoder, Encode, Encoder};
 
-/// A key that is satisfied when children of at least `threshold` weight in all are.
+/// A key with child keys. It is satisfied if the satisfied children have a total weight of at least `threshold`.
 ///
 /// # Invariants
 /// Has 1 to 64 different children in ascending order, with weights of at least 1. `1 <= threshold <=` the sum of
@@ -59,7 +59,7 @@ impl CompositeKey {
         if depth > Self::DEPTH_MAX {
             return Err("it is more than 8 levels deep");
         }
-        // At most 64 children of at most 1024 leaves each: no overflow.
+        // Cannot overflow: there are at most 64 children with at most 1024 leaves each.
         let leaves = children.iter().map(|(_, key)| leaves(key)).sum();
         if leaves > Self::LEAVES_MAX {
             return Err("it is made of more than 1024 keys");
@@ -72,13 +72,13 @@ impl CompositeKey {
         })
     }
 
-    /// Returns the weight that satisfies it.
+    /// Returns the total weight that satisfies the key.
     #[must_use]
     pub fn threshold(&self) -> u32 {
         self.threshold
     }
 
-    /// Its children with their weights, ascending by key.
+    /// Returns its children with their weights, in ascending order of the keys.
     #[must_use]
     pub fn children(&self) -> &[(u32, PublicKey)] {
         &self.children

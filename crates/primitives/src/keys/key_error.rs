@@ -2,7 +2,7 @@
 
 use crate::{Coded, ERRORS, ErrorInfo};
 
-/// Reasons why something is not a key, or cannot do the operation of a key.
+/// Reasons why bytes or a text are not a public key, or why a composite key is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     /// Bytes or text that are not a public key.

@@ -9,7 +9,8 @@ use p256::ecdsa::signature::Signer as _;
 use super::{PublicKey, Scheme, Signature, SignatureContext};
 use crate::{Domain, Hash, Seed};
 
-/// A private key with its public key. Cheap to clone; the secret is wiped with the last clone and never printed.
+/// A private key with its public key. Cheap to clone. The secret is never printed, and is wiped from memory when the last clone
+/// is dropped.
 #[derive(Clone)]
 pub struct KeyPair {
     private: Arc<PrivateKey>,
@@ -120,7 +121,8 @@ impl KeyPair {
     }
 }
 
-/// The first number of a derived sequence that is a scalar of the curve; all but one in 2^32 seeds give the first.
+/// Derives numbers from the seed, and returns the first that is a scalar of the curve. For all but one in 2^32 seeds, it is the
+/// first number.
 fn p256_key(seed: &[u8; 32]) -> p256::ecdsa::SigningKey {
     (0u8..=u8::MAX)
         .find_map(|counter| {

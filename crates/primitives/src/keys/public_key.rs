@@ -10,12 +10,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use super::{CompositeKey, KeyError, Scheme};
 use crate::{Decode, DecodeError, Decoder, Encode, Encoder, hex};
 
-/// The number of the composite variant, after those of the schemes.
+/// The number of the composite variant in encodings. The schemes have the numbers below it.
 const COMPOSITE: u64 = 3;
 
-/// A public key. Ordered as its encoding is ordered, byte by byte.
+/// A public key. Keys have the same order as their encodings, compared byte by byte.
 ///
-/// Whether the bytes are a point of the curve is found out when a signature is checked: a key that is none verifies nothing.
+/// Whether the bytes are a point of the curve is only checked together with a signature. If they are not, every signature of
+/// the key is invalid.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PublicKey {
     /// Ed25519.
@@ -37,7 +38,8 @@ impl PublicKey {
         }
     }
 
-    /// Returns every key that can sign towards this one: itself, or all simple keys of a composite, at any depth.
+    /// Returns every key whose signature counts for this one: the key itself, or for a composite key, all simple keys in it at
+    /// any depth.
     #[must_use]
     pub fn leaf_keys(&self) -> BTreeSet<Self> {
         let mut keys = BTreeSet::new();

@@ -56,19 +56,19 @@ impl Signature {
     /// Bytes of a signature, in either scheme.
     pub const LENGTH: usize = 64;
 
-    /// From its parts: `R` and `s` of Ed25519, `r` and `s` of ECDSA.
+    /// Makes a signature from the bytes of its two parts: `R` and `s` of Ed25519, or `r` and `s` of ECDSA.
     #[must_use]
     pub const fn new(scheme: Scheme, bytes: [u8; Self::LENGTH]) -> Self {
         Self { scheme, bytes }
     }
 
-    /// Its scheme.
+    /// Returns its scheme.
     #[must_use]
     pub const fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// Its bytes.
+    /// Returns its bytes.
     #[must_use]
     pub const fn bytes(&self) -> &[u8; Self::LENGTH] {
         &self.bytes
