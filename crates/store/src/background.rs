@@ -10,7 +10,8 @@ use crate::priority;
 use crate::shared::Shared;
 use crate::sorted::{TOP_RUNS_MAX, describe_tree};
 
-/// A resident table's backlog up to this size is merged as a whole, so that its deletions vanish at once.
+/// Maximum size of a resident table's sorted files at which they are merged as a whole, in bytes. A whole merge removes all
+/// deletions at once.
 const MERGE_WHOLE_BYTES: u64 = 64 << 20;
 
 /// One flush: the frozen rows of the tables with these numbers, then the segments that hold nothing else.
@@ -196,7 +197,7 @@ impl Background {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The state is whole between any two statements that hold the lock.
+        // A panic of another holder does no harm: the state is consistent after each statement that changes it.
         self.state
             .lock()
             .unwrap_or_else(|panicked| panicked.into_inner())

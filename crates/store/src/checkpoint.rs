@@ -1,4 +1,4 @@
-//! A consistent copy of a store that goes on running.
+//! A consistent copy of a store that stays open.
 //!
 //! ```text
 //! writer stopped (milliseconds): which sorted files there are, a copy of the log
@@ -41,17 +41,19 @@ pub struct CopyFigures {
 }
 
 impl<T: TableSet> Embedded<T> {
-    /// Makes a copy of the store in `to`, which does not exist or is an empty directory: everything that was durable at one
-    /// moment during the call. The store goes on; writers wait while the log (at most some tens of megabytes) is copied.
+    /// Makes a copy of the store in `to`, which must be missing or an empty directory. The copy holds everything that was
+    /// durable at one moment during the call. The store stays open, and writers wait while the log (at most some tens of
+    /// megabytes) is copied.
     ///
-    /// Sorted files are shared with the store where `to` is on its file system: such a copy costs no space at first, but is no
-    /// protection from a failing disk. A copy that fails is removed; one that was interrupted cannot be opened.
+    /// If `to` is on the store's file system, the copy shares the sorted files with the store through hard links. It then takes
+    /// no space at first, but does not protect against a failing disk. A copy that fails is removed. A copy that was
+    /// interrupted cannot be opened.
     pub fn checkpoint(&self, to: &Path) -> Result<CopyFigures, StoreFailure> {
         let shared = self.shared();
         let made = create_empty(to).map_err(|error| copy_failed(to, error))?;
         let copied = self.copy(to);
         if copied.is_err() {
-            // A remainder that cannot be removed has no FORMAT file and is refused.
+            // If files cannot be removed, no harm is done: they have no FORMAT file, so opening them as a store is refused.
             for folder in [LOG, TABLES] {
                 let _ = std::fs::remove_dir_all(to.join(folder));
             }
@@ -104,7 +106,7 @@ impl Shared {
         Ok(tables)
     }
 
-    /// The writer's lock at a moment when nothing is being flushed: all rows are in the log's segments or in sorted files.
+    /// Returns the writer's lock at a moment when no flush runs. All rows are then in the log's segments or in sorted files.
     fn quiet_writer(&self) -> Result<MutexGuard<'_, Writer>, String> {
         for _ in 0..MOMENTS_MAX {
             self.background.wait_flushed()?;
@@ -118,7 +120,7 @@ impl Shared {
         self.sound(writer)
     }
 
-    /// Refuses after a failed write: it is then unknown which data is durable.
+    /// Returns the lock, unless a write has failed. It is then unknown which data is durable.
     fn sound<'a>(&self, writer: MutexGuard<'a, Writer>) -> Result<MutexGuard<'a, Writer>, String> {
         match self.poison.get() {
             Some(failure) => Err(failure.message.clone()),

@@ -29,11 +29,11 @@ use crate::stats::CommitStats;
 /// How the committer groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitterOptions {
-    /// Most bytes of keys and values in one commit (a single larger submission is committed alone).
+    /// Maximum bytes of keys and values in one commit. A single larger submission is committed alone.
     pub group_bytes_max: usize,
-    /// Most bytes that may wait; a submitter blocks while they do.
+    /// Maximum bytes of waiting submissions. At this size, submitters block.
     pub queue_bytes_max: usize,
-    /// How long to wait for more before a commit, in microseconds. 0, the default, never waits.
+    /// Time to wait for further submissions before a commit, in microseconds. 0, the default, never waits.
     pub linger_us: u64,
     /// Ask the system for a better priority of the commit thread.
     pub raise_priority: bool,
@@ -115,7 +115,7 @@ impl<T: TableSet> Committer<T> {
         })
     }
 
-    /// A handle to submit with.
+    /// Returns a handle for submissions.
     pub fn handle(&self) -> CommitHandle<T> {
         CommitHandle {
             shared: Arc::clone(&self.shared),
@@ -190,17 +190,17 @@ impl<T: TableSet> CommitHandle<T> {
             .unwrap_or_else(|_| Err(closed(self.shared.store.path())))
     }
 
-    /// Why submissions are refused, once they are.
+    /// Returns the reason if submissions are refused.
     pub fn failure(&self) -> Option<StoreFailure> {
         self.shared.lock().refusal.clone()
     }
 
-    /// Counters for metrics.
+    /// Returns the counters for metrics.
     pub fn stats(&self) -> &CommitStats {
         &self.shared.stats
     }
 
-    /// Bytes that wait for a commit.
+    /// Returns the bytes that wait for a commit.
     pub fn queued_bytes(&self) -> usize {
         self.shared.lock().queue.bytes()
     }
@@ -224,7 +224,7 @@ impl<T: TableSet> Shared<T> {
         }
     }
 
-    /// The next group, or nothing when closing with an empty queue.
+    /// Returns the next group, or `None` when the committer closes and the queue is empty.
     fn next_group(&self) -> Option<Vec<Submission<T>>> {
         let mut state = self.lock();
         while state.queue.is_empty() {

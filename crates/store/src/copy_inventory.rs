@@ -38,7 +38,7 @@ impl CopyInventory {
         })
     }
 
-    /// The line.
+    /// Returns the inventory as a line of text.
     pub(crate) fn line(&self) -> String {
         let Self {
             files,
@@ -65,7 +65,7 @@ impl CopyInventory {
         (inventory.line() == line).then_some(inventory)
     }
 
-    /// Why the files found are not those of the copy.
+    /// Returns how the files found differ from those of the copy, if they do.
     pub(crate) fn difference(&self, found: &Self) -> Option<String> {
         (self != found).then(|| {
             format!(
@@ -75,12 +75,12 @@ impl CopyInventory {
         })
     }
 
-    /// Number of files.
+    /// Returns the number of files.
     pub(crate) fn files(&self) -> u64 {
         self.files
     }
 
-    /// Their lengths together.
+    /// Returns the sum of their lengths.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }

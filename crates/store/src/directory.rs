@@ -59,17 +59,17 @@ impl Directory {
     }
 }
 
-/// A store directory that is only read, and locked where that is possible without writing.
+/// A store directory that is only read. It is locked if its lock file exists, because making one would write.
 pub(crate) struct Inspected {
     _lock: Option<File>,
-    /// Why the copy that it is, not yet opened, is not whole.
+    /// If it is a copy that was never opened and is incomplete: the reason.
     pub(crate) difference: Option<String>,
-    /// It is a copy that was never opened, with all its files.
+    /// Whether it is a copy that was never opened and has all its files.
     pub(crate) is_whole_copy: bool,
 }
 
 impl Inspected {
-    /// Checks that the directory is a store of the kind that calls itself `title`.
+    /// Checks that the directory holds a store whose kind has this title.
     pub(crate) fn open(path: &Path, title: &str) -> Result<Self, OpenError> {
         let io = |source| OpenError::Io {
             path: path.to_path_buf(),
@@ -225,7 +225,7 @@ pub(crate) fn take_inventory(path: &Path) -> Result<CopyInventory, OpenError> {
     })
 }
 
-/// The start of a foreign title, fit for a terminal.
+/// Returns the start of an unknown title, escaped so that a terminal can show it.
 fn printable(title: &str) -> String {
     title
         .chars()
@@ -313,7 +313,7 @@ pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Bytes on disk of all files under a directory.
+/// Returns the bytes on disk of all files under a directory.
 pub(crate) fn disk_bytes(path: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(path) else {
         return 0;

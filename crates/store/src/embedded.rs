@@ -73,7 +73,7 @@ struct Running {
 }
 
 impl<T: TableSet> Embedded<T> {
-    /// Opens the store in `path`, creating it where there is none, and recovers everything acknowledged.
+    /// Opens the store in `path` and recovers all acknowledged writes. Creates the store if there is none.
     pub fn open(path: &Path, options: &Options) -> Result<Self, OpenError> {
         let names: Vec<&str> = T::ALL.iter().map(|table| table.name()).collect();
         let Admitted {
@@ -136,27 +136,27 @@ impl<T: TableSet> Embedded<T> {
         })
     }
 
-    /// The store's directory.
+    /// Returns the store's directory.
     pub fn path(&self) -> &Path {
         self.running.shared.directory.path()
     }
 
-    /// The store's id.
+    /// Returns the store's id.
     pub fn store_id(&self) -> StoreId {
         self.running.shared.keeper.store()
     }
 
-    /// Why the store refuses writes, once it does.
+    /// Returns the reason if the store refuses writes.
     pub fn failure(&self) -> Option<StoreFailure> {
         self.running.shared.poison.get().cloned()
     }
 
-    /// Bytes on disk of all files of the store.
+    /// Returns the bytes on disk of all files of the store.
     pub fn disk_bytes(&self) -> u64 {
         directory::disk_bytes(self.path())
     }
 
-    /// The cache of blocks, for the metrics.
+    /// Returns the cache of blocks, for the metrics.
     pub fn block_cache(&self) -> BlockCacheFigures {
         let Running { cache, shared, .. } = &*self.running;
         let mut figures = BlockCacheFigures {
@@ -172,7 +172,7 @@ impl<T: TableSet> Embedded<T> {
         figures
     }
 
-    /// Bytes of rows in memory, by estimate.
+    /// Returns the estimated bytes of the rows in memory.
     pub fn memory_bytes(&self) -> usize {
         let tables = &self.running.shared.tables;
         tables.iter().map(|table| table.read().active_bytes()).sum()

@@ -230,7 +230,7 @@ impl Coded for OpenError {
     }
 }
 
-/// A write or sync failed: the store is poisoned.
+/// Returns the failure of a write or sync, after which the store is poisoned.
 pub(crate) fn write_failed(path: &Path, reason: impl std::fmt::Display) -> StoreFailure {
     StoreFailure {
         kind: FailureKind::Access,
@@ -240,7 +240,7 @@ pub(crate) fn write_failed(path: &Path, reason: impl std::fmt::Display) -> Store
     }
 }
 
-/// A read failed.
+/// Returns the failure of a read.
 pub(crate) fn read_failed(path: &Path, reason: impl std::fmt::Display) -> StoreFailure {
     StoreFailure {
         kind: FailureKind::Access,
@@ -250,7 +250,7 @@ pub(crate) fn read_failed(path: &Path, reason: impl std::fmt::Display) -> StoreF
     }
 }
 
-/// A copy of the store could not be made.
+/// Returns the failure of a copy of the store.
 pub(crate) fn copy_failed(to: &Path, reason: impl std::fmt::Display) -> StoreFailure {
     StoreFailure {
         kind: FailureKind::Access,
@@ -260,7 +260,7 @@ pub(crate) fn copy_failed(to: &Path, reason: impl std::fmt::Display) -> StoreFai
     }
 }
 
-/// A row that cannot be stored; nothing was written.
+/// Returns the failure for a row that cannot be stored. Nothing was written.
 pub(crate) fn bad_row(what: String) -> StoreFailure {
     StoreFailure {
         kind: FailureKind::Access,
@@ -270,7 +270,7 @@ pub(crate) fn bad_row(what: String) -> StoreFailure {
     }
 }
 
-/// The committer was stopped.
+/// Returns the failure for a submission to a stopped committer.
 pub(crate) fn closed(path: &Path) -> StoreFailure {
     StoreFailure {
         kind: FailureKind::Access,

@@ -10,8 +10,8 @@ pub(crate) type RowOrDeletion = (Vec<u8>, Option<Vec<u8>>);
 /// Rows by key; `None` hides a row that is in an older place.
 pub(crate) type Rows = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
-/// Memory that a row takes in addition to its bytes: two vectors, their allocations, its share of the tree's
-/// nodes.
+/// Estimated memory of a row in addition to the bytes of its key and value: two vectors, their allocations, and its share of
+/// the tree's nodes.
 const ROW_OVERHEAD_BYTES: usize = 112;
 
 /// A table's rows in memory.
@@ -26,14 +26,14 @@ pub(crate) struct Memory {
 /// The state of a key in memory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// The row, or that it is deleted.
+    /// The row's value, or `None` if it is deleted.
     Row(Option<Vec<u8>>),
-    /// Nothing: ask the sorted table.
+    /// Memory knows nothing of the key. The sorted table may hold it.
     Nothing,
 }
 
 impl Memory {
-    /// Puts or deletes a row. A deleted row leaves no trace unless an older place may hold it.
+    /// Puts or deletes a row. A deletion is only remembered if the frozen rows or the sorted table may hold the row.
     pub(crate) fn write(&mut self, key: Vec<u8>, value: Option<Vec<u8>>, table_is_empty: bool) {
         let new_bytes = row_bytes(&key, &value);
         let (old, key_bytes) = match value {
@@ -69,7 +69,7 @@ impl Memory {
         }
     }
 
-    /// Rows and deletions in `[from, to)`, ascending, until `limit` rows that are not deletions are found.
+    /// Returns rows and deletions in `[from, to)` in ascending order, until `limit` rows that are not deletions are found.
     pub(crate) fn range(&self, from: &[u8], to: Option<&[u8]>, limit: usize) -> Vec<RowOrDeletion> {
         let bounds = (
             Bound::Included(from),
@@ -85,7 +85,7 @@ impl Memory {
         }
     }
 
-    /// Rows and deletions, descending, until one row that is not a deletion is found.
+    /// Returns rows and deletions in descending order, until one row that is not a deletion is found.
     pub(crate) fn last(&self) -> Vec<RowOrDeletion> {
         match &self.frozen {
             None => gather(self.active.iter().rev(), 1),
@@ -96,17 +96,17 @@ impl Memory {
         }
     }
 
-    /// Rows written since the last freeze.
+    /// Returns the rows written since the last freeze.
     pub(crate) fn active(&self) -> &Rows {
         &self.active
     }
 
-    /// Estimated bytes of the active rows.
+    /// Returns the estimated bytes of the active rows.
     pub(crate) fn active_bytes(&self) -> usize {
         self.active_bytes
     }
 
-    /// Deletions among the active rows.
+    /// Returns the number of deletions among the active rows.
     pub(crate) fn tombstones(&self) -> usize {
         self.tombstones
     }
@@ -133,12 +133,12 @@ impl Memory {
         }
     }
 
-    /// The rows being flushed.
+    /// Returns the rows being flushed.
     pub(crate) fn frozen(&self) -> Option<Arc<Rows>> {
         self.frozen.clone()
     }
 
-    /// The rows being flushed are in a table now.
+    /// Removes and returns the rows that were being flushed, which are in a table now.
     pub(crate) fn thaw(&mut self) -> Option<Arc<Rows>> {
         self.frozen.take()
     }

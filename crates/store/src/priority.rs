@@ -17,7 +17,8 @@ pub(crate) enum Granted {
 /// Raises the calling thread's priority as far as the system allows.
 ///
 /// # Correctness
-/// Both calls take plain integers and a struct that lives on this stack; they touch no memory of ours.
+/// The `unsafe` calls take plain integers and a pointer to a struct on this function's stack. They access no other memory of
+/// this process.
 #[allow(unsafe_code)]
 pub(crate) fn raise() -> Granted {
     const NICE: i32 = -15;

@@ -51,14 +51,14 @@ impl<T> Queue<T> {
         self.normal.is_empty() && self.bulk.is_empty()
     }
 
-    /// Bytes that wait.
+    /// Returns the bytes of the waiting submissions.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Takes the next group, in which each lane is first come first served. Bulk submissions get up to half of the cap while
-    /// normal ones wait, otherwise all of it. Normal ones get the rest of the cap and go first in the group. The first
-    /// submission of a lane is always taken, so the group is empty only if nothing waits.
+    /// Takes the next group. Each lane is taken in the order of arrival. If normal submissions wait, bulk ones get up to half
+    /// of the cap, otherwise all of it. Normal ones get the rest of the cap and go first in the group. The first submission of
+    /// each lane is always taken, so the group is empty only if nothing waits.
     pub(crate) fn take(&mut self, cap_bytes: usize) -> Vec<Submission<T>> {
         let normal_waits = !self.normal.is_empty();
         let mut group = Vec::new();

@@ -29,7 +29,7 @@ pub(crate) struct Shared {
     pub(crate) keeper: Keeper,
 }
 
-/// The one at the log.
+/// The log and the buffer of its next record. The holder of the lock on it is the only writer.
 pub(crate) struct Writer {
     pub(crate) log: Log,
     pub(crate) record: Record,
@@ -37,20 +37,20 @@ pub(crate) struct Writer {
 
 impl Shared {
     pub(crate) fn lock_writer(&self) -> MutexGuard<'_, Writer> {
-        // A writer that panicked half-way may have left anything behind: refuse writes.
+        // A writer that panicked may have left an incomplete record. Refuses all later writes.
         self.writer.lock().unwrap_or_else(|panicked| {
             self.poisoned("the writer panicked".into());
             panicked.into_inner()
         })
     }
 
-    /// Refuses writes from now on; the first reason stays.
+    /// Refuses writes from now on. Keeps the first reason.
     pub(crate) fn poisoned(&self, reason: String) -> StoreFailure {
         let failure = write_failed(self.directory.path(), reason);
         self.poison.get_or_init(|| failure).clone()
     }
 
-    /// The tables with their numbers.
+    /// Returns the tables with their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (u8, &TableStore)> {
         (0..=u8::MAX).zip(&self.tables)
     }
@@ -97,7 +97,8 @@ impl Shared {
         self.keeper.note(writer.log.last_sequence())
     }
 
-    /// Brings the inventory up to the tables' newest lists. `slots` are about to be shortened to these lengths.
+    /// Updates the inventory to the tables' newest lists of files. `slots` are the log slots that are about to be cut, with
+    /// their new lengths.
     pub(crate) fn list_tables(&self, slots: Vec<(String, SlotListing)>) -> Result<(), String> {
         let mut changed = Vec::new();
         for table in &self.tables {
@@ -193,8 +194,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Resident tables to flush after all: the largest, while together they would fill more than a quarter of a log
-    /// segment, and those whose deletions are worth a merge.
+    /// Chooses the resident tables that are flushed nevertheless: those whose deletions are worth a merge, and the largest
+    /// others, until the rest fills at most a quarter of a log segment.
     fn choose_spilled(&self) -> Vec<u8> {
         let mut sizes: Vec<(usize, u8)> = Vec::new();
         let mut spilled = Vec::new();

@@ -20,18 +20,19 @@ use primitives::storage::{Habit, Row};
 
 use crate::memory::Rows;
 
-/// Files that may wait at the top of the tree before they are merged.
+/// Maximum number of files at the top level of the tree before they are merged.
 const TOP_FILES: u8 = 4;
-/// Above so many runs at the top, flushes wait for merges: look-ups must search every one of them.
+/// Number of runs at the top level above which flushes wait for merges, because each look-up must search all of them.
 pub(crate) const TOP_RUNS_MAX: usize = 16;
 /// A merge stops changing anything long before this.
 const MERGES_MAX: usize = 16;
 const FILE_BYTES: u64 = 32 << 20;
-/// Once one in so many entries is a deletion, everything is merged: levels alone keep deletions, and the rows they hide, until
-/// enough other rows push them down. So at most four entries are written again for each that goes.
+/// If at least one in this many entries is a deletion, the whole tree is merged. Merging single levels would keep deletions,
+/// and the rows that they hide, until enough other rows push them down. So at most four entries are written again for each one
+/// that is removed.
 const GONE_SHARE: usize = 4;
-/// Largest table that is merged whole, in bytes. For a larger one that would take minutes, and its size in temporary space, so
-/// only its levels are merged.
+/// Maximum size of a table that is merged as a whole, in bytes. For a larger one that would take minutes, and its size in
+/// temporary space, so only its levels are merged.
 const MERGE_ALL_BYTES_MAX: u64 = 4 << 30;
 
 /// One table's tree.
@@ -69,32 +70,32 @@ impl Sorted {
         })
     }
 
-    /// There is no row and no deletion in it.
+    /// Returns whether it holds neither rows nor deletions.
     pub(crate) fn is_empty(&self) -> bool {
         self.tree.table_count() == 0
     }
 
-    /// About how many rows and deletions it holds.
+    /// Returns the approximate number of rows and deletions in it.
     pub(crate) fn rows_approximate(&self) -> usize {
         self.tree.approximate_len()
     }
 
-    /// Bytes of its files.
+    /// Returns the bytes of its files.
     pub(crate) fn bytes(&self) -> u64 {
         self.tree.disk_space()
     }
 
-    /// Runs that every look-up searches before the merged ones.
+    /// Returns the number of runs that every look-up searches before the merged ones.
     pub(crate) fn top_runs(&self) -> usize {
         self.tree.l0_run_count()
     }
 
-    /// There is enough at the top to merge.
+    /// Returns whether the top level holds enough to merge.
     pub(crate) fn wants_merge(&self) -> bool {
         self.top_runs() >= usize::from(TOP_FILES)
     }
 
-    /// Blocks found in the cache, and blocks read from files, since it was opened.
+    /// Returns the number of blocks found in the cache and of blocks read from files since it was opened.
     pub(crate) fn block_loads(&self) -> (u64, u64) {
         let metrics = self.tree.metrics();
         (
@@ -108,7 +109,7 @@ impl Sorted {
         Ok(self.tree.get(key, SeqNo::MAX)?.map(|value| value.to_vec()))
     }
 
-    /// Rows in `[from, to)`, ascending.
+    /// Iterates over the rows in `[from, to)`, in ascending order of the keys.
     pub(crate) fn range(
         &self,
         from: &[u8],
@@ -127,7 +128,7 @@ impl Sorted {
             })
     }
 
-    /// Rows, descending.
+    /// Iterates over all rows, in descending order of the keys.
     pub(crate) fn descending(&self) -> impl Iterator<Item = lsm_tree::Result<Row>> {
         self.tree.iter(SeqNo::MAX, None).rev().map(|guard| {
             guard
@@ -153,7 +154,7 @@ impl Sorted {
         ingestion.finish()
     }
 
-    /// So much of it is deletions, and rows that these hide, that merging all of it costs little for each.
+    /// Returns whether so many entries are deletions that merging the whole tree costs little for each removed entry.
     fn is_mostly_gone(&self) -> bool {
         let deletions = usize::try_from(self.tree.tombstone_count()).unwrap_or(usize::MAX);
         deletions > 0 && deletions.saturating_mul(GONE_SHARE) >= self.rows_approximate()
@@ -199,7 +200,8 @@ impl Sorted {
     }
 }
 
-/// Filters where keys are random and mostly looked up in vain, compression where values repeat.
+/// Sets compression without filters for tables with ascending keys and large values, and filters without compression for all
+/// others, whose look-ups often find no row.
 fn tuned(config: Config, habit: Habit) -> Config {
     let config = config
         .filter_block_pinning_policy(PinningPolicy::all(true))
@@ -219,7 +221,7 @@ fn bloom() -> FilterPolicyEntry {
     FilterPolicyEntry::Bloom(BloomConstructionPolicy::BitsPerKey(10.0))
 }
 
-/// A tree's error without its type's name where the system's own words are known.
+/// Returns the text of a tree's error. For an I/O error, it is the operating system's text without the error type's name.
 pub(crate) fn describe_tree(error: &lsm_tree::Error) -> String {
     match error {
         lsm_tree::Error::Io(source) => source.to_string(),

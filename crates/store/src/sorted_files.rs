@@ -165,8 +165,8 @@ pub(crate) fn pointer(folder: &Path) -> PathBuf {
     folder.join(CURRENT)
 }
 
-/// Compares a table's folder with its listing: the list may be a newer one, all its files must exist, and the listed ones must
-/// have their lengths.
+/// Compares a table's folder with its listing in the inventory. The folder's list of files may be newer than the listing. All
+/// files on that list must exist, and those that the inventory lists must have the listed lengths.
 pub(crate) fn compare(folder: &Path, known: &TableListing) -> Result<(), Misfit> {
     let (id, checksum) = read_current(folder)?;
     if id < known.list || (id == known.list && checksum != known.checksum) {
@@ -197,12 +197,12 @@ pub(crate) fn compare(folder: &Path, known: &TableListing) -> Result<(), Misfit>
     Ok(())
 }
 
-/// Whether a sorted file has the table of contents that ends it.
+/// Returns whether a sorted file has the table of contents at its end.
 fn has_end(path: &Path) -> bool {
     sfa::Reader::new(path).is_ok()
 }
 
-/// The number of the list and its checksum.
+/// Returns the number of the list and its checksum.
 fn read_current(folder: &Path) -> Result<(u64, u128), Misfit> {
     let path = folder.join(CURRENT);
     let current = match std::fs::read(&path) {
@@ -216,7 +216,7 @@ fn read_current(folder: &Path) -> Result<(u64, u128), Misfit> {
         .ok_or_else(|| (path, "it is not the pointer to a list of files".to_owned()))
 }
 
-/// The numbers of the files of a list with their checksums.
+/// Returns the numbers of the files of a list with their checksums.
 fn read_list(folder: &Path, id: u64, checksum: u128) -> Result<Vec<(u64, u128)>, Misfit> {
     let path = folder.join(format!("v{id}"));
     let list = std::fs::read(&path).map_err(|error| (path.clone(), error.to_string()))?;
@@ -261,7 +261,7 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     Some(*taken)
 }
 
-/// A file's checksum and length.
+/// Returns a file's checksum and length.
 fn digest(path: &Path) -> io::Result<(u128, u64)> {
     let mut file = File::open(path)?;
     let mut hasher = Xxh3Default::new();

@@ -61,12 +61,12 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Number of values.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// Upper bounds of the buckets, for metrics.
+    /// Returns the upper bound of a bucket, for metrics.
     pub fn upper_bound(bucket: usize) -> u64 {
         1u64 << bucket.min(BUCKETS - 1)
     }
@@ -108,7 +108,7 @@ impl Buckets {
 }
 
 impl CommitStats {
-    /// A reading of all counters.
+    /// Returns a reading of all counters.
     pub fn totals(&self) -> CommitTotals {
         CommitTotals {
             commits: self.commits.load(Relaxed),

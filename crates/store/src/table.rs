@@ -46,7 +46,8 @@ impl TableStore {
     }
 
     /// # Correctness
-    /// Whether the sorted table is empty is asked under the lock that the flush thread takes after it has added rows.
+    /// Whether the sorted table is empty is checked under the memory's lock. The flush thread takes this lock after it has
+    /// added rows to the sorted table, so the check cannot miss them while memory no longer holds them.
     pub(crate) fn apply(&self, rows: Vec<RowOrDeletion>) {
         let mut memory = self.write();
         let mut is_empty = None;
@@ -68,7 +69,7 @@ impl TableStore {
         }
     }
 
-    /// Up to `limit` rows in `[from, to)`, ascending.
+    /// Returns up to `limit` rows in `[from, to)`, in ascending order of the keys.
     ///
     /// # Correctness
     /// Reads memory first. A row that is flushed meanwhile is then found twice, with the same content; no row is
@@ -92,14 +93,15 @@ impl TableStore {
         merge(memory, self.sorted.range(from, to), limit, |a, b| a <= b)
     }
 
-    /// The row with the greatest key.
+    /// Returns the row with the greatest key.
     pub(crate) fn last(&self) -> lsm_tree::Result<Option<Row>> {
         let memory = self.read().last();
         Ok(merge(memory, self.sorted.descending(), 1, |a, b| a >= b)?.pop())
     }
 }
 
-/// Rows of memory over rows of the sorted table. Memory holds at least `limit` rows or all it has.
+/// Merges rows of memory with rows of the sorted table. If both have a key, the row of memory wins. `memory` contains at least
+/// `limit` rows, or all that memory has.
 fn merge(
     memory: Vec<RowOrDeletion>,
     sorted: impl Iterator<Item = lsm_tree::Result<Row>>,

@@ -39,7 +39,7 @@ pub struct Damage {
 }
 
 impl Checked {
-    /// Nothing is damaged.
+    /// Returns whether nothing is damaged.
     pub fn is_sound(&self) -> bool {
         self.damaged == 0
     }
@@ -63,8 +63,9 @@ impl<T: TableSet> Embedded<T> {
         Self::verify_with(path, None)
     }
 
-    /// Does the same as [`Embedded::verify`], for a store whose inventory is elsewhere. A table without a folder is damage,
-    /// unless the inventory, or the list of a copy that was never opened, shows that the program before did not know the table.
+    /// Does the same as [`Embedded::verify`], for a store whose inventory is at the place that `custody` names. A table without
+    /// a folder is damage, unless the inventory, or the list of a copy that was never opened, shows that the program that last
+    /// used the store did not know the table.
     pub fn verify_with(path: &Path, custody: Option<&Custody>) -> Result<Checked, OpenError> {
         let directory = Inspected::open(path, T::TITLE)?;
         let mut checked = Checked::default();
@@ -102,8 +103,9 @@ impl<T: TableSet> Embedded<T> {
         Ok(checked)
     }
 
-    /// Accepts the store in `path`, which no process has open, as it is: checks every byte, then lets the next start make a new inventory of
-    /// it, under a new id. For a store that was put back from a copy, or whose inventory is lost.
+    /// Accepts the store in `path`, which no process may have open, in its present state. Checks every byte, and then lets the
+    /// next start make a new inventory of it, under a new id. Use it for a store that was restored from a copy, or whose
+    /// inventory is lost.
     ///
     /// # Errors
     /// The store is in use, is none, or is damaged: a table or a file that is missing is never accepted.

@@ -156,7 +156,7 @@ pub(crate) fn readopt(
     directory::finish_copy(path, title, &made).map_err(entrance.io(path))
 }
 
-/// The tables that the store had when it was last open, if an authentic inventory of this very store tells.
+/// Returns the tables that the store had when it was last open, if there is an authentic and complete inventory of this store.
 pub(crate) fn vouched_tables(
     path: &Path,
     custody: Option<&Custody>,
@@ -169,14 +169,14 @@ pub(crate) fn vouched_tables(
     let Some(Ok(listing)) = Listing::read(&places.inventory, &places.key).map_err(io)? else {
         return Ok(None);
     };
-    // A file that cannot be read vouches for nothing.
+    // If the FORMAT file cannot be read, nothing shows that the inventory belongs to this store.
     let format = directory::read_format(path, &listing.title).ok().flatten();
     let is_its_own = format.is_some_and(|format| format.store == Some(listing.store));
     let vouches = listing.whole && is_its_own;
     Ok(vouches.then(|| listing.tables.into_keys().collect()))
 }
 
-/// The facts found before a store is opened.
+/// The state of a store's files, read before it is opened.
 struct Seen {
     anchor: Anchored,
     format: Option<Format>,
@@ -280,7 +280,8 @@ impl Entrance<'_> {
         Ok((listing, mark))
     }
 
-    /// Goes on with a listed store: completes one that was only begun, compares one that is whole.
+    /// Continues with a store that has an inventory: completes a store whose creation was interrupted, and compares a complete
+    /// one with its inventory.
     fn resume(&self, seen: Seen) -> Result<(Listing, (Mark, Position)), OpenError> {
         let Some(listing) = seen.listing else {
             return Err(self.refused(Refusal::InventoryMissing));
@@ -394,7 +395,7 @@ mod tests {
         let old = Marked::Unlisted;
         let a = Marked::Of(A);
         for (anchor, format, inventory, expected) in [
-            // Without a trace of a store, only an identity that expects a new one gets it.
+            // If nothing is left of a store, a new one is made only if no anchor is kept or the anchor expects a new store.
             (NotKept, no, none, Ok(Plan::Create)),
             (Fresh, no, none, Ok(Plan::Create)),
             (Absent, no, none, Err(StoreMissing)),
@@ -421,7 +422,7 @@ mod tests {
             (NotKept, old, whole, Err(FormatOlder)),
             (NotKept, Marked::Of(B), whole, Err(FormatForeign)),
             (Of(A), Marked::Of(B), whole, Err(FormatForeign)),
-            // A creation or adoption that was cut short goes on.
+            // An interrupted creation or adoption is continued.
             (NotKept, no, begun, Ok(Plan::Continue)),
             (NotKept, old, begun, Ok(Plan::Continue)),
             (NotKept, a, begun, Ok(Plan::Continue)),

@@ -20,13 +20,13 @@ const NONE: &str = "none";
 /// The contents of an anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
-    /// The identity has no store yet: the next start makes one, or adopts the one that it finds.
+    /// The identity has no store yet. The next start makes one, or adopts the one that it finds.
     Fresh,
     /// The identity's store.
     Of(StoreId),
 }
 
-/// Reads an anchor: `None` if the file is not there, the reason if it is damaged.
+/// Reads an anchor. Returns `None` if the file does not exist, and the reason if it is damaged.
 pub(super) fn read(path: &Path, key: &CustodyKey) -> io::Result<Option<Result<Anchor, String>>> {
     let text = read_text(path)?;
     Ok(text.map(|text| parse(&text, key)))

@@ -8,7 +8,7 @@ use primitives::{Domain, Hash};
 
 use super::options::CustodyKey;
 
-/// Longest file that is read: an inventory of a million sorted files.
+/// Maximum bytes of a file that are read. An inventory of a million sorted files has this size.
 const BYTES_MAX: u64 = 64 << 20;
 
 const LABEL: &str = "mac ";
@@ -50,7 +50,8 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Hashes two values of fixed length, so no other text has the same input.
+/// Returns the keyed hash of a text. Its input is the key and the text's hash. Both have a fixed length, so no two pairs of key
+/// and text share an input.
 fn keyed(key: &CustodyKey, text: &str) -> Hash {
     let text = Hash::plain(text.as_bytes());
     Hash::of(Domain::Derive, &[key.bytes(), text.as_bytes()])

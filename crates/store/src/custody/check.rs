@@ -49,7 +49,7 @@ fn compare_slot(path: &Path, known: &SlotListing) -> Result<(), OpenError> {
         return Ok(());
     }
     match first_sector(path).map_err(io)? {
-        // Other versions have an error of their own, which reading the log gives.
+        // Another version is not reported here: reading the log returns its own error for it.
         Sector::OtherVersion(_) => Ok(()),
         Sector::Valid(Header { id, .. }) if id >= known.segment => Ok(()),
         Sector::Valid(Header { id, .. }) => Err(incomplete(
@@ -63,8 +63,8 @@ fn compare_slot(path: &Path, known: &SlotListing) -> Result<(), OpenError> {
     }
 }
 
-/// Refuses a store from before inventories if a table's folder has lost its pointer. Logs each table without a folder: it is
-/// unknown whether the older program knew that table.
+/// Checks a store that an older program made without an inventory. Refuses it if a table's folder lacks the pointer to its
+/// list. Logs a warning for each table without a folder, because it is unknown whether the older program knew that table.
 pub(super) fn before_adoption(store: &Path, tables: &[&str]) -> Result<(), OpenError> {
     if !has_records(&store.join(LOG)).map_err(|source| OpenError::Io {
         path: store.join(LOG),
@@ -88,7 +88,7 @@ pub(super) fn before_adoption(store: &Path, tables: &[&str]) -> Result<(), OpenE
     Ok(())
 }
 
-/// Whether a segment was ever started.
+/// Returns whether any segment was ever started.
 fn has_records(log: &Path) -> io::Result<bool> {
     let entries = match std::fs::read_dir(log) {
         Ok(entries) => entries,

@@ -14,7 +14,7 @@ use super::store_id::StoreId;
 pub(crate) struct Keeper {
     places: Places,
     store: StoreId,
-    /// As on disk.
+    /// The inventory as it is on disk.
     listing: Mutex<Listing>,
     mark: Mark,
     /// The generation of the inventory on disk.
@@ -24,7 +24,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// Takes over a listing as it is on disk.
+    /// Makes a keeper of the inventory and mark that are on disk.
     pub(super) fn new(places: Places, listing: Listing, mark: Mark) -> Self {
         Self {
             places,

@@ -166,7 +166,7 @@ fn field<'a>(lines: &mut Lines<'a>, label: &str) -> Option<&'a str> {
     lines.next()?.strip_prefix(label)
 }
 
-/// Whether a name is one path component of the kind that this program gives.
+/// Returns whether a name is a single path component with only the characters that this program uses in names.
 fn is_name(name: &str) -> bool {
     let known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
     !name.is_empty() && !name.starts_with('.') && name.bytes().all(known)

@@ -45,7 +45,7 @@ impl Position {
         sector
     }
 
-    /// Reads a mark. Only a sector that this program wrote as a whole is one.
+    /// Decodes a mark. Returns `None` if the sector is not exactly as this program writes one.
     fn decode(bytes: &[u8]) -> Option<Self> {
         let (store, rest) = bytes.get(16..)?.split_first_chunk::<16>()?;
         let (generation, rest) = rest.split_first_chunk::<8>()?;

@@ -53,10 +53,11 @@ impl Custody {
         anchor::write(&self.anchor, &self.key, Anchor::Fresh)
     }
 
-    /// Lets the next start make an empty store in `store`, which must hold none. A remaining inventory and mark are renamed.
+    /// Lets the next start make an empty store in the directory `store`, which must be empty or missing. An inventory and mark
+    /// of an earlier store are renamed.
     ///
     /// # Errors
-    /// There is a store, or a file cannot be read or written.
+    /// The directory is not empty, or a file cannot be read or written.
     pub fn permit_empty_store(&self, store: &Path) -> Result<(), OpenError> {
         let io = |path: &Path| {
             let path = path.to_path_buf();

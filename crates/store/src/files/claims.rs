@@ -38,7 +38,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The file.
+    /// Returns the hash of the file.
     #[must_use]
     pub fn hash(&self) -> Hash {
         self.hash

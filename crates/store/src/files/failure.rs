@@ -154,7 +154,7 @@ impl Coded for FilesError {
     }
 }
 
-/// An error of the file system; a full disk is told apart.
+/// Returns a function that makes an error from a file system error. A full disk becomes [`FilesError::Full`].
 pub(super) fn io_error<'a>(
     doing: &'static str,
     path: &'a Path,

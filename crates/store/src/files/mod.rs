@@ -52,21 +52,21 @@ pub use shelves::Removed;
 /// A part is synced each time it has grown by this many bytes. The value is part of the format: recovery relies on it.
 pub const SYNC_BYTES: u64 = 8 << 20;
 
-/// Largest note of a part, in bytes.
+/// Maximum size of the note of a part, in bytes.
 pub const NOTE_BYTES_MAX: usize = 4_096;
 
 /// Folders of whole files: one for each first byte of a hash.
 const SHELVES: usize = 256;
 
-/// Where the system says which run of the machine this is.
+/// The file with the system's id of the present boot.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// How files are kept.
+/// Settings of a folder of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilesOptions {
     /// Bytes of the disk that files leave free, so that a ledger on the same disk can go on writing.
     pub keep_free_bytes: u64,
-    /// Identifies the current run of the machine, from one boot to the next; empty if it is unknown.
+    /// The id of the machine's present boot; empty if it is unknown.
     pub boot: String,
 }
 
@@ -80,7 +80,7 @@ impl Default for FilesOptions {
     }
 }
 
-/// A part that lies there.
+/// A part in the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartFound {
     /// Which.
@@ -93,7 +93,7 @@ pub struct PartFound {
     pub open: bool,
 }
 
-/// A whole file that lies there.
+/// A complete file in the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileFound {
     /// Its name and the hash of its bytes.
@@ -113,7 +113,7 @@ pub struct Files {
 struct Inner {
     place: Place,
     options: FilesOptions,
-    /// Held while files of one first byte come and go.
+    /// One lock for each first byte of the hashes, held while files are added or removed.
     shelves: Vec<Mutex<()>>,
     claims: Arc<Claims>,
     /// Parts that are open for writing.
@@ -122,7 +122,7 @@ struct Inner {
 }
 
 impl Files {
-    /// Makes or opens the folder. Removes nothing but notes whose part is not there.
+    /// Makes or opens the folder. Removes notes without a part, and nothing else.
     ///
     /// # Errors
     /// [`FilesError::Locked`] if another process has it open; [`FilesError::Io`].
@@ -201,7 +201,7 @@ impl Files {
         made
     }
 
-    /// Opens the part of this id, if it exists.
+    /// Opens the part with this id, if it exists.
     ///
     /// # Errors
     /// Those of [`Files::part`].
@@ -217,7 +217,7 @@ impl Files {
         self.inner.place.read_note(id)
     }
 
-    /// The parts that lie there.
+    /// Returns the parts in the folder.
     ///
     /// # Errors
     /// [`FilesError::Io`].
@@ -230,7 +230,7 @@ impl Files {
         Ok(parts)
     }
 
-    /// Removes a part and its note; tells whether there was one.
+    /// Removes a part and its note. Returns whether there was one.
     ///
     /// # Errors
     /// [`FilesError::Busy`] while a caller writes to it; [`FilesError::Io`].
@@ -239,7 +239,7 @@ impl Files {
         self.inner.place.remove_part(&id)
     }
 
-    /// Refuses as a full disk does when so many more bytes would leave too few free.
+    /// Checks that at least `keep_free_bytes` stay free on the disk if so many more bytes are written.
     ///
     /// # Errors
     /// [`FilesError::Full`].
@@ -253,14 +253,15 @@ impl Files {
         })
     }
 
-    /// Returns the free bytes of the disk without the administrator's reserve; [`u64::MAX`] if the system does not tell.
+    /// Returns the free bytes of the disk, without those reserved for the administrator. Returns [`u64::MAX`] if the system
+    /// call fails.
     #[must_use]
     pub fn free_bytes(&self) -> u64 {
         rustix::fs::statvfs(self.inner.place.root())
             .map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
-    /// The folder.
+    /// Returns the folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         self.inner.place.root()

@@ -1,4 +1,4 @@
-//! A file on its way: written from its start to its end, hashed meanwhile.
+//! A part: a file that is being uploaded or fetched. It is written from start to end and hashed at the same time.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -37,7 +37,7 @@ struct State {
     hasher: Hasher,
 }
 
-/// A file on its way. Dropped, it stays where it is, to be found again.
+/// A file that is being uploaded or fetched. If it is dropped, the bytes stay on disk and can be found again.
 pub struct Part {
     files: Files,
     id: PartId,
@@ -111,20 +111,20 @@ impl Part {
         }
     }
 
-    /// Which part it is.
+    /// Returns the part's id.
     #[must_use]
     pub fn id(&self) -> PartId {
         self.id
     }
 
-    /// Its length in bytes: where the next write goes.
+    /// Returns its length in bytes, which is the offset of the next write.
     #[must_use]
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> u64 {
         self.at.len
     }
 
-    /// Bytes that were there when it was opened.
+    /// Returns the number of bytes that were present when it was opened.
     #[must_use]
     pub fn resumed(&self) -> u64 {
         self.resumed
@@ -201,13 +201,13 @@ impl Part {
         let length = std::num::NonZeroU64::new(self.at.len.saturating_sub(self.synced.len));
         if let (PartId::Fetch(_), true, Some(length)) = (self.id, self.at.len >= SYNC_BYTES, length)
         {
-            // A page that cannot be taken out stays: nothing depends on it.
+            // Ignores a failure: the page then stays in the cache, and nothing depends on its removal.
             let advice = rustix::fs::Advice::DontNeed;
             let _ = rustix::fs::fadvise(&self.file, self.synced.len, Some(length), advice);
         }
     }
 
-    /// Ends it: a file under its hash, durable, or nothing.
+    /// Ends the part: moves it durably to the file with its hash, or fails.
     ///
     /// # Errors
     /// [`FilesError::Mismatch`], and [`FilesError::WrongSize`] if there are too many bytes: the part is gone. With too few, a

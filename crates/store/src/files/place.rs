@@ -11,7 +11,7 @@ use primitives::{Hash, hex};
 use super::failure::io_error;
 use super::{FilesError, NOTE_BYTES_MAX, PartFound, SHELVES, sync_names};
 
-/// The purpose of a part. Its name on disk is made from this id alone.
+/// The id of a part: its purpose and its upload id or hash. Its file name is derived from this id alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PartId {
     /// A user's upload, by its generated id.
@@ -48,7 +48,7 @@ const NEW: &str = ".new";
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 
-/// Bytes read of the file that names the machine's run.
+/// Maximum bytes read from the file with the id of the boot.
 const BOOT_BYTES_MAX: u64 = 256;
 
 /// The paths of a folder of files.
@@ -56,7 +56,7 @@ pub(super) struct Place {
     root: PathBuf,
 }
 
-/// Opens a part for reading and writing; a link that lies in its place is not followed.
+/// Opens a part for reading and writing. Refuses a symbolic link and anything else that is not a regular file.
 pub(super) fn open_part(path: &Path, create: bool) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
@@ -72,7 +72,7 @@ pub(super) fn open_part(path: &Path, create: bool) -> io::Result<File> {
     }
 }
 
-/// Returns the outcome of an operation, or nothing if its file did not exist.
+/// Returns the result of an operation, or `None` if its file does not exist.
 pub(super) fn if_there<T>(outcome: io::Result<T>) -> io::Result<Option<T>> {
     match outcome {
         Ok(value) => Ok(Some(value)),
@@ -104,7 +104,7 @@ impl Place {
         self.parts_folder().join(id.name() + NOTE)
     }
 
-    /// The folder of all files with this first byte.
+    /// Returns the folder of all files with this first byte.
     pub(super) fn shelf(&self, first: u8) -> PathBuf {
         self.root.join(FILES).join(hex::encode(&[first]))
     }
@@ -113,7 +113,7 @@ impl Place {
         self.shelf(hash.as_bytes()[0]).join(hash.to_string())
     }
 
-    /// Every folder there is, made durable.
+    /// Makes all folders, durably.
     pub(super) fn make_folders(&self) -> Result<(), FilesError> {
         let shelves = (0..SHELVES).map(|first| self.shelf(first as u8));
         let folders = [self.parts_folder(), self.root.join(FILES)];
@@ -233,7 +233,7 @@ impl Place {
     }
 }
 
-/// A small file, or its start.
+/// Reads at most `most` bytes from the start of a file.
 fn read_start(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FilesError> {
     let read = || -> io::Result<Option<Vec<u8>>> {
         let Some(file) = if_there(File::open(path))? else {

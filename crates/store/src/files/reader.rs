@@ -21,13 +21,13 @@ pub struct FileReader {
 }
 
 impl FileReader {
-    /// The file's name and the hash of its bytes.
+    /// Returns the file's name, which is the hash of its bytes.
     #[must_use]
     pub fn hash(&self) -> Hash {
         self.hash
     }
 
-    /// Its length in bytes.
+    /// Returns the file's length in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size

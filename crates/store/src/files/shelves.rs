@@ -69,10 +69,10 @@ impl Files {
         })
     }
 
-    /// The length of a file in bytes, if it is there.
+    /// Returns the length of a file in bytes, if it exists.
     ///
     /// # Errors
-    /// [`FilesError::Io`]; [`FilesError::Damaged`] if something else lies in its place.
+    /// [`FilesError::Io`]; [`FilesError::Damaged`] if something other than a regular file has its name.
     pub fn size(&self, hash: &Hash) -> Result<Option<u64>, FilesError> {
         let path = self.inner.place.file(hash);
         let meta =
@@ -87,10 +87,10 @@ impl Files {
         }
     }
 
-    /// Opens a file, if it is there.
+    /// Opens a file for reading, if it exists.
     ///
     /// # Errors
-    /// [`FilesError::Io`]; [`FilesError::Damaged`] if something else lies in its place.
+    /// [`FilesError::Io`]; [`FilesError::Damaged`] if something other than a regular file has its name.
     pub fn reader(&self, hash: &Hash) -> Result<Option<FileReader>, FilesError> {
         let path = self.inner.place.file(hash);
         let opened = OpenOptions::new()
@@ -196,7 +196,7 @@ impl Files {
         failure.into_iter().chain(found)
     }
 
-    /// Reads a file whole and compares its hash; tells its length, if it is there.
+    /// Reads a whole file and checks its hash. Returns its length, or `None` if it does not exist.
     ///
     /// # Errors
     /// [`FilesError::Damaged`], [`FilesError::Io`].

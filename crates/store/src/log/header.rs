@@ -1,10 +1,11 @@
-//! The first sector of a slot: which segment it holds and whether that is still needed.
+//! The first sector of a slot: the segment that the slot holds, and whether that segment is still needed.
 //!
 //! ```text
 //! "tallylog" | version u32 | state u32 (1 live, 2 retired) | id u64 | first live id u64 | first sequence u64 | salt u64
 //! | XXH3-64 of the former
 //! ```
-//! Little endian, in one sector, so that it is either the old or the new one after a power cut.
+//! All numbers are little endian. The header fits one sector, so that after a power cut the disk holds either the old or the new
+//! header.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -21,7 +22,7 @@ const USED_BYTES: usize = 56;
 pub(crate) struct Header {
     /// Segments are numbered from 1, without gaps.
     pub(crate) id: u64,
-    /// The oldest segment whose rows were not all in tables when this one was started.
+    /// The id of the oldest segment whose rows were not all in sorted tables when this segment was started.
     pub(crate) first_live: u64,
     /// The sequence of the first record here.
     pub(crate) first_sequence: u64,

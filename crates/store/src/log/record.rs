@@ -10,9 +10,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes before the payload.
 pub(crate) const PREFIX_BYTES: usize = 24;
-/// Largest payload; one commit can never be larger.
+/// Maximum payload of a record, in bytes. One commit can never be larger.
 pub(crate) const PAYLOAD_BYTES_MAX: usize = 1 << 30;
-/// Longest key.
+/// Maximum length of a key, in bytes.
 pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
 
 const ROW_PREFIX_BYTES: usize = 7;
@@ -40,7 +40,7 @@ impl Record {
         self.buffer.resize(PREFIX_BYTES, 0);
     }
 
-    /// Adds a row. Keys and values within [`KEY_BYTES_MAX`] and [`PAYLOAD_BYTES_MAX`]: the caller has checked.
+    /// Adds a row. The caller has checked that key and value are within [`KEY_BYTES_MAX`] and [`PAYLOAD_BYTES_MAX`].
     pub(crate) fn push(&mut self, row: Row<'_>) {
         let deleted = if row.value.is_none() { DELETED } else { 0 };
         let value = row.value.unwrap_or_default();
@@ -98,12 +98,12 @@ impl Prefix {
         })
     }
 
-    /// The record's length in the file.
+    /// Returns the record's length in the file.
     pub(crate) fn record_bytes(&self) -> usize {
         (PREFIX_BYTES + self.payload_bytes).next_multiple_of(8)
     }
 
-    /// Whether `record`, from its first byte, carries the checksum.
+    /// Returns whether the bytes of `record`, which include the prefix, have the checksum.
     pub(crate) fn is_intact(&self, record: &[u8], salt: u64) -> bool {
         record
             .get(8..PREFIX_BYTES + self.payload_bytes)
@@ -111,7 +111,7 @@ impl Prefix {
     }
 }
 
-/// The rows of an intact payload; `None` at one that is not well formed, which only another program can have written.
+/// Iterates over the rows of an intact payload. Yields `None` for a malformed row, which only another program can have written.
 pub(crate) fn rows(mut payload: &[u8]) -> impl Iterator<Item = Option<Row<'_>>> {
     std::iter::from_fn(move || {
         if payload.is_empty() {

@@ -53,7 +53,7 @@ pub(crate) struct Segment {
     end: u64,
     /// The file's length. The bytes beyond `end` are zeroes or an earlier segment's.
     file_bytes: u64,
-    /// The header is on its way to the disk.
+    /// Whether the header has been written, though perhaps not synced.
     started: bool,
     /// The length that the inventory knows, and whether it knows the segment at all.
     listed_bytes: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// A new segment in a slot; nothing is written before the first record.
+    /// Makes a new segment in a slot. Writes nothing before the first record.
     pub(crate) fn new(path: PathBuf, file: File, header: Header) -> io::Result<Self> {
         let file_bytes = file.metadata()?.len();
         Ok(Self {
@@ -76,7 +76,7 @@ impl Segment {
         })
     }
 
-    /// A segment found on disk; [`Segment::replay`] finds its end.
+    /// Makes a segment from a file found on disk. [`Segment::replay`] finds its end.
     pub(crate) fn found(path: PathBuf, file: File, header: Header) -> io::Result<Self> {
         let mut segment = Self::new(path, file, header)?;
         segment.started = true;
@@ -85,7 +85,7 @@ impl Segment {
         Ok(segment)
     }
 
-    /// The segment with the slot's length, once records are in it that the inventory does not cover.
+    /// Returns the segment's listing with the slot's length, if it has records that the inventory does not cover.
     pub(crate) fn unlisted(&self) -> Option<(&Path, SlotListing)> {
         let covered = self.listed && self.file_bytes <= self.listed_bytes;
         (self.started && !covered).then(|| (self.path.as_path(), self.listing(self.file_bytes)))
@@ -97,7 +97,7 @@ impl Segment {
         self.listed_bytes = self.file_bytes;
     }
 
-    /// The slot as it will be after [`Segment::retire`], if that shortens it.
+    /// Returns the slot's listing after [`Segment::retire`], if that shortens the slot.
     pub(crate) fn shortened(&self, slot_bytes: u64) -> Option<(&Path, SlotListing)> {
         let kept = slot_bytes.next_multiple_of(EXTEND_BYTES);
         (self.file_bytes > kept * 2).then(|| (self.path.as_path(), self.listing(kept)))
@@ -110,7 +110,7 @@ impl Segment {
         }
     }
 
-    /// Bytes in use.
+    /// Returns the number of bytes in use.
     pub(crate) fn used_bytes(&self) -> u64 {
         self.end
     }
@@ -142,7 +142,8 @@ impl Segment {
         self.file.sync_data()
     }
 
-    /// Marks the segment as no longer needed, durably, and gives its slot back, cut to `slot_bytes` if it grew beyond.
+    /// Durably marks the segment as no longer needed, and returns its slot. A slot that is more than twice as long as
+    /// `slot_bytes` (rounded up to a multiple of [`EXTEND_BYTES`]) is cut to that length.
     pub(crate) fn retire(mut self, slot_bytes: u64) -> io::Result<(PathBuf, File)> {
         self.header.retired = true;
         self.file.write_all_at(&self.header.encode(), 0)?;
@@ -250,12 +251,12 @@ impl Segment {
         Ok(())
     }
 
-    /// Nothing was ever written to it.
+    /// Returns whether nothing was ever written to it.
     pub(crate) fn is_unused(&self) -> bool {
         !self.started
     }
 
-    /// The segment must continue where the one before it, in the file `before`, ends.
+    /// Checks that the segment begins with the record after the last one of the segment before it, in the file `before`.
     pub(crate) fn refuse_gap(&self, before: &Path, next_sequence: u64) -> Result<(), LogError> {
         let first = self.header.first_sequence;
         if first == next_sequence {
@@ -311,7 +312,7 @@ impl Segment {
     }
 }
 
-/// Reads the record that starts at `at` into `record`; `None` where the file has none that fits.
+/// Reads the record that starts at `at` into `record`. Returns `None` if no complete record starts there.
 fn read_record(
     reader: &mut impl Read,
     at: u64,

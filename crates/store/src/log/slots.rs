@@ -82,7 +82,7 @@ impl Log {
         Ok(log)
     }
 
-    /// Reads all that [`Log::open`] would, but changes nothing. Gives the number of records.
+    /// Reads everything that [`Log::open`] reads, but changes nothing. Returns the number of records.
     pub(crate) fn inspect(
         directory: &Path,
         on_row: &mut dyn FnMut(Row<'_>) -> bool,
@@ -123,17 +123,17 @@ impl Log {
         std::fs::write(slot_path(directory, number), newest.encode())
     }
 
-    /// Nothing has ever been written.
+    /// Returns whether nothing has ever been written.
     pub(crate) fn is_new(&self) -> bool {
         self.next_sequence == 1
     }
 
-    /// Bytes in the active segment.
+    /// Returns the number of bytes in the active segment.
     pub(crate) fn active_bytes(&self) -> u64 {
         self.active.used_bytes()
     }
 
-    /// Writes a record behind the others. Not durable before [`Log::sync`].
+    /// Appends a record to the active segment. It is not durable before [`Log::sync`].
     pub(crate) fn append(&mut self, record: &mut Record) -> io::Result<()> {
         let bytes = record.seal(self.next_sequence, self.active.header.salt);
         self.active.append(bytes)?;
@@ -146,12 +146,12 @@ impl Log {
         self.active.sync()
     }
 
-    /// The sequence of the last record that was appended.
+    /// Returns the sequence of the last record that was appended.
     pub(crate) fn last_sequence(&self) -> u64 {
         self.next_sequence - 1
     }
 
-    /// The active segment's slot, if the inventory does not cover it as it is.
+    /// Returns the active segment's slot and its listing, if the inventory does not cover its present state.
     pub(crate) fn unlisted(&self) -> Option<(String, SlotListing)> {
         let (path, slot) = self.active.unlisted()?;
         Some((slot_name(path), slot))
@@ -178,7 +178,8 @@ impl Log {
         Ok(())
     }
 
-    /// The segments to retire once everything written before the last rotation is in tables.
+    /// Removes and returns the sealed segments. The caller retires them once everything written before the last rotation is in
+    /// tables.
     pub(crate) fn take_sealed(&mut self) -> Vec<Segment> {
         std::mem::take(&mut self.sealed)
     }
@@ -343,7 +344,7 @@ pub(crate) fn list_slots(directory: &Path) -> Result<BTreeMap<String, SlotListin
     Ok(listed)
 }
 
-/// The name of a slot in the inventory.
+/// Returns the name of a slot in the inventory.
 pub(crate) fn slot_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
