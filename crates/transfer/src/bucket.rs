@@ -1,13 +1,13 @@
-//! A budget of bytes in a second.
+//! A rate limit in bytes per second.
 
 use crate::time::later;
 
-/// Fills with time up to a quarter of a second's worth, or one chunk if that is more.
+/// A token bucket. It holds at most the bytes of a quarter of a second, or one chunk if that is more.
 #[derive(Clone, Debug)]
 pub(crate) struct Bucket {
     per_s: u64,
     burst: u64,
-    /// Thousandths of a byte, so that slow budgets lose nothing by rounding.
+    /// The available bytes, in thousandths of a byte, so that rounding does not slow down low rates.
     tokens: u128,
     at_ms: u64,
 }
@@ -24,7 +24,7 @@ impl Bucket {
         }
     }
 
-    /// Takes so many bytes, no more than a chunk, if they are there.
+    /// Takes `bytes` bytes, at most one chunk, if they are available. Returns whether they were.
     pub(crate) fn take(&mut self, now_ms: u64, bytes: u64) -> bool {
         if self.per_s == 0 {
             return true;

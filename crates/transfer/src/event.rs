@@ -14,7 +14,7 @@ pub struct Offer {
     pub media_type: Option<String>,
 }
 
-/// Something that happened.
+/// An input of the transfers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// This node wants a file from a peer. A repeated event with another peer adds a second source.
@@ -23,7 +23,7 @@ pub enum Event {
         hash: Hash,
         /// The source peer.
         peer: PartyId,
-        /// The transaction that refers to it, which the peer has shown us.
+        /// The transaction that refers to the file. The peer has shown it to this node.
         transaction: TxId,
         /// Largest accepted size, in bytes.
         size_max: u64,
@@ -33,19 +33,19 @@ pub enum Event {
         /// Hash of the file.
         hash: Hash,
     },
-    /// A message arrived in the files' lane. Its content is untrusted.
+    /// A message arrived on the connection's lane for files. Its content is untrusted.
     Message {
         /// The authenticated sender.
         peer: PartyId,
         /// A [`Message`](crate::Message), or garbage.
         bytes: Vec<u8>,
     },
-    /// A connection to a peer stands.
+    /// A connection to a peer was made.
     PeerUp {
         /// The peer.
         peer: PartyId,
     },
-    /// A connection is gone, with everything that was on its way.
+    /// A connection is lost, with all messages in flight on it.
     PeerDown {
         /// The peer.
         peer: PartyId,
@@ -56,7 +56,7 @@ pub enum Event {
         peer: PartyId,
         /// Hash of the file.
         hash: Hash,
-        /// The file; `None` if this node has none that the peer may have.
+        /// The file's description; `None` if this node has no such file or may not give it to the peer.
         offer: Option<Offer>,
     },
     /// Answers [`Action::Open`]: the number of bytes that are present from an earlier attempt.
@@ -84,7 +84,7 @@ pub enum Event {
     Wrote {
         /// Hash of the file.
         hash: Hash,
-        /// How many bytes of the file are here now.
+        /// Number of bytes of the file that are on disk now.
         upto: u64,
         /// Bytes of that write.
         bytes: u64,
@@ -98,19 +98,19 @@ pub enum Event {
         /// Error code of the cause.
         code: &'static str,
     },
-    /// Answers [`Action::Publish`]: hash and size are right, and the file is where it belongs.
+    /// Answers [`Action::Publish`]: hash and size are right, and the file is in its final place.
     Published {
         /// Hash of the file.
         hash: Hash,
         /// Bytes.
         size: u64,
     },
-    /// Answers [`Action::Publish`]: the bytes are others, and were thrown away.
+    /// Answers [`Action::Publish`]: hash or size are wrong, and the bytes were deleted.
     Mismatched {
         /// Hash of the file.
         hash: Hash,
     },
-    /// Answers [`Action::Publish`]: the disk failed, the part stays.
+    /// Answers [`Action::Publish`]: the disk failed. The part stays for a later attempt.
     PublishFailed {
         /// Hash of the file.
         hash: Hash,
@@ -148,7 +148,7 @@ pub enum Event {
     Tick,
 }
 
-/// Something to be done.
+/// An output of the transfers, which the caller carries out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Send a message in the files' lane. It may be lost.
@@ -195,7 +195,7 @@ pub enum Action {
         /// Bytes that it must have.
         size: u64,
     },
-    /// Read a part of a file and append it to the head. Reads of one file for one peer are answered in order.
+    /// Read a part of a file and append it to `head`. Reads of one file for one peer are answered in order.
     Read {
         /// The receiving peer.
         peer: PartyId,
@@ -208,7 +208,7 @@ pub enum Action {
         /// The message's first bytes.
         head: Vec<u8>,
     },
-    /// Say how much waits for the peer in the network's queues.
+    /// Report the number of bytes that wait for the peer in the network's queues.
     Gauge {
         /// The peer.
         peer: PartyId,
@@ -256,21 +256,22 @@ pub enum Action {
 /// Reasons why a fetch failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The peer has it not, or not for us.
+    /// The peer does not have it, or does not permit it to this node.
     Unknown,
     /// It is larger than the accepted size.
     TooLarge {
         /// Bytes that the peer offered.
         size: u64,
     },
-    /// All of it came from this peer, and the hash is another.
+    /// All bytes came from this peer, and their hash is not the requested one.
     Mismatch,
     /// Our disk failed.
     Disk {
         /// Error code of the cause.
         code: &'static str,
     },
-    /// The peer is away or silent, or there is no room to wait: given up for now.
+    /// The peer is away or silent, or too many fetches or sources wait already. The fetch was given up and may be requested
+    /// again.
     Gone,
 }
 

@@ -1,4 +1,4 @@
-//! One file that is fetched, and where it stands.
+//! One file that is being fetched, and its stage.
 
 use ledger::{PartyId, TxId};
 
@@ -6,11 +6,11 @@ use crate::event::Offer;
 use crate::pace::Pace;
 use crate::time::times;
 
-/// Most peers that one file is wanted from; more are refused.
+/// Maximum number of sources of one file. Further ones are refused.
 pub(crate) const SOURCES_MAX: usize = 4;
 /// Repeated requests to a silent or forgetful peer before it is given up for now.
 pub(crate) const ASKED_AGAIN_MAX: u32 = 6;
-/// Repeated requests for a moving file before its slot goes to others.
+/// Number of repeated requests for a file that is being received before its slot goes to another file.
 pub(crate) const MOVING_AGAIN_MAX: u32 = 1;
 /// Number of doublings of the pause before a repeated request.
 const DOUBLINGS_MAX: u32 = 3;
@@ -35,41 +35,40 @@ pub(crate) struct Source {
 pub(crate) enum State {
     /// Its peer is away.
     Away,
-    /// Waits until the peer may be asked for the file, unless it waits for the pause that the timer is
-    /// set to.
+    /// Waits until the peer may be asked for the file. If `pausing` is set, it first waits for its timer.
     Queued { pausing: bool },
     /// The peer was asked for the file.
     Wanted,
-    /// The peer has it; waits for a slot.
+    /// The peer offered it. It waits for a slot.
     Offered,
     /// The part that is present is being opened.
     Opening,
-    /// Bytes come.
+    /// Bytes are received.
     Moving,
-    /// All bytes are written: they are checked.
+    /// All bytes are written, and their hash is being checked.
     Publishing,
 }
 
 /// One file that is being fetched, with its sources and its stage.
 #[derive(Clone, Debug)]
 pub(crate) struct Fetch {
-    /// The first one is asked; the others are for when it fails.
+    /// The first one is the current source. The others are used if it fails.
     pub(crate) sources: Vec<Source>,
     /// Order of arrival: lower is older.
     pub(crate) order: u64,
     pub(crate) state: State,
     pub(crate) offer: Option<Offer>,
-    /// Bytes asked for, come and written; each is the next one's bound.
+    /// The numbers of bytes requested (`asked`), received and written: `written <= received <= asked`.
     pub(crate) asked: u64,
     pub(crate) received: u64,
     pub(crate) written: u64,
-    /// When enough was last heard of it, or something asked.
+    /// When enough progress was last made, or the last request was sent.
     pub(crate) pace: Pace,
-    /// Repeated requests to the peer since then.
+    /// Number of repeated requests to the peer since the last progress.
     pub(crate) asked_again: u32,
-    /// All that is here of it came from the present source.
+    /// Whether all bytes that are present came from the current source.
     pub(crate) clean: bool,
-    /// Something of it was here when it began.
+    /// Whether some bytes were already present when the fetch began.
     pub(crate) resumed: bool,
     /// Time at which the timer runs out.
     pub(crate) timer: Option<u64>,
@@ -102,12 +101,12 @@ impl Fetch {
         self.offer.as_ref().map_or(0, |offer| offer.size)
     }
 
-    /// Bytes that are asked for and have not come.
+    /// Returns the number of bytes that are requested and not received.
     pub(crate) fn on_the_way(&self) -> u64 {
         self.asked - self.received
     }
 
-    /// Bytes of memory that are promised to it.
+    /// Returns the bytes of memory that are reserved for it.
     pub(crate) fn in_flight(&self) -> u64 {
         self.asked - self.written
     }

@@ -1,4 +1,4 @@
-//! The fetches from one peer, in the orders of their selection.
+//! The fetches from one peer, sorted by the orders that the choice of the next one needs.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use primitives::Hash;
 
 use crate::pace::Pace;
 
-/// A file of more chunks than this is a large one: it leaves some slots to others.
+/// A file of more chunks than this counts as large. Large files may not take all slots.
 const LARGE_CHUNKS: u64 = 4;
 /// At every fourth choice the oldest fetch goes first, regardless of its size.
 const OLDEST_TURN: u64 = 4;
@@ -15,11 +15,11 @@ const OLDEST_TURN: u64 = 4;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inbound {
     pub(crate) up: bool,
-    /// All fetches whose present source it is.
+    /// All fetches whose current source is this peer.
     pub(crate) own: BTreeSet<Hash>,
-    /// Those that it has to be asked for, oldest first.
+    /// Those that the peer must still be asked for, oldest first.
     pub(crate) wanting: BTreeSet<(u64, Hash)>,
-    /// How many it was asked for without an answer.
+    /// How many the peer was asked for and has not answered.
     pub(crate) wanted: usize,
     /// Those that it has offered: by size, and by age.
     pub(crate) offered: BTreeSet<(u64, u64, Hash)>,
@@ -28,18 +28,19 @@ pub(crate) struct Inbound {
     pub(crate) moving: BTreeSet<Hash>,
     /// How many of them are large.
     pub(crate) large: usize,
-    /// The last time at which enough was heard of the peer, for any file.
+    /// When the peer last made enough progress, with any file.
     pub(crate) pace: Pace,
-    /// It kept a slot without filling it, and nothing has come since: it has one file at a time.
+    /// Whether the peer last had a slot without sending enough, and has not made enough progress since. It then gets one slot
+    /// only.
     pub(crate) is_silent: bool,
-    /// Bytes that were asked for and are no longer awaited, or were asked for again: this many may still arrive
-    /// unneeded.
+    /// Bytes that were requested and are no longer awaited, or were requested again. Up to this many may still arrive. They are
+    /// dropped, but count as progress of the peer.
     pub(crate) late: u64,
     /// The last time at which a fault of this peer was reported.
     pub(crate) told_ms: Option<u64>,
 }
 
-/// Tells whether a file counts as large; large files leave some slots to others.
+/// Tells whether a file counts as large. Large files may not take all slots.
 pub(crate) fn is_large(size: u64, chunk_bytes: u32) -> bool {
     size > LARGE_CHUNKS * u64::from(chunk_bytes)
 }
@@ -49,7 +50,7 @@ pub(crate) fn large_max(slots: usize) -> usize {
     (slots - slots / 4).max(1)
 }
 
-/// Tells whether it is the oldest's turn.
+/// Tells whether the oldest file is chosen, regardless of its size.
 pub(crate) fn is_oldest_turn(picks: u64) -> bool {
     picks.is_multiple_of(OLDEST_TURN)
 }
@@ -65,7 +66,7 @@ impl Inbound {
         self.offered_by_age.remove(&(order, size, hash));
     }
 
-    /// Returns the offered file that should move next: the smallest, but every few times the oldest.
+    /// Returns the offered file that gets the next slot: the smallest, but at every fourth choice the oldest.
     pub(crate) fn choose(&self, picks: u64, large_fits: bool, chunk_bytes: u32) -> Option<Hash> {
         let fits = |size: &u64| large_fits || !is_large(*size, chunk_bytes);
         let oldest = || {
@@ -83,7 +84,7 @@ impl Inbound {
         Some(*hash)
     }
 
-    /// Tells whether nothing needs to be remembered of the peer.
+    /// Tells whether the peer's entry holds nothing and can be removed.
     pub(crate) fn is_idle(&self) -> bool {
         !self.up && self.own.is_empty()
     }

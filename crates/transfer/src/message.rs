@@ -8,11 +8,11 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash};
 
 use crate::event::Offer;
 
-/// Most bytes of a file's name on the wire.
+/// Maximum bytes of a file's name on the wire.
 pub const NAME_BYTES_MAX: usize = 255;
-/// Most bytes of a media type on the wire.
+/// Maximum bytes of a media type on the wire.
 pub const MEDIA_TYPE_BYTES_MAX: usize = 127;
-/// Most bytes of a message, not counting the file's bytes in it.
+/// Maximum bytes of a message of this protocol, without the file's bytes in it.
 pub const MESSAGE_HEAD_BYTES_MAX: usize = 64;
 
 /// One message.
@@ -22,7 +22,7 @@ pub enum Message {
     Want {
         /// Hash of the file.
         hash: Hash,
-        /// The transaction, which the receiver of this has shown it.
+        /// The transaction. The receiver of this message has shown it to the sender before.
         transaction: TxId,
     },
     /// Describes the file; the receiver may now ask for its parts.
@@ -51,7 +51,7 @@ pub enum Message {
         /// The bytes; at least one.
         bytes: Payload,
     },
-    /// There is nothing for you.
+    /// The request for the file is refused.
     Refused {
         /// Hash of the file.
         hash: Hash,
@@ -68,15 +68,15 @@ pub enum Message {
 /// Reasons of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// No such file, or not for you: which of the two is not said.
+    /// There is no such file, or the receiver may not have it. The reason does not tell which.
     Unknown,
-    /// Say [`Message::Want`] again in a while: the sender has forgotten, or has too much to do.
+    /// The receiver should send [`Message::Want`] again later. The sender no longer remembers the request, or is busy.
     Again,
 }
 
 primitives::variants!(Reason { 0 => Unknown, 1 => Again });
 
-/// Bytes within a message that carried them: moved, never copied.
+/// The file's bytes in a received message. They stay in the message's buffer and are never copied.
 #[derive(Clone)]
 pub struct Payload {
     message: Vec<u8>,
@@ -85,7 +85,7 @@ pub struct Payload {
 }
 
 impl Payload {
-    /// Bytes without a message around them.
+    /// Makes a payload from bytes that did not come in a message.
     pub fn new(bytes: Vec<u8>) -> Self {
         Self {
             at: 0,
@@ -178,7 +178,7 @@ fn hint(e: &mut Encoder, text: Option<&str>) {
 }
 
 impl Message {
-    /// Returns the first bytes of a [`Message::Data`]; as many bytes of the file as `length` says make it whole.
+    /// Returns the first bytes of a [`Message::Data`]. The message is complete when `length` bytes of the file are appended.
     pub(crate) fn data_head(hash: &Hash, offset: u64, length: u32) -> Vec<u8> {
         let room = MESSAGE_HEAD_BYTES_MAX + length as usize;
         let mut e = Encoder::with_capacity(room);
@@ -187,7 +187,7 @@ impl Message {
         let at = e.len();
         e.array(length as usize);
         let mut head = e.into_bytes();
-        // The head of a byte string differs from an array's by its major type alone, the upper three bits.
+        // Turns the head of an array into that of a byte string. The two differ only in the major type, the upper three bits.
         if let Some(first) = head.get_mut(at) {
             *first = *first & 0x1f | 0x40;
         }
@@ -231,7 +231,7 @@ impl Message {
             ASK => {
                 let (offset, length) = (d.u64()?, d.u64()?);
                 if length == 0 || offset.checked_add(length).is_none() {
-                    return Err(d.invalid("a part of a file has at least one byte, and an end"));
+                    return Err(d.invalid("a part of a file is empty, or ends beyond 2^64"));
                 }
                 Message::Ask {
                     hash,
@@ -244,7 +244,7 @@ impl Message {
                 let part = d.bytes()?;
                 let length = part.len();
                 if length == 0 || offset.checked_add(length as u64).is_none() {
-                    return Err(d.invalid("a part of a file has at least one byte, and an end"));
+                    return Err(d.invalid("a part of a file is empty, or ends beyond 2^64"));
                 }
                 let end = d.offset();
                 d.finish()?;
@@ -294,7 +294,7 @@ fn read_hint(d: &mut Decoder<'_>, limit: usize) -> Result<Option<String>, Decode
     }
     let text = d.text_within(limit)?;
     if !hint_is_good(text, limit) {
-        return Err(d.invalid("a hint is some characters, none of them control characters"));
+        return Err(d.invalid("a name or media type is empty or has control characters"));
     }
     Ok(Some(text.to_owned()))
 }

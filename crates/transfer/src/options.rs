@@ -3,8 +3,9 @@
 /// Settings of [`Transfers`](crate::Transfers). Each budget counts one direction: fetching or serving.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Bytes asked for, on the way or waiting for the disk (fetching); being read or waiting for the network (serving). One chunk
-    /// for each peer may exceed each budget, so that no peer shuts others out.
+    /// Maximum bytes in memory. Fetching counts the bytes that are requested and have not come, and those that wait for the
+    /// disk. Serving counts the bytes that are being read, and those that wait for the network. One chunk for each peer may
+    /// exceed each budget, so that no peer shuts others out.
     pub memory_bytes: u64,
     /// The same for one peer.
     pub peer_bytes: u64,
@@ -20,10 +21,11 @@ pub struct Options {
     pub down_bytes_per_s: u64,
     /// Bytes served in a second; 0 means unlimited.
     pub up_bytes_per_s: u64,
-    /// Silence of a peer about a file after which it is asked again, in milliseconds. It doubles with each time, up to eightfold.
-    /// Less than a chunk, or 64 KiB if that is less, is silence unless no more was asked for.
+    /// Time without progress of a file after which its peer is asked again, in milliseconds. It doubles with each repetition,
+    /// up to eight times the value. Progress means at least one chunk, or 64 KiB if that is less, or all the bytes that were
+    /// requested.
     pub silence_ms: u64,
-    /// Longest wait of a fetch for an absent peer before the fetch is given up for now, in milliseconds.
+    /// Maximum time that a fetch waits for a disconnected peer before it is given up for now, in milliseconds.
     pub away_ms: u64,
 }
 

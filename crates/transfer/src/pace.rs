@@ -2,7 +2,7 @@
 
 use crate::time::later;
 
-/// Bytes that count as progress, unless a chunk is smaller. Fewer of them within the waiting time count as
+/// Number of bytes that counts as progress; a chunk does too if it is smaller. Fewer bytes within the waiting time count as
 /// silence.
 pub(crate) const PROGRESS_BYTES: u64 = 64 << 10;
 
@@ -26,7 +26,7 @@ impl Pace {
         };
     }
 
-    /// Bytes came. Whether they are enough, with those that came within the same time of so many milliseconds.
+    /// Counts received bytes. Returns whether at least `enough` bytes came within `within_ms` milliseconds, which is progress.
     pub(crate) fn gain(&mut self, now: u64, bytes: u64, (enough, within_ms): (u64, u64)) -> bool {
         if now > later(self.since_ms, within_ms) {
             self.since_ms = now;

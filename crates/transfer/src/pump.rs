@@ -11,9 +11,9 @@ use crate::out::Out;
 use crate::receiving::Receiving;
 use crate::time::later;
 
-/// Files that a peer is asked for at once without having answered.
+/// Maximum number of files that a peer is asked for without having answered.
 const WANTED_PER_PEER_MAX: usize = 32;
-/// Files that a peer has offered and that wait here; at this number the peer is asked for no further files.
+/// Number of files that a peer has offered and that wait for a slot at which the peer is asked for no further files.
 const OFFERED_PER_PEER_MAX: usize = 64;
 
 impl Receiving {
@@ -24,7 +24,7 @@ impl Receiving {
         self.ask(now, out);
     }
 
-    /// Peers from the one after the last that had a turn.
+    /// Returns the connected peers with fetches in the order of their turns, starting after the peer that had the last turn.
     fn in_turn(&self) -> Vec<PartyId> {
         let up = |(peer, inbound): (&PartyId, &crate::inbound::Inbound)| {
             (inbound.up && !inbound.own.is_empty()).then_some(*peer)
@@ -73,7 +73,6 @@ impl Receiving {
                 };
                 // Each peer has at least one slot, however many the others hold. A peer that does not use its slot gets no
                 // second one.
-                // first.
                 let is_first = inbound.moving.is_empty();
                 let has_slot = inbound.moving.len() < each && moving < all && !inbound.is_silent;
                 if !is_first && !has_slot {
@@ -199,7 +198,7 @@ impl Receiving {
         Some((hash, length(fetch), in_flight > 0))
     }
 
-    /// Bytes of memory promised: on the way, or with the disk.
+    /// Returns the bytes of memory reserved for requested bytes and for bytes that wait for the disk.
     pub(crate) fn memory(&self) -> u64 {
         let moving = self.peers.values().flat_map(|inbound| &inbound.moving);
         let fetches = moving.filter_map(|hash| self.fetches.get(hash));

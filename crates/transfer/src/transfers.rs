@@ -11,7 +11,7 @@ use crate::out::Out;
 use crate::receiving::Receiving;
 use crate::serving::Serving;
 
-/// See the [crate](crate). Time is milliseconds of any clock that never steps back.
+/// The file transfers of one node: see the [crate](crate). Times are in milliseconds, of any clock that never steps back.
 #[derive(Debug)]
 pub struct Transfers {
     receiving: Receiving,

@@ -121,7 +121,8 @@ impl Receiving {
         if fetch.clean {
             self.fail(hash, Failure::Mismatch, out);
         } else if is_up {
-            // Whose bytes were wrong is not known: all of them once more, from this peer alone.
+            // The bytes came from several peers, and it is unknown which were wrong. Fetches the whole file again, from this
+            // peer alone.
             fetch.state = State::Opening;
             out.act(Action::Open { hash });
         } else {

@@ -18,11 +18,12 @@ use crate::options::Options;
 use crate::out::Out;
 use crate::time::later;
 
-/// Most fetches that wait or move; more fail for now.
+/// Maximum number of fetches. Further ones fail with [`Failure::Gone`].
 pub(crate) const FETCHES_MAX: usize = 16_384;
-/// Pause before a peer that says "again" is asked again, in milliseconds; it doubles as silences do.
+/// Pause after a refusal with [`Reason::Again`] before the peer is asked again, in milliseconds. It doubles with each
+/// repetition, up to eight times the value.
 const AGAIN_MS: u64 = 1_000;
-/// Shortest time between two reported faults of a peer, in milliseconds.
+/// Minimum time between two reported faults of a peer, in milliseconds.
 const TOLD_MS: u64 = 60_000;
 
 /// The state of all fetches.
@@ -32,7 +33,7 @@ pub(crate) struct Receiving {
     pub(crate) fetches: BTreeMap<Hash, Fetch>,
     pub(crate) peers: BTreeMap<PartyId, Inbound>,
     pub(crate) bucket: Bucket,
-    /// Bytes handed to the disk, without its answer.
+    /// Bytes passed to the disk whose writes are not answered yet.
     pub(crate) writing: u64,
     /// Number of choices so far: every fourth one goes by age.
     pub(crate) picks: u64,
@@ -72,7 +73,7 @@ impl Receiving {
             } else {
                 out.failed(hash, source.peer, Failure::Gone);
             }
-            // A fetch that waits for an absent peer continues with a connected one.
+            // A fetch that waits for a disconnected peer continues with a connected one.
             if fetch.state == State::Away {
                 self.leave_silently(hash);
                 self.next_source(hash);
@@ -195,7 +196,7 @@ impl Receiving {
         let known = self.fetches.contains_key(&hash) || self.ended.contains(&hash);
         let (silence_ms, enough) = (self.options.silence_ms, self.enough());
         let fetch = self.of(&hash, peer, &[State::Moving]);
-        // The message's length is that of bytes in memory: the sum stays within 64 bits.
+        // No overflow below: `length` bytes are in memory and were requested, and the sum of requested bytes fits 64 bits.
         let fetch = fetch.filter(|f| offset == f.received && length <= f.on_the_way());
         let Some(fetch) = fetch else {
             out.figures.unasked_bytes += length;
@@ -207,7 +208,7 @@ impl Receiving {
             return;
         };
         fetch.received += length;
-        // All that was asked for is enough, however little.
+        // If all requested bytes have come, that is progress, however few they are.
         let enough = if fetch.on_the_way() == 0 { 0 } else { enough };
         let within_ms = fetch.patience_ms(silence_ms);
         if fetch.pace.gain(now, length, (enough, within_ms)) {
@@ -223,7 +224,7 @@ impl Receiving {
         });
     }
 
-    /// Points a peer out, unless that was done lately.
+    /// Reports a fault of a peer, unless one was reported within the last [`TOLD_MS`].
     pub(crate) fn tell(&mut self, now: u64, peer: PartyId, fault: Fault, out: &mut Out<'_>) {
         let Some(inbound) = self.peers.get_mut(&peer) else {
             return;
@@ -238,7 +239,7 @@ impl Receiving {
         self.fetches.get(hash).is_some_and(|f| f.state == state)
     }
 
-    /// Returns the fetch, if this peer is its source and it is in one of these states.
+    /// Returns the fetch of a file if this peer is its current source and it is in one of these states.
     fn of(&mut self, hash: &Hash, peer: PartyId, states: &[State]) -> Option<&mut Fetch> {
         let fetch = self.fetches.get_mut(hash)?;
         let fits = fetch.source()?.peer == peer && states.contains(&fetch.state);

@@ -11,11 +11,11 @@ use crate::out::Out;
 use crate::pace::PROGRESS_BYTES;
 use crate::time::{later, times};
 
-/// Longest wait of a file behind others of a sending peer, as a multiple of the silence. After that it is asked for again.
+/// Maximum wait for a file while its peer sends other files, as a multiple of the silence. After that it is requested again.
 const BEHIND_OTHERS_MAX: u64 = 32;
 
 impl Receiving {
-    /// Timers that have run out.
+    /// Handles the timers that have run out.
     pub(crate) fn on_time(&mut self, now: u64, out: &mut Out<'_>) {
         while let Some((at, hash)) = self.timers.first().copied()
             && at <= now
@@ -47,8 +47,8 @@ impl Receiving {
         }
     }
 
-    /// Returns the time until which an answer is awaited. While other bytes come from the peer, the answer is behind them
-    /// and not lost.
+    /// Returns the time at which the wait for an answer ends. The wait is longer while the peer sends bytes of other files,
+    /// because the answer is then queued behind them and not lost.
     fn awaited_until(&self, hash: &Hash) -> u64 {
         let silence_ms = self.options.silence_ms;
         let Some(fetch) = self.fetches.get(hash) else {
@@ -89,7 +89,7 @@ impl Receiving {
         self.arm(hash, until);
     }
 
-    /// Takes slot and memory from a file that receives nothing, and moves it to the end of the queue.
+    /// Takes the slot and memory from a fetch that receives nothing, and moves it to the end of the queue.
     fn give_way(&mut self, now: u64, hash: Hash, peer: PartyId, out: &mut Out<'_>) {
         self.leave(hash, out);
         if let Some(inbound) = self.peers.get_mut(&peer) {
@@ -102,7 +102,7 @@ impl Receiving {
         self.enlist(now, hash);
     }
 
-    /// Counts bytes that are no longer awaited, or that were asked for again: this many may still arrive unneeded.
+    /// Counts bytes that are no longer awaited or were requested again. They may still arrive.
     pub(super) fn may_come_late(&mut self, peer: PartyId, bytes: u64) {
         let late_max = 2 * self.options.peer_bytes;
         if let Some(inbound) = self.peers.get_mut(&peer) {
@@ -110,7 +110,7 @@ impl Receiving {
         }
     }
 
-    /// Bytes came that are dropped. If they were asked for once, the peer is not silent.
+    /// Handles bytes that came and are dropped. If they were requested at some time, they count as progress of the peer.
     pub(super) fn came_late(&mut self, now: u64, peer: PartyId, bytes: u64) {
         let Some(inbound) = self.peers.get_mut(&peer) else {
             return;
@@ -133,7 +133,7 @@ impl Receiving {
         }
     }
 
-    /// Bytes that count as progress.
+    /// Returns the number of bytes that counts as progress.
     pub(super) fn enough(&self) -> u64 {
         PROGRESS_BYTES.min(self.options.chunk_bytes.into())
     }

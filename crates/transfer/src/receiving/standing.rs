@@ -1,4 +1,4 @@
-//! Moves a fetch between its stages: its source, its queue, its deadline, and its end.
+//! Moves fetches between their stages: chooses the source, queues, sets timers, and ends.
 
 use ledger::PartyId;
 use primitives::Hash;
@@ -10,12 +10,12 @@ use crate::inbound::{Inbound, is_large};
 use crate::out::Out;
 use crate::time::later;
 
-/// Fetches that ended lately, whose bytes may still be on the way.
+/// Maximum number of ended fetches that are remembered, because their bytes may still arrive.
 const ENDED_MAX: usize = 256;
 
 impl Receiving {
-    /// Handles a failure of the present source: tries the next one, if there is one. A disk failure
-    /// ends the fetch for all sources.
+    /// Handles a failure of the current source: tries the next one, if there is one. A disk failure ends the fetch for all
+    /// sources.
     pub(super) fn fail(&mut self, hash: Hash, failure: Failure, out: &mut Out<'_>) {
         self.leave(hash, out);
         let Some(fetch) = self.fetches.get_mut(&hash) else {
@@ -42,7 +42,7 @@ impl Receiving {
         }
     }
 
-    /// Makes the first connected source the present one, if any source is connected.
+    /// Makes the first connected source the current one, if any source is connected.
     pub(super) fn next_source(&mut self, hash: Hash) {
         if let Some(fetch) = self.fetches.get_mut(&hash)
             && let Some(peer) = fetch.source().map(|source| source.peer)
@@ -59,7 +59,7 @@ impl Receiving {
         }
     }
 
-    /// Waits for its source, or for being asked.
+    /// Queues a fetch until its source may be asked, or if the source is disconnected, starts the wait for it.
     pub(super) fn enlist(&mut self, now: u64, hash: Hash) {
         let away_ms = self.options.away_ms;
         let Some(fetch) = self.fetches.get_mut(&hash) else {

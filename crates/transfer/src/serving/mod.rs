@@ -13,11 +13,12 @@ use crate::message::{MEDIA_TYPE_BYTES_MAX, Message, NAME_BYTES_MAX, Reason, hint
 use crate::options::Options;
 use crate::out::Out;
 
-/// Wishes of one peer that wait for an answer, taken back or not; more are told to come again.
+/// Maximum number of requests for files of one peer that wait for a decision, including withdrawn ones. Further ones are
+/// refused with [`Reason::Again`].
 const PENDING_PER_PEER_MAX: usize = 64;
-/// Files that one peer may ask for parts of; a further one displaces the least recently asked. The number exceeds the files that
-/// a node of this version keeps offered (64), wanted (32) and moving, unless it is set to more than 160 slots for a peer. A
-/// displaced file costs such a node a pause.
+/// Maximum number of files that one peer may ask parts of. A further one displaces the least recently used one. The number
+/// exceeds the files that a node of this version keeps offered (64), wanted (32) and moving, unless it is set to more than 160
+/// slots for a peer. A displaced file costs such a node a pause.
 const SERVED_PER_PEER_MAX: usize = 256;
 
 /// The state of all files that are served.
@@ -42,17 +43,18 @@ struct Outbound {
     files: BTreeMap<Hash, Served>,
     /// Bytes that are being read.
     reading: u64,
-    /// Bytes in the network's queues when last looked, with those sent since.
+    /// Bytes in the network's queues for this peer at the last query, plus those sent since.
     queued: u64,
 }
 
-/// A request that waits for an answer. It is decided at most once at a time, even if the peer takes it back or repeats it.
+/// A peer's request for a file that waits for the decision whether the peer may have it. At most one decision is outstanding,
+/// even if the peer takes the request back or repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wish {
     Open,
-    /// The peer, or its connection, no longer waits for it.
+    /// The peer withdrew the request, or its connection was lost.
     TakenBack,
-    /// It was taken back and repeated, possibly for another transaction.
+    /// It was withdrawn and repeated, possibly for another transaction.
     Renewed,
 }
 
@@ -66,7 +68,7 @@ struct Served {
     until: u64,
     /// Parts that are being read.
     reading: u32,
-    /// The choice at which it was last asked for.
+    /// The number of choices made when the peer last asked for it, or it was last read.
     used: u64,
 }
 
@@ -84,7 +86,8 @@ impl Outbound {
         }
     }
 
-    /// Forgets one file, one that nothing is awaited of if there is one. Returns it if the peer has to be told.
+    /// Forgets the least recently used file, preferably one that the peer awaits no part of. Returns the file if the peer
+    /// awaits parts of it and must be told.
     fn forget_one(&mut self) -> Option<Hash> {
         let oldest = |(_, file): &(&Hash, &Served)| (file.is_awaited(), file.used);
         let oldest = self
@@ -168,7 +171,8 @@ impl Serving {
         };
         let reason = match outbound.pending.remove(&hash) {
             Some(Wish::Open) => Reason::Unknown,
-            // If one transaction does not permit the file to the peer, another may.
+            // The decision was about the earlier request. The repeated one may name another transaction, which permits the
+            // file.
             Some(Wish::Renewed) => Reason::Again,
             Some(Wish::TakenBack) => return self.tidy(peer),
             None => return,
@@ -180,7 +184,7 @@ impl Serving {
             && !outbound.files.contains_key(&hash)
             && let Some(forgotten) = outbound.forget_one()
         {
-            // Otherwise the peer would wait for bytes that are never sent, until it counts this node as silent.
+            // Without this refusal, the peer would wait for bytes that are never sent, until it counts this node as silent.
             refuse(peer, forgotten, Reason::Again, out);
         }
         let served = Served {
@@ -198,7 +202,7 @@ impl Serving {
         out.send(peer, &Message::Offer { hash, offer });
     }
 
-    /// Handles a peer's request for a part. Returns the fault, if the request is one.
+    /// Handles a peer's request for a part. Returns the fault if the part goes beyond the end of the file.
     pub(crate) fn asked(
         &mut self,
         peer: PartyId,

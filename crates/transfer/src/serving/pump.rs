@@ -74,8 +74,8 @@ impl Serving {
         });
     }
 
-    /// Returns the next part that a peer asks for: of its smallest file, but every few times of the one that waits
-    /// longest.
+    /// Returns the next part for a peer: of the smallest file that it asks parts of, but at every fourth choice of the one that
+    /// it asked for or got bytes of longest ago.
     fn next_part(&self, peer: PartyId) -> Option<(Hash, u64, u64)> {
         let waiting = self.peers.get(&peer)?.files.iter();
         let waiting = waiting.filter(|(_, file)| file.next < file.until);
@@ -98,7 +98,7 @@ impl Serving {
                 && memory + length <= self.options.memory_bytes)
     }
 
-    /// Has the network say how much waits in it, not more often than it changes.
+    /// Queries the bytes in the network's queues, at most every [`GAUGE_MS`] milliseconds.
     fn gauge(&mut self, now: u64, out: &mut Out<'_>) {
         let due = self.gauged_ms.map_or(now, |at| later(at, GAUGE_MS));
         if due <= now {
