@@ -1,4 +1,5 @@
-//! Criteria to SQL. Text of a statement comes from here and from [`super::plan`] alone; values are bound.
+//! Translates criteria to SQL. The text of a statement comes only from here and from [`super::plan`]. Values of a query are
+//! never part of it, but bound.
 
 use rusqlite::types::Value;
 
@@ -9,35 +10,36 @@ use super::query::{
 use super::reader::VaultReader;
 use super::values::{after_prefix, bound, look_up, of_column, prefix_tests, set};
 
-/// Numbers of repeated things that are put in the place of a look-up.
+/// Maximum number of dictionary numbers that a statement lists in place of a look-up.
 const RESOLVED_MAX: usize = 1_000;
 
-/// Keys of participants that are looked up for each state; with more, the states of all of them are found first.
+/// Maximum number of participants' keys that are looked up for each state. With more keys, the states of all of them are found
+/// first.
 const KEYS_MAX: usize = 16;
 
-/// A statement's text, and the values for its `?`, in order.
+/// A statement's text, and the values for its placeholders `?`, in order.
 pub(super) struct Sql<'r> {
     reader: &'r VaultReader,
     pub(super) text: String,
     pub(super) values: Vec<Value>,
     pub(super) way: Way,
-    /// How deep the test is that is being written.
+    /// The nesting of the test that is being written.
     depth: usize,
     nodes: usize,
-    /// Values that came with the query.
+    /// Number of values in the query.
     given: usize,
 }
 
-/// How states are found, and so which tests may lead to an index.
+/// How a statement finds states. It determines which tests may use an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// SQLite chooses the index.
     Free,
-    /// No states, but totals of them.
+    /// The statement reads totals of states, not single states.
     Totals,
-    /// One after the other, from elsewhere: no test leads anywhere.
+    /// Another part of the statement provides the states one by one, so no test uses an index.
     Given,
-    /// In the order of this field, by its index: only tests that leave that order alone may lead there.
+    /// The states are read in the order of this field, by its index. Only tests that keep this order may use the index.
     Order(Field),
 }
 
@@ -68,7 +70,7 @@ impl<'r> Sql<'r> {
         Ok(())
     }
 
-    /// A condition on `state s`.
+    /// Adds a condition on `state s`.
     pub(super) fn criterion(
         &mut self,
         criterion: &Criterion,
@@ -108,7 +110,7 @@ impl<'r> Sql<'r> {
                 let test = match (self.way, quarantined) {
                     (Way::Totals, true) => "(s.quarantined = 1)",
                     (Way::Totals, false) => "(s.quarantined = 0)",
-                    // Leads nowhere: where these states are few, they are what is read.
+                    // This test uses no index: if these states are few, the statement reads only them in any case.
                     (_, true) => "(+s.id IN (SELECT state FROM quarantined))",
                     (_, false) => "(s.id NOT IN (SELECT state FROM quarantined))",
                 };
@@ -146,7 +148,7 @@ impl<'r> Sql<'r> {
         }
     }
 
-    /// A field that lies in a range.
+    /// Adds a test of a field that lies in a range.
     fn compared(
         &mut self,
         field: Field,
@@ -187,13 +189,13 @@ impl<'r> Sql<'r> {
         Ok(())
     }
 
-    /// Returns the prefix that keeps a test of the field off its index, where the index must not drive the query;
-    /// empty elsewhere.
+    /// Returns the prefix `+`, which keeps SQLite from using an index for a test of the field, if the index must not be used.
+    /// Otherwise returns an empty text.
     fn plus(&self, field: Field) -> &'static str {
         let leads = match self.way {
             Way::Free | Way::Totals => true,
             Way::Given => false,
-            // Alternatives and negations lead nowhere.
+            // Tests inside alternatives and negations use no index.
             Way::Order(_) if self.depth != 1 => false,
             Way::Order(Field::Number) => {
                 matches!(
@@ -245,8 +247,8 @@ impl<'r> Sql<'r> {
         Ok(())
     }
 
-    /// Adds a test of a repeated value. The state is compared with the numbers that `select` finds now, because an
-    /// index gives its order only behind a known value.
+    /// Adds a test of a value that is stored in a dictionary. The state's column is compared with the numbers that `select`
+    /// finds now, because an index returns rows in its order only if the values of its first columns are known.
     fn numbered(
         &mut self,
         field: Field,
@@ -262,7 +264,7 @@ impl<'r> Sql<'r> {
         let numbers = self.reader.numbers(select, &values, RESOLVED_MAX + 1)?;
         if numbers.len() > RESOLVED_MAX {
             if field == Field::OwnerParty {
-                // One of a party's many keys: asked of each state that is looked at, rather than of each key.
+                // The party has too many keys to list. Each examined state is tested for having one of them.
                 let (_, test) = select.split_once(" WHERE ").unwrap_or_default();
                 self.add(&format!(
                     "(EXISTS (SELECT 1 FROM key k WHERE k.id = s.owner AND k.{test}))"
@@ -273,7 +275,8 @@ impl<'r> Sql<'r> {
             self.values.extend(values);
             return Ok(());
         }
-        // Several values of an index are several pieces of its order; only those of quantities are merged.
+        // With several values, an index returns a separately ordered range for each. Only ranges of the quantity index are
+        // merged.
         let merged = numbers.len() == 1
             || column == "s.token"
             || matches!(self.way, Way::Free | Way::Totals);

@@ -1,11 +1,12 @@
-//! The numbers of repeated things: found in a map, or in the database, or given now.
+//! Dictionaries: values that many rows share, such as keys, are stored once under a number. A number is found in memory or in
+//! the database, or assigned now.
 
 use std::collections::HashMap;
 
 use rusqlite::types::ToSql;
 use rusqlite::{OptionalExtension, Transaction};
 
-/// Entries remembered; beyond, the map starts afresh.
+/// Maximum number of entries in memory. A full map is cleared.
 const ENTRIES_MAX: usize = 50_000;
 
 /// One dictionary table.
@@ -45,12 +46,12 @@ impl Dictionary {
         }
     }
 
-    /// Forgets all numbers: those given in a failed transaction do not exist.
+    /// Forgets all numbers, because those assigned in a failed transaction do not exist.
     pub(super) fn clear(&mut self) {
         self.known.clear();
     }
 
-    /// The number of `value`, known in memory as `key`; `more` are the other columns of a new row.
+    /// Returns the number of `value`, whose key in memory is `key`. `more` are the other columns of a new row.
     pub(super) fn number(
         &mut self,
         transaction: &Transaction<'_>,

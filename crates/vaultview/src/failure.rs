@@ -1,4 +1,4 @@
-//! Failures of the view. A failure never concerns the ledger.
+//! Failures of the view. They never affect the ledger.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ pub enum ViewError {
         /// The error of SQLite or of the operating system.
         reason: String,
     },
-    /// The file is damaged or of another version; [`crate::VaultView::rebuild`] starts it afresh.
+    /// The file is damaged or of another version; [`crate::VaultView::rebuild`] replaces it by an empty view.
     #[error("the view {path} is damaged: {reason}")]
     Damaged {
         /// The database file.
@@ -81,7 +81,7 @@ impl Coded for ViewError {
 }
 
 impl ViewError {
-    /// The database file.
+    /// Returns the database file.
     pub fn path(&self) -> &Path {
         match self {
             ViewError::Failed { path, .. }
@@ -90,7 +90,8 @@ impl ViewError {
         }
     }
 
-    /// Whether SQLite finds the file damaged, so that it gives no answers any more: see [`crate::VaultView::condemn`].
+    /// Returns whether SQLite reports the file as corrupt or as no database. It then answers no queries: see
+    /// [`crate::VaultView::condemn`].
     pub fn is_corruption(&self) -> bool {
         matches!(self, ViewError::Damaged { corrupt: true, .. })
     }

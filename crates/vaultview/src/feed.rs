@@ -11,10 +11,10 @@ use super::query::Datum;
 use super::rows::{ConsumedState, ProducedState, QuarantinedState, ViewColumn};
 use super::schema::{clamped, state_id};
 
-/// Keys remembered as being in `sole_owner`; beyond, the set starts afresh.
+/// Maximum number of keys in memory that are known to be in the table `sole_owner`. A full set is cleared.
 const SOLE_OWNERS_MAX: usize = 50_000;
 
-/// The change of a total by a group of changes.
+/// The difference that a group of changes makes to a total.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Delta {
     states: i64,
@@ -23,7 +23,7 @@ pub(super) struct Delta {
 }
 
 impl Delta {
-    /// `sign` is 1 for a state that comes, -1 for one that goes.
+    /// Adds a state (`sign` is 1) or removes one (`sign` is -1).
     fn add(&mut self, quantity: u64, sign: i64) {
         self.states += sign;
         // Each part fits 32 bits.
@@ -84,7 +84,7 @@ pub(super) struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// Why a state cannot be stored, if so.
+    /// Returns the reason if a state cannot be stored.
     pub(super) fn refuses(&self, state: &ProducedState) -> Option<String> {
         let wrong = state.columns.iter().find(|(column, value)| {
             let column = usize::try_from(*column)
@@ -287,7 +287,7 @@ impl Feed<'_> {
                     ],
                     |row| row.get(0),
                 )?;
-            // Without this, keys that are used once would stay without end.
+            // Without this deletion, the rows of keys that are used only once would stay forever.
             if states == 0 {
                 self.transaction
                     .prepare_cached(
@@ -304,7 +304,7 @@ impl Feed<'_> {
     }
 }
 
-/// A value as the side table holds it.
+/// Returns a value in the form of the side table's column.
 pub(super) fn column_value(value: &Datum) -> Value {
     match value {
         Datum::Number(number) => quantity_value(*number),

@@ -52,7 +52,7 @@ impl Source {
         source
     }
 
-    /// Returns the table to read, the values that it needs, and how the tests are written.
+    /// Returns the table expression to read, the values for it, and how the statement finds states.
     fn table(
         self,
         reader: &VaultReader,
@@ -165,7 +165,8 @@ impl VaultReader {
         Ok(groups.collect())
     }
 
-    /// How many states meet the criterion: all where the totals know it, else those up to [`QUERY_COUNT_MAX`].
+    /// Counts the states that meet the criterion. If the totals do not have the number, counts at most [`QUERY_COUNT_MAX`]
+    /// states.
     pub fn count(&self, criterion: &Criterion) -> Result<Count, QueryError> {
         if Source::of(criterion, &[]) != Source::States {
             let states = self.groups(criterion, &[])?.first().map_or(0, |g| g.states);
@@ -211,12 +212,12 @@ impl VaultReader {
     }
 }
 
-/// Whether the totals know how many states meet it.
+/// Returns whether the totals know how many states meet the criterion.
 pub(super) fn in_totals(criterion: &Criterion) -> bool {
     Source::of(criterion, &[]) == Source::Totals
 }
 
-/// Whether it asks for unconsumed states of certain quantities.
+/// Returns whether the criterion asks for unconsumed states of certain quantities.
 fn of_quantity(criterion: &Criterion) -> bool {
     let Criterion::All(parts) = criterion else {
         return false;
@@ -233,7 +234,7 @@ fn of_quantity(criterion: &Criterion) -> bool {
         })
 }
 
-/// The fields that a criterion tests.
+/// Adds the fields that a criterion tests to `fields`.
 fn tested(criterion: &Criterion, fields: &mut Vec<Field>) {
     match criterion {
         Criterion::All(parts) | Criterion::Any(parts) => {
@@ -250,7 +251,7 @@ fn tested(criterion: &Criterion, fields: &mut Vec<Field>) {
     }
 }
 
-/// Whether only unconsumed states can meet it, as far as that is plain to see.
+/// Returns whether it is certain that only unconsumed states meet the criterion.
 fn unconsumed(criterion: &Criterion) -> bool {
     match criterion {
         Criterion::All(parts) => parts.iter().any(unconsumed),
@@ -260,7 +261,8 @@ fn unconsumed(criterion: &Criterion) -> bool {
     }
 }
 
-/// A quantity's upper or lower 32 bits, so that no sum overflows. One larger than an integer is read from hex.
+/// Returns the expression for the upper or lower 32 bits of a quantity, so that no sum overflows. A quantity that is stored as
+/// a blob is read from its hexadecimal form.
 fn half(high: bool) -> String {
     let digits = DIGITS.map(|i| {
         let digit = if high { i } else { i + 8 };

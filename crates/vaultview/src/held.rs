@@ -7,11 +7,11 @@ use rusqlite::{Connection, OpenFlags};
 use super::numbers::unsigned;
 use super::schema::{APPLICATION_ID, VERSION};
 
-/// Contracts told at most.
+/// Maximum number of contracts that are returned.
 const CONTRACTS_MAX: usize = 1_000;
 
-/// The contracts of unconsumed states in the view in the file `path`, and how many there are of each. Nothing, if there is no view
-/// of this version that can be read: it is not worth a failure.
+/// Returns the contracts of the unconsumed states in the view in the file `path`, with the number of states of each. Returns
+/// nothing if there is no view of this version that can be read; this is no error.
 pub fn contracts_held(path: &Path) -> Vec<(String, u64)> {
     if !path.exists() {
         return Vec::new();

@@ -1,6 +1,8 @@
-//! Which of a query's tests leads to few states: those are looked up first, and the other tests decide about each.
+//! Finds a test of a query that few states meet. These states are looked up first, and the other tests are applied to each of
+//! them.
 //!
-//! SQLite plans without knowing how common a value is; here it is counted, up to a limit, before the statement is made.
+//! SQLite chooses its plan without knowing how common a value is. This module counts the states of a value, up to a limit,
+//! before the statement is made.
 
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
@@ -10,17 +12,18 @@ use super::query::{Criterion, Datum, Field, QueryError};
 use super::reader::VaultReader;
 use super::values::{bound, look_up, prefix_tests, set};
 
-/// A statement that finds no state. (An index that is named and a list without values do not go together.)
+/// A statement that finds no state. It replaces a test with an empty list of values, because SQLite cannot combine an empty
+/// list with `INDEXED BY`.
 const NOTHING: &str = "SELECT id FROM state WHERE 0";
-/// Tokens that are told apart when a query names them by symbol or issuer.
+/// Maximum number of tokens that a test by token, symbol or issuer is resolved to.
 pub(super) const TOKENS_MAX: usize = 1_000;
-/// Keys of owners and participants whose states are counted; a party may have many more.
+/// Maximum number of keys of owners and participants whose states are counted. A party may have many more keys.
 const KEYS_MAX: usize = 1_000;
 
-/// States among which all are that meet a criterion, and others perhaps; one may be there twice.
+/// A set of states that contains all that meet a criterion. It may contain other states, and a state more than once.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    /// A statement that gives their places as `id`.
+    /// A statement that returns their positions as `id`.
     pub(super) text: String,
     pub(super) values: Vec<Value>,
     pub(super) states: u64,
@@ -33,7 +36,7 @@ impl Source {
     }
 }
 
-/// Facts from the tests around one test.
+/// Restrictions that other tests of the query add to one test.
 #[derive(Clone, Copy)]
 struct Around<'a> {
     /// Only unconsumed states count.
@@ -42,7 +45,7 @@ struct Around<'a> {
     tokens: Option<&'a [i64]>,
 }
 
-/// The same criterion without `All` inside `All`.
+/// Returns the same criterion without `All` inside `All`.
 pub(super) fn flat(criterion: &Criterion) -> Criterion {
     fn add(criterion: &Criterion, parts: &mut Vec<Criterion>) {
         match criterion {
@@ -56,7 +59,7 @@ pub(super) fn flat(criterion: &Criterion) -> Criterion {
 }
 
 impl VaultReader {
-    /// The test that the fewest states meet, if they are not more than `most`.
+    /// Returns the states of the test that the fewest states meet, if there are at most `most` of them.
     pub(super) fn source(
         &self,
         criterion: &Criterion,
@@ -134,7 +137,7 @@ impl VaultReader {
         }))
     }
 
-    /// The tokens that all tests of tokens among these allow; none where there is no such test.
+    /// Returns the tokens that all tests of tokens among `parts` allow, or `None` if there is no such test.
     pub(super) fn tokens(&self, parts: &[Criterion]) -> Result<Option<Vec<i64>>, QueryError> {
         let mut allowed: Option<Vec<i64>> = None;
         for part in parts {
@@ -152,7 +155,7 @@ impl VaultReader {
         Ok(allowed)
     }
 
-    /// The tokens that one test allows; none where it tests something else, or they are too many.
+    /// Returns the tokens that one test allows, or `None` if it tests something else or allows more than [`TOKENS_MAX`].
     pub(super) fn tokens_of(&self, part: &Criterion) -> Result<Option<Vec<i64>>, QueryError> {
         let (text, values) = match part {
             Criterion::In(field @ (Field::Token | Field::Symbol | Field::Issuer), values) => (
@@ -327,7 +330,7 @@ fn bounds(field: Field, values: &[Datum]) -> Result<Vec<Value>, QueryError> {
     values.iter().map(|value| bound(field, value)).collect()
 }
 
-/// Numbers as a statement lists them.
+/// Returns numbers as a statement lists them.
 pub(super) fn list(numbers: &[i64]) -> String {
     let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
     numbers.join(",")

@@ -36,7 +36,8 @@ pub(super) fn quantity(row: &Row<'_>, column: usize) -> Result<u64> {
     }
 }
 
-/// Quantities keep their order: integers, and above them eight bytes, big endian.
+/// Returns a quantity as a value that SQLite sorts in numeric order: an integer, or above `i64::MAX` a blob of eight bytes, big
+/// endian. SQLite sorts blobs after integers.
 pub(super) fn quantity_value(quantity: u64) -> Value {
     match i64::try_from(quantity) {
         Ok(quantity) => Value::Integer(quantity),
@@ -44,7 +45,7 @@ pub(super) fn quantity_value(quantity: u64) -> Value {
     }
 }
 
-/// The reverse of [`quantity_value`].
+/// Returns the quantity of a value that [`quantity_value`] made.
 pub(super) fn quantity_of(value: Value) -> Option<u64> {
     match value {
         Value::Integer(quantity) => u64::try_from(quantity).ok(),

@@ -1,4 +1,4 @@
-//! The plan of a page: the columns of its order, the place where it begins, and the index that gives the order.
+//! The plan of a page: the columns of its order, its start, and the index that has the order.
 //!
 //! SQLite sorts states that lack a field first. A page whose order begins with such a field is found in two steps, those
 //! that lack it and those that have it, so that each is one range of an index.
@@ -28,10 +28,10 @@ pub(super) enum Step {
     Without,
 }
 
-/// An order, as it is carried out.
+/// An order of a query, with the steps that carry it out.
 pub(super) struct Plan {
     pub(super) keys: Vec<Key>,
-    /// The column whose side table gives the order.
+    /// The contract's column whose values, in a table of their own, are in the order.
     column: Option<u32>,
     /// The tables that the order needs in addition to `state s`.
     joins: String,
@@ -40,7 +40,7 @@ pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
 }
 
-/// The column that is sorted and grouped by, and the join that it needs.
+/// Returns the expression of a field for sorting and grouping, and the join that it needs.
 pub(super) fn column(field: Field) -> Result<(String, &'static str), QueryError> {
     let (column, join) = match field {
         Field::Contract => ("c.name", " LEFT JOIN contract c ON c.id = s.contract"),
@@ -155,7 +155,7 @@ impl Plan {
         states + &self.joins
     }
 
-    /// The steps that are left after a row, each with whether it begins after that row's values.
+    /// Returns the steps that remain after a row. The flag tells whether a step begins after that row's values.
     pub(super) fn left(&self, after: Option<&[Value]>) -> Vec<(Step, bool)> {
         let Some(first) = after.and_then(<[Value]>::first) else {
             return self.steps.iter().map(|step| (*step, false)).collect();
@@ -170,7 +170,7 @@ impl Plan {
         left.enumerate().map(|(i, step)| (*step, i == 0)).collect()
     }
 
-    /// The condition of one step.
+    /// Adds the condition of one step.
     pub(super) fn step(&self, sql: &mut Sql<'_>, step: Step) {
         let Some(first) = self.keys.first() else {
             return;
@@ -230,7 +230,8 @@ impl Plan {
             sql.add(")");
         }
         sql.add(")");
-        // The first column alone, so that an index on it is entered at the right place. Nothing of the step lacks it.
+        // Adds a test of the first column alone, so that SQLite starts at the right place of an index on it. All states of this
+        // step have this column.
         if let (0, Some(value)) = (skip, values.first()) {
             let operator = if first.descending { "<=" } else { ">=" };
             sql.add(&format!(" AND {} {operator} ?", first.expression));
@@ -239,7 +240,8 @@ impl Plan {
     }
 }
 
-/// Whether all states that meet the criterion have a field, or all lack it, as far as that is plain to see.
+/// Returns `true` if it is certain that all states that meet the criterion have a field, `false` if it is certain that all lack
+/// it, and otherwise `None`.
 fn presence(criterion: &Criterion, field: Field) -> Option<bool> {
     let of_token = |field: Field| {
         matches!(
@@ -263,7 +265,7 @@ fn presence(criterion: &Criterion, field: Field) -> Option<bool> {
     }
 }
 
-/// The field whose index gives the order, if one does.
+/// Returns the field whose index has the order, if there is one.
 pub(super) fn order_of(sort: &[Sort]) -> Option<Field> {
     let first = sort.first().map_or(Field::Number, |sort| sort.by);
     matches!(

@@ -3,19 +3,19 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-/// The last sequence that the view contains, with all before it. Cheap to clone.
+/// The ledger sequence of the last transaction in the view; all earlier ones are in it too. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct ViewProgress {
     shared: Arc<(Mutex<u64>, Condvar)>,
 }
 
 impl ViewProgress {
-    /// The last sequence that is in the view.
+    /// Returns the last ledger sequence that is in the view.
     pub fn upto(&self) -> u64 {
         *self.lock()
     }
 
-    /// Waits until the view holds `seq`; false if it does not within `deadline`.
+    /// Waits until the view contains the ledger sequence `seq`. Returns false if it does not within the time `deadline`.
     pub fn wait_for(&self, seq: u64, deadline: Duration) -> bool {
         let until = Instant::now() + deadline;
         let mut upto = self.lock();

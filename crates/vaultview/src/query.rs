@@ -17,18 +17,20 @@ pub const QUERY_COUNT_MAX: u64 = 50_000;
 /// States on one page.
 pub const QUERY_PAGE_MAX: usize = 1_000;
 
-/// Something known of a state.
+/// A property of a state that a query can test, sort or group by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Field {
     /// Its contract's name.
     Contract,
     /// The owner's key, encoded.
     Owner,
-    /// The party id of the owner, as far as it was known when the owner's key came up first. Only tested for.
+    /// The party id of the owner, if it was known when the view first stored the owner's key. Queries can test it, but not sort
+    /// by it.
     OwnerParty,
     /// A participant's key, encoded; a state may have several.
     Participant,
-    /// The party id of a participant, as of an owner. Only tested for.
+    /// The party id of a participant, known under the same condition as that of an owner. Queries can test it, but not sort by
+    /// it.
     ParticipantParty,
     /// The notary's party id.
     Notary,
@@ -42,13 +44,13 @@ pub enum Field {
     Quantity,
     /// When it was recorded, in ms since the Unix epoch.
     RecordedAt,
-    /// When it was consumed.
+    /// When it was consumed, in ms since the Unix epoch.
     ConsumedAt,
-    /// Its place in the ledger: [`StateRow::cursor`].
+    /// Its position in the ledger: [`StateRow::cursor`].
     Number,
-    /// The thing it is a version of.
+    /// Its linear id, which all versions of a linear state share.
     LinearId,
-    /// A column that a contract declares: its place in [`super::ViewOptions::columns`]. States of other contracts lack it.
+    /// A column that a contract declares: its index in [`super::ViewOptions::columns`]. States of other contracts lack it.
     Column(u32),
 }
 
@@ -59,22 +61,22 @@ pub enum Datum {
     Number(u64),
     /// Text.
     Text(String),
-    /// An id, a key.
+    /// Bytes of an id or a key.
     Bytes(Vec<u8>),
 }
 
-/// Places in the ledger ([`StateRow::cursor`]) that pick states. Their number is not limited, and they do not count as
+/// Positions in the ledger ([`StateRow::cursor`]) that select states. Their number is not limited, and they do not count as
 /// values of the query.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Places {
-    /// The kind of the places. The mark of a page stays valid for a query with other places of the same kind.
+    /// A name for the kind of the positions. A page mark stays valid for a query with other positions of the same kind.
     kind: String,
-    /// As SQLite reads them.
+    /// The positions as a JSON array, for SQLite.
     json: std::sync::Arc<str>,
 }
 
 impl Places {
-    /// Places of a kind.
+    /// Makes a set of positions of a kind.
     pub fn new(kind: String, places: impl IntoIterator<Item = u64>) -> Self {
         let places: Vec<String> = places.into_iter().map(|place| place.to_string()).collect();
         let json = format!("[{}]", places.join(",")).into();
@@ -87,28 +89,28 @@ impl Places {
 }
 
 impl std::fmt::Debug for Places {
-    /// The kind alone.
+    /// Shows the kind only.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Places").field(&self.kind).finish()
     }
 }
 
-/// Which states. A state that lacks the field meets no test of it, and meets the test's `Not`.
+/// A condition on states. A state that lacks a field meets no test of that field, but it meets the `Not` of such a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Criterion {
-    /// All of them hold; none of them is true.
+    /// All of them hold. An empty list holds for every state.
     All(Vec<Criterion>),
-    /// At least one holds; none of them is false.
+    /// At least one of them holds. An empty list holds for no state.
     Any(Vec<Criterion>),
     /// It does not hold.
     Not(Box<Criterion>),
     /// Spent, or not.
     Consumed(bool),
-    /// In quarantine, or not. A consumed state is not.
+    /// In quarantine, or not. A consumed state is never in quarantine.
     Quarantined(bool),
     /// The field has one of these values.
     In(Field, Vec<Datum>),
-    /// The field lies between these, both included.
+    /// The field is between these bounds, both included. A missing bound is not tested.
     Between(Field, Option<Datum>, Option<Datum>),
     /// The field is less than this.
     Less(Field, Datum),
@@ -116,7 +118,7 @@ pub enum Criterion {
     Greater(Field, Datum),
     /// The field is text that begins with this.
     Prefix(Field, String),
-    /// It is at one of these places.
+    /// It is at one of these positions.
     At(Places),
 }
 
@@ -125,7 +127,7 @@ pub enum Criterion {
 pub struct Sort {
     /// The field of the order; states that lack it come first.
     pub by: Field,
-    /// The other way round.
+    /// Whether the order is descending. States that lack the field then come last.
     pub descending: bool,
 }
 
@@ -134,12 +136,12 @@ pub struct Sort {
 pub struct StateQuery {
     /// Which.
     pub criterion: Criterion,
-    /// In which order; ties, and no order at all, go by the place in the ledger. A state that lacks a field comes before
-    /// those that have it; an order by a contract's column lists the states that have it only.
+    /// The order. Ties are ordered by the position in the ledger, which is also the order if the list is empty. A state that
+    /// lacks a field comes before those that have it. An order by a contract's column lists only the states that have it.
     pub sort: Vec<Sort>,
-    /// The page after this mark of an earlier answer to the same criteria and order.
+    /// The mark from an earlier answer with the same criterion and order. The page begins after it.
     pub after: Option<String>,
-    /// Largest number of states in the page.
+    /// Maximum number of states in the page.
     pub limit: usize,
 }
 

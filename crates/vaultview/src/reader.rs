@@ -10,7 +10,7 @@ use super::rows::{Balance, StateFilter, StateRow, TokenFacts};
 use super::schema::{OUTPUT_BITS, state_id};
 use super::writer::keep_plans;
 
-/// Excluded coins passed over for one page.
+/// Maximum number of excluded coins that are skipped for one page.
 const SKIPPED_MAX: usize = 100_000;
 /// See [`VaultReader::with_common`].
 const COMMON: u64 = 10_000;
@@ -22,7 +22,7 @@ pub struct VaultReader {
     pub(super) common: u64,
 }
 
-/// Where a list of coins goes on: after this coin.
+/// The position after which a list of coins continues: the last coin of the previous page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoinCursor {
     /// The last coin's quantity.
@@ -32,7 +32,7 @@ pub struct CoinCursor {
 }
 
 impl CoinCursor {
-    /// Before the coin at this place: it is the first one listed, if it is there.
+    /// Makes a cursor just before the coin at this position, so that this coin is listed first if it exists.
     pub fn at_most(quantity: u64, seq: u64, output: u32) -> Self {
         // A place that no state can have is after all states.
         let cursor = state_id(seq, output).map_or(i64::MAX, |id| id.saturating_add(1));
@@ -55,7 +55,7 @@ const SUMS: &str = "coalesce(sum(states) FILTER (WHERE quarantined = 0), 0), \
                     coalesce(sum(low) FILTER (WHERE quarantined = 1), 0)";
 
 impl VaultReader {
-    /// A connection for queries to the view in the file `path`, with so much cache.
+    /// Opens a connection for queries to the view in the file `path`, with a cache of `cache_bytes` bytes.
     pub fn open(path: &Path, cache_bytes: u64) -> Result<Self, ViewError> {
         let sqlite = |error| ViewError::sqlite(path, error);
         let connection = Connection::open_with_flags(
@@ -79,16 +79,16 @@ impl VaultReader {
         })
     }
 
-    /// Sets the number of states from which a test counts as common (default 10,000). States of a rarer test are looked up
-    /// one by one and sorted. States of a common one are met often enough on the way along the order's index. The setting
-    /// changes how long queries take, never their result.
+    /// Sets the number of states at which a test starts to count as common (default 10,000). If few states meet a test, they
+    /// are looked up one by one and sorted. If a test is common, the index of the order is read instead, because enough of its
+    /// states meet the test. The setting changes how long queries take, never their result.
     #[must_use]
     pub fn with_common(mut self, states: u64) -> Self {
         self.common = states;
         self
     }
 
-    /// The last sequence that is in the view.
+    /// Returns the last ledger sequence that is in the view.
     pub fn upto(&self) -> Result<u64, ViewError> {
         self.ask(|connection| {
             let mut select = connection.prepare_cached("SELECT upto FROM cursor")?;
@@ -118,7 +118,8 @@ impl VaultReader {
         })
     }
 
-    /// Unconsumed states in the order of the ledger, after the cursor of the last one seen (0 to start), at most `limit`.
+    /// Returns at most `limit` unconsumed states in the order of the ledger. `after` is the cursor of the last state of the
+    /// previous call, or 0 at the start.
     pub fn unconsumed(
         &self,
         filter: &StateFilter,
@@ -142,7 +143,8 @@ impl VaultReader {
         })
     }
 
-    /// The unconsumed versions of a linear thing of one contract, the newest first, among so many that were recorded last.
+    /// Returns the unconsumed versions of a linear state of one contract, the newest first. Only the `looked_at` versions that
+    /// were recorded last are examined.
     pub fn linear(
         &self,
         contract: &str,
@@ -160,7 +162,7 @@ impl VaultReader {
         })
     }
 
-    /// One state by its place, consumed or not: the sequence of its transaction (see the ledger's index) and its output.
+    /// Returns the state with the ledger sequence of its transaction and its output index, consumed or not.
     pub fn state_at(&self, seq: u64, output: u32) -> Result<Option<StateRow>, ViewError> {
         let Some(id) = state_id(seq, output) else {
             return Ok(None);
@@ -173,8 +175,8 @@ impl VaultReader {
         })
     }
 
-    /// Returns at most `limit` unconsumed states of a token, after `after` if given, without those in quarantine and those for
-    /// which `excluded` answers true. Larger ones come first, among equals the newer.
+    /// Returns at most `limit` unconsumed states of a token, after `after` if given. Leaves out those in quarantine and those
+    /// that `excluded` returns true for. Larger ones come first. Equal ones are ordered from the newest to the oldest.
     pub fn coins(
         &self,
         token: &[u8; 32],

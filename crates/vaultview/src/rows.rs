@@ -1,4 +1,4 @@
-//! The rows of the view, written and read. Plain bytes and numbers: the view knows no contract.
+//! The rows that the view writes and reads. They hold plain bytes and numbers, because the view knows no contract.
 
 use super::query::Datum;
 
@@ -9,9 +9,9 @@ use super::query::Datum;
 pub enum ViewChange {
     /// An output that is relevant here.
     Produced(ProducedState),
-    /// An input; one that the view does not hold is passed over.
+    /// An input. It is ignored if the view does not hold the state.
     Consumed(ConsumedState),
-    /// A state in quarantine; one that the view does not hold, or holds as consumed, is passed over.
+    /// A state that is put into quarantine. It is ignored if the view does not hold the state, or holds it as consumed.
     Quarantined(QuarantinedState),
 }
 
@@ -28,7 +28,7 @@ pub struct ProducedState {
     pub contract: String,
     /// The token, if the state is fungible.
     pub token: Option<TokenFacts>,
-    /// How much of it, in minor units.
+    /// The quantity of the token, in minor units.
     pub quantity: u64,
     /// The owner's key, encoded, where the state has one.
     pub owner: Option<Vec<u8>>,
@@ -36,9 +36,9 @@ pub struct ProducedState {
     pub owner_party: Option<[u8; 32]>,
     /// The participants' keys, encoded, where they are more than the owner.
     pub participants: Option<Vec<u8>>,
-    /// Each of the participants' keys, encoded, for queries, with the party ids of those that are known.
+    /// The encoded key of each participant, for queries, with the participant's party id if it is known.
     pub participant_keys: Vec<(Vec<u8>, Option<[u8; 32]>)>,
-    /// The thing it is a version of, where it is linear.
+    /// Its linear id, if it is linear.
     pub linear_id: Option<[u8; 32]>,
     /// The notary's party id.
     pub notary: [u8; 32],
@@ -46,8 +46,8 @@ pub struct ProducedState {
     pub recorded_at: u64,
     /// The state, encoded.
     pub state: Vec<u8>,
-    /// Values of the columns that its contract declares: a column's place in [`super::ViewOptions::columns`], and a value
-    /// of its kind. One that is not there, or of another kind, is refused.
+    /// Values of the columns that its contract declares: a column's index in [`super::ViewOptions::columns`], and a value of
+    /// its kind. An index outside that list, or a value of another kind, is refused.
     pub columns: Vec<(u32, Datum)>,
 }
 
@@ -71,7 +71,7 @@ impl ColumnKind {
         }
     }
 
-    /// Whether a value is of this kind.
+    /// Returns whether a value is of this kind.
     pub fn fits(self, value: &Datum) -> bool {
         matches!(
             (self, value),
@@ -82,7 +82,7 @@ impl ColumnKind {
     }
 }
 
-/// A column of its own that a contract gives its states.
+/// A column that a contract declares for its states.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ViewColumn {
     /// The contract's name.
@@ -129,7 +129,7 @@ pub struct QuarantinedState {
 /// A state as the view holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateRow {
-    /// Grows with the ledger's sequence; pages are cut by it.
+    /// The position of the state: it grows with the ledger sequence. Pages of states begin after a cursor.
     pub cursor: i64,
     /// The transaction's id.
     pub tx: [u8; 32],
@@ -139,9 +139,9 @@ pub struct StateRow {
     pub seq: u64,
     /// The contract's name.
     pub contract: String,
-    /// The token of the amount.
+    /// The token, if the state is fungible.
     pub token: Option<TokenFacts>,
-    /// How much, in minor units; 0 where there is no token.
+    /// The quantity in minor units; 0 if there is no token.
     pub quantity: u64,
     /// The owner's key, encoded.
     pub owner: Option<Vec<u8>>,
@@ -157,7 +157,7 @@ pub struct StateRow {
     pub consumed_seq: Option<u64>,
     /// When that was recorded, in ms since the Unix epoch.
     pub consumed_at: Option<u64>,
-    /// The thing it is a version of, where it is linear.
+    /// Its linear id, if it is linear.
     pub linear_id: Option<[u8; 32]>,
     /// Whether it is in quarantine.
     pub quarantined: bool,

@@ -1,9 +1,10 @@
 //! The view's tables.
 //!
-//! A state's key is its place in the ledger, so that rows are appended. Repeated values are numbers. There is no index by
-//! transaction id: the ledger's own index gives the place (a random index here made a change ten times as expensive).
-//! Coins are indexed by quantity, then by place, which is the order that coin selection asks for. Totals are updated with
-//! every change, so that sums do not read the states.
+//! A state's key is its position in the ledger, so that rows are appended. Values that many rows share are stored in
+//! dictionaries, and the rows hold their numbers. There is no index by transaction id, because the ledger's own index has the
+//! position; an index with random keys here made a change ten times as expensive. Coins are indexed by quantity, then by
+//! position, which is the order that coin selection asks for. Totals are updated with every change, so that sums do not read
+//! the states.
 
 /// Changes with every change of the tables: a view of another version is dropped and filled again.
 pub(super) const VERSION: i64 = 6;
@@ -105,7 +106,7 @@ pub(super) fn clamped(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// A state's key; `None` where the numbers do not fit it.
+/// Returns a state's key, or `None` if the numbers do not fit it.
 pub(super) fn state_id(seq: u64, output: u32) -> Option<i64> {
     let seq = i64::try_from(seq)
         .ok()

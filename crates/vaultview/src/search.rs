@@ -16,24 +16,24 @@ use super::query::{
 use super::reader::{COLUMNS, JOINS, VaultReader, state_row};
 use super::rows::{ColumnKind, StateRow};
 
-/// Length of a mark, in hexadecimal digits.
+/// Maximum length of a page mark, in hexadecimal digits.
 const MARK_MAX: usize = 8_192;
-/// Columns before those of the order.
+/// Number of columns before those of the order.
 const ROW_COLUMNS: usize = 16;
 
 /// A row, and its values in the order.
 type Found = (StateRow, Vec<Value>);
 
-/// All coins, so that each token's piece of the index of quantities is entered.
+/// A condition that all coins meet. It makes SQLite search the quantity index once for each token.
 pub(super) const EVERY_TOKEN: &str = " AND s.token IN (SELECT id FROM token)";
 
 /// How the states of a query are found.
 struct Search {
     criterion: Criterion,
     plan: Plan,
-    /// Few states, among which all are that are wanted.
+    /// A small set of states that contains all wanted ones, if one was found.
     source: Option<Source>,
-    /// Whose index gives the order.
+    /// The field whose index has the order, if there is one.
     order: Option<Field>,
     /// See [`EVERY_TOKEN`].
     every_token: bool,
@@ -45,7 +45,7 @@ impl VaultReader {
         self.connection.get_interrupt_handle()
     }
 
-    /// A page of states.
+    /// Returns a page of states.
     pub fn query(&self, query: &StateQuery) -> Result<QueryPage, QueryError> {
         if query.sort.len() > QUERY_SORTS_MAX {
             return bad(format!("more than {QUERY_SORTS_MAX} columns to sort by"));
@@ -92,8 +92,8 @@ impl VaultReader {
         Ok(QueryPage { rows, next })
     }
 
-    /// Reads the first rows of one step. They are found by narrow rows first; the other columns are read for
-    /// those rows only.
+    /// Reads the first rows of one step. An inner query finds them with only the columns of the order; the other columns are
+    /// read for the found rows only.
     fn step(
         &self,
         search: &Search,
@@ -157,7 +157,7 @@ impl VaultReader {
         })
     }
 
-    /// Whether the totals know that nothing meets the criterion.
+    /// Returns whether the totals prove that no state meets the criterion.
     fn none(&self, criterion: &Criterion) -> Result<bool, QueryError> {
         let Criterion::All(parts) = criterion else {
             return Ok(false);
@@ -256,7 +256,7 @@ fn fingerprint(criterion: &Criterion, order: &[Key]) -> u64 {
     xxh3_64(format!("{criterion:?} {order:?}").as_bytes())
 }
 
-/// The query's fingerprint and a row's values: a kind, a length, the bytes.
+/// Encodes a page mark: the query's fingerprint, and for each value of the last row its kind, its length and its bytes.
 fn mark(print: u64, values: &[Value]) -> String {
     let mut bytes = print.to_be_bytes().to_vec();
     for value in values {

@@ -1,4 +1,4 @@
-//! The values of a test, as the columns hold them, and the look-ups of repeated values.
+//! The values of a test in the form of the database's columns, and the look-ups in dictionaries.
 
 use rusqlite::types::Value;
 
@@ -22,7 +22,8 @@ pub(super) fn prefix_tests(look_up: &str, prefix: &str) -> (String, Vec<Value>) 
     (text, values)
 }
 
-/// Returns the comparison with so many `?`. One is an equality, behind which an index gives its order.
+/// Returns the comparison with so many placeholders `?`. For one value it is an equality, because an index then keeps its
+/// order.
 pub(super) fn set(values: usize) -> String {
     match values {
         1 => "= ?".to_owned(),
@@ -30,7 +31,7 @@ pub(super) fn set(values: usize) -> String {
     }
 }
 
-/// Where the numbers of a repeated thing are found; ends in the column that is compared.
+/// Returns the start of a statement that finds numbers in a dictionary. It ends in the column that is compared.
 pub(super) fn look_up(field: Field) -> &'static str {
     match field {
         Field::Contract => "SELECT id FROM contract WHERE name",
@@ -42,7 +43,7 @@ pub(super) fn look_up(field: Field) -> &'static str {
     }
 }
 
-/// The least text after all those that begin with `prefix`; none where there is no such text.
+/// Returns the least text that sorts after all texts with this prefix, or `None` if there is none.
 pub(super) fn after_prefix(prefix: &str) -> Option<String> {
     let mut text = prefix.to_owned();
     while let Some(last) = text.pop() {
@@ -58,7 +59,7 @@ pub(super) fn after_prefix(prefix: &str) -> Option<String> {
     None
 }
 
-/// A value as the field's column holds it.
+/// Returns a value in the form of the field's column.
 pub(super) fn bound(field: Field, value: &Datum) -> Result<Value, QueryError> {
     Ok(match (field, value) {
         (Field::Quantity, Datum::Number(number)) => super::numbers::quantity_value(*number),

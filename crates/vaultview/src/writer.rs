@@ -55,8 +55,8 @@ pub struct VaultView {
 }
 
 impl VaultView {
-    /// Opens the view in the file `path`. One that is absent, damaged, of another version, or ahead of the ledger
-    /// (which ends at `ledger_end`) is started afresh: feed it from [`VaultView::upto`] on.
+    /// Opens the view in the file `path`. Makes an empty view if it is missing, damaged, of another version, or ahead of
+    /// `ledger_end`, the last sequence of the ledger. The caller then feeds it from [`VaultView::upto`] on.
     pub fn open(path: &Path, options: &ViewOptions, ledger_end: u64) -> Result<Self, ViewError> {
         let opened = if marker(path).exists() {
             Err(ViewError::Damaged {
@@ -122,16 +122,16 @@ impl VaultView {
         })
     }
 
-    /// Opens the file again after a failure, as [`VaultView::open`] does; the ledger ends at `ledger_end`. Callers that wait for
-    /// the view's progress go on waiting. No reader may be open: closing one would remove the log of a view that was started
-    /// afresh.
+    /// Opens the file again after a failure, as [`VaultView::open`] does. `ledger_end` is the last sequence of the ledger.
+    /// Callers that wait for the view's progress continue to wait. No reader may be open: if an empty view is made, closing an
+    /// old reader would remove the new database's write-ahead log.
     ///
     /// # Errors
     /// The file can't be opened. Until a later attempt succeeds the view takes no changes.
     pub fn reopen(&mut self, ledger_end: u64) -> Result<(), ViewError> {
         let nothing = Connection::open_in_memory();
         let nothing = nothing.map_err(|error| ViewError::sqlite(&self.path, error))?;
-        // Closed before it is opened, and before its files are removed.
+        // Closes the database before it is opened again and before its files are removed.
         drop(std::mem::replace(&mut self.connection, nothing));
         let opened = Self::open(&self.path, &self.options, ledger_end)?;
         let progress = self.progress.clone();
@@ -140,27 +140,28 @@ impl VaultView {
         Ok(())
     }
 
-    /// The last sequence of the ledger that is in the view; 0 when it is empty.
+    /// Returns the last ledger sequence that is in the view; 0 if it is empty.
     pub fn upto(&self) -> u64 {
         self.progress.upto()
     }
 
-    /// Why the view was started afresh when it was opened, if it was.
+    /// Returns the reason if an empty view was made when the view was opened.
     pub fn rebuilt(&self) -> Option<&str> {
         self.rebuilt.as_deref()
     }
 
-    /// For those who wait until the view has come so far.
+    /// Returns a handle to wait until the view contains a ledger sequence.
     pub fn progress(&self) -> ViewProgress {
         self.progress.clone()
     }
 
-    /// A connection of its own for queries.
+    /// Opens a separate connection for queries.
     pub fn reader(&self) -> Result<VaultReader, ViewError> {
         VaultReader::open(&self.path, self.options.reader_cache_bytes)
     }
 
-    /// Adds the changes of all transactions after [`VaultView::upto`] up to and including `upto`, as one transaction.
+    /// Adds the changes of all ledger transactions after [`VaultView::upto`] up to and including `upto`, in one database
+    /// transaction.
     pub fn apply(&mut self, upto: u64, changes: &[ViewChange]) -> Result<(), ViewError> {
         let outcome = self.apply_all(upto, changes);
         match outcome {
@@ -239,7 +240,7 @@ impl VaultView {
         Ok(view)
     }
 
-    /// Whether the view in a file is marked as damaged.
+    /// Returns whether the view in a file is marked as damaged.
     pub fn is_condemned(path: &Path) -> bool {
         marker(path).exists()
     }
@@ -269,7 +270,7 @@ fn prepare(connection: &Connection, options: &ViewOptions) -> rusqlite::Result<(
     connection.set_prepared_statement_cache_capacity(32);
     keep_plans(connection)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // The ledger is durable; after a power cut the view is sound, merely somewhat behind.
+    // The ledger is durable. After a power cut the view is consistent, but may lack the last transactions.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -clamped(options.cache_bytes >> 10))?;
     connection.pragma_update(None, "wal_autocheckpoint", clamped(options.wal_bytes >> 12))?;
@@ -277,16 +278,17 @@ fn prepare(connection: &Connection, options: &ViewOptions) -> rusqlite::Result<(
     connection.pragma_update(None, "temp_store", "MEMORY")
 }
 
-/// Makes statements keep their plan for all bound values. Without this the library prepares some again with each new value, such
-/// as one of a `LIMIT`, in the hope of a better plan. That took several times as long as running them, a fifth of a busy node's
-/// time.
+/// Makes SQLite keep the plan of a statement for all bound values. Otherwise it prepares some statements again for each new
+/// value, such as that of a `LIMIT`, to find a better plan. That took several times as long as running them, a fifth of a busy
+/// node's time.
 pub(super) fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map(drop)
 }
 
-/// Creates the tables of an empty database, or checks that an existing one is ours. Returns the cursor, or the mismatch.
+/// Creates the tables of an empty database, or checks that an existing one is a view of this version. Returns the cursor, or a
+/// description of the mismatch.
 fn check(connection: &Connection, columns: &[ViewColumn]) -> rusqlite::Result<Result<u64, String>> {
     let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let tables: i64 =
