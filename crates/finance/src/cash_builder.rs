@@ -1,4 +1,4 @@
-//! Builds cash transactions from data alone: the work of the flows between selecting states and signing.
+//! Builds cash transactions without effects: the step of a flow between the selection of states and the signing.
 
 use std::sync::{Arc, OnceLock};
 

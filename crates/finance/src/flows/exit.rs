@@ -1,4 +1,4 @@
-//! `cash.exit`: takes cash that this node issued and holds out of circulation.
+//! `cash.exit`: removes cash from circulation. This node has issued the cash and holds it.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -45,7 +45,7 @@ primitives::record!(ExitArgs {
     anonymous
 });
 
-/// Takes cash that this node issued and holds out of circulation.
+/// Removes cash from circulation. This node has issued the cash and holds it.
 #[derive(Debug)]
 pub struct ExitCash;
 

@@ -35,7 +35,7 @@ fn find_cycle(debts: &[Debt], left: &[u64]) -> Option<Vec<usize>> {
     }
     let mut done: BTreeSet<&PublicKey> = BTreeSet::new();
     for start in owed_by.keys() {
-        // A depth-first walk along debts, with a step back at each dead end.
+        // Walks along debts depth-first, and backtracks at each dead end.
         let mut walk: Vec<(&PublicKey, usize)> = vec![(start, 0)];
         let mut path: Vec<usize> = Vec::new();
         while let Some((at, tried)) = walk.last_mut() {

@@ -44,7 +44,7 @@ pub fn issue(notary: Party, paper: &PaperState, window: TimeWindow) -> Transacti
         )
 }
 
-/// Adds the transfer of a paper to a new owner; the old owner has to sign. In a sale, `builder` holds the payment.
+/// Adds the transfer of a paper to a new owner; the old owner has to sign. In a sale, `builder` already contains the payment.
 pub fn transfer(
     builder: TransactionBuilder,
     paper: &StateAndRef,

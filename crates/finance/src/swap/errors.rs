@@ -16,7 +16,7 @@ pub enum SwapError {
     #[error("a command's value is not one of the contract of mandates: {0}")]
     Command(DecodeError),
     /// Two commands do the same.
-    #[error("there are two commands that give or revoke mandates")]
+    #[error("two commands give mandates, or two revoke them")]
     CommandRepeated,
     /// A command has no mandate to act on.
     #[error("a command is about mandates that the transaction does not have")]

@@ -71,8 +71,8 @@ struct Wanted(Vec<StateRef>);
 /// The requested transactions that a party has. Encoded as a list of transactions.
 struct Shared(Vec<SignedTransaction>);
 
-/// Maximum size of the transactions that a party shares, in bytes; the rest count as not shared. A party that issues this node
-/// obligations in huge transactions must not be able to fill its memory by asking for them.
+/// Maximum total size of the transactions that a party shares, in bytes. Transactions beyond it count as not shared. Otherwise
+/// a party could issue obligations to this node in huge transactions, and fill this node's memory by asking for them.
 const SHARED_BYTES_MAX: usize = 4 << 20;
 
 impl Encode for Wanted {

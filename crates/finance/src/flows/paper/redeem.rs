@@ -29,8 +29,8 @@ pub struct RedeemPaperArgs {
 
 primitives::record!(RedeemPaperArgs { paper, deadline_ms });
 
-/// Pays the face value of a paper that this node issued. Its holder signs. A paper that this node holds itself ends without
-/// cash.
+/// Pays the face value of a paper that this node issued. Its holder signs. If this node's key in the network map holds the
+/// paper, the paper is redeemed without a payment.
 #[derive(Debug)]
 pub struct RedeemPaper;
 

@@ -1,4 +1,4 @@
-//! `stock.exit`: takes stock that this node issued and holds out of circulation.
+//! `stock.exit`: removes stock from circulation. This node has issued the stock and holds it.
 
 use flow::library::{build_and_sign, finality};
 use flow::{Flow, FlowContext, FlowError};
@@ -37,7 +37,7 @@ primitives::record!(ExitStockArgs {
     anonymous
 });
 
-/// Takes stock that this node issued and holds out of circulation.
+/// Removes stock from circulation. This node has issued the stock and holds it.
 #[derive(Debug)]
 pub struct ExitStock;
 

@@ -142,7 +142,7 @@ async fn proposal(
         };
         let mut shared = Vec::new();
         let mut room = SHARED_BYTES_MAX;
-        // Stops at the first transaction that does not fit. The coordinator asks again for the rest.
+        // Stops at the first transaction that does not fit the message. The coordinator asks for the rest again.
         for id in wanted.iter().filter(|id| made_by.contains(id)) {
             let Some(transaction) = ctx.transaction(id).await? else {
                 continue;

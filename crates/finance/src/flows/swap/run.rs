@@ -279,7 +279,8 @@ async fn receive_part(
     })
 }
 
-/// Resolves a transaction that made a party's states, verifies it and records it. Afterwards the other parties can fetch it here.
+/// Resolves a transaction that made a party's states, verifies it and records it. Afterwards the other parties can fetch it
+/// from this node.
 async fn keep(
     ctx: &FlowContext,
     session: &Session,
@@ -301,7 +302,7 @@ async fn given(
     let receivers: Vec<PublicKey> = parts.iter().map(|part| part.receiver.clone()).collect();
     let mut given = Vec::with_capacity(places.len());
     for (index, (place, part)) in places.iter().zip(parts).enumerate() {
-        // Buyers have even places, and their sellers the next odd ones.
+        // Buyers have even indices, and the seller of each pair has the next index.
         let to = receivers.get(index ^ 1).cloned();
         let (goods, quantity) = place.leg.gives();
         given.push(Given {

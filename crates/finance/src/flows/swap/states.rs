@@ -42,8 +42,8 @@ pub(super) async fn lock(ctx: &FlowContext, leg: &Leg) -> Result<Locked, FlowErr
     Ok(Locked { states, change })
 }
 
-/// Checks the named states before it locks them, so that a request for states which this node cannot give does not block
-/// their use.
+/// Checks the named states, and then locks them. The check comes first, so that a request for states that this node cannot give
+/// locks none of them.
 async fn named(ctx: &FlowContext, leg: &Leg, goods: &Goods) -> Result<Vec<StateAndRef>, FlowError> {
     ctx.progress("locking states");
     check_distinct(&leg.states)?;
@@ -61,7 +61,7 @@ async fn named(ctx: &FlowContext, leg: &Leg, goods: &Goods) -> Result<Vec<StateA
     owners.extend(keys.into_iter().filter(|key| *key != ctx.me().key));
     if ctx.own_of(&owners).await?.len() != owners.len() {
         let first = leg.states.first().ok_or(SwapError::States)?;
-        return Err(SwapError::State(*first, "this or another one is another party's").into());
+        return Err(SwapError::State(*first, "it or another one is another party's").into());
     }
     ctx.lock_states(leg.states.clone()).await
 }
