@@ -1,4 +1,4 @@
-//! The end of a round's work: actions after a durable commit, and the orderly stop after a failure.
+//! The last steps of a round: performing actions after a durable commit, and the orderly stop after a failure.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -37,7 +37,7 @@ pub trait Core: Sized + Send + 'static {
     const THREAD: &'static str;
     /// The subject of the core, for messages: `the node's SUBJECT met a bug`.
     const SUBJECT: &'static str;
-    /// The code and the action of the failure that follows a panic.
+    /// The error code and the hint of the failure that follows a panic.
     const PANICKED: ErrorInfo;
 
     /// Begins a round.
@@ -90,7 +90,7 @@ impl<C: Core> Default for Output<C> {
 
 /// Rows that become durable together, and the actions to perform afterwards.
 pub struct Commit<C: Core> {
-    /// The number that [`Core::committed`] gets. The runtime does not interpret it.
+    /// The number that is passed to [`Core::committed`]. The runtime does not interpret it.
     pub number: u64,
     /// The rows. An empty batch completes after the earlier ones, without a sync.
     pub batch: WriteBatch<C::Table>,
@@ -106,6 +106,7 @@ pub trait Shell<C: Core>: Send + Sync + 'static {
     /// Answers all callers that wait for the core: it has stopped because of this failure. Further failures may follow.
     fn failed(&self, failure: &StoreFailure);
 
-    /// Called when the core has taken the waiting messages, so there may be room for more. The core may also have stopped.
+    /// Handles the news that the core has taken the waiting messages, so that the mailbox may have room again. Also called when
+    /// the core has stopped.
     fn taken(&self) {}
 }

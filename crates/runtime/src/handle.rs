@@ -73,7 +73,7 @@ impl<M: Messages> Handle<M> {
         self.link.mailbox.push_all(messages);
     }
 
-    /// Returns true if events of peers have to wait.
+    /// Returns true if the mailbox is full, so that events from peers have to wait.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.link.mailbox.is_full()
@@ -91,7 +91,7 @@ impl<M: Messages> Handle<M> {
         self.link.mailbox.push(Message::Query(query(sender)));
         tokio::select! {
             answer = answer => answer.map_err(|_| Stopped),
-            // The core's thread takes no more messages, so the query stays in the mailbox.
+            // The core's thread takes no more messages, so the query would never be answered.
             () = self.stopped() => Err(Stopped),
         }
     }

@@ -36,14 +36,14 @@ pub struct Running<C: Core> {
 
 struct Threads<C: Core> {
     joined: Vec<JoinHandle<()>>,
-    /// Finishes its queue when it is dropped.
+    /// When it is dropped, it completes the submitted commits.
     committer: Committer<C::Table>,
 }
 
 /// Starts the thread of a core.
 ///
 /// # Errors
-/// The operating system refuses a thread.
+/// The operating system cannot start a thread.
 pub fn start<C: Core, S: Shell<C>>(parts: Parts<C, S>) -> std::io::Result<Running<C>> {
     let Parts {
         core,
@@ -80,8 +80,8 @@ impl<C: Core> Running<C> {
         }
     }
 
-    /// Stops the core, joins its threads, completes the submitted commits, and then calls `afterwards`. Returns after `patience`
-    /// at the latest.
+    /// Stops the core, joins its threads, completes the submitted commits, and then calls `afterwards`. Returns after the time
+    /// `patience` at the latest, even if these steps have not finished.
     pub async fn stop(mut self, patience: Duration, afterwards: impl FnOnce() + Send + 'static) {
         self.handle.stop();
         let Some(threads) = self.threads.take() else {

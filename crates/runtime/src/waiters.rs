@@ -1,9 +1,10 @@
-//! The callers that wait for answers of a core, by ticket.
+//! The callers that wait for answers of a core, by the number (ticket) of the request.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Callers that wait, by the number that the core gives back with the answer. The API's limits bound their number.
+/// The waiting callers. Each has a ticket: the number that the core returns with the answer. The API's limits bound how many
+/// callers there are.
 pub struct Waiters<W> {
     open: Mutex<Open<W>>,
 }
@@ -42,12 +43,13 @@ impl<W> Waiters<W> {
         Ok(())
     }
 
-    /// Takes a caller out, if it still waits.
+    /// Removes and returns a caller, if it still waits.
     pub fn take(&self, ticket: u64) -> Option<W> {
         self.lock().waiting.remove(&ticket)
     }
 
-    /// Takes the callers of these answers out under one lock, and returns those that still wait.
+    /// Removes the callers that wait for these answers, under one lock. Returns them with their answers. An answer without a
+    /// waiting caller is dropped.
     pub fn take_all<T>(&self, answers: impl ExactSizeIterator<Item = (u64, T)>) -> Vec<(W, T)> {
         let mut ready = Vec::with_capacity(answers.len());
         let mut open = self.lock();
@@ -67,7 +69,7 @@ impl<W> Waiters<W> {
         }
     }
 
-    /// Registers no caller from now on, and returns those that wait.
+    /// Refuses new callers from now on, and returns those that wait.
     pub fn close(&self) -> impl Iterator<Item = W> + use<W> {
         let mut open = self.lock();
         open.closed = true;
@@ -75,7 +77,7 @@ impl<W> Waiters<W> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Open<W>> {
-        // The map is consistent between any two statements that hold the lock.
+        // A panic of another holder does no harm: the map is consistent after each statement that changes it.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

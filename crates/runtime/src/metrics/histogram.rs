@@ -57,7 +57,7 @@ impl Unit {
                 4 << 20,
                 16 << 20,
             ],
-            // Powers of two, like the distributions that cores keep themselves.
+            // Powers of two, which are also the buckets of the distributions that cores record themselves.
             Unit::Count | Unit::Milliseconds => &[
                 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096, 8_192, 16_384,
             ],
@@ -122,7 +122,7 @@ impl Histogram {
         self.record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    /// Sets the counts and the sum of a distribution that is kept elsewhere, with the same buckets.
+    /// Sets the counts of the buckets and the sum from a distribution that is recorded elsewhere with the same buckets.
     pub fn set(&self, buckets: &[u64], sum: u64) {
         for (bucket, count) in self.0.buckets.iter().zip(buckets) {
             bucket.store(*count, Ordering::Relaxed);

@@ -51,7 +51,8 @@ impl Metric {
         }
     }
 
-    /// Returns the unit: a histogram states it, and the name of any other metric ends in it.
+    /// Returns the unit: that of a histogram, and for other metrics the unit at the end of the name, or `count` if there is
+    /// none.
     fn unit(&self, name: &str) -> &'static str {
         if let Metric::Histogram(histogram) = self {
             return histogram.unit().shown();
