@@ -24,10 +24,8 @@ use crate::keys::KeyBook;
 use crate::ledger_book::Book;
 use crate::notarisation::requests::Notarisation;
 use crate::notes::Notes;
-use crate::peers::along::Along;
 use crate::peers::budget::PeerBudgets;
 use crate::peers::links::Links;
-use crate::peers::waiting::DeliveryWaits;
 use crate::schedule::table::Schedule;
 
 use crate::kernel::Kernel;
@@ -80,7 +78,6 @@ impl Kernel {
         Self {
             keys,
             clock,
-            delivery_waits: DeliveryWaits::default(),
             flows: Flows::new(Runner::new(engine, now), gate, options, now),
             links,
             intake: Intake::new(Resolutions::new(first_resolution)),
@@ -97,7 +94,6 @@ impl Kernel {
             budgets: PeerBudgets::default(),
             signatures: Signatures::new(options),
             contract_checks: ContractChecks::new(options.known_signatures_bytes),
-            along: Along::new(options),
             context,
         }
     }

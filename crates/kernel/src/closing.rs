@@ -16,7 +16,7 @@ impl Kernel {
         let round = std::mem::take(&mut self.context.round);
         let all_durable = self.context.commits.are_durable();
         if round.batch.is_empty() && (all_durable || round.then.is_empty()) {
-            self.round_without_commit();
+            self.links.round_without_commit(&self.context);
             out.extend(round.then);
             return;
         }

@@ -4,8 +4,8 @@
 //! router carries the commands to their parts, in order, directly after the call that made them. A command may cause further ones.
 //! They are carried before the next command of the same call.
 
-use flow::FlowId;
-use ledger::{Rejection, StateRef};
+use flow::{FlowId, SessionMessage};
+use ledger::{PartyId, Rejection, StateRef, TxId};
 use primitives::Hash;
 
 use crate::intake::fault::Fault;
@@ -37,6 +37,17 @@ pub(crate) enum Command {
     ForgetFlow { flow: FlowId },
     /// To the selection: a flow came back from its journal, and these are all its locks.
     KeepLocks { flow: FlowId, locked: Vec<StateRef> },
+    /// To the flows: a peer's session message is the next in its order.
+    Session {
+        peer: PartyId,
+        message: SessionMessage,
+    },
+    /// To the budgets: a peer sent a message that makes no sense.
+    BadMessage { peer: PartyId, what: String },
+    /// To the flows: a participant refuses a transaction.
+    NoteRefusal { id: TxId },
+    /// To the flows: all participants have answered for a transaction.
+    AllAnswered { id: TxId },
     /// To the intake: a file is on the disk. After an upload, a running request to a peer for it is given up.
     FileIsHere {
         hash: Hash,

@@ -16,7 +16,7 @@ impl Kernel {
 
     /// Counters and gauges for the metrics.
     pub fn figures(&self) -> Figures {
-        let [unshared, sent_along] = self.along.figures();
+        let [unshared, sent_along] = self.links.along_figures();
         let mut figures = Figures {
             transactions: self.book.last_seq(),
             caches: [
@@ -41,8 +41,8 @@ impl Kernel {
                 notarisation.notary.clock_behind_ms(self.context.now.wall)
             }),
             quarantined: self.selection.figures().quarantined as u64,
-            deliveries_waiting: self.delivery_waits.len() as u64,
-            waiting: self.delivery_waits.shown(),
+            deliveries_waiting: self.links.waits().len() as u64,
+            waiting: self.links.waits().shown(),
             clock: self.clock.figures(),
             requests_outstanding: self.links.requests_outstanding(),
             ..self.context.figures.clone()

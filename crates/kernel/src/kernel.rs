@@ -27,10 +27,8 @@ use crate::keys::KeyBook;
 use crate::ledger_book::Book;
 use crate::notarisation::requests::Notarisation;
 use crate::notes::Notes;
-use crate::peers::along::Along;
 use crate::peers::budget::PeerBudgets;
 use crate::peers::links::Links;
-use crate::peers::waiting::DeliveryWaits;
 use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
 use crate::schedule::table::Schedule;
@@ -40,7 +38,6 @@ pub struct Kernel {
     pub(crate) context: Context,
     pub(crate) keys: KeyBook,
     pub(crate) clock: ClockWatch,
-    pub(crate) delivery_waits: DeliveryWaits,
     pub(crate) flows: Flows,
     pub(crate) links: Links,
     pub(crate) intake: Intake,
@@ -57,7 +54,6 @@ pub struct Kernel {
     pub(crate) budgets: PeerBudgets,
     pub(crate) signatures: Signatures,
     pub(crate) contract_checks: ContractChecks,
-    pub(crate) along: Along,
 }
 
 impl Kernel {
@@ -111,7 +107,9 @@ impl Kernel {
         self.settle(reads)?;
         self.send_marks();
         self.ask_again();
-        self.links_end_round(reads)?;
+        self.links.end_machines(self.context.now.monotonic);
+        self.pump_links(reads)?;
+        self.links.send_answers(&mut self.context);
         self.intake.ask_for_files(&mut self.context);
         self.parts_end_round();
         self.close_round(out);

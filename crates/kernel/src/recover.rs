@@ -117,7 +117,7 @@ impl Kernel {
             integrity,
         };
         let mut kernel = Kernel::assemble(Context::new(options, identity, now), opened);
-        kernel.serve_itself();
+        kernel.links.serve_itself(&kernel.context);
         kernel.consents = Consents::open(kernel.context.options.consent.clone(), reads)?;
         Quarantine::restore(&mut kernel.selection, &kernel.context, reads)?;
         kernel.wipe_staging(reads)?;

@@ -36,6 +36,15 @@ impl Kernel {
                 let out = self.selection.keep_only(flow.0, &locked, now);
                 self.on_selection(out);
             }
+            Command::Session { peer, message } => {
+                self.flows.on_session(peer, message, &mut self.context);
+            }
+            Command::BadMessage { peer, what } => self.bad_message(peer, &what),
+            Command::NoteRefusal { id } => self.flows.on_refused(&id),
+            Command::AllAnswered { id } => {
+                let (deliveries, context) = (&self.links.unanswered, &mut self.context);
+                self.flows.on_all_delivered(&id, deliveries, context);
+            }
             Command::FileIsHere {
                 hash,
                 size,

@@ -80,13 +80,9 @@ impl Kernel {
         };
         let (peer, step) = (resolution.peer, resolution.next_step());
         let id = resolution_request(number, step);
-        self.ask(
-            peer,
-            id.flow,
-            id.effect,
-            Service::Transactions,
-            request.to_bytes(),
-        );
+        let now = self.context.now.monotonic;
+        self.links
+            .ask(peer, id, Service::Transactions, request.to_bytes(), now);
     }
 
     pub(crate) fn on_fetched(
@@ -187,7 +183,8 @@ impl Kernel {
         let running = self.intake.resolutions.end(number)?;
         running.resolution.discard(&mut self.context.round.batch);
         let asked = resolution_request(number, running.resolution.step());
-        self.forget_request(asked.flow, asked.effect);
+        self.links
+            .forget_request(&asked, self.context.now.monotonic);
         Some(running)
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use flow::messaging::RequestId;
 use flow::{EffectRequest, EffectResult, EngineAction, FlowError, FlowId};
 use ledger::{PartyId, Rejection, SelectionRequest, SignedTransaction, StateAndRef, StateRef};
 use primitives::ErrorInfo;
@@ -94,7 +95,8 @@ impl Kernel {
                 body,
                 ..
             } => {
-                self.ask(party, flow, effect, service, body);
+                let (id, now) = (RequestId { flow, effect }, self.context.now.monotonic);
+                self.links.ask(party, id, service, body, now);
             }
             EffectRequest::SelectStates(request) => self.on_select(flow, effect, request),
             EffectRequest::Verify {
@@ -304,7 +306,8 @@ impl Kernel {
     /// and its locks are released when the flow ends.
     fn on_effect_cancelled(&mut self, flow: FlowId, effect: u32) {
         self.flows.cancel_effect((flow, effect));
-        self.forget_request(flow, effect);
+        let id = RequestId { flow, effect };
+        self.links.forget_request(&id, self.context.now.monotonic);
         if let Some(item) = self.intake.of_effect((flow, effect)) {
             self.drop_item(item);
         }
@@ -335,6 +338,8 @@ impl Kernel {
         }
         self.wake(WAKES_A_ROUND_MAX, reads)?;
         self.start_queued(reads)?;
-        self.links_on_time(reads)
+        self.links.on_time(self.context.now.monotonic);
+        self.links.read_back(&self.context, reads)?;
+        self.pump_links(reads)
     }
 }

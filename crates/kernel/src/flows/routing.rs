@@ -1,4 +1,4 @@
-//! The router's dealings with the flows: what the end of a flow, an order or the return of a flow means for other parts.
+//! The router's dealings with the flows: the end of a flow, an order about flows, and the return of a flow concern several parts.
 
 use flow::{FlowId, Kill};
 use primitives::{Monotonic, Timestamp};
@@ -27,7 +27,8 @@ impl Kernel {
 
     /// Ends all work of other parts for a flow that takes no step any more.
     pub(crate) fn stop_work(&mut self, flow: FlowId) {
-        self.forget_requests_of(flow);
+        let now = self.context.now.monotonic;
+        self.links.forget_requests_of(flow, now);
         while let Some(item) = self.intake.of_flow(flow) {
             self.drop_item(item);
         }

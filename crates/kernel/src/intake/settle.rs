@@ -19,6 +19,7 @@ use crate::intake::items::{Goal, Item};
 use crate::integrity::quarantine::Quarantine;
 use crate::kernel::Kernel;
 use crate::message::PeerMessage;
+use crate::peers::notices::{lacks_contract, leave_waiting};
 use crate::port::{Reads, StoreFailure};
 use crate::round::{CheckOwner, Work};
 
@@ -170,11 +171,11 @@ impl Kernel {
                 deliver_to,
             } => {
                 if is_new && deliver_to.is_empty() {
-                    self.along.keep(&transaction);
+                    self.links.keep_unshared(&transaction);
                 }
                 self.recorded_by(flow, effect, &transaction, &deliver_to);
             }
-            Goal::Deliver { peer } => self.answer_delivery(peer, id),
+            Goal::Deliver { peer } => self.links.answer_delivery(peer, id),
             Goal::Dependency | Goal::Notarise { .. } => {}
         }
         for peer in also {
@@ -186,7 +187,7 @@ impl Kernel {
                     self.take_in(Arc::clone(&transaction), goal, Some(peer), Vec::new());
                 }
             } else {
-                self.answer_delivery(peer, id);
+                self.links.answer_delivery(peer, id);
             }
         }
         Ok(())
@@ -203,7 +204,8 @@ impl Kernel {
     ) {
         let id = transaction.id();
         self.flows.note_recorded(flow, id, self.context.shown_by());
-        self.owe(id, transaction.wire().bytes().len(), deliver_to);
+        let bytes = transaction.wire().bytes().len();
+        self.links.owe(id, bytes, deliver_to, &self.context);
         self.complete(flow, effect, EffectResult::Done);
     }
 
@@ -274,10 +276,16 @@ impl Kernel {
                 self.refuse_delivery(peer, id, rejection);
             }
             (Goal::Deliver { peer }, Fault::Local(rejection)) => {
-                self.leave_waiting(peer, id, errors::DELIVERY_WAITS.code, rejection);
+                leave_waiting(
+                    peer,
+                    id,
+                    errors::DELIVERY_WAITS.code,
+                    rejection,
+                    &mut self.context,
+                );
             }
             (Goal::Deliver { peer }, Fault::Program(rejection)) => {
-                self.lacks_contract(peer, id, rejection);
+                lacks_contract(peer, id, rejection, &mut self.context);
             }
             (Goal::Notarise { number }, fault) => {
                 self.context.figures.transactions_refused += 1;
@@ -325,7 +333,7 @@ impl Kernel {
         };
         let id = given_up.transaction.id();
         match given_up.goal {
-            Goal::Deliver { peer } => self.leave_waiting(peer, id, code, rejection),
+            Goal::Deliver { peer } => leave_waiting(peer, id, code, rejection, &mut self.context),
             Goal::Notarise { number } => {
                 if let Some(peer) = given_up.from {
                     let complaint = format!(

@@ -135,7 +135,13 @@ impl Kernel {
     fn ask_to_recover(&mut self, peer: PartyId, step: u32, after: u64) {
         let id = recovery_request(&peer, step);
         let body = RecoveryRequest { after }.to_bytes();
-        self.ask(peer, id.flow, id.effect, Service::Recovery, body);
+        self.links.ask(
+            peer,
+            id,
+            Service::Recovery,
+            body,
+            self.context.now.monotonic,
+        );
     }
 
     /// Puts questions again whose pause is over.
@@ -351,8 +357,7 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<Answer, StoreFailure> {
         // Transactions found before come first.
-        let pending = self.links.deliveries.in_flight(&peer);
-        if pending > 0 || self.links.deliveries.has_backlog(&peer) {
+        if self.links.has_pending(&peer) {
             // The request does not wait for them. It would hold one of the places for requests to this node, and the asking node
             // may need each of them to fetch the dependencies of these deliveries.
             let response = RecoveryResponse {
@@ -384,7 +389,8 @@ impl Kernel {
                 notarised.push(tear_off);
             }
             if self.is_participant(&transaction, &peer, reads)? {
-                self.owe(transaction.id(), wire.bytes().len(), &[peer]);
+                self.links
+                    .owe(transaction.id(), wire.bytes().len(), &[peer], &self.context);
                 delivered += 1;
             }
             upto = seq;

@@ -38,11 +38,11 @@ impl Kernel {
                 notarised.extend(self.shown_to_notary(&id, reads)?);
             }
         }
-        let links = &self.links;
+        let numbers = self.links.numbers(&peer);
         let standing = Standing {
-            sent: links.outbox.last(&peer),
-            acked: links.outbox.acked(&peer),
-            taken: links.inbox.taken(&peer).1,
+            sent: numbers.sent,
+            acked: numbers.acked,
+            taken: numbers.taken,
             mark: self.integrity.marks.get(&peer).cloned(),
             notarised,
         };
@@ -72,7 +72,7 @@ impl Kernel {
         standing: Standing,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        if !self.links.awaited.remove(&peer) {
+        if !self.links.standing_arrived(&peer) {
             return Ok(());
         }
         if standing.taken > SEQ_MAX || standing.acked > SEQ_MAX {
@@ -102,7 +102,7 @@ impl Kernel {
     /// Compares the numbers of session messages on both sides of a link, and mends the link where they contradict each other.
     fn compare_numbers(&mut self, peer: PartyId, standing: &Standing) {
         let links = &mut self.links;
-        let (_, taken) = links.inbox.taken(&peer);
+        let taken = links.numbers(&peer).taken;
         if standing.acked > taken {
             links.skip_to(peer, standing.acked);
             let text = format!(
@@ -112,8 +112,8 @@ impl Kernel {
             self.found_on_link(peer, text);
         }
         let links = &mut self.links;
-        let (sent, at_start) = (links.outbox.last(&peer), links.sent_at_start(&peer));
-        let untouched = !links.confirmed.contains(&peer) && !links.offered.contains(&peer);
+        let (sent, at_start) = (links.numbers(&peer).sent, links.sent_at_start(&peer));
+        let untouched = links.is_untouched(&peer);
         if standing.taken > sent || (untouched && standing.taken > at_start) {
             let again = links.renumber(peer, standing.taken, self.context.now.monotonic);
             let text = format!(

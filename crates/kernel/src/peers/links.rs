@@ -10,13 +10,16 @@ use flow::messaging::{
 use ledger::{PartyId, TxId};
 use primitives::{Decode, Decoder, Monotonic};
 
+use crate::figures::CacheFigures;
 use crate::options::KernelOptions;
 use crate::pages::{after, row_page};
 use crate::part::Part;
+use crate::peers::along::Along;
 use crate::peers::lag::DeliveryLag;
 use crate::peers::read_back::{ReadBack, decode_delivery};
 use crate::peers::refusals::Refusals;
 use crate::peers::unanswered::Unanswered;
+use crate::peers::waiting::DeliveryWaits;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_INBOUND, peer_of, prefix_end, seq_of};
 use crate::writes::{RowRange, Writer};
@@ -34,24 +37,24 @@ pub const UNCONFIRMED_BYTES_MAX: usize = 1 << 20;
 
 /// The messaging with all peers: sessions, requests and deliveries.
 pub struct Links {
-    pub(crate) outbox: Outbox,
-    pub(crate) inbox: Inbox,
-    pub(crate) deliveries: Deliveries,
-    pub(crate) requests: Requests,
-    pub(crate) outbox_out: Vec<OutboxAction>,
-    pub(crate) inbox_out: Vec<InboxAction>,
-    pub(crate) delivery_out: Vec<DeliveryAction>,
-    pub(crate) request_out: Vec<RequestAction>,
+    pub(super) outbox: Outbox,
+    pub(super) inbox: Inbox,
+    pub(super) deliveries: Deliveries,
+    pub(super) requests: Requests,
+    pub(super) outbox_out: Vec<OutboxAction>,
+    pub(super) inbox_out: Vec<InboxAction>,
+    pub(super) delivery_out: Vec<DeliveryAction>,
+    pub(super) request_out: Vec<RequestAction>,
     /// The peers that have not answered for a transaction.
     pub(crate) unanswered: Unanswered,
     /// How far those who answer are behind.
-    pub(crate) lag: DeliveryLag,
+    pub(super) lag: DeliveryLag,
     /// Sizes of the transactions owed since the machines' actions were last worked off.
-    pub(crate) sizes: HashMap<TxId, usize>,
+    pub(super) sizes: HashMap<TxId, usize>,
     /// Answers to deliveries, sent once the round is durable.
     pub(super) answers: BTreeMap<PartyId, Vec<TxId>>,
     /// Rows that are read back once the commit of this number is durable. At most one for each peer and machine.
-    pub(crate) read_backs: VecDeque<(u64, ReadBack)>,
+    pub(super) read_backs: VecDeque<(u64, ReadBack)>,
     /// Commits up to this one are durable.
     pub(super) durable: u64,
     /// The epoch of each peer, and the last number taken of its session messages: the cursors of the inbox.
@@ -59,17 +62,32 @@ pub struct Links {
     /// Session messages not acknowledged, of all peers.
     pub(super) unacked: u64,
     /// Peers that are connected and have not told their standing.
-    pub(crate) awaited: BTreeSet<PartyId>,
+    pub(super) awaited: BTreeSet<PartyId>,
     /// Peers that get no numbered message before their standing is known, with the end of the wait.
     pub(super) held: BTreeMap<PartyId, Monotonic>,
     /// Peers whose numbers agree with this node's, since its start.
-    pub(crate) confirmed: BTreeSet<PartyId>,
+    pub(super) confirmed: BTreeSet<PartyId>,
     /// The last number given out for each peer before the start.
     pub(super) at_start: BTreeMap<PartyId, u64>,
     /// Peers that were sent numbered messages unconfirmed, because they told no standing in time.
-    pub(crate) offered: BTreeSet<PartyId>,
+    pub(super) offered: BTreeSet<PartyId>,
     /// Messages numbered since the start for peers that are not confirmed, to be numbered again if need be.
     pub(super) unconfirmed: BTreeMap<PartyId, Unconfirmed>,
+    /// Dependencies that go along with deliveries.
+    pub(super) along: Along,
+    /// The deliveries that peers cannot record for now, with their reasons.
+    pub(super) waits: DeliveryWaits,
+}
+
+/// The numbers of the last session messages with a peer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkNumbers {
+    /// The last one sent.
+    pub(crate) sent: u64,
+    /// The last one that the peer has acknowledged.
+    pub(crate) acked: u64,
+    /// The last one taken of the peer.
+    pub(crate) taken: u64,
 }
 
 /// Messages numbered since the start for one peer.
@@ -147,6 +165,8 @@ impl Links {
             at_start: BTreeMap::new(),
             offered: BTreeSet::new(),
             unconfirmed: BTreeMap::new(),
+            along: Along::new(options),
+            waits: DeliveryWaits::default(),
         };
         let to = prefix_end(META_INBOUND);
         // One row a peer, so bounded by the network map.
@@ -198,6 +218,40 @@ impl Links {
     /// The last number given out for a peer before the start.
     pub(crate) fn sent_at_start(&self, peer: &PartyId) -> u64 {
         self.at_start.get(peer).copied().unwrap_or_default()
+    }
+
+    /// Notes that a peer has told its standing. Returns false if none was awaited.
+    pub(crate) fn standing_arrived(&mut self, peer: &PartyId) -> bool {
+        self.awaited.remove(peer)
+    }
+
+    /// Returns how far the session messages with a peer have come.
+    pub(crate) fn numbers(&self, peer: &PartyId) -> LinkNumbers {
+        LinkNumbers {
+            sent: self.outbox.last(peer),
+            acked: self.outbox.acked(peer),
+            taken: self.inbox.taken(peer).1,
+        }
+    }
+
+    /// Returns whether no numbered message has gone to a peer since the start, and its numbers are not compared yet.
+    pub(crate) fn is_untouched(&self, peer: &PartyId) -> bool {
+        !self.confirmed.contains(peer) && !self.offered.contains(peer)
+    }
+
+    /// Returns whether a peer has deliveries to answer.
+    pub(crate) fn has_pending(&self, peer: &PartyId) -> bool {
+        self.deliveries.in_flight(peer) > 0 || self.deliveries.has_backlog(peer)
+    }
+
+    /// Returns the figures of the transactions that go along with deliveries, and of the notes about peers.
+    pub(crate) fn along_figures(&self) -> [CacheFigures; 2] {
+        self.along.figures()
+    }
+
+    /// Returns the deliveries that peers cannot record for now.
+    pub(crate) fn waits(&self) -> &DeliveryWaits {
+        &self.waits
     }
 
     /// Goes on after a number of a peer's stream.

@@ -23,6 +23,7 @@ use crate::integrity::quarantine::{Quarantine, VaultOwners, states_in_conflict};
 use crate::kernel::Kernel;
 use crate::message::{Answer, FetchRequest, NOTICE_ID, PeerMessage, ServiceId};
 use crate::peers::budget::{Door, GARBAGE_MESSAGE};
+use crate::peers::notices::{lacks_contract, leave_waiting};
 use crate::port::{Reads, StoreFailure};
 use crate::round::CheckOwner;
 
@@ -95,8 +96,8 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         match message {
-            PeerMessage::Session { seq, body } => self.on_session(peer, seq, body),
-            PeerMessage::SessionAck { upto } => self.on_session_ack(peer, upto),
+            PeerMessage::Session { seq, body } => self.links.on_session(peer, seq, body),
+            PeerMessage::SessionAck { upto } => self.links.on_ack(peer, upto, &mut self.context),
             PeerMessage::Request { id, service, body } => {
                 self.on_request(peer, id, service, &body, reads)?
             }
@@ -105,15 +106,20 @@ impl Kernel {
                 transactions,
                 dependencies,
             } => self.on_deliver(peer, &transactions, &dependencies, reads)?,
-            PeerMessage::Delivered { ids } => self.on_delivered(peer, &ids),
-            PeerMessage::Refused { id, rejection } => self.on_refused(peer, id, rejection),
+            PeerMessage::Delivered { ids } => {
+                self.links.on_delivered(peer, &ids, &mut self.context)
+            }
+            PeerMessage::Refused { id, rejection } => {
+                self.links
+                    .on_refused(peer, id, rejection, &mut self.context)
+            }
             PeerMessage::Standing(standing) => self.on_standing(peer, standing, reads)?,
             PeerMessage::Mark(mark) => {
                 let batch = &mut self.context.round.batch;
                 self.integrity.keep_mark(peer, mark, batch);
             }
         }
-        Ok(())
+        self.route(reads)
     }
 
     fn on_request(
@@ -199,7 +205,7 @@ impl Kernel {
                 answers::serve(&request, self.context.room.part(), &self.book, reads)?;
             // A transaction that a peer has fetched need not go along with a later delivery.
             for id in ids {
-                self.along.note_fetched(peer, id);
+                self.links.note_fetched(peer, id);
             }
             // Looking up the requested ids is work too.
             served += 1 + response.transactions.len() + request.wanted.len() / 16;
@@ -218,7 +224,8 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         if id == NOTICE_ID {
-            self.on_waiting_notice(peer, &answer);
+            self.links
+                .on_waiting_notice(peer, &answer, &mut self.context);
             return Ok(());
         }
         if let Some(number) = asking_of(&id) {
@@ -226,10 +233,14 @@ impl Kernel {
             return Ok(());
         }
         if let Answer::Wait(eta_ms) = answer {
-            self.request_must_wait(&id, &peer, eta_ms);
+            self.links
+                .request_must_wait(&id, &peer, eta_ms, self.context.now.monotonic);
             return Ok(());
         }
-        if !self.request_answered(&id, &peer) {
+        if !self
+            .links
+            .request_answered(&id, &peer, self.context.now.monotonic)
+        {
             return Ok(());
         }
         if is_recovery(&id) {
@@ -300,7 +311,7 @@ impl Kernel {
             && !(self.files.lacks(transaction.wire(), &self.context, reads)?
                 && self.concerns_us(&transaction, reads)?)
         {
-            self.answer_delivery(peer, id);
+            self.links.answer_delivery(peer, id);
             return Ok(());
         }
         if !self.concerns_us(&transaction, reads)? {
@@ -308,7 +319,7 @@ impl Kernel {
                 contract_unknown_of(&transaction, &mut self.book, &self.context, reads)?
             {
                 let error = RegistryError::Unknown(name);
-                self.lacks_contract(peer, id, Rejection::of(&error));
+                lacks_contract(peer, id, Rejection::of(&error), &mut self.context);
                 return Ok(());
             }
             if self.is_rolled_back() {
@@ -317,7 +328,13 @@ impl Kernel {
             }
             // Keys may come back with a backup.
             let rejection = no_part_of_ours();
-            self.leave_waiting(peer, id, errors::DELIVERY_WAITS.code, rejection);
+            leave_waiting(
+                peer,
+                id,
+                errors::DELIVERY_WAITS.code,
+                rejection,
+                &mut self.context,
+            );
             return Ok(());
         }
         let wanted: BTreeSet<_> = match along {

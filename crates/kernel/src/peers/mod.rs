@@ -11,6 +11,7 @@ pub(crate) mod notices;
 pub(crate) mod pump;
 pub(crate) mod read_back;
 pub(crate) mod refusals;
+mod routing;
 pub(crate) mod sessions;
 pub(crate) mod unanswered;
 pub(crate) mod waiting;

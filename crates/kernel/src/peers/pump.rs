@@ -6,9 +6,11 @@ use flow::messaging::{DeliveryAction, InboxAction, OutboxAction, PendingDelivery
 use ledger::{PartyId, TxId};
 use primitives::{Decode, Encode, Encoder};
 
+use crate::command::Command;
+use crate::context::Context;
 use crate::errors;
 use crate::event::Priority;
-use crate::kernel::Kernel;
+use crate::ledger_book::Book;
 use crate::message::{DELIVER_TRANSACTIONS_MAX, PeerMessage};
 use crate::pages::row_page;
 use crate::peers::along::{ALONG_BYTES_MAX, Parcel};
@@ -17,51 +19,60 @@ use crate::peers::read_back::{ReadBack, decode_delivery, encode_delivery};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_INBOUND, meta_key, peer_seq_key, prefix_end, seq_of};
 
-impl Kernel {
-    /// Carries out the actions of the messaging machines.
-    pub(crate) fn pump_links(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        loop {
-            let inbox = std::mem::take(&mut self.links.inbox_out);
-            let outbox = std::mem::take(&mut self.links.outbox_out);
-            let deliveries = std::mem::take(&mut self.links.delivery_out);
-            let requests = std::mem::take(&mut self.links.request_out);
-            if inbox.is_empty() && outbox.is_empty() && deliveries.is_empty() && requests.is_empty()
-            {
-                self.links.sizes.clear();
-                return Ok(());
-            }
-            inbox
-                .into_iter()
-                .for_each(|action| self.on_inbox_action(action));
-            outbox
-                .into_iter()
-                .for_each(|action| self.on_outbox_action(action));
-            for action in deliveries {
-                self.on_delivery_action(action, reads)?;
-            }
-            for RequestAction::Send {
-                peer,
-                id,
-                service,
-                body,
-            } in requests
-            {
-                let service = service as u8;
-                let request = PeerMessage::Request { id, service, body };
-                self.context.send(peer, Priority::Normal, request);
-            }
+/// The actions of the messaging machines.
+pub(crate) struct MachineActions {
+    pub(crate) inbox: Vec<InboxAction>,
+    pub(crate) outbox: Vec<OutboxAction>,
+    pub(crate) deliveries: Vec<DeliveryAction>,
+    pub(crate) requests: Vec<RequestAction>,
+}
+
+impl Links {
+    /// Returns the actions of the machines, if there are any.
+    pub(crate) fn take_actions(&mut self) -> Option<MachineActions> {
+        let actions = MachineActions {
+            inbox: std::mem::take(&mut self.inbox_out),
+            outbox: std::mem::take(&mut self.outbox_out),
+            deliveries: std::mem::take(&mut self.delivery_out),
+            requests: std::mem::take(&mut self.request_out),
+        };
+        let is_idle = actions.inbox.is_empty()
+            && actions.outbox.is_empty()
+            && actions.deliveries.is_empty()
+            && actions.requests.is_empty();
+        if is_idle {
+            self.sizes.clear();
+            return None;
         }
+        Some(actions)
     }
 
-    fn on_inbox_action(&mut self, action: InboxAction) {
+    /// Sends a request.
+    pub(crate) fn on_request_action(&mut self, action: RequestAction, context: &mut Context) {
+        let RequestAction::Send {
+            peer,
+            id,
+            service,
+            body,
+        } = action;
+        let service = service as u8;
+        let request = PeerMessage::Request { id, service, body };
+        context.send(peer, Priority::Normal, request);
+    }
+
+    /// Handles an action of the inbox.
+    pub(crate) fn on_inbox_action(&mut self, action: InboxAction, context: &mut Context) {
         match action {
             InboxAction::Deliver { peer, bytes } => {
-                self.links.took(peer);
+                self.took(peer);
                 match SessionMessage::from_bytes(&bytes) {
                     Ok(message) => {
-                        self.flows.on_session(peer, message, &mut self.context);
+                        context.command(Command::Session { peer, message });
                     }
-                    Err(error) => self.bad_message(peer, &format!("a session message: {error}")),
+                    Err(error) => {
+                        let what = format!("a session message: {error}");
+                        context.command(Command::BadMessage { peer, what });
+                    }
                 }
             }
             InboxAction::StoreCursor { peer, epoch, upto } => {
@@ -70,30 +81,30 @@ impl Kernel {
                 e.u64(epoch);
                 e.u64(upto);
                 let key = meta_key(META_INBOUND, peer.as_bytes());
-                self.context
+                context
                     .round
                     .batch
                     .of::<Links>()
                     .put(Table::Meta, key, e.into_bytes());
             }
             InboxAction::Ack { peer, upto } => {
-                self.context
-                    .send(peer, Priority::Normal, PeerMessage::SessionAck { upto });
+                context.send(peer, Priority::Normal, PeerMessage::SessionAck { upto });
             }
         }
     }
 
-    fn on_outbox_action(&mut self, action: OutboxAction) {
+    /// Handles an action of the outbox.
+    pub(crate) fn on_outbox_action(&mut self, action: OutboxAction, context: &mut Context) {
         match action {
             OutboxAction::Store { peer, seq, bytes } => {
-                self.context.round.batch.of::<Links>().put(
+                context.round.batch.of::<Links>().put(
                     Table::Outbox,
                     peer_seq_key(&peer, seq),
                     bytes,
                 );
             }
             OutboxAction::Send { peer, seq, bytes } => {
-                self.context.send(
+                context.send(
                     peer,
                     Priority::Normal,
                     PeerMessage::Session { seq, body: bytes },
@@ -101,7 +112,7 @@ impl Kernel {
             }
             OutboxAction::Delete { peer, from, upto } => {
                 for seq in from..=upto {
-                    self.context
+                    context
                         .round
                         .batch
                         .of::<Links>()
@@ -110,16 +121,17 @@ impl Kernel {
             }
             OutboxAction::Refill { peer, after, limit } => {
                 let back = ReadBack::Outbox { peer, after, limit };
-                self.links
-                    .read_backs
-                    .push_back((self.context.commits.next(), back));
+                self.read_backs.push_back((context.commits.next(), back));
             }
         }
     }
 
-    fn on_delivery_action(
+    /// Handles an action of the deliveries.
+    pub(crate) fn on_delivery_action(
         &mut self,
         action: DeliveryAction,
+        book: &mut Book,
+        context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         match action {
@@ -128,34 +140,27 @@ impl Kernel {
                 seq,
                 transaction,
             } => {
-                let bytes = self
-                    .links
-                    .sizes
-                    .get(&transaction)
-                    .copied()
-                    .unwrap_or_default();
+                let bytes = self.sizes.get(&transaction).copied().unwrap_or_default();
                 let row = encode_delivery(&transaction, bytes);
-                self.context.round.batch.of::<Links>().put(
+                context.round.batch.of::<Links>().put(
                     Table::Deliveries,
                     peer_seq_key(&peer, seq),
                     row,
                 );
             }
             DeliveryAction::Delete { peer, seq } => {
-                self.context
+                context
                     .round
                     .batch
                     .of::<Links>()
                     .delete(Table::Deliveries, peer_seq_key(&peer, seq));
             }
             DeliveryAction::Send { peer, transactions } => {
-                self.send_delivery(peer, &transactions, reads)?;
+                self.send_delivery(peer, &transactions, book, context, reads)?;
             }
             DeliveryAction::Refill { peer, after, limit } => {
                 let back = ReadBack::Deliveries { peer, after, limit };
-                self.links
-                    .read_backs
-                    .push_back((self.context.commits.next(), back));
+                self.read_backs.push_back((context.commits.next(), back));
             }
             DeliveryAction::Refused {
                 peer,
@@ -166,8 +171,7 @@ impl Kernel {
                     "it refuses transaction {transaction}: {} ({})",
                     rejection.message, rejection.code
                 );
-                self.context
-                    .complain(errors::DELIVERY_REFUSED.code, peer, &text);
+                context.complain(errors::DELIVERY_REFUSED.code, peer, &text);
             }
             DeliveryAction::AllAnswered { .. } => {}
         }
@@ -178,14 +182,16 @@ impl Kernel {
         &mut self,
         peer: PartyId,
         ids: &[TxId],
+        book: &mut Book,
+        context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let along_max = ALONG_BYTES_MAX.min(self.context.room.part());
+        let along_max = ALONG_BYTES_MAX.min(context.room.part());
         for ids in ids.chunks(DELIVER_TRANSACTIONS_MAX) {
             let mut transactions = Vec::with_capacity(ids.len());
             let mut parcel = Parcel::default();
             for id in ids {
-                let Some(recorded) = self.book.get(id, reads)? else {
+                let Some(recorded) = book.get(id, reads)? else {
                     continue;
                 };
                 self.along
@@ -197,16 +203,16 @@ impl Kernel {
                     transactions,
                     dependencies: parcel.transactions,
                 };
-                self.context.send(peer, Priority::Normal, message);
+                context.send(peer, Priority::Normal, message);
             }
         }
         Ok(())
     }
 
     /// Handles a round without a commit: read-backs that would have waited for its commit wait for the previous one.
-    pub(crate) fn round_without_commit(&mut self) {
-        let (next, handed) = (self.context.commits.next(), self.context.commits.handed());
-        for (number, _) in &mut self.links.read_backs {
+    pub(crate) fn round_without_commit(&mut self, context: &Context) {
+        let (next, handed) = (context.commits.next(), context.commits.handed());
+        for (number, _) in &mut self.read_backs {
             if *number == next {
                 *number = handed;
             }
@@ -214,21 +220,23 @@ impl Kernel {
     }
 
     /// Reads rows back whose commit is durable.
-    pub(crate) fn read_back(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        while self.links.has_read_backs() {
-            let Some((_, back)) = self.links.read_backs.pop_front() else {
+    pub(crate) fn read_back(
+        &mut self,
+        context: &Context,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        while self.has_read_backs() {
+            let Some((_, back)) = self.read_backs.pop_front() else {
                 break;
             };
             match back {
                 ReadBack::Outbox { peer, after, limit } => {
-                    let bytes_max = self.context.options.outbox.window_bytes_max;
+                    let bytes_max = context.options.outbox.window_bytes_max;
                     let (rows, more) =
                         rows_after(reads, Table::Outbox, &peer, after, limit, bytes_max)?;
-                    let now = self.context.now.monotonic;
-                    let links = &mut self.links;
-                    links
-                        .outbox
-                        .refilled(peer, rows, more, now, &mut links.outbox_out);
+                    let now = context.now.monotonic;
+                    self.outbox
+                        .refilled(peer, rows, more, now, &mut self.outbox_out);
                 }
                 ReadBack::Deliveries { peer, after, limit } => {
                     let all = usize::MAX;
@@ -243,11 +251,11 @@ impl Kernel {
                         })
                     });
                     let rows = rows.collect();
-                    self.links.deliveries.refilled(peer, rows, more);
+                    self.deliveries.refilled(peer, rows, more);
                 }
             }
         }
-        self.pump_links(reads)
+        Ok(())
     }
 }
 

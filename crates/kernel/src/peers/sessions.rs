@@ -1,259 +1,269 @@
 //! Connections, session messages, requests and deliveries of peers.
 
+use flow::messaging::RequestId;
+use flow::{FlowId, Service, SessionMessage};
+use ledger::{PartyId, Rejection, SignedTransaction, TxId};
+use primitives::{Encode, Monotonic};
+use std::sync::Arc;
+
+use crate::command::Command;
+use crate::context::Context;
 use crate::errors;
 use crate::event::Priority;
 use crate::integrity::STANDING_WAIT_MS;
-use crate::kernel::Kernel;
 use crate::message::{DELIVERED_IDS_MAX, PeerMessage};
-use crate::peers::links::{EARLY_BYTES_MAX, UNACKED_REFUSALS_MAX};
-use crate::port::{Reads, StoreFailure};
-use flow::messaging::RequestId;
-use flow::{FlowId, SHARE_EXCEEDED_CODE, Service, SessionBody, SessionMessage};
-use ledger::{PartyId, Rejection, TxId};
-use primitives::Encode;
+use crate::peers::links::{EARLY_BYTES_MAX, Links, UNACKED_REFUSALS_MAX};
 
-impl Kernel {
-    pub(crate) fn on_peer_up(
-        &mut self,
-        peer: PartyId,
-        epoch: u64,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let now = self.context.now.monotonic;
-        self.clock.peer_up(peer);
-        self.budgets.forget_backlog(&peer);
-        let links = &mut self.links;
-        let taken = links.taken.entry(peer).or_default();
+impl Links {
+    /// Handles a new connection to a peer. Numbered messages wait until the peer has told its standing.
+    pub(crate) fn peer_up(&mut self, peer: PartyId, epoch: u64, now: Monotonic) {
+        let taken = self.taken.entry(peer).or_default();
         if taken.0 != epoch {
             *taken = (epoch, 0);
         }
         // Messages in flight may be lost.
         self.along.forget_sent();
-        links.inbox.peer_up(peer, epoch);
-        links.awaited.insert(peer);
-        if links.confirmed.contains(&peer) {
-            links.outbox.peer_up(peer, now, &mut links.outbox_out);
+        self.inbox.peer_up(peer, epoch);
+        self.awaited.insert(peer);
+        if self.confirmed.contains(&peer) {
+            self.outbox.peer_up(peer, now, &mut self.outbox_out);
         } else {
+            // A time past the end of time is clipped to now: the peer is then not waited for.
             let until = now.plus_ms(STANDING_WAIT_MS).unwrap_or(now);
-            links.held.insert(peer, until);
+            self.held.insert(peer, until);
         }
-        links.deliveries.peer_up(peer);
-        links.requests.peer_up(peer, now, &mut links.request_out);
-        self.intake.peer_up(peer);
-        self.send_standing(peer, reads)?;
-        self.pump_links(reads)
+        self.deliveries.peer_up(peer);
+        self.requests.peer_up(peer, now, &mut self.request_out);
+        assert!(
+            self.awaited.contains(&peer),
+            "the standing of {peer}, which has connected, is not awaited"
+        );
     }
 
-    /// This node can always be asked by its own flows.
-    pub(crate) fn serve_itself(&mut self) {
-        let (me, now) = (self.context.my_id, self.context.now.monotonic);
-        let links = &mut self.links;
-        links.requests.peer_up(me, now, &mut links.request_out);
+    /// Lets the flows of this node ask this node itself, at any time.
+    pub(crate) fn serve_itself(&mut self, context: &Context) {
+        let (me, now) = (context.my_id, context.now.monotonic);
+        self.requests.peer_up(me, now, &mut self.request_out);
     }
 
-    pub(crate) fn on_peer_down(&mut self, peer: PartyId) {
-        self.clock.peer_down(&peer);
-        self.budgets.forget_backlog(&peer);
-        self.links.inbox.peer_down(&peer);
-        self.links.outbox.peer_down(peer);
-        self.links.awaited.remove(&peer);
-        self.links.held.remove(&peer);
-        self.integrity.met.remove(&peer);
-        self.links.deliveries.peer_down(peer);
-        self.links.requests.peer_down(peer);
-        self.intake.resolutions.peer_down(&peer);
-        self.fetches.forget(&peer);
-        self.forget_notarisations_of(peer);
+    /// Handles the end of a connection.
+    pub(crate) fn peer_down(&mut self, peer: PartyId) {
+        self.inbox.peer_down(&peer);
+        self.outbox.peer_down(peer);
+        self.awaited.remove(&peer);
+        self.held.remove(&peer);
+        self.deliveries.peer_down(peer);
+        self.requests.peer_down(peer);
     }
 
-    pub(crate) fn send_session(&mut self, peer: PartyId, message: SessionMessage) {
-        if peer == self.context.my_id {
-            self.flows.on_session(peer, message, &mut self.context);
+    /// Numbers a session message to a peer. Refusals are dropped while the peer leaves too much unacknowledged.
+    pub(crate) fn send_session(
+        &mut self,
+        peer: PartyId,
+        message: &SessionMessage,
+        is_refusal: bool,
+        now: Monotonic,
+    ) {
+        if is_refusal && self.outbox.pending(&peer) >= UNACKED_REFUSALS_MAX {
             return;
         }
-        let error = match &message.body {
-            SessionBody::End { error, .. } => error.as_ref(),
-            _ => None,
-        };
-        if error.is_some_and(|error| error.code == SHARE_EXCEEDED_CODE) {
-            self.budgets.excess(peer, self.context.now.monotonic);
-        }
-        if error.is_some() && self.links.outbox.pending(&peer) >= UNACKED_REFUSALS_MAX {
-            return;
-        }
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        links.unacked += 1;
+        self.unacked += 1;
         let bytes = message.to_bytes();
-        if !links.confirmed.contains(&peer) {
-            links.unconfirmed.entry(peer).or_default().push(&bytes);
+        if !self.confirmed.contains(&peer) {
+            self.unconfirmed.entry(peer).or_default().push(&bytes);
         }
-        links.outbox.push(peer, bytes, now, &mut links.outbox_out);
+        self.outbox.push(peer, bytes, now, &mut self.outbox_out);
+        debug_assert!(
+            self.outbox.pending(&peer) > 0,
+            "a session message to {peer} is not pending"
+        );
     }
 
+    /// Takes a session message of a peer, in its turn.
     pub(crate) fn on_session(&mut self, peer: PartyId, seq: u64, body: Vec<u8>) {
-        let (_, taken) = self.links.taken.get(&peer).copied().unwrap_or_default();
+        let (_, taken) = self.taken.get(&peer).copied().unwrap_or_default();
+        // The largest number has no successor. A message after it is as early as any other.
         if seq > taken.saturating_add(1) && body.len() > EARLY_BYTES_MAX {
             return;
         }
-        self.links
-            .inbox
-            .message(peer, seq, body, &mut self.links.inbox_out);
+        self.inbox.message(peer, seq, body, &mut self.inbox_out);
     }
 
-    pub(crate) fn on_session_ack(&mut self, peer: PartyId, upto: u64) {
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        let before = links.outbox.pending(&peer);
-        let known = links.outbox.ack(peer, upto, now, &mut links.outbox_out);
-        let acked = before.saturating_sub(links.outbox.pending(&peer));
-        links.unacked = links.unacked.saturating_sub(acked);
+    /// Handles the acknowledgement of session messages.
+    pub(crate) fn on_ack(&mut self, peer: PartyId, upto: u64, context: &mut Context) {
+        let now = context.now.monotonic;
+        let before = self.outbox.pending(&peer);
+        let known = self.outbox.ack(peer, upto, now, &mut self.outbox_out);
+        let after = self.outbox.pending(&peer);
+        // The sum is for the metrics alone, so a slip of it is clipped in production.
+        let acked = before.saturating_sub(after);
+        debug_assert!(
+            after <= before && acked <= self.unacked,
+            "{before} messages to {peer} were pending, {after} are, and {} are to all peers",
+            self.unacked
+        );
+        self.unacked = self.unacked.saturating_sub(acked);
         if !known {
-            self.context.figures.messages_bad += 1;
+            context.figures.messages_bad += 1;
             let text = format!(
                 "it acknowledges session message {upto}, which was never sent: this node's data is older than the peer's"
             );
-            self.context.complain(errors::STALE_DATA.code, peer, &text);
+            context.complain(errors::STALE_DATA.code, peer, &text);
         }
     }
 
-    /// Asks a service of another node (or of this one).
+    /// Asks a service of another node, or of this one.
     pub(crate) fn ask(
         &mut self,
         party: PartyId,
-        flow: FlowId,
-        effect: u32,
+        id: RequestId,
         service: Service,
         body: Vec<u8>,
+        now: Monotonic,
     ) {
-        let id = RequestId { flow, effect };
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        links
-            .requests
-            .ask(id, party, service, body, now, &mut links.request_out);
+        let out = &mut self.request_out;
+        self.requests.ask(id, party, service, body, now, out);
     }
 
-    /// Notes an answer. Returns whether a flow waits for it.
-    pub(crate) fn request_answered(&mut self, id: &RequestId, peer: &PartyId) -> bool {
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        links
-            .requests
-            .answered(id, peer, now, &mut links.request_out)
+    /// Notes an answer. Returns whether the request waited for it.
+    pub(crate) fn request_answered(
+        &mut self,
+        id: &RequestId,
+        peer: &PartyId,
+        now: Monotonic,
+    ) -> bool {
+        let out = &mut self.request_out;
+        self.requests.answered(id, peer, now, out)
     }
 
-    pub(crate) fn request_must_wait(&mut self, id: &RequestId, peer: &PartyId, eta_ms: u64) {
-        self.links
-            .requests
-            .wait(id, peer, eta_ms, self.context.now.monotonic);
+    /// Puts a request off because the peer has no time for it now.
+    pub(crate) fn request_must_wait(
+        &mut self,
+        id: &RequestId,
+        peer: &PartyId,
+        eta_ms: u64,
+        now: Monotonic,
+    ) {
+        self.requests.wait(id, peer, eta_ms, now);
     }
 
-    pub(crate) fn forget_request(&mut self, flow: FlowId, effect: u32) {
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        let id = RequestId { flow, effect };
-        links.requests.cancel(&id, now, &mut links.request_out);
+    /// Gives a request up.
+    pub(crate) fn forget_request(&mut self, id: &RequestId, now: Monotonic) {
+        self.requests.cancel(id, now, &mut self.request_out);
     }
 
-    pub(crate) fn forget_requests_of(&mut self, flow: FlowId) {
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        links
-            .requests
-            .cancel_flow(flow, now, &mut links.request_out);
+    /// Gives all requests of a flow up.
+    pub(crate) fn forget_requests_of(&mut self, flow: FlowId, now: Monotonic) {
+        let out = &mut self.request_out;
+        self.requests.cancel_flow(flow, now, out);
     }
 
     /// Owes a recorded transaction to participants, each once.
-    pub(crate) fn owe(&mut self, id: TxId, bytes: usize, participants: &[PartyId]) {
-        let links = &mut self.links;
+    pub(crate) fn owe(
+        &mut self,
+        id: TxId,
+        bytes: usize,
+        participants: &[PartyId],
+        context: &Context,
+    ) {
         for peer in participants {
-            if *peer == self.context.my_id || links.unanswered.owes(peer, &id) {
+            if *peer == context.my_id || self.unanswered.owes(peer, &id) {
                 continue;
             }
-            links.sizes.insert(id, bytes);
-            links
-                .deliveries
-                .push(*peer, id, bytes, &mut links.delivery_out);
-            links.unanswered.add(*peer, id);
-            links.lag.owe(*peer, self.context.now.monotonic);
+            self.sizes.insert(id, bytes);
+            self.deliveries
+                .push(*peer, id, bytes, &mut self.delivery_out);
+            self.unanswered.add(*peer, id);
+            self.lag.owe(*peer, context.now.monotonic);
         }
     }
 
-    /// A transaction delivered by a peer is recorded here: say so once that is durable.
-    pub(crate) fn answer_delivery(&mut self, peer: PartyId, id: TxId) {
-        self.links.answers.entry(peer).or_default().push(id);
+    /// Keeps a recorded transaction that no other node gets for now. It goes along with the delivery of one that depends on it.
+    pub(crate) fn keep_unshared(&mut self, transaction: &Arc<SignedTransaction>) {
+        self.along.keep(transaction);
     }
 
-    pub(crate) fn on_delivered(&mut self, peer: PartyId, ids: &[TxId]) {
+    /// Notes that a peer has fetched a transaction.
+    pub(crate) fn note_fetched(&mut self, peer: PartyId, id: TxId) {
+        self.along.note_fetched(peer, id);
+    }
+
+    /// Notes that a transaction delivered by a peer is recorded. The peer is told once that is durable.
+    pub(crate) fn answer_delivery(&mut self, peer: PartyId, id: TxId) {
+        self.answers.entry(peer).or_default().push(id);
+    }
+
+    /// Handles a peer's answer that it has recorded transactions.
+    pub(crate) fn on_delivered(&mut self, peer: PartyId, ids: &[TxId], context: &mut Context) {
         for id in ids {
-            let links = &mut self.links;
-            let before = links.delivery_out.len();
-            links
-                .deliveries
-                .delivered(peer, &[*id], &mut links.delivery_out);
-            if links.delivery_out.len() > before {
-                self.owes_no_more(peer, id, false);
+            let before = self.delivery_out.len();
+            self.deliveries
+                .delivered(peer, &[*id], &mut self.delivery_out);
+            if self.delivery_out.len() > before {
+                self.owes_no_more(peer, id, context);
             }
         }
     }
 
-    pub(crate) fn on_refused(&mut self, peer: PartyId, id: TxId, rejection: Rejection) {
-        let links = &mut self.links;
-        let before = links.delivery_out.len();
+    /// Handles a peer's refusal of a transaction.
+    pub(crate) fn on_refused(
+        &mut self,
+        peer: PartyId,
+        id: TxId,
+        rejection: Rejection,
+        context: &mut Context,
+    ) {
+        let before = self.delivery_out.len();
         let why = rejection.clone();
-        links
-            .deliveries
-            .refused(peer, id, rejection, &mut links.delivery_out);
-        if links.delivery_out.len() > before {
-            let batch = &mut self.context.round.batch;
-            links.unanswered.refusals.add(id, peer, &why, batch);
-            self.context.figures.deliveries_refused += 1;
-            self.owes_no_more(peer, &id, true);
+        self.deliveries
+            .refused(peer, id, rejection, &mut self.delivery_out);
+        if self.delivery_out.len() > before {
+            let batch = &mut context.round.batch;
+            self.unanswered.refusals.add(id, peer, &why, batch);
+            context.figures.deliveries_refused += 1;
+            context.command(Command::NoteRefusal { id });
+            self.owes_no_more(peer, &id, context);
         }
     }
 
-    fn owes_no_more(&mut self, peer: PartyId, id: &TxId, refused: bool) {
-        if refused {
-            self.flows.on_refused(id);
+    fn owes_no_more(&mut self, peer: PartyId, id: &TxId, context: &mut Context) {
+        self.lag.answered(&peer, context.now.monotonic);
+        self.waits.answered(peer, *id);
+        if self.unanswered.answered(&peer, id) {
+            context.command(Command::AllAnswered { id: *id });
         }
-        self.links.lag.answered(&peer, self.context.now.monotonic);
-        self.delivery_waits.answered(peer, *id);
-        if self.links.unanswered.answered(&peer, id) {
-            self.flows
-                .on_all_delivered(id, &self.links.unanswered, &mut self.context);
-        }
+        assert!(
+            !self.unanswered.owes(&peer, id),
+            "{peer} has answered transaction {id} and still owes an answer"
+        );
     }
 
-    pub(crate) fn links_on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        let late = links.held.iter().filter(|(_, until)| **until <= now);
+    /// Sends and repeats messages whose time has come.
+    pub(crate) fn on_time(&mut self, now: Monotonic) {
+        let late = self.held.iter().filter(|(_, until)| **until <= now);
         let late: Vec<PartyId> = late.map(|(peer, _)| *peer).collect();
         for peer in late {
-            links.offered.insert(peer);
-            links.release(peer, now);
+            self.offered.insert(peer);
+            self.release(peer, now);
         }
-        links.outbox.timer(now, &mut links.outbox_out);
-        links.deliveries.timer(now);
-        links.requests.timer(now, &mut links.request_out);
-        self.read_back(reads)
+        self.outbox.timer(now, &mut self.outbox_out);
+        self.deliveries.timer(now);
+        self.requests.timer(now, &mut self.request_out);
     }
 
-    /// Adds the outgoing messages at the end of a round.
-    pub(crate) fn links_end_round(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let now = self.context.now.monotonic;
-        let links = &mut self.links;
-        links.inbox.end_of_round(&mut links.inbox_out);
-        links.deliveries.end_of_round(now, &mut links.delivery_out);
-        self.pump_links(reads)?;
-        for (peer, ids) in std::mem::take(&mut self.links.answers) {
+    /// Makes the machines end their round. Their last messages are pumped after this.
+    pub(crate) fn end_machines(&mut self, now: Monotonic) {
+        self.inbox.end_of_round(&mut self.inbox_out);
+        self.deliveries.end_of_round(now, &mut self.delivery_out);
+    }
+
+    /// Tells peers which of their deliveries this round has recorded.
+    pub(crate) fn send_answers(&mut self, context: &mut Context) {
+        for (peer, ids) in std::mem::take(&mut self.answers) {
             for ids in ids.chunks(DELIVERED_IDS_MAX) {
                 let ids = ids.to_vec();
-                self.context
-                    .send(peer, Priority::Normal, PeerMessage::Delivered { ids });
+                context.send(peer, Priority::Normal, PeerMessage::Delivered { ids });
             }
         }
-        Ok(())
     }
 }
