@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use chain::block::{CarriedBlock, CarriedEntry, root_of};
+use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::{MemoryStore, Overlay, apply_block, next_header, prune, turn, undo_block};
 use chain::{
@@ -140,6 +140,7 @@ fn main() {
         let started = Instant::now();
         let block = block(&overlay, &genesis, &keys, &ids, round);
         make += started.elapsed().as_secs_f64();
+        let block = CheckedBlock::from_store(block);
         let started = Instant::now();
         apply_block(&mut overlay, &genesis, &block).expect("the block is valid");
         apply += started.elapsed().as_secs_f64();

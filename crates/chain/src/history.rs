@@ -4,17 +4,21 @@
 //! accepts it. Only pools and sockets are left out. The caller applies the blocks ([`crate::state::apply_block`]) and writes the
 //! resulting rows. Signing takes most of the time and can be spread over threads, because [`History::payments`] needs no state.
 
+mod signed_payments;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use primitives::KeyPair;
 
-use crate::block::{CarriedBlock, CarriedEntry, root_of};
+use crate::block::{CarriedEntry, CheckedBlock, root_of};
 use crate::forge::{Candidate, chain_key, seal};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Overlay, fee_min, next_header, turn};
 use crate::transaction::PAYMENT_BYTES;
 use crate::{AccountId, Anchor, Body, Carried, ChainId, Genesis, Rejection, Transaction, TxId};
+
+pub use signed_payments::SignedPayments;
 
 /// Maximum bytes that a child block adds to its transactions.
 const CHILD_BLOCK_BYTES: usize = PAYMENT_BYTES + 64;
@@ -159,11 +163,9 @@ impl History {
 
     /// Makes and signs the payments at these positions of a batch.
     #[must_use]
-    pub fn payments(&self, batch: &Batch, places: Range<usize>) -> Vec<Arc<Carried>> {
-        places
-            .filter_map(|place| self.payment(batch, place))
-            .map(Arc::new)
-            .collect()
+    pub fn payments(&self, batch: &Batch, places: Range<usize>) -> SignedPayments {
+        let signed = places.filter_map(|place| self.payment(batch, place));
+        SignedPayments::new(signed.map(Arc::new).collect())
     }
 
     fn payment(&self, batch: &Batch, place: usize) -> Option<Carried> {
@@ -220,10 +222,10 @@ impl History {
     pub fn block<R: Reads<Table>>(
         &self,
         overlay: &Overlay<R>,
-        payments: Vec<Arc<Carried>>,
+        payments: SignedPayments,
         latest: u32,
         jump: bool,
-    ) -> Result<Result<Option<CarriedBlock>, Rejection>, StoreFailure> {
+    ) -> Result<Result<Option<CheckedBlock>, Rejection>, StoreFailure> {
         let mut first: Option<(u32, &Account)> = None;
         for account in &self.accounts {
             if let Some(time) = turn(overlay, &self.genesis, &account.public)?
@@ -245,9 +247,10 @@ impl History {
             time = latest;
         }
         let header = next_header(overlay, &self.genesis, &forger.public, time)?;
-        let candidate = self.candidate(payments, time, header.height);
+        let candidate = self.candidate(payments.into_inner(), time, header.height);
         let block = seal(candidate, header, &self.genesis.hash, &forger.key);
-        Ok(block.map(Some))
+        // The payments, the child blocks and the header are signed by this history.
+        Ok(block.map(CheckedBlock::from_checked_parts).map(Some))
     }
 
     fn candidate(&self, payments: Vec<Arc<Carried>>, time: u32, height: u32) -> Candidate {

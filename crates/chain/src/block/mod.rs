@@ -7,8 +7,10 @@
 
 mod body;
 mod carried;
+mod checked;
 mod header;
 
 pub use body::{Block, Entry, root_of};
 pub use carried::{CarriedBlock, CarriedEntry, read_carried_body};
+pub use checked::CheckedBlock;
 pub use header::{HEADER_BYTES, Header, read_header};

@@ -9,7 +9,7 @@ use super::leases::Leasing;
 use super::rows::{self, Former, HeaderRow, Place};
 use super::window::Seen;
 use super::{BlockFault, Overlay, Point, check_header};
-use crate::block::{CarriedBlock, CarriedEntry, root_of};
+use crate::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::transaction::{Body, Carried};
 use crate::{AccountId, ChainId, Genesis, TxId};
@@ -29,25 +29,47 @@ pub struct Touched {
     pub debit: u64,
 }
 
-/// The result of applying a block.
+/// A block that the state has accepted, with its effects. Only [`apply_block`] returns one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Applied {
-    /// The block's height.
-    pub height: u32,
-    /// Its hash.
-    pub hash: Hash,
-    /// Every account that paid or received, sorted by account and chain.
-    pub touched: Vec<Touched>,
-    /// Fees of parent transactions, which the forger earns.
-    pub fees: u64,
+pub struct AppliedBlock {
+    height: u32,
+    hash: Hash,
+    touched: Vec<Touched>,
+    fees: u64,
 }
 
-/// Applies a block after the tip, as a whole or not at all. The caller must check signatures and the clock.
+impl AppliedBlock {
+    /// Returns the block's height.
+    #[must_use]
+    pub fn height(&self) -> u32 {
+        self.height
+    }
+
+    /// Returns the block's hash.
+    #[must_use]
+    pub fn hash(&self) -> Hash {
+        self.hash
+    }
+
+    /// Returns every account that paid or received, sorted by account and chain.
+    #[must_use]
+    pub fn touched(&self) -> &[Touched] {
+        &self.touched
+    }
+
+    /// Returns the fees of parent transactions, which the forger earns.
+    #[must_use]
+    pub fn fees(&self) -> u64 {
+        self.fees
+    }
+}
+
+/// Applies a block after the tip, as a whole or not at all. The caller must check the clock.
 pub fn apply_block<R: Reads<Table>>(
     overlay: &mut Overlay<R>,
     genesis: &Genesis,
-    block: &CarriedBlock,
-) -> Result<Applied, BlockFault> {
+    block: &CheckedBlock,
+) -> Result<AppliedBlock, BlockFault> {
     check_header(overlay, genesis, &block.header)?;
     check_shape(genesis, block)?;
     let when = When {
@@ -67,7 +89,7 @@ pub fn apply_block<R: Reads<Table>>(
     }
     let (touched, fees) = settle(overlay, block)?;
     write(overlay, genesis, block, &touched, fees)?;
-    Ok(Applied {
+    Ok(AppliedBlock {
         height: block.header.height,
         hash: block.hash,
         touched,

@@ -5,7 +5,7 @@
 //!   and restores every row.
 //! - [`Branch`] judges the headers of a branch without touching the state.
 //!
-//! The callers that bring blocks and transactions here check signatures, in batches and each only once.
+//! Signatures are checked before, in batches and each only once: [`apply_block`] takes a [`crate::block::CheckedBlock`].
 
 mod apply;
 mod branch;
@@ -30,7 +30,7 @@ mod undo;
 mod verify;
 mod window;
 
-pub use apply::{Applied, Touched, apply_block, check_shape};
+pub use apply::{AppliedBlock, Touched, apply_block, check_shape};
 pub use branch::{Branch, Judged};
 pub use check::{When, check_anchor, check_form, check_times, check_transaction, fee_min};
 pub use examine::{Depth, Examined, Mending, examine};

@@ -17,7 +17,7 @@ use super::undo::carried_block;
 use super::verify::verify_state;
 use super::{BlockFault, Fault, MemoryStore, Overlay, apply_block, undo_block};
 use crate::AccountId;
-use crate::block::CarriedBlock;
+use crate::block::CheckedBlock;
 use crate::port::{FailureKind, Reads, StoreFailure, Table, WriteBatch, damaged};
 
 /// Maximum number of transactions of blocks that are applied again, because they are all in memory at once.
@@ -50,7 +50,8 @@ impl<R: Reads<Table>> Examination<'_, R> {
         for height in 1..=top {
             let block = carried_block(&self.patch, self.genesis, height)?
                 .ok_or_else(|| damaged(format!("block {height} is not there")))?;
-            join(&mut fresh, self, &block)?;
+            // Only checked blocks are stored.
+            join(&mut fresh, self, &CheckedBlock::from_store(block))?;
         }
         self.found.replayed = top;
         let batch = fresh.take_batch();
@@ -248,7 +249,7 @@ fn counting(rows: &HeldRows, horizon: u32) -> impl Iterator<Item = u32> {
 fn join<S: Reads<Table>, R: Reads<Table>>(
     overlay: &mut Overlay<S>,
     examination: &Examination<'_, R>,
-    block: &CarriedBlock,
+    block: &CheckedBlock,
 ) -> Result<(), StoreFailure> {
     match apply_block(overlay, examination.genesis, block) {
         Ok(_) => Ok(()),

@@ -3,7 +3,7 @@
 use super::apply::account_places;
 use super::rows;
 use super::{Fault, Overlay, Point, read};
-use crate::block::{CarriedBlock, read_carried_body};
+use crate::block::{CarriedBlock, CheckedBlock, read_carried_body};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::{AccountId, ChainId, Genesis};
 
@@ -13,7 +13,7 @@ use crate::{AccountId, ChainId, Genesis};
 pub fn undo_block<R: Reads<Table>>(
     overlay: &mut Overlay<R>,
     genesis: &Genesis,
-) -> Result<CarriedBlock, Fault> {
+) -> Result<CheckedBlock, Fault> {
     let height = overlay.tip().height;
     let too_deep = || Fault::refused("chain_block.too_deep", format!("block {height}"));
     if height == 0 {
@@ -51,7 +51,8 @@ pub fn undo_block<R: Reads<Table>>(
     overlay.put(Table::Meta, rows::META_TIP, tip);
     overlay.window.pop(height);
     overlay.tip = before;
-    Ok(block)
+    // Only a checked block can be applied.
+    Ok(CheckedBlock::from_store(block))
 }
 
 /// Returns the account of a balance on the parent chain.

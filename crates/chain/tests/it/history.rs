@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec};
-use chain::history::History;
+use chain::history::{History, SignedPayments};
 use chain::state::{MemoryStore, Overlay, apply_block, verify_store};
 use chain::{ChainId, Genesis, key_of_passphrase};
 use primitives::{KeyPair, SignatureChecker};
@@ -66,14 +67,10 @@ fn blocks_of_a_history_keep_every_rule_and_every_signature_holds() {
             made += batch.len() as u64;
             // In two slices, as threads do it.
             let mut payments = history.payments(&batch, 0..batch.len() / 2);
-            payments.extend(history.payments(&batch, batch.len() / 2..batch.len()));
+            payments.append(history.payments(&batch, batch.len() / 2..batch.len()));
             let block = history.block(&overlay, payments, u32::MAX, false);
             let block = block.unwrap().unwrap().unwrap();
-            let signed: Vec<_> = block
-                .transactions()
-                .map(|one| one.signed_message())
-                .collect();
-            assert!(!checker.check_batch(&signed).contains(&false));
+            let block = CheckedBlock::check(block.into_inner(), &mut checker).unwrap();
             apply_block(&mut overlay, &genesis, &block).unwrap();
             store.commit(overlay.take_batch());
             overlay.committed();
@@ -83,6 +80,40 @@ fn blocks_of_a_history_keep_every_rule_and_every_signature_holds() {
         assert_eq!(u64::from(verified.blocks), blocks as u64, "{profile}");
         assert_eq!(verified.transactions, wanted + carriers, "{profile}");
     }
+}
+
+#[test]
+fn a_block_with_a_wrong_signature_is_never_checked() {
+    let genesis = genesis("loadtest", 1, ACCOUNTS);
+    let history = History::new(genesis.clone(), keys(ACCOUNTS), 20).unwrap();
+    let overlay = Overlay::open(MemoryStore::new(), &genesis).unwrap();
+    let batch = history.batch(0, 20, overlay.tip().time);
+    let payments = history.payments(&batch, 0..batch.len());
+    let block = history.block(&overlay, payments, u32::MAX, false);
+    let block = block.unwrap().unwrap().unwrap().into_inner();
+    let code = |block: &CarriedBlock| {
+        let checked = CheckedBlock::check(block.clone(), &mut SignatureChecker::new());
+        checked.map_err(|rejection| rejection.code).err()
+    };
+    assert_eq!(code(&block), None);
+
+    let mut forged = block.clone();
+    forged.header.signature[0] ^= 1;
+    assert_eq!(code(&forged), Some("chain_block.signature"));
+
+    // A parent transaction and a carried transaction.
+    let carrier = |entry: &CarriedEntry| !entry.children.is_empty();
+    let at = block.body.iter().position(carrier).unwrap();
+    let mut forged = block.clone();
+    Arc::make_mut(&mut forged.body[at].transaction)
+        .transaction
+        .signature[0] ^= 1;
+    assert_eq!(code(&forged), Some("chain_tx.signature"));
+    let mut forged = block;
+    Arc::make_mut(&mut forged.body[at].children[0])
+        .transaction
+        .signature[0] ^= 1;
+    assert_eq!(code(&forged), Some("chain_tx.signature"));
 }
 
 #[test]
@@ -120,7 +151,7 @@ fn a_history_needs_accounts_and_time() {
     let overlay = Overlay::open(MemoryStore::new(), &genesis).unwrap();
     let block = |latest, jump| {
         history
-            .block(&overlay, Vec::new(), latest, jump)
+            .block(&overlay, SignedPayments::default(), latest, jump)
             .unwrap()
             .unwrap()
     };

@@ -11,12 +11,12 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use chain::block::CarriedBlock;
+use chain::block::CheckedBlock;
 use chain::genesis::GenesisSpec;
-use chain::history::{Batch, History};
+use chain::history::{Batch, History, SignedPayments};
 use chain::port::{StoreFailure, Table, WriteBatch};
 use chain::state::{BlockFault, Fault, Overlay, apply_block, prune};
-use chain::{Carried, Rejection, key_of_passphrase};
+use chain::{Rejection, key_of_passphrase};
 use store::Embedded;
 
 use super::clock::ChainClock;
@@ -127,7 +127,7 @@ fn keys(files: &ChainFiles) -> Result<Vec<primitives::KeyPair>, ChainStartError>
 }
 
 /// The result of a job.
-type Slice = Vec<Arc<Carried>>;
+type Slice = SignedPayments;
 
 /// A slice of a block's payments to sign, and where they go.
 struct Job {
@@ -193,10 +193,10 @@ impl Maker<'_> {
             let Some((count, slices)) = signing.pop_front() else {
                 break;
             };
-            let mut payments = Vec::with_capacity(count);
+            let mut payments = SignedPayments::default();
             for slice in slices {
                 let signed = slice.recv();
-                payments.extend(signed.map_err(|_| gone("a thread that signs"))?);
+                payments.append(signed.map_err(|_| gone("a thread that signs"))?);
             }
             let Some(block) = self.block(payments, false)? else {
                 // The finished blocks are kept.
@@ -250,7 +250,7 @@ impl Maker<'_> {
 
     /// Empty blocks until the present, so that a node that is started on it does not make them all at once.
     fn fill(&mut self, told: &mut dyn FnMut(&HistoryMade)) -> Result<(), ChainStartError> {
-        while let Some(block) = self.block(Vec::new(), true)? {
+        while let Some(block) = self.block(SignedPayments::default(), true)? {
             self.join(&block)?;
             told(&self.made);
         }
@@ -259,16 +259,16 @@ impl Maker<'_> {
 
     fn block(
         &self,
-        payments: Vec<Arc<Carried>>,
+        payments: SignedPayments,
         jump: bool,
-    ) -> Result<Option<CarriedBlock>, ChainStartError> {
+    ) -> Result<Option<CheckedBlock>, ChainStartError> {
         let latest = self.clock.now();
         let block = self.history.block(&self.overlay, payments, latest, jump);
         let block = block.map_err(ChainStartError::StoreFailed)?;
         block.map_err(ChainStartError::Chain)
     }
 
-    fn join(&mut self, block: &CarriedBlock) -> Result<(), ChainStartError> {
+    fn join(&mut self, block: &CheckedBlock) -> Result<(), ChainStartError> {
         let genesis = &self.files.genesis;
         apply_block(&mut self.overlay, genesis, block).map_err(|fault| match fault {
             BlockFault::Store(failure) => ChainStartError::StoreFailed(failure),

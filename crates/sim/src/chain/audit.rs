@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use chain::block::CheckedBlock;
 use chain::core::{equivocations, limits};
 use chain::port::{Reads, Table};
 use chain::state::{
@@ -93,6 +94,7 @@ fn same_as_never_forked(world: &mut World) -> HashSet<TxId> {
                 world.violated(format!("{} is there twice", carried.id));
             }
         }
+        let block = CheckedBlock::from_store(block);
         if let Err(fault) = apply_block(&mut overlay, &genesis, &block) {
             world.violated(format!("block {height} does not apply: {fault}"));
             return confirmed;

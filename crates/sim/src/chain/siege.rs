@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use chain::block::CarriedBlock;
+use chain::block::{CarriedBlock, CheckedBlock};
 use chain::core::Event;
 use chain::message::{Answer, HEADERS_MAX, Question, Status};
 use chain::state::{
     MemoryStore, Overlay, Point, apply_block, carried_block, next_header, read, turn,
 };
 use chain::{Genesis, Header, pos};
-use primitives::{Hash, KeyPair};
+use primitives::{Hash, KeyPair, SignatureChecker};
 
 use super::plan::{ACCOUNTS, key, public};
 use super::world::{Coming, World};
@@ -187,6 +187,7 @@ impl Secret {
         for height in 1..=common {
             let block = carried_block(&store, genesis, height).ok()??;
             below.push(block.hash);
+            let block = CheckedBlock::from_store(block);
             apply_block(&mut overlay, genesis, &block).ok()?;
         }
         Some(Self {
@@ -242,6 +243,9 @@ impl Secret {
             header.root = chain::block::root_of(&[]);
             header.sign(&genesis.hash, &pair);
             let block = CarriedBlock::new(&genesis.hash, header.clone(), Vec::new());
+            let Ok(block) = CheckedBlock::check(block, &mut SignatureChecker::new()) else {
+                return;
+            };
             if apply_block(&mut self.overlay, genesis, &block).is_err() {
                 return;
             }

@@ -8,7 +8,7 @@ use super::assembly::Progress;
 use super::faults::BodyFault;
 use super::pending::{PendingBlock, PendingStage};
 use crate::Transaction;
-use crate::block::CarriedBlock;
+use crate::block::CheckedBlock;
 use crate::core::limits::{ASSEMBLY_ATTEMPTS_MAX, points};
 use crate::core::peers::Purpose;
 use crate::core::{Core, PeerId};
@@ -187,7 +187,7 @@ impl<R: Reads<Table>> Core<R> {
     /// Accepts a complete block, or holds it until its time.
     pub(in crate::core) fn body_complete(
         &mut self,
-        block: CarriedBlock,
+        block: CheckedBlock,
     ) -> Result<(), StoreFailure> {
         let due_ms = u64::from(block.header.time) * 1_000;
         if due_ms > self.now_ms {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use primitives::Hash;
 
-use crate::block::{CarriedBlock, CarriedEntry, root_of};
+use crate::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use crate::core::PeerId;
 use crate::core::fork_choice::Equivocation;
 use crate::core::limits::{ASSEMBLIES_MAX, MISSING_MAX, PATIENCE_BODIES_MS, PATIENCE_MS};
@@ -41,7 +41,7 @@ pub(in crate::core) struct Assembly {
 
 /// The progress of an assembly.
 pub(super) enum Progress {
-    Whole(CarriedBlock),
+    Whole(CheckedBlock),
     Lacks(Question, Purpose, u64),
 }
 
@@ -126,11 +126,12 @@ impl Assembly {
             };
             return Progress::Lacks(question, Purpose::Children(block), PATIENCE_MS);
         }
-        Progress::Whole(CarriedBlock {
+        // The header was checked when it was announced, and each transaction by the pool or on arrival.
+        Progress::Whole(CheckedBlock::from_checked_parts(CarriedBlock {
             header: self.header.clone(),
             hash: self.hash,
             body,
-        })
+        }))
     }
 
     fn lacks_body(&self) -> Progress {

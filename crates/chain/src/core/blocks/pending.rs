@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use primitives::Hash;
 
-use crate::block::CarriedBlock;
+use crate::block::CheckedBlock;
 use crate::core::limits::{ORPHANS_PER_PEER_MAX, PENDING_BLOCKS_MAX};
 use crate::core::part::Part;
 use crate::core::{PeerId, Ticket};
@@ -31,7 +31,7 @@ pub(in crate::core) enum PendingStage {
         announcement: Box<Announcement>,
     },
     /// A complete block that is ahead of this node's clock.
-    Early(Box<CarriedBlock>),
+    Early(Box<CheckedBlock>),
 }
 
 impl PendingBlock {
@@ -134,6 +134,7 @@ impl Part for PendingBlocks {
 mod tests {
     use super::*;
     use crate::Header;
+    use crate::block::CarriedBlock;
 
     fn header(difficulty: u128) -> Header {
         Header {
@@ -154,6 +155,7 @@ mod tests {
 
     fn whole(difficulty: u128) -> PendingBlock {
         let block = CarriedBlock::new(&Hash::ZERO, header(difficulty), Vec::new());
+        let block = CheckedBlock::from_checked_parts(block);
         PendingBlock {
             hash: block.hash,
             due_ms: 0,

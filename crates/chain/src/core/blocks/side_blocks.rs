@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use primitives::Hash;
 
 use crate::Header;
-use crate::block::{CarriedBlock, HEADER_BYTES, read_carried_body, read_header};
+use crate::block::{CarriedBlock, CheckedBlock, HEADER_BYTES, read_carried_body, read_header};
 use crate::core::limits::{SIDE_BLOCKS_MAX, SIDE_BYTES_MAX};
 use crate::genesis::Genesis;
 use crate::port::{Reads, StoreFailure, Table, damaged};
@@ -60,7 +60,7 @@ impl SideBlocks {
     pub(in crate::core) fn put<R: Reads<Table>>(
         &mut self,
         rows: &mut Overlay<R>,
-        block: &CarriedBlock,
+        block: &CheckedBlock,
     ) {
         if self.contains(&block.hash) {
             return;
@@ -77,7 +77,7 @@ impl SideBlocks {
         rows: &Overlay<R>,
         genesis: &Genesis,
         hash: &Hash,
-    ) -> Result<Option<CarriedBlock>, StoreFailure> {
+    ) -> Result<Option<CheckedBlock>, StoreFailure> {
         let Some(value) = rows.get(Table::Side, hash.as_bytes())? else {
             return Ok(None);
         };
@@ -85,12 +85,13 @@ impl SideBlocks {
         let (header, body) = value
             .split_at_checked(HEADER_BYTES)
             .ok_or_else(|| damaged("a block beside the chain is cut off"))?;
-        Ok(Some(CarriedBlock {
+        // Only checked blocks are stored.
+        Ok(Some(CheckedBlock::from_store(CarriedBlock {
             header: read_header(header).map_err(wrong)?,
             hash: *hash,
             body: read_carried_body(&genesis.hash, body, genesis.transactions_max())
                 .map_err(wrong)?,
-        }))
+        })))
     }
 
     /// Reads a block's header.

@@ -4,7 +4,7 @@
 use primitives::Hash;
 
 use super::faults::{BodyFault, NotApplied};
-use crate::block::{CarriedBlock, read_carried_body};
+use crate::block::{CarriedBlock, CheckedBlock, read_carried_body};
 use crate::core::fork_choice::{ReorgBlock, ReorgCause};
 use crate::core::limits::{PRUNE_ROWS, points};
 use crate::core::{Action, Core, Notice, PeerId};
@@ -40,7 +40,7 @@ impl<R: Reads<Table>> Core<R> {
         header: Header,
         hash: Hash,
         bytes: &[u8],
-    ) -> Result<CarriedBlock, BodyFault> {
+    ) -> Result<CheckedBlock, BodyFault> {
         let body = read_carried_body(&self.genesis.hash, bytes, self.genesis.transactions_max())
             .map_err(|rejection| BodyFault::Sender(rejection.code))?;
         let block = CarriedBlock { header, hash, body };
@@ -68,13 +68,14 @@ impl<R: Reads<Table>> Core<R> {
         if self.checker.check_batch(&unknown).contains(&false) {
             return Err(BodyFault::Sender("chain_tx.signature"));
         }
-        Ok(block)
+        // The header's signature was checked before its body was requested.
+        Ok(CheckedBlock::from_checked_parts(block))
     }
 
     /// Accepts a complete block whose time has come. It joins the chain, or replaces the tip if it is better.
     pub(in crate::core) fn accept_block(
         &mut self,
-        block: CarriedBlock,
+        block: CheckedBlock,
     ) -> Result<(), StoreFailure> {
         let tip = self.rows.tip();
         if self.reorg.is_some() || self.invalid.contains(&block.hash) {
@@ -99,7 +100,7 @@ impl<R: Reads<Table>> Core<R> {
     /// Appends a block to the chain and settles the pool.
     pub(in crate::core) fn apply_and_settle(
         &mut self,
-        block: CarriedBlock,
+        block: CheckedBlock,
         own: bool,
     ) -> Result<Result<(), NotApplied>, StoreFailure> {
         let appended = self.apply(&block, own)?;
@@ -113,12 +114,12 @@ impl<R: Reads<Table>> Core<R> {
     /// pool is not settled here.
     pub(in crate::core) fn apply(
         &mut self,
-        block: &CarriedBlock,
+        block: &CheckedBlock,
         own: bool,
     ) -> Result<Result<(), NotApplied>, StoreFailure> {
         let before = self.rows.tip().clone();
-        match apply_block(&mut self.rows, &self.genesis, block) {
-            Ok(_) => {}
+        let applied = match apply_block(&mut self.rows, &self.genesis, block) {
+            Ok(applied) => applied,
             Err(BlockFault::Store(failure)) => return Err(failure),
             Err(BlockFault::Invalid(rejection)) => {
                 self.mark_invalid(block.hash, rejection.code);
@@ -126,9 +127,10 @@ impl<R: Reads<Table>> Core<R> {
             }
             Err(BlockFault::Body(rejection)) => return Ok(Err(NotApplied::Body(rejection.code))),
             Err(BlockFault::NotNext) => return Ok(Err(NotApplied::NotNext)),
-        }
+        };
         let tip = self.rows.tip();
-        assert_eq!((tip.hash, tip.height), (block.hash, before.next_height()));
+        assert_eq!((tip.hash, tip.height), (applied.hash(), applied.height()));
+        assert_eq!(tip.height, before.next_height());
         assert!(tip.difficulty >= before.difficulty && tip.time > before.time);
         let kept = self.settings.bodies_kept;
         prune(&mut self.rows, &self.genesis, kept, PRUNE_ROWS)?;
@@ -149,7 +151,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Rolls the last block back. The block is kept in the table `Side`, and its transactions return to the pool.
-    pub(in crate::core) fn roll_back_tip(&mut self) -> Result<CarriedBlock, StoreFailure> {
+    pub(in crate::core) fn roll_back_tip(&mut self) -> Result<CheckedBlock, StoreFailure> {
         let before = self.rows.tip().clone();
         let block = match undo_block(&mut self.rows, &self.genesis) {
             Ok(block) => block,

@@ -4,7 +4,7 @@ use primitives::Hash;
 
 use super::forgers::KeyTurn;
 use crate::AccountId;
-use crate::block::CarriedBlock;
+use crate::block::{CarriedBlock, CheckedBlock};
 use crate::core::limits::{PATIENCE_MS, PEER_GATHERING_MS};
 use crate::core::sync::SyncStage;
 use crate::core::{Action, Core};
@@ -193,6 +193,8 @@ impl<R: Reads<Table>> Core<R> {
         let Ok(block) = seal(candidate, header, &self.genesis.hash, pair) else {
             return Ok(false);
         };
+        // The transactions are from the pool, and the header is signed here.
+        let block = CheckedBlock::from_checked_parts(block);
         if self.is_distrusted(block.header.height, &block.hash) {
             return Ok(false);
         }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use primitives::Hash;
 
 use crate::TxId;
-use crate::block::CarriedBlock;
+use crate::block::CheckedBlock;
 use crate::core::PeerId;
 use crate::core::orders::Order;
 use crate::state::Point;
@@ -14,7 +14,7 @@ use crate::state::Point;
 #[derive(Debug)]
 pub(in crate::core) enum ReorgBlock {
     /// A block in memory.
-    Here(Box<CarriedBlock>),
+    Here(Box<CheckedBlock>),
     /// A block in the table `Side`.
     Side(Hash),
 }

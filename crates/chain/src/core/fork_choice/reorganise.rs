@@ -5,7 +5,7 @@
 use primitives::Hash;
 
 use super::reorg::{Reorg, ReorgBlock, ReorgCause, ReorgPhase};
-use crate::block::CarriedBlock;
+use crate::block::{CarriedBlock, CheckedBlock};
 use crate::core::blocks::NotApplied;
 use crate::core::limits::{REGOSSIP_MAX, ROUND_BYTES};
 use crate::core::{Action, Core, Notice};
@@ -83,7 +83,8 @@ impl<R: Reads<Table>> Core<R> {
                     reorg.phase = ReorgPhase::Restore;
                     return Ok(Some(0));
                 }
-                Ok(Some(weight(&self.roll_back_tip()?)))
+                let block = self.roll_back_tip()?;
+                Ok(Some(weight(&block)))
             }
             ReorgPhase::Restore => {
                 let Some(hash) = reorg.old.pop() else {
@@ -104,7 +105,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    fn read_side(&self, hash: &Hash) -> Result<CarriedBlock, StoreFailure> {
+    fn read_side(&self, hash: &Hash) -> Result<CheckedBlock, StoreFailure> {
         self.side_blocks
             .get(&self.rows, &self.genesis, hash)?
             .ok_or_else(|| damaged(format!("block {hash} is no side block")))

@@ -2,7 +2,7 @@
 
 use primitives::Hash;
 
-use crate::block::CarriedBlock;
+use crate::block::{CarriedBlock, CheckedBlock};
 use crate::core::blocks::SideBlocks;
 use crate::core::limits::{
     ANSWER_BYTES, SERVED_BYTES_PER_LOOK, SERVED_DECODED_FACTOR, SERVED_WORK_MAX, points,
@@ -203,7 +203,10 @@ impl<R: Reads<Table>> Core<R> {
         work.look();
         let block = match self.height_of(hash)? {
             Some(height) => carried_block(&self.rows, &self.genesis, height)?,
-            None => self.side_blocks.get(&self.rows, &self.genesis, hash)?,
+            None => {
+                let side = self.side_blocks.get(&self.rows, &self.genesis, hash)?;
+                side.map(CheckedBlock::into_inner)
+            }
         };
         let bytes = block
             .as_ref()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use primitives::Hash;
 
 use crate::Header;
-use crate::block::CarriedBlock;
+use crate::block::{CarriedBlock, CheckedBlock};
 use crate::core::PeerId;
 use crate::core::limits::{ANSWER_BYTES, DOWNLOAD_BYTES_MAX};
 use crate::message::BODIES_MAX;
@@ -43,7 +43,7 @@ pub(super) struct DownloadBlock {
 pub(super) enum DownloadStage {
     Missing,
     Asked,
-    Here(Box<CarriedBlock>),
+    Here(Box<CheckedBlock>),
     /// In the table `Side`.
     Stored,
     Joined,
@@ -72,11 +72,12 @@ impl BodyDownload {
                 stage: if stored(&hash) {
                     DownloadStage::Stored
                 } else if header.body_bytes == 0 {
-                    DownloadStage::Here(Box::new(CarriedBlock {
+                    // The header was checked before, and there are no transactions.
+                    DownloadStage::Here(Box::new(CheckedBlock::from_checked_parts(CarriedBlock {
                         header: header.clone(),
                         hash,
                         body: Vec::new(),
-                    }))
+                    })))
                 } else {
                     DownloadStage::Missing
                 },

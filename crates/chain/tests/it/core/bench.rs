@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use chain::block::{CarriedBlock, CarriedEntry, root_of};
+use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use chain::core::{Action, Core, Event, Notice, PeerId, RequestFailure, Settings, Verdict};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::port::{Table, WriteBatch};
@@ -38,15 +38,20 @@ impl Maker {
     pub fn fork(&self, height: usize) -> Self {
         let mut maker = Self::on(self.genesis.clone());
         for block in &self.blocks[..height] {
-            apply_block(&mut maker.overlay, &maker.genesis, block).unwrap();
+            maker.apply(block);
             maker.blocks.push(block.clone());
         }
         maker
     }
 
+    fn apply(&mut self, block: &CarriedBlock) {
+        let block = CheckedBlock::from_store(block.clone());
+        apply_block(&mut self.overlay, &self.genesis, &block).unwrap();
+    }
+
     /// Adds a block that another maker made.
     pub fn append(&mut self, block: &CarriedBlock) {
-        apply_block(&mut self.overlay, &self.genesis, block).unwrap();
+        self.apply(block);
         self.blocks.push(block.clone());
     }
 
@@ -77,7 +82,7 @@ impl Maker {
     /// Adds the next block.
     pub fn add(&mut self, place: usize, transactions: Vec<Transaction>) -> CarriedBlock {
         let block = self.make(place, transactions);
-        apply_block(&mut self.overlay, &self.genesis, &block).unwrap();
+        self.apply(&block);
         self.blocks.push(block.clone());
         block
     }

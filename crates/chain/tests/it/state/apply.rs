@@ -36,7 +36,7 @@ fn payments_and_fees_arrive_and_an_undone_block_leaves_no_trace() {
     assert!(net.overlay.contains(&parent.id).unwrap());
     net.commit();
     let undone = undo_block(&mut net.overlay, &net.genesis).unwrap();
-    assert_eq!(undone, block);
+    assert_eq!(*undone, block);
     assert_eq!(*net.overlay.tip(), tip);
     assert!(!net.overlay.contains(&child.id).unwrap());
     net.commit();

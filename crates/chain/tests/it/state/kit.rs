@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use chain::block::{CarriedBlock, CarriedEntry, root_of};
+use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
-use chain::state::{Applied, BlockFault, MemoryStore, Overlay, apply_block, next_header, turn};
+use chain::state::{
+    AppliedBlock, BlockFault, MemoryStore, Overlay, apply_block, next_header, turn,
+};
 use chain::{
     AccountId, Anchor, Body, Carried, ChainId, Genesis, Transaction, TxId, key_of_passphrase,
 };
@@ -200,12 +202,14 @@ impl Net {
         self.block_by(forger, time, body)
     }
 
-    pub fn apply(&mut self, block: &CarriedBlock) -> Result<Applied, BlockFault> {
-        apply_block(&mut self.overlay, &self.genesis, block)
+    /// Applies an unsigned block, as if it were stored.
+    pub fn apply(&mut self, block: &CarriedBlock) -> Result<AppliedBlock, BlockFault> {
+        let block = CheckedBlock::from_store(block.clone());
+        apply_block(&mut self.overlay, &self.genesis, &block)
     }
 
     /// Forges the next block.
-    pub fn forge(&mut self, body: Vec<CarriedEntry>) -> Applied {
+    pub fn forge(&mut self, body: Vec<CarriedEntry>) -> AppliedBlock {
         let block = self.block(body);
         self.apply(&block).unwrap()
     }

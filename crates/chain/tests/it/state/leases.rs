@@ -92,7 +92,10 @@ fn a_lease_to_one_with_as_many_lessors_as_there_may_be_costs_its_fee_and_has_no_
     ]);
     let paid = |who: usize| {
         let of = (account(who), ChainId::PARENT);
-        let touched = applied.touched.iter().find(|t| (t.account, t.chain) == of);
+        let touched = applied
+            .touched()
+            .iter()
+            .find(|t| (t.account, t.chain) == of);
         touched.map(|touched| touched.debit)
     };
     assert_eq!((paid(1), paid(3)), (Some(100), Some(100)));

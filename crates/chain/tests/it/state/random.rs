@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use chain::block::{CarriedBlock, CarriedEntry};
+use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock};
 use chain::port::{Row, Table};
 use chain::state::{
     Branch, Judged, Overlay, apply_block, effective_tokens, prune, state_hash, turn, undo_block,
@@ -170,7 +170,7 @@ proptest! {
         while let Some((rows, hash_before, stakes_before)) = seen.pop() {
             let undone = undo_block(&mut net.overlay, &net.genesis).unwrap();
             net.commit();
-            prop_assert_eq!(&undone, grown.last().unwrap());
+            prop_assert_eq!(&*undone, grown.last().unwrap());
             grown.pop();
             prop_assert_eq!(&all_rows(&net), &rows);
             prop_assert_eq!(hash(&net), hash_before);
@@ -285,6 +285,7 @@ proptest! {
         }
         let forger = (0..ACCOUNTS).find(|n| public(*n) == full.header.forger);
         let block = net.block_by(forger.unwrap(), full.header.time, part);
+        let block = CheckedBlock::from_store(block);
         apply_block(&mut net.overlay, &net.genesis, &block).unwrap();
     }
 }
