@@ -164,8 +164,8 @@ pub fn examine<R: Reads<Table>>(
 
 /// Converts damage into a description, and passes other failures on.
 fn sense(failure: StoreFailure) -> Result<String, StoreFailure> {
-    match failure.code {
-        "chain.store_damaged" => Ok(failure.message),
+    match failure.kind {
+        FailureKind::Damage => Ok(failure.message),
         _ => Err(failure),
     }
 }
