@@ -7,27 +7,13 @@ use primitives::Hash;
 use super::check::{When, check_transaction};
 use super::leases::Leasing;
 use super::rows::{self, Former, HeaderRow, Place};
+use super::touched::{Touched, conserves_supply};
 use super::window::Seen;
 use super::{BlockFault, Overlay, Point, check_header};
 use crate::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::transaction::{Body, Carried};
 use crate::{AccountId, ChainId, Genesis, TxId};
-
-/// A balance that a block changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Touched {
-    /// The account.
-    pub account: AccountId,
-    /// The chain.
-    pub chain: ChainId,
-    /// The balance before the block.
-    pub before: u64,
-    /// The balance after the block.
-    pub after: u64,
-    /// The debit of the block's transactions. The block may also credit the account.
-    pub debit: u64,
-}
 
 /// A block that the state has accepted, with its effects. Only [`apply_block`] returns one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +74,14 @@ pub fn apply_block<R: Reads<Table>>(
         })?;
     }
     let (touched, fees) = settle(overlay, block)?;
+    assert!(
+        conserves_supply(&touched),
+        "block {} creates or destroys tokens",
+        block.hash
+    );
+    assert_eq!(block.header.previous, overlay.tip.hash);
     write(overlay, genesis, block, &touched, fees)?;
+    assert_eq!(overlay.tip.hash, block.hash);
     Ok(AppliedBlock {
         height: block.header.height,
         hash: block.hash,
