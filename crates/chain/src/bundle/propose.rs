@@ -9,7 +9,7 @@ use crate::block::root_of;
 use crate::forge::{chain_key, may_stand, stands};
 use crate::pool::{ChildBlock, Pool};
 use crate::transaction::Body;
-use crate::{AccountId, Anchor, Carried, ChainId, Params, Rejection, Transaction, TxId};
+use crate::{AccountId, Anchor, Carried, ChainId, ChainTime, Params, Rejection, Transaction, TxId};
 
 /// The state of the chain that a bundler needs.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +22,8 @@ pub struct Scene<'a> {
     pub parent_decimals: u8,
     /// The height of the next block.
     pub height: u32,
-    /// The current time, in milliseconds since genesis.
-    pub now_ms: u64,
+    /// The current time.
+    pub now: ChainTime,
     /// The anchor of child blocks, deep enough below the tip.
     pub anchor: Anchor,
 }
@@ -77,7 +77,7 @@ pub fn propose(
         return Ok(Proposal::Skip(Skipped::NothingWaits));
     }
     let fee = price.fee_of(chosen.len());
-    let (child, now) = (bundler.rules.child, seconds(scene.now_ms));
+    let (child, now) = (bundler.rules.child, scene.now.seconds());
     let offers = pool.child_blocks(child).filter(|offer| offer.complete);
     let mut rivals = offers
         .map(|offer| offer.block)
@@ -176,7 +176,7 @@ fn choose<'a>(
     // A block too small for a child block holds no transaction of one.
     let bytes_max = (limits.child_block_bytes_max as usize)
         .min((limits.block_bytes_max as usize).saturating_sub(CHILD_BLOCK_BYTES));
-    let now = seconds(scene.now_ms);
+    let now = scene.now.seconds();
     // No deadline is beyond the last second.
     let until = now.saturating_add(settings.margin_seconds(limits));
     let mut bytes = 0;
@@ -213,7 +213,7 @@ fn make(
 ) -> ChildBlock {
     let mut transaction = Transaction {
         chain: ChainId::PARENT,
-        time: seconds(scene.now_ms),
+        time: scene.now.seconds(),
         deadline_minutes: settings.deadline_minutes(scene.params),
         sender: key,
         fee,
@@ -229,9 +229,4 @@ fn make(
     transaction.sign(scene.genesis, pair);
     let transaction = Carried::new(scene.genesis, transaction);
     ChildBlock::made(Arc::new(transaction), rules.child, ids)
-}
-
-fn seconds(now_ms: u64) -> u32 {
-    // After the last second that a block may have, the time stays there.
-    u32::try_from(now_ms / 1_000).unwrap_or(u32::MAX)
 }

@@ -17,11 +17,11 @@ use super::orders::TrustedBlocks;
 use super::peers::{InFlightRequests, Peers, ServingBudget};
 use super::sync::ChainSync;
 use super::{Action, Event, Notice, Round, Settings};
-use crate::TxId;
 use crate::genesis::Genesis;
 use crate::pool::Pool;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Fault, Overlay};
+use crate::{ChainTime, TxId};
 
 /// A node's deciding core: events in, rounds out.
 #[derive(Debug)]
@@ -82,8 +82,9 @@ impl<R: Reads<Table>> Core<R> {
         store: R,
         genesis: Arc<Genesis>,
         settings: Settings,
-        now_ms: u64,
+        now: ChainTime,
     ) -> Result<Self, Fault> {
+        let now_ms = now.as_ms();
         let rows = Overlay::open(store, &genesis)?;
         let trusted = TrustedBlocks::open(&rows, &settings.trusted)?;
         let mut core = Self {
@@ -136,12 +137,12 @@ impl<R: Reads<Table>> Core<R> {
         Ok(core)
     }
 
-    /// Handles one event at a time in milliseconds since genesis.
+    /// Handles one event at a time of the chain.
     ///
     /// # Errors
     /// The store fails. The node must stop.
-    pub fn handle(&mut self, now_ms: u64, event: Event) -> Result<(), StoreFailure> {
-        self.now_ms = self.now_ms.max(now_ms);
+    pub fn handle(&mut self, now: ChainTime, event: Event) -> Result<(), StoreFailure> {
+        self.now_ms = self.now_ms.max(now.as_ms());
         match event {
             Event::PeerUp(peer) => {
                 self.peers.add(peer, self.now_ms);
@@ -200,8 +201,8 @@ impl<R: Reads<Table>> Core<R> {
     ///
     /// # Errors
     /// The store fails. The node must stop.
-    pub fn flush(&mut self, now_ms: u64) -> Result<Round, StoreFailure> {
-        self.now_ms = self.now_ms.max(now_ms);
+    pub fn flush(&mut self, now: ChainTime) -> Result<Round, StoreFailure> {
+        self.now_ms = self.now_ms.max(now.as_ms());
         self.more = false;
         self.check_intake()?;
         self.expire_requests()?;
@@ -231,11 +232,11 @@ impl<R: Reads<Table>> Core<R> {
         self.rows.committed();
     }
 
-    /// Returns the next time at which [`Core::flush`] has work, in milliseconds since genesis, if no event comes before.
+    /// Returns the next time at which [`Core::flush`] has work, if no event comes before.
     #[must_use]
-    pub fn next_wake(&self) -> Option<u64> {
+    pub fn next_wake(&self) -> Option<ChainTime> {
         if self.more || !self.intake.is_empty() {
-            return Some(self.now_ms);
+            return Some(ChainTime::from_ms(self.now_ms));
         }
         let wakes = [
             self.parts_next_time_ms(),
@@ -246,13 +247,12 @@ impl<R: Reads<Table>> Core<R> {
             self.statuses_due_ms(),
             self.regossip_due_ms(),
         ];
-        wakes.into_iter().flatten().min()
+        wakes.into_iter().flatten().min().map(ChainTime::from_ms)
     }
 
     /// Returns the time in whole seconds since genesis.
     pub(super) fn now_seconds(&self) -> u32 {
-        // After the last second that a block may have, the time stays there.
-        u32::try_from(self.now_ms / 1_000).unwrap_or(u32::MAX)
+        ChainTime::from_ms(self.now_ms).seconds()
     }
 
     /// Returns the pool.

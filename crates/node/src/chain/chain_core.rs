@@ -70,7 +70,7 @@ impl Core for ChainCore {
 
     fn handle(&mut self, event: Event) -> Result<(), StoreFailure> {
         self.events += 1;
-        self.core.handle(self.shared.clock.now_ms(), event)
+        self.core.handle(self.shared.clock.time(), event)
     }
 
     fn committed(&mut self, _number: u64) -> Result<(), StoreFailure> {
@@ -81,12 +81,12 @@ impl Core for ChainCore {
     }
 
     fn end_round(&mut self) -> Result<Option<u64>, StoreFailure> {
-        let now_ms = self.shared.clock.now_ms();
-        let is_due = self.core.next_wake().is_some_and(|at| at <= now_ms);
+        let now = self.shared.clock.time();
+        let is_due = self.core.next_wake().is_some_and(|at| at <= now);
         if self.events == 0 && !is_due {
             return Ok(None);
         }
-        self.round = Some(self.core.flush(now_ms)?);
+        self.round = Some(self.core.flush(now)?);
         Ok(Some(self.events))
     }
 
@@ -106,7 +106,7 @@ impl Core for ChainCore {
     fn next_deadline(&self) -> Option<Instant> {
         self.core.next_wake().map(|at| {
             // A time in the past is due now.
-            let left = at.saturating_sub(self.shared.clock.now_ms());
+            let left = self.shared.clock.time().ms_until(at).unwrap_or(0);
             Instant::now() + Duration::from_millis(left)
         })
     }

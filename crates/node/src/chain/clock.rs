@@ -6,6 +6,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use chain::ChainTime;
+
 /// The greatest step of the wall clock that is followed, milliseconds.
 const STEP_MS_MAX: u64 = 2_000;
 /// A forward jump is followed after so long: a machine that was suspended has a monotonic clock that is behind.
@@ -28,7 +30,7 @@ impl ChainClock {
         }
     }
 
-    /// Milliseconds since genesis; 0 before it.
+    /// Returns the milliseconds since genesis, or 0 before it.
     pub(super) fn now_ms(&self) -> u64 {
         let mut time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
         let elapsed = self.began.elapsed().as_millis();
@@ -50,9 +52,14 @@ impl ChainClock {
         now_ms
     }
 
+    /// Returns the time of the chain. Before genesis, this is the time of genesis.
+    pub(super) fn time(&self) -> ChainTime {
+        ChainTime::from_ms(self.now_ms())
+    }
+
     /// Whole seconds since genesis.
     pub(super) fn now(&self) -> u32 {
-        u32::try_from(self.now_ms() / 1_000).unwrap_or(u32::MAX)
+        self.time().seconds()
     }
 
     /// How far the wall clock is from the time that the chain goes by, if it has jumped.

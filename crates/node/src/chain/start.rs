@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use chain::ChainTime;
 use chain::core::{Core, Settings};
 use chain::port::StoreFailure;
 use net::gossip::{GossipLimits, GossipOptions};
@@ -61,7 +62,7 @@ impl ChainNode {
         let committer = Committer::start(store.clone(), committer_options)
             .map_err(|error| ChainStartError::System(format!("the commit thread: {error}")))?;
         let clock = ChainClock::new(files.genesis.time_ms);
-        let core = core_of(&files, store.clone(), clock.now_ms())?;
+        let core = core_of(&files, store.clone(), clock.time())?;
         let shown = Shown::new(core.figures(), clock.now_ms());
 
         let (gossip, events) = net::gossip::start(GossipOptions {
@@ -156,10 +157,10 @@ impl ChainNode {
 pub(super) fn core_of(
     files: &ChainFiles,
     store: Store,
-    now_ms: u64,
+    now: ChainTime,
 ) -> Result<Core<Store>, ChainStartError> {
     let genesis = Arc::clone(&files.genesis);
-    Core::open(store, genesis, settings(files), now_ms).map_err(|fault| {
+    Core::open(store, genesis, settings(files), now).map_err(|fault| {
         let rejection = fault.rejection();
         rejection.map_or_else(ChainStartError::StoreFailed, ChainStartError::Chain)
     })

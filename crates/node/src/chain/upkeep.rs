@@ -81,9 +81,9 @@ fn look_at_chain(
         }
         found.did = mend(&store, &found.chain)?;
     }
-    let now_ms = ChainClock::new(files.genesis.time_ms).now_ms();
+    let now = ChainClock::new(files.genesis.time_ms).time();
     // The rows that opening would write are not committed.
-    drop::<Core<_>>(core_of(files, store.clone(), now_ms)?);
+    drop::<Core<_>>(core_of(files, store.clone(), now)?);
     // A new store has no rows to compare.
     if read::tip(&store).is_err() {
         return Ok(());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chain::core::{Action, Core, Settings};
 use chain::state::MemoryStore;
-use chain::{Genesis, TxId};
+use chain::{ChainTime, Genesis, TxId};
 
 /// A node.
 pub(super) struct Node {
@@ -69,7 +69,7 @@ impl Node {
             self.store.clone(),
             genesis.clone(),
             self.settings.clone(),
-            clock_ms,
+            ChainTime::from_ms(clock_ms),
         );
         self.core = Some(core.map_err(|fault| fault.to_string())?);
         Ok(())

@@ -11,7 +11,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use chain::core::{Event, Ticket};
-use chain::{Transaction, TxId};
+use chain::{ChainTime, Transaction, TxId};
 use primitives::PublicKey;
 
 use super::network::{Network, peer};
@@ -281,7 +281,7 @@ impl World {
         let Some(core) = node.core.as_mut().filter(|_| node.life == life) else {
             return;
         };
-        let handled = core.handle(clock_ms, event);
+        let handled = core.handle(ChainTime::from_ms(clock_ms), event);
         if let Err(failure) = handled {
             self.violated(format!("node {to}: {failure}"));
         }
@@ -306,7 +306,7 @@ impl World {
             return;
         };
         node.flush_planned = false;
-        let round = match core.flush(clock_ms) {
+        let round = match core.flush(ChainTime::from_ms(clock_ms)) {
             Ok(round) => round,
             Err(failure) => {
                 self.violated(format!("node {n}: {failure}"));
@@ -324,7 +324,7 @@ impl World {
         let node = &mut self.nodes[n];
         node.durable_ms = node.durable_ms.max(now_ms + disk_ms);
         let durable_ms = node.durable_ms;
-        let wake_ms = wake.map(|wake| node.world_ms(wake).max(now_ms + 1));
+        let wake_ms = wake.map(|wake| node.world_ms(wake.as_ms()).max(now_ms + 1));
         node.wake_ms = wake_ms;
         self.later(durable_ms, Coming::Durable(n, life));
         if let Some(wake_ms) = wake_ms {

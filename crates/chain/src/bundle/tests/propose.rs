@@ -55,7 +55,7 @@ fn propose_with(pool: &Pool, rules: BundlerRules, means: Means) -> Proposal {
         params: &params,
         parent_decimals: 2,
         height: 5,
-        now_ms: 10_000,
+        now: crate::ChainTime::from_ms(10_000),
         anchor: Anchor::at(0, &genesis),
     };
     let bundler = Bundler {
@@ -259,7 +259,7 @@ fn what_expires_within_the_margin_is_left_alone() {
             params: &params,
             parent_decimals: 2,
             height: 5,
-            now_ms,
+            now: crate::ChainTime::from_ms(now_ms),
             anchor: Anchor::default(),
         };
         let bundler = Bundler {

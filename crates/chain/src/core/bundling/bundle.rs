@@ -12,7 +12,7 @@ use crate::message::{GOSSIP_BYTES_MAX, Gossip, IDS_MAX};
 use crate::pool::ChildBlock;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::state::{effective_tokens, recent_forgers};
-use crate::{AccountId, Anchor, ChainId, pos};
+use crate::{AccountId, Anchor, ChainId, ChainTime, pos};
 
 /// Number of latest blocks whose forgers are considered.
 const FORGERS_OF_BLOCKS: usize = 512;
@@ -145,7 +145,7 @@ impl<R: Reads<Table>> Core<R> {
                 .chain(ChainId::PARENT)
                 .map_or(0, |parent| parent.decimals),
             height: self.rows.tip().next_height(),
-            now_ms: self.now_ms,
+            now: ChainTime::from_ms(self.now_ms),
             anchor: Anchor::at(deep, &anchor),
         };
         let means = Means {

@@ -8,7 +8,7 @@ use chain::core::{Action, Core, Event, Notice, PeerId, RequestFailure, Settings,
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::port::{Table, WriteBatch};
 use chain::state::{MemoryStore, Overlay, apply_block, next_header, turn};
-use chain::{Carried, Genesis, Header, Transaction, pos};
+use chain::{Carried, ChainTime, Genesis, Header, Transaction, pos};
 use primitives::{Hash, KeyPair, PublicKey};
 
 use crate::core::kit::{ACCOUNTS, genesis, key, peer, public};
@@ -189,7 +189,13 @@ impl Bench {
 
     pub fn on(genesis: Arc<Genesis>, settings: Settings) -> Self {
         let store = MemoryStore::new();
-        let core = Core::open(store.clone(), genesis.clone(), settings.clone(), 0).unwrap();
+        let core = Core::open(
+            store.clone(),
+            genesis.clone(),
+            settings.clone(),
+            ChainTime::GENESIS,
+        )
+        .unwrap();
         Self {
             genesis,
             core,
@@ -227,7 +233,7 @@ impl Bench {
             self.store.clone(),
             self.genesis.clone(),
             settings,
-            self.now_ms,
+            ChainTime::from_ms(self.now_ms),
         )
         .unwrap();
     }
@@ -262,13 +268,17 @@ impl Bench {
 
     /// Handles an event with all rounds that follow at once.
     pub fn tell(&mut self, event: Event) {
-        self.core.handle(self.now_ms, event).unwrap();
+        self.core
+            .handle(ChainTime::from_ms(self.now_ms), event)
+            .unwrap();
         self.rounds();
     }
 
     /// Handles an event without a round.
     pub fn tell_only(&mut self, event: Event) {
-        self.core.handle(self.now_ms, event).unwrap();
+        self.core
+            .handle(ChainTime::from_ms(self.now_ms), event)
+            .unwrap();
     }
 
     /// Lets a peer announce a block, and returns the verdict.
@@ -305,7 +315,7 @@ impl Bench {
 
     /// Runs and commits one round. Returns whether it had no actions.
     pub fn round(&mut self) -> bool {
-        let round = self.core.flush(self.now_ms).unwrap();
+        let round = self.core.flush(ChainTime::from_ms(self.now_ms)).unwrap();
         self.batch_bytes_max = self.batch_bytes_max.max(round.batch.size_bytes());
         self.store.commit(round.batch);
         self.core.committed();
@@ -318,7 +328,12 @@ impl Bench {
 
     pub fn rounds(&mut self) {
         for _ in 0..1_000 {
-            if self.round() && self.core.next_wake().is_none_or(|wake| wake > self.now_ms) {
+            if self.round()
+                && self
+                    .core
+                    .next_wake()
+                    .is_none_or(|wake| wake.as_ms() > self.now_ms)
+            {
                 return;
             }
         }
@@ -330,7 +345,8 @@ impl Bench {
         let until = u64::from(second) * 1_000;
         loop {
             let late = self.late.iter().map(|(at, ..)| *at).min();
-            let wake = self.core.next_wake().into_iter().chain(late).min();
+            let wake = self.core.next_wake().map(ChainTime::as_ms);
+            let wake = wake.into_iter().chain(late).min();
             let Some(next) = wake.filter(|next| *next <= until) else {
                 break;
             };
@@ -343,7 +359,9 @@ impl Bench {
                     ticket,
                     result,
                 };
-                self.core.handle(self.now_ms, event).unwrap();
+                self.core
+                    .handle(ChainTime::from_ms(self.now_ms), event)
+                    .unwrap();
             }
             self.rounds();
         }
@@ -376,7 +394,9 @@ impl Bench {
                         ticket,
                         result: Err(RequestFailure::NoRoom),
                     };
-                    self.core.handle(self.now_ms, event).unwrap();
+                    self.core
+                        .handle(ChainTime::from_ms(self.now_ms), event)
+                        .unwrap();
                     return;
                 }
                 let Some(answer) = answer else {
@@ -388,7 +408,9 @@ impl Bench {
                     ticket,
                     result: Ok(answer.to_bytes()),
                 };
-                self.core.handle(self.now_ms, event).unwrap();
+                self.core
+                    .handle(ChainTime::from_ms(self.now_ms), event)
+                    .unwrap();
             }
             Action::Answer { bytes, .. } => self.answers.push(Answer::read(&bytes).unwrap()),
             Action::Verdict { message, verdict } => self.verdicts.push((message, verdict)),

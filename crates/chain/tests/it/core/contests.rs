@@ -1,5 +1,6 @@
 //! Claims against deliveries: peers that claim much, silent peers, branches that cannot be judged, and clocks that are ahead.
 
+use chain::ChainTime;
 use chain::block::CarriedBlock;
 use chain::core::{Core, Event, Notice, Settings, Verdict, limits};
 use chain::message::{Question, Status};
@@ -152,7 +153,13 @@ fn a_checkpoint_that_the_stored_chain_contradicts_is_refused_at_start() {
             trusted: vec![(height, hash)],
             ..Settings::default()
         };
-        Core::open(bench.store.clone(), genesis(), settings, 5_000_000).map(|_| ())
+        Core::open(
+            bench.store.clone(),
+            genesis(),
+            settings,
+            ChainTime::from_ms(5_000_000),
+        )
+        .map(|_| ())
     };
     assert!(open(2, ours.blocks[1].hash).is_ok());
     assert!(open(9, theirs.blocks[1].hash).is_ok(), "not reached yet");

@@ -8,7 +8,8 @@ use chain::core::{Action, Core, Event, Notice, PeerId, Settings, Ticket};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::MemoryStore;
 use chain::{
-    AccountId, Anchor, Body, ChainId, Genesis, Rejection, Transaction, TxId, key_of_passphrase,
+    AccountId, Anchor, Body, ChainId, ChainTime, Genesis, Rejection, Transaction, TxId,
+    key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
 
@@ -140,7 +141,8 @@ impl Room {
             .into_iter()
             .map(|settings| {
                 let store = MemoryStore::new();
-                let core = Core::open(store.clone(), genesis.clone(), settings, 0).unwrap();
+                let core = Core::open(store.clone(), genesis.clone(), settings, ChainTime::GENESIS)
+                    .unwrap();
                 Node {
                     core,
                     store,
@@ -196,7 +198,7 @@ impl Room {
         for _ in 0..10_000 {
             let mut quiet = true;
             for n in 0..self.nodes.len() {
-                let now = self.now_ms;
+                let now = ChainTime::from_ms(self.now_ms);
                 let node = &mut self.nodes[n];
                 let due = node.core.next_wake().is_some_and(|wake| wake <= now);
                 if node.inbox.is_empty() && !due {
@@ -287,7 +289,7 @@ impl Room {
                 .iter()
                 .filter_map(|node| node.core.next_wake())
                 .min()
-                .unwrap_or(u64::MAX);
+                .map_or(u64::MAX, ChainTime::as_ms);
             if next > until_ms {
                 break;
             }
