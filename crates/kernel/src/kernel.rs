@@ -164,7 +164,11 @@ impl Kernel {
                 Work::Engine(action) => self.on_engine_action(action, reads)?,
                 Work::Signed(item) => self.on_signed(item, reads)?,
                 Work::Ready(item) => self.on_ready(item, reads)?,
-                Work::ClockDoubt { in_doubt } => self.doubt_windows(in_doubt),
+                Work::ClockDoubt { in_doubt } => {
+                    if let Some(notarisation) = &mut self.notarisation {
+                        notarisation.notary.doubt_clock(in_doubt);
+                    }
+                }
                 Work::Loopback(message) => {
                     self.on_peer_message(self.context.my_id, message, reads)?
                 }

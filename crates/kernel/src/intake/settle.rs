@@ -19,6 +19,7 @@ use crate::intake::items::{Goal, Item};
 use crate::integrity::quarantine::Quarantine;
 use crate::kernel::Kernel;
 use crate::message::PeerMessage;
+use crate::notarisation::validating::signed_by_deciding;
 use crate::peers::notices::{lacks_contract, leave_waiting};
 use crate::port::{Reads, StoreFailure};
 use crate::round::{CheckOwner, Work};
@@ -36,7 +37,7 @@ impl Kernel {
             Goal::Verify {
                 missing_allowed, ..
             } => missing_allowed.clone(),
-            Goal::Notarise { .. } => self.signed_by_deciding(&transaction),
+            Goal::Notarise { .. } => signed_by_deciding(&transaction, &self.context),
             Goal::Record { .. } | Goal::Deliver { .. } | Goal::Dependency => Vec::new(),
         };
         let checked = check_room(&transaction, &self.context)

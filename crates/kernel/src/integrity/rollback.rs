@@ -10,9 +10,8 @@ use primitives::{Encode, SignedMessage};
 use super::evidence::{Evidence, RollbackRow};
 use super::state::Integrity;
 use crate::errors;
-use crate::event::Priority;
 use crate::kernel::Kernel;
-use crate::message::{Answer, PeerMessage};
+use crate::notarisation::answers::refuse_on_older_copy;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::META_ROLLBACK;
 
@@ -135,18 +134,8 @@ impl Kernel {
                 self.take_out(item);
             }
             if let Some((peer, id)) = asked_by {
-                self.refuse_rolled_back(peer, id);
+                refuse_on_older_copy(peer, id, &mut self.context);
             }
         }
-    }
-
-    /// Refuses a request to this notary because its data is an older copy.
-    pub(crate) fn refuse_rolled_back(&mut self, peer: PartyId, id: flow::messaging::RequestId) {
-        let text = "this notary's data is an older copy; it signs nothing until its operator acts";
-        let rejection = errors::rejection(&errors::NOTARY_STOPPED, text);
-        self.context.figures.notary_refused += 1;
-        let answer = Answer::Failed(rejection);
-        self.context
-            .send(peer, Priority::Normal, PeerMessage::Response { id, answer });
     }
 }

@@ -3,10 +3,10 @@
 //! The proofs of a request are checked here, and its signatures together with the others of the round. The engine decides one batch
 //! in each round. One signature covers the batch, and the answers leave with the commit.
 
+use crate::context::Context;
 use crate::errors;
-use crate::event::Priority;
 use crate::kernel::Kernel;
-use crate::message::{Answer, PeerMessage};
+use crate::notarisation::answers::{answer, refuse};
 use crate::notarisation::requests::{
     NotTheRequester, Notarisation, Rows, put_consumer, put_record,
 };
@@ -15,18 +15,11 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::round::CheckOwner;
 use crate::rows::{META_JUDGED, META_NOTARY_ACCEPTED};
 use flow::messaging::RequestId;
-use ledger::{NotaryError, NotaryRequest, NotaryResponse, NotarySubject, PartyId, TxId};
+use ledger::{NotaryError, NotaryRequest, NotarySubject, PartyId, TxId};
 use notary::{Subject, Verdict};
 use primitives::{Decode, Encode};
 
 impl Kernel {
-    /// Lets the notary judge time windows unless the clock is in doubt.
-    pub(crate) fn doubt_windows(&mut self, in_doubt: bool) {
-        if let Some(notarisation) = &mut self.notarisation {
-            notarisation.notary.doubt_clock(in_doubt);
-        }
-    }
-
     pub(crate) fn on_notarise(
         &mut self,
         peer: PartyId,
@@ -34,10 +27,12 @@ impl Kernel {
         body: &[u8],
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        match self.check_notary_request(peer, body) {
+        match check_form(self.notarisation.as_ref(), peer, body, &self.context) {
             Ok((NotarySubject::TearOff(tear_off), asks)) => {
                 // Before the work of checking it.
-                let welcome = self.welcome(peer);
+                let now = self.context.now.monotonic;
+                let notarisation = self.notarisation.as_mut();
+                let welcome = notarisation.map_or(Ok(()), |n| n.notary.welcome(peer, now));
                 let verify = || tear_off.verify().map_err(|e| NotaryError::invalid(&e));
                 match welcome.and_then(|()| verify()) {
                     Ok(tear_off) => {
@@ -45,46 +40,15 @@ impl Kernel {
                         let subject = Subject::TearOff(Box::new(tear_off));
                         self.check_request(peer, id, tx, subject, asks);
                     }
-                    Err(error) => self.refuse_notarisation(peer, id, error),
+                    Err(error) => refuse(peer, id, error, &mut self.context),
                 }
             }
             Ok((NotarySubject::Whole(whole), asks)) => {
                 self.on_notarise_whole(peer, id, whole, asks, reads)?;
             }
-            Err(error) => self.refuse_notarisation(peer, id, error),
+            Err(error) => refuse(peer, id, error, &mut self.context),
         }
         Ok(())
-    }
-
-    fn welcome(&mut self, peer: PartyId) -> Result<(), NotaryError> {
-        let now = self.context.now.monotonic;
-        match &mut self.notarisation {
-            Some(notarisation) => notarisation.notary.welcome(peer, now),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the content of a request, if it has the form that this notary takes and is the sender's own.
-    fn check_notary_request(
-        &self,
-        peer: PartyId,
-        body: &[u8],
-    ) -> Result<(NotarySubject, Asks), NotaryError> {
-        let request = NotaryRequest::from_bytes(body).map_err(|e| NotaryError::invalid(&e))?;
-        if let Some(notarisation) = &self.notarisation {
-            let is_whole = matches!(request.subject, NotarySubject::Whole(_));
-            notarisation.notary.check_form(is_whole)?;
-        }
-        let known = self.context.identity.network.party(&peer);
-        if request.requester != peer || known.is_none_or(|party| party.key != request.key) {
-            return Err(NotaryError::invalid(&NotTheRequester));
-        }
-        let asks = Asks {
-            requester: request.requester,
-            key: request.key,
-            signature: request.signature,
-        };
-        Ok((request.subject, asks))
     }
 
     /// Has the requester's signature checked; then the request is admitted.
@@ -130,14 +94,8 @@ impl Kernel {
             return self.verify_whole(number);
         };
         if let Some((peer, id)) = notarisation.asked_by.remove(&number) {
-            self.refuse_notarisation(peer, id, refusal);
+            refuse(peer, id, refusal, &mut self.context);
         }
-    }
-
-    /// Refuses a request before it is decided.
-    pub(crate) fn refuse_notarisation(&mut self, peer: PartyId, id: RequestId, error: NotaryError) {
-        self.context.figures.notary_refused += u64::from(!error.is_transient());
-        self.answer_notary(peer, id, NotaryResponse::Refused(error));
     }
 
     /// Decides the waiting requests, one batch for each round.
@@ -220,21 +178,33 @@ impl Kernel {
                 .and_then(|notarisation| notarisation.asked_by.remove(&number));
             self.on_decided(number, &response, reads)?;
             if let Some((peer, id)) = asked_by {
-                self.answer_notary(peer, id, response);
+                answer(peer, id, response, &mut self.context);
             }
         }
         Ok(())
     }
+}
 
-    pub(crate) fn answer_notary(&mut self, peer: PartyId, id: RequestId, response: NotaryResponse) {
-        let answer = match response {
-            NotaryResponse::Refused(NotaryError::Busy { eta_ms }) => {
-                self.context.figures.notary_busy += 1;
-                Answer::Wait(eta_ms)
-            }
-            response => Answer::Done(response.to_bytes()),
-        };
-        self.context
-            .send(peer, Priority::Normal, PeerMessage::Response { id, answer });
+/// Returns the content of a request, if it has the form that this notary takes and is the sender's own.
+fn check_form(
+    notarisation: Option<&Notarisation>,
+    peer: PartyId,
+    body: &[u8],
+    context: &Context,
+) -> Result<(NotarySubject, Asks), NotaryError> {
+    let request = NotaryRequest::from_bytes(body).map_err(|e| NotaryError::invalid(&e))?;
+    if let Some(notarisation) = notarisation {
+        let is_whole = matches!(request.subject, NotarySubject::Whole(_));
+        notarisation.notary.check_form(is_whole)?;
     }
+    let known = context.identity.network.party(&peer);
+    if request.requester != peer || known.is_none_or(|party| party.key != request.key) {
+        return Err(NotaryError::invalid(&NotTheRequester));
+    }
+    let asks = Asks {
+        requester: request.requester,
+        key: request.key,
+        signature: request.signature,
+    };
+    Ok((request.subject, asks))
 }

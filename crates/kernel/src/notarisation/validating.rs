@@ -13,15 +13,15 @@
 //! - A transaction that was accepted before is accepted again without further checks.
 //! - A fault of the transaction refuses it. A fault that may pass asks the requester to come again.
 //! - A requester has a bounded share of the intake until its requests are decided; if it goes away, those that are not
-//!   verified yet are forgotten, and arrive anew when it asks again.
+//!   verified yet are forgotten, and arrive again when it asks again.
 
-use crate::event::Priority;
+use crate::context::Context;
 use crate::intake::item_id::ItemId;
 use crate::intake::items::Goal;
 use crate::kernel::Kernel;
-use crate::message::{Answer, PeerMessage};
+use crate::notarisation::answers::{ask_to_come_again, refuse};
 use crate::notarisation::requests::Rows;
-use crate::notarisation::whole::{Asks, COME_AGAIN_MS, Whole};
+use crate::notarisation::whole::{Asks, Whole};
 use crate::port::{Reads, StoreFailure};
 use crate::round::CheckOwner;
 use flow::messaging::RequestId;
@@ -59,18 +59,18 @@ impl Kernel {
             return Ok(());
         }
         if let Err(error) = notarisation.notary.look_over(transaction.wire(), arrived) {
-            self.refuse_notarisation(peer, id, error);
+            refuse(peer, id, error, &mut self.context);
             return Ok(());
         }
         if let Err(error) = notarisation.notary.welcome(peer, now.monotonic) {
-            self.refuse_notarisation(peer, id, error);
+            refuse(peer, id, error, &mut self.context);
             return Ok(());
         }
         if !self.has_room_for(&peer, &transaction) {
-            self.send_wait(peer, id);
+            ask_to_come_again(peer, id, &mut self.context);
             return Ok(());
         }
-        let ours = self.signed_by_deciding(&transaction);
+        let ours = signed_by_deciding(&transaction, &self.context);
         if let Ok(pending) = transaction.check_signatures(&ours) {
             // It is checked in the same batch as the request, and a good result is remembered.
             self.gather(CheckOwner::Nobody, pending.messages(), Some(peer));
@@ -90,26 +90,6 @@ impl Kernel {
         notarisation.wholes.insert(number, whole);
         self.check_for(peer, CheckOwner::Notary(number), message);
         Ok(())
-    }
-
-    /// Returns the keys whose signature a transaction may lack because this notary gives it by deciding: its own key, unless a
-    /// command needs that key too and lacks its signature. A requester of a decision must not obtain consent to a command with
-    /// it.
-    pub(crate) fn signed_by_deciding(&self, transaction: &SignedTransaction) -> Vec<PublicKey> {
-        let wire = transaction.wire();
-        let Some(notary) = wire
-            .notary()
-            .filter(|notary| notary.id() == self.context.my_id)
-        else {
-            return Vec::new();
-        };
-        let ours = notary.key.leaf_keys();
-        let missing = transaction.missing_parties();
-        let mut missing = missing.iter().flat_map(PublicKey::leaf_keys);
-        if missing.any(|leaf| ours.contains(&leaf)) {
-            return Vec::new();
-        }
-        vec![notary.key.clone()]
     }
 
     fn has_room_for(&self, peer: &PartyId, transaction: &SignedTransaction) -> bool {
@@ -179,7 +159,7 @@ impl Kernel {
         };
         notarisation.wholes.remove(number);
         if let Some((peer, id)) = notarisation.answered(number) {
-            self.refuse_notarisation(peer, id, error);
+            refuse(peer, id, error, &mut self.context);
         }
     }
 
@@ -233,7 +213,12 @@ impl Kernel {
         };
         notarisation.wholes.remove(number);
         if let Some((peer, id)) = notarisation.answered(number) {
-            self.refuse_notarisation(peer, id, NotaryError::transaction_invalid(rejection));
+            refuse(
+                peer,
+                id,
+                NotaryError::transaction_invalid(rejection),
+                &mut self.context,
+            );
         }
     }
 
@@ -244,15 +229,8 @@ impl Kernel {
         };
         notarisation.wholes.remove(number);
         if let Some((peer, id)) = notarisation.answered(number) {
-            self.send_wait(peer, id);
+            ask_to_come_again(peer, id, &mut self.context);
         }
-    }
-
-    fn send_wait(&mut self, peer: PartyId, id: RequestId) {
-        self.context.figures.notary_busy += 1;
-        let answer = Answer::Wait(COME_AGAIN_MS);
-        self.context
-            .send(peer, Priority::Normal, PeerMessage::Response { id, answer });
     }
 
     /// Drops the unverified requests of a requester that is gone, which makes room for others.
@@ -268,4 +246,24 @@ impl Kernel {
             }
         }
     }
+}
+
+/// Returns the keys whose signature a transaction may lack because this notary gives it by deciding: its own key, unless a
+/// command needs that key too and lacks its signature. A requester of a decision must not obtain consent to a command with
+/// it.
+pub(crate) fn signed_by_deciding(
+    transaction: &SignedTransaction,
+    context: &Context,
+) -> Vec<PublicKey> {
+    let wire = transaction.wire();
+    let Some(notary) = wire.notary().filter(|notary| notary.id() == context.my_id) else {
+        return Vec::new();
+    };
+    let ours = notary.key.leaf_keys();
+    let missing = transaction.missing_parties();
+    let mut missing = missing.iter().flat_map(PublicKey::leaf_keys);
+    if missing.any(|leaf| ours.contains(&leaf)) {
+        return Vec::new();
+    }
+    vec![notary.key.clone()]
 }

@@ -22,6 +22,7 @@ use crate::integrity::is_recovery;
 use crate::integrity::quarantine::{Quarantine, VaultOwners, states_in_conflict};
 use crate::kernel::Kernel;
 use crate::message::{Answer, FetchRequest, NOTICE_ID, PeerMessage, ServiceId};
+use crate::notarisation::answers::refuse_on_older_copy;
 use crate::peers::budget::{Door, GARBAGE_MESSAGE};
 use crate::peers::notices::{lacks_contract, leave_waiting};
 use crate::port::{Reads, StoreFailure};
@@ -134,7 +135,7 @@ impl Kernel {
             return self.on_recover_request(peer, id, body, reads);
         } else if service == ServiceId::Notarise as u8 && self.notarisation.is_some() {
             if self.is_rolled_back() {
-                self.refuse_rolled_back(peer, id);
+                refuse_on_older_copy(peer, id, &mut self.context);
                 return Ok(());
             }
             self.on_notarise(peer, id, body, reads)?;
