@@ -163,7 +163,7 @@ const CYCLIC: &[(&str, usize)] = &[
     ("store", 15),
     ("tally", 4),
     ("transfer", 2),
-    ("vaultview", 10),
+    ("vaultview", 9),
 ];
 
 /// Runs the chore.
