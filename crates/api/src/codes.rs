@@ -1,29 +1,7 @@
 //! The error codes of the API itself. Flows, the ledger and the notary have their own.
 
-/// An error code: its entry in `docs/errors`, and its HTTP status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ErrorInfo {
-    /// The stable code, `domain.snake_case`.
-    pub code: &'static str,
-    /// The HTTP status of the answer.
-    pub status: u16,
-    /// The cause.
-    pub cause: &'static str,
-    /// The suggested action.
-    pub action: &'static str,
-}
-
-macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $code:literal $status:literal $cause:literal $action:literal;)*) => {
-        $(
-            $(#[$doc])*
-            pub const $name: ErrorInfo = ErrorInfo { code: $code, status: $status, cause: $cause, action: $action };
-        )*
-        /// All error codes.
-        pub const ERRORS: &[ErrorInfo] = &[$($name),*];
-    };
-}
-pub(crate) use codes;
+pub use crate::error_info::ErrorInfo;
+use crate::error_info::codes;
 
 codes! {
     /// The token is missing or wrong.
@@ -214,7 +192,7 @@ codes! {
 
 /// Codes of other parts of the node that the API answers with a specific status. The pages belong to these parts.
 pub mod files {
-    use super::ErrorInfo;
+    use crate::error_info::{ErrorInfo, codes};
 
     codes! {
         /// No such file.

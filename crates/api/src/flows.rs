@@ -4,8 +4,35 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::hospital::{FlowCause, FlowWait};
 use crate::problem::Problem;
+
+/// A failure of a flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowCause {
+    /// Its code, description and suggested action.
+    #[serde(flatten)]
+    pub error: FlowFailure,
+    /// The time of the failure, in milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    /// Its number among consecutive failures at this place of the flow, from 1.
+    pub attempt: u32,
+}
+
+/// A wait of a flow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlowWait {
+    /// The kind of the effect, such as `request` or `select states`; `message` for a session.
+    pub what: String,
+    /// The party that has to answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    /// The subject of the wait: a service, a transaction, a token, an operation, or a time in milliseconds since the Unix
+    /// epoch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The time since which it waits, in milliseconds since the Unix epoch; not before the node's start.
+    pub since_ms: u64,
+}
 
 /// JSON that is passed on as written, without a second parse.
 pub type RawJson = Box<RawValue>;

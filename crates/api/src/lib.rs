@@ -13,6 +13,7 @@ pub mod attachments;
 pub mod chain;
 pub mod codes;
 pub mod consents;
+mod error_info;
 pub mod events;
 pub mod flows;
 pub mod hospital;
@@ -43,12 +44,10 @@ pub use consents::{
 };
 pub use events::{FlowStep, ProducedState, VaultChange, VaultStart};
 pub use flows::{
-    BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, DeliveryRefusal, FlowFailure, FlowList,
-    FlowStatus, FlowSummary, Outcome, RawJson, StartBatch, StartFlow, Wait,
+    BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, DeliveryRefusal, FlowCause, FlowFailure, FlowList,
+    FlowStatus, FlowSummary, FlowWait, Outcome, RawJson, StartBatch, StartFlow, Wait,
 };
-pub use hospital::{
-    FlowCause, FlowJournal, FlowOrder, FlowOrdered, FlowQuery, FlowWait, JournalEntry,
-};
+pub use hospital::{FlowJournal, FlowOrder, FlowOrdered, FlowQuery, JournalEntry};
 pub use integrity::{
     EquivocationEntry, EquivocationPage, FinishRecovery, LinkView, RecoveryPeer, RecoveryProgress,
     RecoveryView, RollbackView,

@@ -12,11 +12,8 @@ use ledger::{
 };
 use primitives::{Decode, DecodeError, PublicKey};
 
-use crate::cash_state::{CashParts, token_id};
+use crate::cash_state::{CASH_NAME, CashParts, token_id};
 use crate::{CashCommand, CashError, IssuedToken};
-
-/// The name of the cash contract.
-pub const CASH_NAME: &str = "tally.cash";
 
 /// Returns the cash contract's checked name.
 pub fn cash_name() -> &'static ContractName {

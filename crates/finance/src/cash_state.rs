@@ -3,7 +3,10 @@
 use ledger::{Party, TokenId};
 use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, PublicKey};
 
-use crate::{CASH_NAME, Currency, Reference};
+use crate::{Currency, Reference};
+
+/// The name of the cash contract.
+pub const CASH_NAME: &str = "tally.cash";
 
 /// The token of cash: a currency, owed by an issuer, under a reference. Encoded as `[issuer, reference, currency]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

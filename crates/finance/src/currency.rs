@@ -1,12 +1,9 @@
 //! Currency codes.
 
 use std::fmt;
-use std::str::FromStr;
 
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-use crate::CashError;
 
 /// A currency code of three capital letters, as in ISO 4217. Encoded as a text string.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,19 +16,11 @@ impl Currency {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    fn new(code: &str) -> Option<Self> {
+    pub(super) fn new(code: &str) -> Option<Self> {
         let code: [u8; 3] = code.as_bytes().try_into().ok()?;
         code.iter()
             .all(u8::is_ascii_uppercase)
             .then_some(Self(code))
-    }
-}
-
-impl FromStr for Currency {
-    type Err = CashError;
-
-    fn from_str(code: &str) -> Result<Self, CashError> {
-        Self::new(code).ok_or_else(|| CashError::Currency(code.chars().take(16).collect()))
     }
 }
 

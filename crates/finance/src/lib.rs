@@ -7,6 +7,7 @@ mod cash_command;
 mod cash_contract;
 mod cash_state;
 mod currency;
+mod currency_text;
 mod errors;
 mod reference;
 
@@ -27,8 +28,8 @@ use ledger::{ContractRegistry, RegistryError};
 
 pub use cash_builder::Portion;
 pub use cash_command::CashCommand;
-pub use cash_contract::{CASH_NAME, CashContract, cash_name};
-pub use cash_state::{CashState, IssuedToken};
+pub use cash_contract::{CashContract, cash_name};
+pub use cash_state::{CASH_NAME, CashState, IssuedToken};
 pub use currency::Currency;
 pub use errors::{CashError, ERRORS};
 pub use reference::Reference;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use primitives::{Coded, Hash};
 use thiserror::Error;
 
-use crate::encumbrance::{check_rings, find_separated};
+use crate::encumbrance::find_separated;
+use crate::rings::check_rings;
 use crate::{
     Constraint, ContractDescriptor, ContractExecutor, ContractName, ContractRejection,
     LedgerTransaction, NetworkParameters, Party, StateAndRef, StateRef, Transition,

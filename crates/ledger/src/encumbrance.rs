@@ -2,29 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{StateAndRef, StateRef, TransactionState, TxId, WireTransaction};
-
-/// Checks that encumbered outputs form rings: each names another output, no two name the same, and the output named is
-/// encumbered too. So no transaction can consume a part of a ring and leave the rest locked permanently. Returns the index
-/// of the first output that breaks this rule.
-pub(crate) fn check_rings(outputs: &[TransactionState]) -> Result<(), u32> {
-    if outputs.iter().all(|output| output.encumbrance.is_none()) {
-        return Ok(());
-    }
-    let mut named = BTreeSet::new();
-    for (index, output) in (0u32..).zip(outputs) {
-        let Some(next) = output.encumbrance else {
-            continue;
-        };
-        let is_encumbered = outputs
-            .get(next as usize)
-            .is_some_and(|other| other.encumbrance.is_some());
-        if next == index || !is_encumbered || !named.insert(next) {
-            return Err(index);
-        }
-    }
-    Ok(())
-}
+use crate::{StateAndRef, StateRef, TxId, WireTransaction};
 
 impl WireTransaction {
     /// Returns an output and all those that can only be consumed together with it, the output first. Returns only the output if

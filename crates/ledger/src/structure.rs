@@ -10,7 +10,8 @@ use crate::limits::{
     ATTACHMENTS_MAX, COMMAND_SIGNERS_MAX, COMMANDS_MAX, COMPONENT_BYTES_MAX,
     INPUTS_AND_REFERENCES_MAX, OUTPUTS_MAX, SIGNERS_MAX, TRANSACTION_BYTES_MAX,
 };
-use crate::{Command, Party, StateRef, TimeWindow, TransactionState, encumbrance, errors};
+use crate::rings::check_rings;
+use crate::{Command, Party, StateRef, TimeWindow, TransactionState, errors};
 
 /// The components of a transaction, decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -171,7 +172,7 @@ impl Components {
                 None => StructureError::NotaryMissing,
             });
         }
-        encumbrance::check_rings(&self.outputs).map_err(StructureError::EncumbranceInvalid)
+        check_rings(&self.outputs).map_err(StructureError::EncumbranceInvalid)
     }
 
     fn check_commands(&self) -> Result<(), StructureError> {

@@ -5,6 +5,7 @@
 
 mod checker;
 pub mod codec;
+mod domain;
 mod error;
 mod hash;
 mod hasher;
@@ -20,8 +21,9 @@ mod timestamp;
 
 pub use checker::{KeyCounts, SignatureChecker, SignedMessage};
 pub use codec::{ByteBuf, Decode, DecodeError, Decoder, Encode, Encoder};
+pub use domain::Domain;
 pub use error::{Coded, ERRORS, ErrorInfo};
-pub use hash::{Domain, Hash, ParseHashError};
+pub use hash::{Hash, ParseHashError};
 pub use hasher::Hasher;
 pub use keys::{CompositeKey, KeyError, KeyPair, PublicKey, Scheme, Signature, SignatureContext};
 pub use merkle::{MerkleError, MerkleProof, merkle_proofs, merkle_root};

@@ -2,7 +2,7 @@
 
 use ledger::{PartyId, TxId};
 
-use crate::event::Offer;
+use crate::offer::Offer;
 use crate::pace::Pace;
 use crate::time::times;
 

@@ -21,6 +21,7 @@ mod fetch;
 mod figures;
 mod inbound;
 mod message;
+mod offer;
 mod options;
 mod out;
 mod pace;
@@ -30,11 +31,12 @@ mod serving;
 mod time;
 mod transfers;
 
-pub use event::{Action, Event, Failure, Fault, Offer};
+pub use event::{Action, Event, Failure, Fault};
 pub use figures::Figures;
 pub use message::{
     MEDIA_TYPE_BYTES_MAX, MESSAGE_HEAD_BYTES_MAX, Message, NAME_BYTES_MAX, Payload, Reason,
     hint_is_good,
 };
+pub use offer::Offer;
 pub use options::Options;
 pub use transfers::Transfers;

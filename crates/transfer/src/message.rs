@@ -6,7 +6,7 @@ use std::ops::Deref;
 use ledger::TxId;
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash};
 
-use crate::event::Offer;
+use crate::offer::Offer;
 
 /// Maximum bytes of a file's name on the wire.
 pub const NAME_BYTES_MAX: usize = 255;

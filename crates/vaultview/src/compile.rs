@@ -5,9 +5,10 @@ use rusqlite::types::Value;
 
 use super::narrow::list;
 use super::query::{
-    Criterion, Datum, Field, QUERY_DEPTH_MAX, QUERY_NODES_MAX, QUERY_VALUES_MAX, QueryError,
+    Criterion, Field, QUERY_DEPTH_MAX, QUERY_NODES_MAX, QUERY_VALUES_MAX, QueryError, bad,
 };
 use super::reader::VaultReader;
+use super::rows::Datum;
 use super::values::{after_prefix, bound, look_up, of_column, prefix_tests, set};
 
 /// Maximum number of dictionary numbers that a statement lists in place of a look-up.
@@ -41,10 +42,6 @@ pub(super) enum Way {
     Given,
     /// The states are read in the order of this field, by its index. Only tests that keep this order may use the index.
     Order(Field),
-}
-
-pub(super) fn bad<T>(text: impl Into<String>) -> Result<T, QueryError> {
-    Err(QueryError::Bad(text.into()))
 }
 
 impl<'r> Sql<'r> {

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::dictionary::Dictionary;
 use super::numbers::{quantity, quantity_value};
-use super::query::Datum;
+use super::rows::Datum;
 use super::rows::{ConsumedState, ProducedState, QuarantinedState, ViewColumn};
 use super::schema::{clamped, state_id};
 

@@ -3,16 +3,20 @@
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
 
-use super::compile::{Sql, Way, bad};
+use super::compile::{Sql, Way};
+use super::datum::datum;
 use super::narrow::flat;
 use super::numbers::{sum, unsigned};
 use super::plan::column;
 use super::query::{
-    Count, Criterion, Datum, Field, Group, QUERY_COUNT_MAX, QUERY_GROUPS_MAX, QUERY_SORTS_MAX,
-    QueryError,
+    Count, Criterion, Field, Group, QUERY_COUNT_MAX, QUERY_GROUPS_MAX, QUERY_SORTS_MAX, QueryError,
+    bad,
 };
 use super::reader::VaultReader;
-use super::search::{EVERY_TOKEN, datum};
+use super::rows::Datum;
+
+/// A condition that all coins meet. It makes SQLite search the quantity index once for each token.
+pub(super) const EVERY_TOKEN: &str = " AND s.token IN (SELECT id FROM token)";
 
 /// Positions of the hex digits in one half of a quantity that is too large for an SQLite integer: a blob of eight bytes.
 const DIGITS: [u32; 8] = [1, 2, 3, 4, 5, 6, 7, 8];

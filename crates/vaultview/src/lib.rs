@@ -6,6 +6,8 @@
 //! is made for them.
 
 mod compile;
+mod connection;
+mod datum;
 mod dictionary;
 mod failure;
 mod feed;
@@ -27,13 +29,13 @@ pub use failure::{ERRORS, ViewError};
 pub use held::contracts_held;
 pub use progress::ViewProgress;
 pub use query::{
-    Count, Criterion, Datum, Field, Group, Places, QUERY_COUNT_MAX, QUERY_DEPTH_MAX,
-    QUERY_GROUPS_MAX, QUERY_NODES_MAX, QUERY_PAGE_MAX, QUERY_SORTS_MAX, QUERY_VALUES_MAX,
-    QueryError, QueryPage, Sort, StateQuery,
+    Count, Criterion, Field, Group, Places, QUERY_COUNT_MAX, QUERY_DEPTH_MAX, QUERY_GROUPS_MAX,
+    QUERY_NODES_MAX, QUERY_PAGE_MAX, QUERY_SORTS_MAX, QUERY_VALUES_MAX, QueryError, QueryPage,
+    Sort, StateQuery,
 };
 pub use reader::{CoinCursor, VaultReader};
 pub use rows::{
-    Balance, ColumnKind, ConsumedState, ProducedState, QuarantinedState, StateFilter, StateRow,
-    TokenFacts, ViewChange, ViewColumn,
+    Balance, ColumnKind, ConsumedState, Datum, ProducedState, QuarantinedState, StateFilter,
+    StateRow, TokenFacts, ViewChange, ViewColumn,
 };
 pub use writer::{VaultView, ViewOptions};

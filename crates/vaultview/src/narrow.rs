@@ -8,8 +8,9 @@ use rusqlite::params_from_iter;
 use rusqlite::types::Value;
 
 use super::numbers::unsigned;
-use super::query::{Criterion, Datum, Field, QueryError};
+use super::query::{Criterion, Field, QueryError};
 use super::reader::VaultReader;
+use super::rows::Datum;
 use super::values::{bound, look_up, prefix_tests, set};
 
 /// A statement that finds no state. It replaces a test with an empty list of values, because SQLite cannot combine an empty

@@ -5,8 +5,8 @@
 
 use rusqlite::types::Value;
 
-use super::compile::{Sql, bad};
-use super::query::{Criterion, Field, QueryError, Sort};
+use super::compile::Sql;
+use super::query::{Criterion, Field, QueryError, Sort, bad};
 
 /// A column of the order.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Queries of the view: criteria as a tree, an order, a page, groups. Plain values; [`super::compile`] makes SQL.
 
-use super::rows::StateRow;
+use super::rows::{Datum, StateRow};
 
 /// Nesting of criteria (`api.bad_query`).
 pub const QUERY_DEPTH_MAX: usize = 8;
@@ -52,17 +52,6 @@ pub enum Field {
     LinearId,
     /// A column that a contract declares: its index in [`super::ViewOptions::columns`]. States of other contracts lack it.
     Column(u32),
-}
-
-/// A value to compare with.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Datum {
-    /// A number.
-    Number(u64),
-    /// Text.
-    Text(String),
-    /// Bytes of an id or a key.
-    Bytes(Vec<u8>),
 }
 
 /// Positions in the ledger ([`StateRow::cursor`]) that select states. Their number is not limited, and they do not count as
@@ -186,4 +175,9 @@ pub enum QueryError {
     /// The view's trouble.
     #[error(transparent)]
     View(#[from] super::ViewError),
+}
+
+/// Returns the refusal of a query, with this reason.
+pub(super) fn bad<T>(text: impl Into<String>) -> Result<T, QueryError> {
+    Err(QueryError::Bad(text.into()))
 }

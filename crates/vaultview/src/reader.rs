@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 
+use super::connection::keep_plans;
 use super::failure::ViewError;
 use super::numbers::{quantity, quantity_value, sum, unsigned, unsigned_or_null};
 use super::rows::{Balance, StateFilter, StateRow, TokenFacts};
 use super::schema::{OUTPUT_BITS, state_id};
-use super::writer::keep_plans;
 
 /// Maximum number of excluded coins that are skipped for one page.
 const SKIPPED_MAX: usize = 100_000;

@@ -1,6 +1,15 @@
 //! The rows that the view writes and reads. They hold plain bytes and numbers, because the view knows no contract.
 
-use super::query::Datum;
+/// A value to compare with.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Datum {
+    /// A number.
+    Number(u64),
+    /// Text.
+    Text(String),
+    /// Bytes of an id or a key.
+    Bytes(Vec<u8>),
+}
 
 /// A change of the vault, in the order of the ledger.
 // Most changes are the large kind; a box each would cost more than it saves.

@@ -5,13 +5,14 @@ use rusqlite::types::Value;
 use rusqlite::{InterruptHandle, params_from_iter};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::compile::{Sql, Way, bad};
+use super::compile::{Sql, Way};
+use super::datum::datum;
 use super::failure::ViewError;
-use super::groups::in_totals;
+use super::groups::{EVERY_TOKEN, in_totals};
 use super::narrow::{Source, flat};
 use super::plan::{Key, Plan, Step, order_of};
 use super::query::{
-    Criterion, Datum, Field, QUERY_PAGE_MAX, QUERY_SORTS_MAX, QueryError, QueryPage, StateQuery,
+    Criterion, Field, QUERY_PAGE_MAX, QUERY_SORTS_MAX, QueryError, QueryPage, StateQuery, bad,
 };
 use super::reader::{COLUMNS, JOINS, VaultReader, state_row};
 use super::rows::{ColumnKind, StateRow};
@@ -23,9 +24,6 @@ const ROW_COLUMNS: usize = 16;
 
 /// A row, and its values in the order.
 type Found = (StateRow, Vec<Value>);
-
-/// A condition that all coins meet. It makes SQLite search the quantity index once for each token.
-pub(super) const EVERY_TOKEN: &str = " AND s.token IN (SELECT id FROM token)";
 
 /// How the states of a query are found.
 struct Search {
@@ -232,24 +230,6 @@ impl VaultReader {
 
 fn term(column: &str, key: &Key) -> String {
     format!("{column}{}", if key.descending { " DESC" } else { "" })
-}
-
-/// Converts a value of a column of the view.
-pub(super) fn datum(kinds: &[ColumnKind], field: Field, value: Value) -> Option<Datum> {
-    let quantity = match field {
-        Field::Quantity => true,
-        Field::Column(id) => {
-            usize::try_from(id).ok().and_then(|id| kinds.get(id)) == Some(&ColumnKind::Number)
-        }
-        _ => false,
-    };
-    match value {
-        value if quantity => super::numbers::quantity_of(value).map(Datum::Number),
-        Value::Text(text) => Some(Datum::Text(text)),
-        Value::Integer(number) => u64::try_from(number).ok().map(Datum::Number),
-        Value::Blob(bytes) => Some(Datum::Bytes(bytes)),
-        _ => None,
-    }
 }
 
 fn fingerprint(criterion: &Criterion, order: &[Key]) -> u64 {

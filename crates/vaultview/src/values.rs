@@ -2,8 +2,8 @@
 
 use rusqlite::types::Value;
 
-use super::compile::bad;
-use super::query::{Datum, Field, QueryError};
+use super::query::{Field, QueryError, bad};
+use super::rows::Datum;
 
 /// Returns the expression for a state's value in a column that a contract declares.
 pub(super) fn of_column(id: u32) -> String {

@@ -3,9 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, params};
 
+use super::connection::keep_plans;
 use super::dictionary::Dictionary;
 use super::failure::ViewError;
 use super::feed::Feed;
@@ -276,15 +276,6 @@ fn prepare(connection: &Connection, options: &ViewOptions) -> rusqlite::Result<(
     connection.pragma_update(None, "wal_autocheckpoint", clamped(options.wal_bytes >> 12))?;
     connection.pragma_update(None, "journal_size_limit", clamped(options.wal_bytes))?;
     connection.pragma_update(None, "temp_store", "MEMORY")
-}
-
-/// Makes SQLite keep the plan of a statement for all bound values. Otherwise it prepares some statements again for each new
-/// value, such as that of a `LIMIT`, to find a better plan. That took several times as long as running them, a fifth of a busy
-/// node's time.
-pub(super) fn keep_plans(connection: &Connection) -> rusqlite::Result<()> {
-    connection
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-        .map(drop)
 }
 
 /// Creates the tables of an empty database, or checks that an existing one is a view of this version. Returns the cursor, or a

@@ -1,8 +1,8 @@
 //! The codes of the chain node's API itself, in addition to those of [`crate::codes`]. The chain has its own codes.
 
-use crate::codes::ErrorInfo;
+use crate::error_info::ErrorInfo;
 
-crate::codes::codes! {
+crate::error_info::codes! {
     /// No such block.
     UNKNOWN_BLOCK = "chain_api.unknown_block" 404
         "The main chain has no block with this height or hash."

@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::answers::{answers, content, problem};
 use super::endpoints::{self, FlowFacts};
+use super::parameter::parameter;
 use crate::codes::{ERRORS, ErrorInfo, files};
-use crate::operations::{Kind, Operation, Parameter, Permission, operations};
+use crate::operations::{Operation, Permission, operations};
 use crate::problem::Problem;
 
 /// Inputs of the description in addition to the types.
@@ -175,33 +176,6 @@ fn described(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         described["x-permission"] = permission.into();
     }
     described
-}
-
-pub(super) fn parameter(
-    parameter: &Parameter,
-    place: &str,
-    generator: &mut SchemaGenerator,
-) -> Value {
-    let schema = match parameter.kind {
-        Kind::Number | Kind::Header => {
-            json!({ "type": "integer", "format": "uint64", "minimum": 0 })
-        }
-        Kind::Count => json!({ "type": "integer", "format": "uint32", "minimum": 0 }),
-        Kind::Hex(digits) => {
-            json!({ "type": "string", "pattern": format!("^[0-9a-f]{{{digits}}}$") })
-        }
-        Kind::Text(most) => json!({ "type": "string", "minLength": 1, "maxLength": most }),
-        Kind::Form(form) | Kind::HeaderText(form) => json!({ "type": "string", "pattern": form }),
-        Kind::Words(words) => json!({ "type": "string", "enum": words }),
-        Kind::Of(schema) => schema(generator).to_value(),
-    };
-    json!({
-        "name": parameter.name,
-        "in": place,
-        "required": place == "path",
-        "description": parameter.help,
-        "schema": schema,
-    })
 }
 
 /// Returns the schema of a code and the list of known codes; applications have their own.

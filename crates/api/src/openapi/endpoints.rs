@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 use super::answers::problems_of;
-use super::build::parameter;
+use super::parameter::parameter;
 use crate::Outcome;
 use crate::operations::START_FLOW_AT_ENDPOINT;
 

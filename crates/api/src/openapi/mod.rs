@@ -9,6 +9,7 @@
 mod answers;
 mod build;
 mod endpoints;
+mod parameter;
 
 pub use build::{Facts, FlowsOf, document};
 pub(crate) use build::{Parts, assemble};

@@ -17,6 +17,7 @@ mod issue_and_pay;
 mod lock;
 mod pay;
 mod reissue;
+mod reissue_messages;
 mod reissue_responder;
 
 pub use agreed::{StateResult, TokenArgs};
@@ -28,7 +29,8 @@ pub use issue::{IssueArgs, IssueCash};
 pub use issue_and_pay::{IssueAndPayArgs, IssueAndPayCash, IssueAndPayResult};
 pub use lock::{LockArgs, LockCash, UnlockCash};
 pub use pay::{PayArgs, PayCash, Payment};
-pub use reissue::{ReissueArgs, ReissueCash, Reissued};
+pub use reissue::{ReissueArgs, ReissueCash};
+pub use reissue_messages::Reissued;
 pub use reissue_responder::ReissueCashResponder;
 
 use flow::FlowRegistry;

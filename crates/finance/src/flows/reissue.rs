@@ -16,21 +16,18 @@
 
 use flow::library::{build_and_sign, offer_key, until_void, window_of_ms};
 use flow::{Flow, FlowContext, FlowError};
-use ledger::limits::INPUTS_AND_REFERENCES_MAX;
 use ledger::{
-    LegalName, OwnershipProof, Party, SelectionRequest, SignedTransaction, StateAndRef,
-    TransactionState, TxId,
+    LegalName, Party, SelectionRequest, SignedTransaction, StateAndRef, TransactionState,
 };
-use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey};
+use primitives::{Decode, PublicKey};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::anonymous::change_key;
 use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
+use super::reissue_messages::{NAME, Proofs, Reissued, Terms, portion};
 use super::reissue_responder::exchange;
-use crate::{
-    CashError, CashState, Currency, IssuedToken, Portion, Reference, cash_builder, cash_name,
-};
+use crate::{CashError, CashState, Currency, IssuedToken, Reference, cash_builder, cash_name};
 
 /// Time during which the exit can be notarised, in milliseconds. The issuer first resolves the history of the cash, which may be
 /// long.
@@ -75,67 +72,12 @@ primitives::record!(ReissueArgs {
     anonymous
 });
 
-/// The result of `cash.reissue`. Encoded as `[exit, issue]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Reissued {
-    /// The transaction that exited the cash.
-    pub exit: TxId,
-    /// The transaction that issued the new cash.
-    pub issue: TxId,
-}
-
-primitives::record!(Reissued { exit, issue });
-
-/// The holder's request to the issuer. Encoded as `[currency, reference, quantity, states, fresh]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Terms {
-    pub(super) currency: Currency,
-    pub(super) reference: Reference,
-    pub(super) quantity: u64,
-    pub(super) states: u32,
-    /// Whether the holder offers a fresh key for the new cash next.
-    pub(super) fresh: bool,
-}
-
-primitives::record!(Terms {
-    currency,
-    reference,
-    quantity,
-    states,
-    fresh
-});
-
-impl Terms {
-    pub(super) fn token(&self, issuer: &Party) -> IssuedToken {
-        IssuedToken {
-            issuer: issuer.clone(),
-            reference: self.reference.clone(),
-            currency: self.currency,
-        }
-    }
-}
-
-/// Proofs that the fresh keys which own the exited cash belong to the holder. Encoded as a list.
-pub(super) struct Proofs(pub(super) Vec<OwnershipProof>);
-
-impl Encode for Proofs {
-    fn encode(&self, e: &mut Encoder) {
-        self.0.encode(e);
-    }
-}
-
-impl Decode for Proofs {
-    fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        d.vec_of(INPUTS_AND_REFERENCES_MAX).map(Self)
-    }
-}
-
 /// Exchanges cash for the same amount without history.
 #[derive(Debug)]
 pub struct ReissueCash;
 
 impl Flow for ReissueCash {
-    const NAME: &'static str = "cash.reissue";
+    const NAME: &'static str = NAME;
     /// Version 1 sent no proofs of ownership, and exchanged an exit each time it was presented.
     const VERSION: u32 = 2;
     type Args = ReissueArgs;
@@ -276,13 +218,5 @@ fn check_issue(
         Ok(())
     } else {
         Err(CashError::NotReissued("the new cash is another amount"))
-    }
-}
-
-pub(super) fn portion(terms: &Terms, owner: &PublicKey) -> Portion {
-    Portion {
-        owner: owner.clone(),
-        quantity: terms.quantity,
-        states: terms.states,
     }
 }

@@ -16,7 +16,7 @@ use ledger::{Party, PartyId, SignedTransaction, StateAndRef, TxId};
 use primitives::{Decode, PublicKey};
 
 use super::arguments::signatures;
-use super::reissue::{Proofs, ReissueCash, Reissued, Terms, portion};
+use super::reissue_messages::{NAME, Proofs, Reissued, Terms, portion};
 use crate::{CashCommand, CashError, CashState, cash_builder, cash_name};
 
 /// The purpose under which exits are claimed.
@@ -27,7 +27,7 @@ const CLAIM: &str = "cash.reissue";
 pub struct ReissueCashResponder;
 
 impl Responder for ReissueCashResponder {
-    const NAME: &'static str = <ReissueCash as flow::Flow>::NAME;
+    const NAME: &'static str = NAME;
     const VERSION: u32 = 2;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {

@@ -10,10 +10,12 @@ use ledger::{
 use primitives::{Decode, DecodeError, Hash, PublicKey};
 
 use super::{LockCommand, LockError, LockState};
-use crate::flows::UnlockCash;
 
 /// The name of the lock contract.
 pub const LOCK_NAME: &str = "tally.lock";
+
+/// The registered name of the flow that opens a lock at its time.
+pub(crate) const UNLOCK_FLOW: &str = "cash.unlock";
 
 /// Returns the contract's checked name.
 pub fn lock_name() -> &'static ContractName {
@@ -59,7 +61,7 @@ impl Contract for LockContract {
             owner: Some(lock.owner),
             scheduled: Some(Scheduled {
                 at: lock.until,
-                flow: <UnlockCash as flow::Flow>::NAME.to_owned(),
+                flow: UNLOCK_FLOW.to_owned(),
             }),
             ..StateFacts::default()
         })

@@ -8,6 +8,7 @@ mod contract;
 mod errors;
 mod state;
 
+pub(crate) use contract::UNLOCK_FLOW;
 pub use contract::{LOCK_NAME, LockContract, lock_code, lock_name};
 pub use errors::LockError;
 pub use state::{LockCommand, LockState};

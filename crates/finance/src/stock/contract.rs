@@ -11,11 +11,8 @@ use ledger::{
 };
 use primitives::{Decode, DecodeError, PublicKey};
 
-use super::state::{StockParts, token_id};
+use super::state::{STOCK_NAME, StockParts, token_id};
 use super::{StockCommand, StockError, StockToken};
-
-/// The name of the stock contract.
-pub const STOCK_NAME: &str = "tally.stock";
 
 /// Returns the stock contract's checked name.
 pub fn stock_name() -> &'static ContractName {

@@ -4,10 +4,11 @@ mod contract;
 mod errors;
 mod state;
 mod symbol;
+mod symbol_text;
 
 pub mod builder;
 
-pub use contract::{STOCK_NAME, StockContract, stock_name};
+pub use contract::{StockContract, stock_name};
 pub use errors::StockError;
-pub use state::{StockCommand, StockState, StockToken};
+pub use state::{STOCK_NAME, StockCommand, StockState, StockToken};
 pub use symbol::Symbol;

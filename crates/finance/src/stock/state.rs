@@ -3,7 +3,10 @@
 use ledger::{Party, TokenId};
 use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Encoder, Hash, PublicKey};
 
-use super::{STOCK_NAME, Symbol};
+use super::Symbol;
+
+/// The name of the stock contract.
+pub const STOCK_NAME: &str = "tally.stock";
 
 /// The token of stock: its issuer and the issuer's symbol. Encoded as `[issuer, symbol]`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

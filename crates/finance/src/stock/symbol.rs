@@ -1,12 +1,9 @@
 //! Ticker symbols.
 
 use std::fmt;
-use std::str::FromStr;
 
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-use super::StockError;
 
 /// An issuer's symbol for its stock: 1 to 16 capital letters, digits, dots and hyphens, a letter first. Encoded as a text
 /// string.
@@ -22,19 +19,11 @@ impl Symbol {
         &self.0
     }
 
-    fn new(text: &str) -> Option<Self> {
+    pub(super) fn new(text: &str) -> Option<Self> {
         let first = text.chars().next()?;
         let fits = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '.' || c == '-';
         let good = first.is_ascii_uppercase() && text.len() <= Self::CHARS_MAX;
         (good && text.chars().all(fits)).then(|| Self(text.to_owned()))
-    }
-}
-
-impl FromStr for Symbol {
-    type Err = StockError;
-
-    fn from_str(text: &str) -> Result<Self, StockError> {
-        Self::new(text).ok_or_else(|| StockError::Symbol(text.chars().take(32).collect()))
     }
 }
 

@@ -9,10 +9,7 @@ use ledger::{
 };
 use primitives::{Decode, DecodeError, Hash, PublicKey};
 
-use super::{Mandate, MandateCommand, SwapError};
-
-/// The name of the contract of mandates.
-pub const MANDATE_NAME: &str = "tally.mandate";
+use super::{MANDATE_NAME, Mandate, MandateCommand, SwapError};
 
 /// Returns the contract's checked name.
 pub fn mandate_name() -> &'static ContractName {

@@ -9,6 +9,9 @@ use super::SwapError;
 use crate::IssuedToken;
 use crate::stock::StockToken;
 
+/// The name of the contract of mandates.
+pub const MANDATE_NAME: &str = "tally.mandate";
+
 /// A party's side of a pair. Encoded as `[0]` or `[1]`.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -54,7 +57,7 @@ impl Market {
         let side = [self.side as u8];
         let (cash, stock) = (self.cash.id(), self.stock.id());
         let parts: [&[u8]; 6] = [
-            super::MANDATE_NAME.as_bytes(),
+            MANDATE_NAME.as_bytes(),
             owner.as_bytes(),
             coordinator.as_bytes(),
             &side,

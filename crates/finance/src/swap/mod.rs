@@ -11,7 +11,7 @@ mod mandate;
 
 pub(crate) mod builder;
 
-pub use contract::{MANDATE_NAME, MandateContract, mandate_code, mandate_name};
+pub use contract::{MandateContract, mandate_code, mandate_name};
 pub use errors::SwapError;
 pub(crate) use goods::Goods;
-pub use mandate::{Mandate, MandateCommand, Market, Side};
+pub use mandate::{MANDATE_NAME, Mandate, MandateCommand, Market, Side};

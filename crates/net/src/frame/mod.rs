@@ -32,19 +32,10 @@ mod decoder;
 mod error;
 mod header;
 mod hello;
+mod limits;
 
 pub use decoder::FrameDecoder;
 pub use error::FrameError;
 pub use header::{Flags, Header, Kind};
 pub use hello::{Hello, HelloError, PROTOCOL_VERSION, SOFTWARE_CHARS_MAX};
-
-/// Bytes of a header.
-pub const HEADER_BYTES: usize = 16;
-/// Most bytes of a body, both as carried and decompressed.
-pub const BODY_BYTES_MAX: usize = 1 << 20;
-/// Most bytes of a hello's body.
-pub const HELLO_BYTES_MAX: usize = 1_024;
-/// Streams of a connection.
-pub const STREAMS_MAX: usize = 16;
-/// Credit that a message costs in addition to its length, in bytes, so that many empty messages are bounded too.
-pub const MESSAGE_OVERHEAD: usize = 64;
+pub use limits::{BODY_BYTES_MAX, HEADER_BYTES, HELLO_BYTES_MAX, MESSAGE_OVERHEAD, STREAMS_MAX};

@@ -19,6 +19,7 @@ mod asked;
 mod book;
 mod bucket;
 mod network;
+mod peer_view;
 mod peers;
 mod queue;
 mod shared;

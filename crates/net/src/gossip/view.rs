@@ -1,10 +1,9 @@
 //! The public view of a peer.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use super::PeerId;
-use super::peers::Peer;
 
 /// The side that dialled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,35 +47,4 @@ pub struct PeerView {
     pub requests_in: u64,
     /// Requests sent to it.
     pub requests_out: u64,
-}
-
-impl Peer {
-    pub(super) fn view(&self, id: PeerId, now: Instant) -> PeerView {
-        let clock = SystemTime::now();
-        let wires = || self.connections.iter().map(|connection| &connection.wire);
-        let oldest = self
-            .connections
-            .first()
-            .filter(|_| self.announced.is_some());
-        let left = self.banned_until.filter(|until| now < *until);
-        PeerView {
-            id,
-            address: self.address,
-            direction: oldest.map(|connection| connection.direction),
-            since: self
-                .announced
-                .and_then(|since| clock.checked_sub(now.saturating_duration_since(since))),
-            points: self.points(now),
-            banned_until: left.and_then(|until| clock.checked_add(until.duration_since(now))),
-            reason: self.reason.clone(),
-            software: self.software.clone(),
-            round_trip: self.round_trip,
-            bytes_in: wires().map(|wire| wire.read()).sum(),
-            bytes_out: wires().map(|wire| wire.written()).sum(),
-            messages_in: self.messages_in,
-            rejected: self.rejected,
-            requests_in: self.requests_in,
-            requests_out: self.requests_out,
-        }
-    }
 }

@@ -11,7 +11,7 @@ use rcgen::{
 
 use super::documents::{Documents, PARAMETERS};
 use super::error::BootstrapError;
-use super::files::{ROOT, create, read, read_secret, write_secret};
+use super::files::{AUTHORITY, ROOT, create, read, read_secret, write, write_secret};
 
 /// Certificates hold until the end of this year. Without its `tls.pem` a node gets a new one by bootstrapping again.
 const UNTIL_YEAR: i32 = 2046;
@@ -20,9 +20,6 @@ const ROOT_KEY: &str = "root.key.pem";
 const DOCUMENTS_KEY: &str = "network.key";
 /// Clocks of machines that are a little behind must not refuse a new certificate.
 const SINCE_YEAR: i32 = 2024;
-
-/// The folder of the authority, next to the folders of the nodes.
-pub(crate) const AUTHORITY: &str = "network-root";
 
 /// The root's certificate and key, and the key of the network's documents.
 pub(crate) struct Authority {
@@ -130,7 +127,7 @@ impl Authority {
         } else {
             let key = rcgen::KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(certificate)?;
             let root = root_params().self_signed(&key).map_err(certificate)?;
-            super::files::write(&root_path, root.pem().as_bytes())?;
+            write(&root_path, root.pem().as_bytes())?;
             write_secret(&key_path, &key.serialize_pem().into())?;
             key
         };

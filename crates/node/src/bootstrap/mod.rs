@@ -14,11 +14,12 @@ mod documents;
 mod error;
 pub(crate) mod files;
 mod network;
+mod node_files;
 pub(crate) mod ports;
 mod spec;
 
 pub(crate) use documents::member_file;
 pub use error::{BootstrapError, ERRORS};
-pub use files::{NodeFiles, load_node_dir};
 pub use network::{Bootstrapped, BootstrappedNode, PLATFORM_VERSION, bootstrap};
+pub use node_files::{NodeFiles, load_node_dir};
 pub use spec::{NetworkSpec, NodeSpec};

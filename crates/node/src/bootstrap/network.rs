@@ -9,12 +9,12 @@ use ledger::{LegalName, NodeInfo, NotaryInfo, Party};
 use primitives::{Hash, KeyPair, Scheme, Seed};
 use store::CustodyKey;
 
-use super::authority::{AUTHORITY, Authority, random_seed, read_seed, seed_text};
+use super::authority::{Authority, random_seed, read_seed, seed_text};
 use super::documents::Documents;
 use super::error::BootstrapError;
 use super::files::{
-    CHAIN, CONFIG, IDENTITY, NETWORK_KEY, ROOT, TLS_KEY, TOKEN, create, default_data, file,
-    ledger_custody, read, read_secret, write, write_secret,
+    AUTHORITY, CHAIN, CONFIG, IDENTITY, NETWORK_KEY, ROOT, TLS_KEY, TOKEN, create, default_data,
+    file, ledger_custody, read, read_secret, write, write_secret,
 };
 use super::ports::Ports;
 use super::spec::{NetworkSpec, NodeSpec};

@@ -6,8 +6,8 @@ use std::path::Path;
 use ledger::{LegalName, is_address};
 use serde::Deserialize;
 
-use super::authority::AUTHORITY;
 use super::error::BootstrapError;
+use super::files::AUTHORITY;
 use crate::config::read_toml;
 
 /// The description of a network.

@@ -3,8 +3,8 @@
 use api::Wait;
 use kernel::{Event, Start, Token};
 
+use super::readers::VIEW_RETRY_MS;
 use super::service::Service;
-use super::vault_reads::VIEW_RETRY_MS;
 use crate::http::{Answer, Room, StartRequest, Ticket};
 
 pub(super) fn kernel_wait(wait: Wait) -> kernel::Wait {

@@ -14,9 +14,9 @@ use primitives::storage::Reads;
 use vault::Lock;
 use vaultview::{Criterion, Places};
 
+use super::query_interrupt::{QueryInterrupt, bad, late};
 use super::refusals::store_refusal;
 use super::service::Service;
-use super::vault_query::{Leash, bad, late};
 use crate::http::Refusal;
 use crate::ledger_store::LedgerStore;
 
@@ -133,11 +133,11 @@ impl Locked {
     pub(super) fn of(
         locks: Vec<Lock>,
         store: &LedgerStore,
-        leash: &Leash,
+        interrupt: &QueryInterrupt,
     ) -> Result<Self, Refusal> {
         let mut places = HashMap::with_capacity(locks.len());
         for (at, lock) in locks.into_iter().enumerate() {
-            if at % LOOK_UPS == 0 && leash.is_given_up() {
+            if at % LOOK_UPS == 0 && interrupt.is_given_up() {
                 return Err(late());
             }
             let seq = match lock.seq {

@@ -33,6 +33,8 @@ mod options;
 mod peers;
 mod perform;
 mod quarantine;
+mod query_interrupt;
+mod readers;
 mod rebuild;
 mod recovery;
 mod refusals;

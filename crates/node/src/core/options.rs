@@ -8,7 +8,6 @@ use primitives::Seed;
 use store::Custody;
 
 use super::columns::Columns;
-use super::start::random;
 use super::start_error::StartError;
 use crate::config::NodeConfig;
 use crate::http::{AnonymousLimits, ApiToken, HttpOptions, Tokens};
@@ -127,4 +126,12 @@ pub(super) fn http_options(
         stop_patience: Duration::from_secs(2),
         ..HttpOptions::new(config.api.listen, tls, Tokens::new(tokens))
     })
+}
+
+/// Draws random bytes.
+pub(super) fn random() -> Result<[u8; 32], StartError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| StartError::System(format!("no random bytes: {error}")))?;
+    Ok(bytes)
 }

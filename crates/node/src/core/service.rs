@@ -9,8 +9,8 @@ use vaultview::ViewProgress;
 
 use super::columns::Columns;
 use super::folder_record::Loss;
+use super::readers::Readers;
 use super::shared::Shared;
-use super::vault_reads::Readers;
 use crate::ledger_store::LedgerStore;
 
 /// The parts of a node that the services of the API use. Each service is implemented in a file of `services`.

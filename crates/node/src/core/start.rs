@@ -20,13 +20,13 @@ use super::folder_record::FolderRecord;
 use super::gate::Gate;
 use super::ledger_core::{LedgerActions, LedgerCore, output};
 use super::messages::KernelHandle;
-use super::options::{http_options, kernel_options, store_options, view_options};
+use super::options::{http_options, kernel_options, random, store_options, view_options};
+use super::readers::Readers;
 use super::replies::Replies;
 use super::service::Service;
 use super::shared::Shared;
 use super::start_error::StartError;
 use super::stuck;
-use super::vault_reads::Readers;
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
@@ -357,14 +357,6 @@ pub(super) fn ledger_end(store: &LedgerStore) -> Result<u64, StartError> {
     Ok(last
         .and_then(|(key, _)| kernel::rows::seq_of(&key))
         .unwrap_or(0))
-}
-
-/// Fresh random bytes.
-pub(super) fn random() -> Result<[u8; 32], StartError> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| StartError::System(format!("no random bytes: {error}")))?;
-    Ok(bytes)
 }
 
 /// The number that names this store to the peers: drawn once.

@@ -1,6 +1,6 @@
 //! Queries of the vault: the translation of names and texts into values of the view, and back.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::query::{
     Criterion as Asked, Datum as Given, FoundCount, FoundGroup, FoundState, Status, VaultQuery,
@@ -11,15 +11,14 @@ use ledger::{LegalName, NetworkMap, PartyId, StateRef, TxId};
 use primitives::storage::Reads;
 use primitives::{Decode, Encode, PublicKey, hex};
 use vaultview::{
-    ColumnKind, Criterion, Datum, Field, QueryError, QueryPage, Sort, StateQuery, StateRow,
-    VaultReader,
+    ColumnKind, Criterion, Datum, Field, QueryPage, Sort, StateQuery, StateRow, VaultReader,
 };
 
 use super::columns::Columns;
 use super::key_names::KeyNames;
 use super::locks::{LOCKED_BY, Locked};
+use super::query_interrupt::{QueryInterrupt, bad};
 use super::refusals::store_refusal;
-use super::vault_reads::view_refusal;
 use super::view_rows::notary_of;
 use crate::http::Refusal;
 use crate::ledger_store::LedgerStore;
@@ -48,78 +47,6 @@ const FIELDS: &[(&str, Field)] = &[
 /// A field for tests only. It is looked up in the ledger's index and becomes a test of the number.
 const STATE_REF: &str = "state_ref";
 
-/// A function that stops a query from another thread.
-type Interrupt = Box<dyn Fn() + Send>;
-
-/// Stops a query whose caller no longer waits. The reader serves other queries later, so the interrupt is removed when the query
-/// ends.
-#[derive(Clone, Default)]
-pub(super) struct Leash(Arc<Mutex<Hold>>);
-
-#[derive(Default)]
-struct Hold {
-    given_up: bool,
-    interrupt: Option<Interrupt>,
-}
-
-/// The caller's end of a query. Dropping it stops the query.
-pub(super) struct Waiting(pub(super) Leash);
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        let mut hold = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        hold.given_up = true;
-        if let Some(interrupt) = &hold.interrupt {
-            interrupt();
-        }
-    }
-}
-
-impl Leash {
-    /// Returns true if the caller no longer waits.
-    pub(super) fn is_given_up(&self) -> bool {
-        let hold = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        hold.given_up
-    }
-
-    /// Runs a search that [`Waiting`] can stop.
-    fn run<T>(
-        &self,
-        reader: &VaultReader,
-        search: impl FnOnce() -> Result<T, QueryError>,
-    ) -> Result<T, Refusal> {
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let handle = reader.interrupt_handle();
-        let given_up = {
-            let mut hold = lock();
-            hold.interrupt = Some(Box::new(move || handle.interrupt()));
-            hold.given_up
-        };
-        let found = if given_up {
-            Err(QueryError::Interrupted)
-        } else {
-            search()
-        };
-        lock().interrupt = None;
-        found.map_err(|error| match error {
-            QueryError::Bad(text) => bad(text),
-            QueryError::Interrupted => late(),
-            QueryError::View(error) => view_refusal(&error),
-        })
-    }
-}
-
-pub(super) fn late() -> Refusal {
-    Refusal::listed(
-        &api::codes::QUERY_TIMEOUT,
-        "the query did not end in the time it had",
-    )
-}
-
-pub(super) fn bad(text: impl Into<String>) -> Refusal {
-    Refusal::listed(&api::codes::BAD_QUERY, text)
-}
-
 /// The data that a query needs in addition to the view.
 pub(super) struct Searcher {
     pub(super) store: LedgerStore,
@@ -127,7 +54,7 @@ pub(super) struct Searcher {
     /// This node.
     pub(super) me: PartyId,
     pub(super) columns: Arc<Columns>,
-    pub(super) leash: Leash,
+    pub(super) interrupt: QueryInterrupt,
     /// The states that flows have locked, if the query is about locks.
     pub(super) locked: Locked,
 }
@@ -155,7 +82,9 @@ impl Searcher {
                 .iter()
                 .map(|name| self.field(name))
                 .collect::<Result<_, _>>()?;
-            let groups = self.leash.run(reader, || reader.groups(&criterion, &by))?;
+            let groups = self
+                .interrupt
+                .run(reader, || reader.groups(&criterion, &by))?;
             answer.groups = groups
                 .into_iter()
                 .map(|group| FoundGroup {
@@ -182,7 +111,7 @@ impl Searcher {
             )));
         }
         if query.count {
-            let count = self.leash.run(reader, || reader.count(&criterion))?;
+            let count = self.interrupt.run(reader, || reader.count(&criterion))?;
             answer.count = Some(FoundCount {
                 states: count.states,
                 more: count.more,
@@ -194,7 +123,7 @@ impl Searcher {
             after: query.after,
             limit,
         };
-        let QueryPage { rows, next } = self.leash.run(reader, || reader.query(&query))?;
+        let QueryPage { rows, next } = self.interrupt.run(reader, || reader.query(&query))?;
         answer.states = rows.into_iter().map(|row| self.found(row)).collect();
         answer.next = next;
         Ok(answer)

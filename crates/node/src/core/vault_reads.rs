@@ -1,7 +1,6 @@
 //! Reads of the vault's view for the HTTP API.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::Arc;
 use std::time::Instant;
 
 use api::{
@@ -9,90 +8,17 @@ use api::{
 };
 use ledger::{StateRef, TransactionState, TxId};
 use primitives::Decode;
-use vaultview::{StateFilter, StateRow, VaultReader, VaultView};
+use vaultview::{StateFilter, StateRow, VaultReader};
 
 use super::locks::{self, Locked};
+use super::query_interrupt::{InterruptOnDrop, QueryInterrupt, late};
+use super::readers::{VIEW_RETRY_MS, view_failed};
 use super::refusals::joined;
 use super::service::Service;
 use super::vault_changes::ChangeReader;
-use super::vault_query::{Leash, QUERY_RETRY_MS, Searcher, Waiting, late};
-use super::view_feed::ViewFeed;
-use super::view_fill::condemn;
+use super::vault_query::{QUERY_RETRY_MS, Searcher};
 use super::view_rows::notary_of;
 use crate::http::{Refusal, VaultChanges};
-
-/// The `retry_after_ms` of a refusal while the vault's view catches up.
-pub(super) const VIEW_RETRY_MS: u64 = 500;
-
-/// Connections to the view's file for queries, as many as are used at once.
-pub(super) struct Readers {
-    /// Places for queries whose cost is the client's choice.
-    pub(super) queries: Arc<tokio::sync::Semaphore>,
-    pub(super) path: PathBuf,
-    pub(super) cache_bytes: u64,
-    pub(super) feed: Arc<ViewFeed>,
-    /// Those that are open and not in use. The lock is held for reading while one is in use.
-    pub(super) idle: RwLock<Mutex<Vec<VaultReader>>>,
-}
-
-/// Held while no reader may be opened.
-pub(super) type Closed<'a> = RwLockWriteGuard<'a, Mutex<Vec<VaultReader>>>;
-
-impl Readers {
-    fn with<T>(
-        &self,
-        query: impl FnOnce(&VaultReader) -> Result<T, vaultview::ViewError>,
-    ) -> Result<T, Refusal> {
-        self.lend(|reader| query(reader).map_err(|error| view_refusal(&error)))
-    }
-
-    fn lend<T>(
-        &self,
-        query: impl FnOnce(&VaultReader) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
-        let open = self.idle.read().unwrap_or_else(PoisonError::into_inner);
-        let lock = || open.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = lock().pop();
-        let reader = match idle {
-            Some(reader) => Ok(reader),
-            None => VaultReader::open(&self.path, self.cache_bytes),
-        };
-        let answer = match reader {
-            Ok(reader) => {
-                let answer = query(&reader);
-                lock().push(reader);
-                answer
-            }
-            Err(error) => Err(view_refusal(&error)),
-        };
-        if answer.is_err() && VaultView::is_condemned(&self.path) {
-            self.feed.reopen();
-        }
-        answer
-    }
-
-    /// Waits until no reader is in use, and closes them all. None is opened until the result is dropped.
-    pub(super) fn close(&self) -> Closed<'_> {
-        let mut closed = self.idle.write().unwrap_or_else(PoisonError::into_inner);
-        closed
-            .get_mut()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
-        closed
-    }
-}
-
-pub(super) fn view_refusal(error: &vaultview::ViewError) -> Refusal {
-    condemn(error);
-    view_failed(error.to_string())
-}
-
-fn view_failed(message: String) -> Refusal {
-    Refusal {
-        retry_after_ms: Some(VIEW_RETRY_MS),
-        ..Refusal::listed(&api::codes::files::VIEW_FAILED, message)
-    }
-}
 
 impl Service {
     /// Waits until the view shows everything acknowledged before the call.
@@ -190,21 +116,21 @@ impl Service {
         // It waits after the copy of the locks, so that the view contains all states that flows spent before.
         let view_seq = self.view_ready(deadline).await?;
         let readers = Arc::clone(&self.readers);
-        let leash = Leash::default();
+        let interrupt = QueryInterrupt::default();
         let mut searcher = Searcher {
             store: self.store.clone(),
             network: Arc::clone(&self.network),
             me: self.info.party.id(),
             columns: Arc::clone(&self.columns),
-            leash: leash.clone(),
+            interrupt: interrupt.clone(),
             locked: Locked::default(),
         };
         // Dropped with this future at the deadline, and when the client goes.
-        let _waiting = Waiting(leash);
+        let _waiting = InterruptOnDrop(interrupt);
         let search = tokio::task::spawn_blocking(move || {
             let _place = place;
             if let Some(locks) = locks {
-                searcher.locked = Locked::of(locks, &searcher.store, &searcher.leash)?;
+                searcher.locked = Locked::of(locks, &searcher.store, &searcher.interrupt)?;
             }
             readers.lend(|reader| searcher.answer(reader, query))
         });

@@ -15,8 +15,8 @@ use vaultview::{CoinCursor, VaultReader, VaultView, ViewError, ViewProgress};
 
 use super::messages::KernelHandle;
 use super::quarantine;
+use super::readers::Readers;
 use super::start_error::VIEW_FAILED;
-use super::vault_reads::Readers;
 use super::view_feed::{Fed, Job, ViewFailure, ViewFeed, count};
 use super::view_fill::Filler;
 use super::view_rows::coin_row;

@@ -11,6 +11,7 @@
 
 mod claims;
 mod desk;
+mod errors;
 mod figures;
 mod start;
 mod thread;
@@ -18,34 +19,9 @@ mod upkeep;
 mod workers;
 
 pub(crate) use desk::{Desk, FILES_LANE};
+pub use errors::ERRORS;
+pub(crate) use errors::lost;
 pub(crate) use figures::show;
 pub(crate) use start::{Running, Shell, start};
 pub(crate) use upkeep::UpkeepOptions;
 pub(crate) use workers::remove_without_row;
-
-use primitives::ErrorInfo;
-
-/// A row without its file.
-const LOST: &str = "file.lost";
-/// A peer that misbehaves about files.
-const PEER_FAULT: &str = "file.peer_fault";
-
-/// A row without its file.
-pub(crate) fn lost() -> ErrorInfo {
-    let info = ERRORS.iter().find(|info| info.code == LOST);
-    *info.expect("it is listed below")
-}
-
-/// The codes of this module.
-pub const ERRORS: &[ErrorInfo] = &[
-    ErrorInfo {
-        code: "file.lost",
-        cause: "The ledger says that an attachment is here, but its file is not in the folder of attachments.",
-        action: "Put the file back from a backup: its name is its SHA-256, in a folder named by the first two digits.",
-    },
-    ErrorInfo {
-        code: "file.peer_fault",
-        cause: "Another node sent invalid messages about files, or bytes that were not requested. They were dropped.",
-        action: "Ask the operator of that node which software it runs; the log names it.",
-    },
-];

@@ -7,10 +7,11 @@ use kernel::files::FileFailure;
 use ledger::{NetworkMap, PartyId};
 use transfer::{Action, Event, Failure, Fault, Transfers};
 
-use super::PEER_FAULT;
 use super::claims::Claims;
 use super::desk::{Arrival, Desk, FILES_LANE};
-use super::workers::{Job, Workers};
+use super::errors::PEER_FAULT;
+use super::workers::Workers;
+use super::workers::job::Job;
 use crate::core::messages::KernelHandle;
 use crate::ledger_store::LedgerStore;
 

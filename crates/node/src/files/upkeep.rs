@@ -10,7 +10,7 @@ use kernel::{Event, Token};
 use primitives::{Coded, Hash};
 use store::{Files, FilesError, PartId, Removed};
 
-use super::LOST;
+use super::errors::LOST;
 use crate::core::messages::KernelHandle;
 use crate::http::Ticket;
 use crate::ledger_store::LedgerStore;

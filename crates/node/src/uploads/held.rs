@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use store::Part;
 
-use super::upload::{Slot, Upload};
-use super::{Uploads, now_ms};
+use super::upload::{Slot, Upload, now_ms};
 
 /// The only hold of an upload's part, or a part without an upload. Dropped, the first goes back to its upload, open if it was
 /// opened; the other is thrown away.
@@ -54,46 +53,5 @@ impl Drop for Held {
             (Some(part), None) => drop(part.discard()),
             (None, None) => {}
         }
-    }
-}
-
-/// An upload whose part is being made. If it is dropped before it is kept, it never existed: no client has learned its id.
-#[derive(Debug)]
-pub(super) struct Begun {
-    uploads: Arc<Uploads>,
-    upload: Option<Arc<Upload>>,
-    part: Option<Part>,
-}
-
-impl Begun {
-    pub(super) fn new(uploads: &Arc<Uploads>, upload: &Arc<Upload>) -> Self {
-        Self {
-            uploads: Arc::clone(uploads),
-            upload: Some(Arc::clone(upload)),
-            part: None,
-        }
-    }
-
-    pub(super) fn has_part(&mut self, part: Part) {
-        self.part = Some(part);
-    }
-
-    /// From here on it is found.
-    pub(super) fn keep(mut self) {
-        if let (Some(upload), Some(part)) = (self.upload.take(), self.part.take()) {
-            upload.put_back(Slot::Open(Box::new(part)));
-        }
-    }
-}
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        let Some(upload) = self.upload.take() else {
-            return;
-        };
-        self.uploads.forget(&upload);
-        drop(self.part.take());
-        // If the removal fails, the upload is forgotten like any other idle upload, after the next start.
-        drop(self.uploads.files.remove_part(upload.part_id()));
     }
 }

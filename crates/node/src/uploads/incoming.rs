@@ -4,8 +4,9 @@ use api::codes::files as file_codes;
 use bytes::Bytes;
 use store::{Part, Published};
 
+use super::blocking::blocking;
 use super::held::Held;
-use super::{Promise, blocking};
+use super::promise::Promise;
 use crate::http::Refusal;
 
 /// Bytes that are gathered before they go to the disk.

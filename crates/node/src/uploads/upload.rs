@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use api::{NewUpload, UploadView};
 use primitives::hex;
 use serde::{Deserialize, Serialize};
 use store::{Part, PartId};
 
-use super::Promise;
+use super::promise::Promise;
 
 /// The file next to an upload's part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,4 +133,10 @@ impl Upload {
             media_type: wish.media_type,
         }
     }
+}
+
+/// Returns the time of the machine, in milliseconds since the Unix epoch.
+pub(super) fn now_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_millis() as u64)
 }

@@ -10,10 +10,11 @@ use ledger::PartyId;
 use primitives::Hash;
 
 use crate::bucket::Bucket;
-use crate::event::{Action, Failure, Fault, Offer};
+use crate::event::{Action, Failure, Fault};
 use crate::fetch::{ASKED_AGAIN_MAX, Fetch, SOURCES_MAX, Source, State};
 use crate::inbound::Inbound;
 use crate::message::{Message, Payload, Reason};
+use crate::offer::Offer;
 use crate::options::Options;
 use crate::out::Out;
 use crate::time::later;

@@ -8,8 +8,9 @@ use ledger::{PartyId, TxId};
 use primitives::Hash;
 
 use crate::bucket::Bucket;
-use crate::event::{Action, Fault, Offer};
+use crate::event::{Action, Fault};
 use crate::message::{MEDIA_TYPE_BYTES_MAX, Message, NAME_BYTES_MAX, Reason, hint_is_good};
+use crate::offer::Offer;
 use crate::options::Options;
 use crate::out::Out;
 

@@ -6,7 +6,7 @@ use ledger::{StateRef, TimeWindow, TransactionBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ObligationResult, finish};
+use super::result::{ObligationResult, finish};
 use crate::flows::agreed::lock_state;
 use crate::obligation::{ObligationCommand, ObligationError, ObligationState, builder};
 

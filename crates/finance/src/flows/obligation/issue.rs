@@ -7,7 +7,7 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash, Timestamp}
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ObligationResult, finish};
+use super::result::{ObligationResult, finish};
 use crate::flows::agreed::TokenArgs;
 use crate::flows::anonymous::receiving_key;
 use crate::flows::arguments::{notary, party};

@@ -4,61 +4,12 @@ mod end;
 mod issue;
 mod net;
 mod pass;
+mod result;
 mod settle;
 
 pub use end::{DefaultArgs, DefaultObligation, ExitObligation, ObligationArgs};
 pub use issue::{IssueObligation, IssueObligationArgs};
 pub use net::{NetObligations, NetObligationsArgs, NetResult, NetsObligations};
 pub use pass::{MoveObligation, MoveObligationArgs};
+pub use result::ObligationResult;
 pub use settle::{SettleObligation, SettleObligationArgs};
-
-use flow::library::finality;
-use flow::{FlowContext, FlowError};
-use ledger::{SignedTransaction, StateRef, TxId};
-use primitives::{Hash, PublicKey};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::flows::agreed::{output_of, parties};
-use crate::obligation::{ObligationState, obligation_name};
-
-/// The result of a flow that changes one obligation. Encoded as `[obligation, transaction, state, owed]`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ObligationResult {
-    /// The obligation's id, the same in all its versions.
-    pub obligation: Hash,
-    /// The transaction.
-    pub transaction: TxId,
-    /// The newest version; null if the obligation has ended.
-    pub state: Option<StateRef>,
-    /// The quantity owed now, in minor units.
-    pub owed: u64,
-}
-
-primitives::record!(ObligationResult {
-    obligation,
-    transaction,
-    state,
-    owed
-});
-
-/// Makes the change of one obligation final at every party that it concerns.
-async fn finish(
-    ctx: &FlowContext,
-    signed: SignedTransaction,
-    before: &ObligationState,
-    after: Option<&ObligationState>,
-) -> Result<ObligationResult, FlowError> {
-    let mut keys: Vec<&PublicKey> = vec![&before.obligor.key, &before.obligee];
-    keys.extend(after.map(|after| &after.obligee));
-    let concerned = parties(ctx, keys).await?;
-    let transaction = signed.id();
-    let state = after.map(|_| output_of(&signed, obligation_name()));
-    finality(ctx, signed, &concerned).await?;
-    Ok(ObligationResult {
-        obligation: before.id,
-        transaction,
-        state,
-        owed: after.map_or(0, |after| after.quantity),
-    })
-}

@@ -12,7 +12,7 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MoveObligation, MoveObligationArgs};
+use super::pass::{MoveObligation, MoveObligationArgs};
 use crate::flows::agreed::{asks_only_for, await_final, parties, tell_final};
 use crate::flows::arguments::party;
 use crate::obligation::netting::{Debt, net};

@@ -6,7 +6,7 @@ use ledger::{LegalName, StateRef, TransactionBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ObligationResult, finish};
+use super::result::{ObligationResult, finish};
 use crate::flows::agreed::lock_state;
 use crate::flows::anonymous::receiving_key;
 use crate::flows::arguments::party;

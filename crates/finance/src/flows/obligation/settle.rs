@@ -6,7 +6,7 @@ use ledger::{SelectionRequest, StateRef};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ObligationResult, finish};
+use super::result::{ObligationResult, finish};
 use crate::flows::agreed::{TokenArgs, lock_state, party_of_key};
 use crate::flows::arguments::SELECTION_DEADLINE_MS;
 use crate::obligation::{ObligationCommand, ObligationError, SettlementPayment, builder};

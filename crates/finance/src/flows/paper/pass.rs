@@ -6,7 +6,7 @@ use ledger::{LegalName, StateRef, TransactionBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::open;
+use super::decode::open;
 use crate::flows::agreed::{StateResult, lock_state, output_of, parties};
 use crate::flows::anonymous::receiving_key;
 use crate::flows::arguments::party;

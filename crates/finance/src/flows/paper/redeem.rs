@@ -9,7 +9,7 @@ use ledger::{SelectionRequest, StateRef, TimeWindow, TransactionBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::open;
+use super::decode::open;
 use crate::Portion;
 use crate::cash_builder::{self, Spending};
 use crate::flows::CashResult;

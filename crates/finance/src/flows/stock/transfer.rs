@@ -6,7 +6,7 @@ use ledger::{LegalName, SelectionRequest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::StockArgs;
+use super::arguments::StockArgs;
 use crate::Portion;
 use crate::flows::CashResult;
 use crate::flows::anonymous::{change_key, receiving_key};

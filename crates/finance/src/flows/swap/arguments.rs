@@ -7,9 +7,11 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::leg::STATES_MAX;
 use crate::flows::TokenArgs;
 use crate::flows::stock::StockArgs;
+
+/// Maximum number of states that one party gives.
+pub const STATES_MAX: usize = 64;
 
 /// Maximum number of pairs in one swap.
 pub const PAIRS_MAX: usize = 5;

@@ -3,11 +3,12 @@
 use ledger::{OwnershipProof, Party, SignedTransaction, StateRef, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey};
 
-use super::Resolve;
+use super::arguments::{Resolve, STATES_MAX};
 use crate::swap::{Goods, Market, Side};
 
-/// Maximum number of states that one party gives.
-pub const STATES_MAX: usize = 64;
+/// Maximum time that a coordinator may have a party wait for its own states, in milliseconds.
+pub(super) const DEADLINE_MS_MAX: u64 = 300_000;
+
 /// Maximum size, in bytes, of a transaction that is sent along with a party's states. Larger ones are sent on request, because
 /// the coordinator may already have them.
 pub(super) const ALONG_BYTES_MAX: usize = 16 << 10;

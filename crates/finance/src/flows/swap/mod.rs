@@ -8,8 +8,9 @@ mod party;
 mod run;
 mod states;
 
-pub use arguments::{Exchange, ExchangeResult, PAIRS_MAX, Resolve, SwapArgs, SwapResult};
-pub use leg::STATES_MAX;
+pub use arguments::{
+    Exchange, ExchangeResult, PAIRS_MAX, Resolve, STATES_MAX, SwapArgs, SwapResult,
+};
 pub use mandate::{GiveMandate, GiveMandateArgs, RevokeMandate, RevokeMandateArgs};
 pub use party::TakesPart;
 pub use run::Swap;

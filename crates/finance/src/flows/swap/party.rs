@@ -5,7 +5,9 @@ use flow::{Deadline, FlowContext, FlowError, Responder, Session};
 use ledger::{SignedTransaction, TxId};
 
 use super::check::{Agreed, WINDOW_MS_MAX};
-use super::leg::{ALONG_BYTES_MAX, Leg, Next, SHARED_BYTES_MAX, Shared, Stake, Wanted};
+use super::leg::{
+    ALONG_BYTES_MAX, DEADLINE_MS_MAX, Leg, Next, SHARED_BYTES_MAX, Shared, Stake, Wanted,
+};
 use super::states::{Locked, check_distinct, lock};
 use super::{Resolve, Swap, mandate};
 use crate::swap::{SwapError, mandate_name};
@@ -14,8 +16,6 @@ use crate::swap::{SwapError, mandate_name};
 const REQUEST_MS_MAX: u64 = 900_000;
 /// Maximum time that a party keeps its states locked for a swap that is not proposed, in milliseconds.
 const PROPOSAL_MS_MAX: u64 = 300_000;
-/// Maximum time that a coordinator may have a party wait for its own states, in milliseconds.
-pub(super) const DEADLINE_MS_MAX: u64 = 300_000;
 /// Maximum number of questions about transactions before the proposal: one for each state.
 const QUESTIONS_MAX: usize = super::STATES_MAX;
 

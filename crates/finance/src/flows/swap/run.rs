@@ -6,8 +6,7 @@ use ledger::{Party, PartyId, SignedTransaction, StateRef, TimeWindow, TxId};
 use primitives::{PublicKey, Timestamp};
 
 use super::arguments::{ExchangeResult, PAIRS_MAX, Resolve, SwapArgs, SwapResult};
-use super::leg::{Leg, Next, Shared, Stake, Wanted};
-use super::party::DEADLINE_MS_MAX;
+use super::leg::{DEADLINE_MS_MAX, Leg, Next, Shared, Stake, Wanted};
 use super::states::{check_distinct, lock};
 use crate::flows::arguments::{SELECTION_DEADLINE_MS, notary, party};
 use crate::swap::builder::{Given, swap};

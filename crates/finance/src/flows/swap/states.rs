@@ -4,7 +4,8 @@ use flow::{FlowContext, FlowError};
 use ledger::{SelectionRequest, StateAndRef, StateRef};
 use primitives::PublicKey;
 
-use super::leg::{Leg, STATES_MAX};
+use super::arguments::STATES_MAX;
+use super::leg::Leg;
 use crate::swap::{Goods, SwapError};
 
 /// Locked states of this node, worth at least the quantity that a leg gives.

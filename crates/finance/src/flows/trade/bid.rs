@@ -7,7 +7,7 @@ use primitives::{Encode, Timestamp, hex};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::open_bid;
+use super::decode::open_bid;
 use crate::flows::CashResult;
 use crate::flows::agreed::{StateResult, TokenArgs, lock_state, output_of};
 use crate::flows::arguments::{notary, party};

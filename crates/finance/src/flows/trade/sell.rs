@@ -9,7 +9,7 @@ use primitives::{Decode, Encode, PublicKey, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::open_bid;
+use super::decode::open_bid;
 use crate::flows::CashResult;
 use crate::flows::agreed::{
     WINDOW_MS, asks_only_for, await_final, lock_state, parties, tell_final,

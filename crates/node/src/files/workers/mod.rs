@@ -1,5 +1,6 @@
 //! Disk workers: each does everything about its share of the files, one thing after the other.
 
+pub(super) mod job;
 mod worker;
 
 use std::collections::HashMap;
@@ -7,62 +8,17 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use ledger::PartyId;
 use primitives::Hash;
 use store::Files;
-use transfer::Payload;
 
 use super::desk::Desk;
 use crate::ledger_store::LedgerStore;
+use job::Job;
 use worker::Worker;
 pub(crate) use worker::remove_without_row;
 
 /// Workers. They wait for the disk far longer than they compute: as many as one peer's files move at once.
 const WORKERS: usize = 8;
-
-/// Work on a file. The machine's budgets bound the waiting jobs.
-#[derive(Debug)]
-pub(super) enum Job {
-    Open {
-        hash: Hash,
-    },
-    Write {
-        hash: Hash,
-        bytes: Payload,
-    },
-    Close {
-        hash: Hash,
-        discard: bool,
-    },
-    Publish {
-        hash: Hash,
-        size: u64,
-    },
-    Read {
-        peer: PartyId,
-        hash: Hash,
-        offset: u64,
-        length: u32,
-        head: Vec<u8>,
-    },
-    /// Take it from the disk, unless it has a row again.
-    Drop {
-        hash: Hash,
-    },
-}
-
-impl Job {
-    fn hash(&self) -> &Hash {
-        match self {
-            Job::Open { hash }
-            | Job::Write { hash, .. }
-            | Job::Close { hash, .. }
-            | Job::Publish { hash, .. }
-            | Job::Read { hash, .. }
-            | Job::Drop { hash } => hash,
-        }
-    }
-}
 
 /// The senders of the workers' jobs. The workers finish their jobs and end when it is dropped.
 #[derive(Debug)]

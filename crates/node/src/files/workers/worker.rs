@@ -9,9 +9,9 @@ use primitives::{Coded, Hash};
 use store::{FileReader, Files, FilesError, Part, PartId};
 use transfer::{Event, Payload};
 
-use super::Job;
-use crate::files::LOST;
+use super::job::Job;
 use crate::files::desk::Desk;
+use crate::files::errors::LOST;
 use crate::ledger_store::LedgerStore;
 
 /// How far workers stand behind the node's other threads when there are fewer processors than work, as `nice` has it.

@@ -1,0 +1,130 @@
+//! A node's folder, read back and checked as a whole.
+
+use std::path::{Path, PathBuf};
+
+use ledger::{NetworkMap, NodeInfo};
+use primitives::{Decode, KeyPair, PublicKey, Scheme, hex};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use store::{Custody, CustodyKey};
+
+use super::authority::read_seed;
+use super::certificate::check;
+use super::documents::Documents;
+use super::error::BootstrapError;
+use super::files::{
+    CHAIN, CONFIG, IDENTITY, LEDGER, NETWORK_KEY, ROOT, TLS_KEY, certificates, damaged,
+    ledger_custody, read, read_secret,
+};
+use crate::config::NodeConfig;
+
+/// Everything that a node's folder holds.
+pub struct NodeFiles {
+    /// The folder.
+    pub dir: PathBuf,
+    /// The configuration.
+    pub config: NodeConfig,
+    /// The identity key.
+    pub identity: KeyPair,
+    /// Authenticates the inventory of the ledger's store.
+    pub custody_key: CustodyKey,
+    /// The TLS certificate chain, the node's own first.
+    pub chain: Vec<CertificateDer<'static>>,
+    /// The key of the TLS certificate.
+    pub tls_key: PrivateKeyDer<'static>,
+    /// The network's root.
+    pub root: CertificateDer<'static>,
+    /// Parameters and node infos, as the network key signed them.
+    pub network: NetworkMap,
+    /// The node's own info.
+    pub info: NodeInfo,
+}
+
+impl NodeFiles {
+    /// The folder of everything that grows.
+    #[must_use]
+    pub fn data(&self) -> PathBuf {
+        self.dir.join(&self.config.node.data_dir)
+    }
+
+    /// The places of the inventory and the anchor of the ledger's store.
+    #[must_use]
+    pub fn custody(&self) -> Custody {
+        ledger_custody(&self.dir, &self.data(), self.custody_key.clone())
+    }
+
+    /// The ledger's store.
+    #[must_use]
+    pub fn ledger(&self) -> PathBuf {
+        self.data().join(LEDGER)
+    }
+}
+
+/// Reads and checks a node's folder.
+///
+/// # Errors
+/// A file that is missing, can't be read, is damaged, is open to others though it is a secret, has expired, or belongs to
+/// another node or network than the rest.
+pub fn load_node_dir(dir: &Path) -> Result<NodeFiles, BootstrapError> {
+    let config_path = dir.join(CONFIG);
+    if !config_path.exists() {
+        return Err(BootstrapError::Missing { path: config_path });
+    }
+    let config = NodeConfig::read(&config_path)?;
+    let seed = read_seed(&dir.join(IDENTITY))?;
+    let identity = KeyPair::from_seed(Scheme::Ed25519, *seed.expose());
+    let trusted_path = dir.join(NETWORK_KEY);
+    let trusted = hex::decode(read(&trusted_path)?.trim())
+        .and_then(|bytes| PublicKey::from_bytes(&bytes).ok())
+        .ok_or_else(|| damaged(&trusted_path, "not a public key in hexadecimal"))?;
+    let Documents { parameters, nodes } = Documents::read(dir, &trusted)?;
+    let network = NetworkMap::new(parameters, nodes.into_values());
+    let info = own_info(dir, &config, &identity, &network)?;
+
+    let chain = certificates(&dir.join(CHAIN))?;
+    let key_path = dir.join(TLS_KEY);
+    let tls_key = PrivateKeyDer::from_pem_slice(read_secret(&key_path)?.expose().as_bytes())
+        .map_err(|error| damaged(&key_path, error))?;
+    let root = certificates(&dir.join(ROOT))?.swap_remove(0);
+    check(dir, &info.party.id(), &chain, &tls_key, &root)?;
+    Ok(NodeFiles {
+        dir: dir.to_owned(),
+        config,
+        identity,
+        custody_key: CustodyKey::derive(seed.expose()),
+        chain,
+        tls_key,
+        root,
+        network,
+        info,
+    })
+}
+
+/// The node's own info, if configuration, key and network map agree.
+fn own_info(
+    dir: &Path,
+    config: &NodeConfig,
+    identity: &KeyPair,
+    network: &NetworkMap,
+) -> Result<NodeInfo, BootstrapError> {
+    let name = &config.node.name;
+    let mismatched = |file: &str, message: String| {
+        Err(BootstrapError::Mismatched {
+            path: dir.join(file),
+            message,
+        })
+    };
+    let Some(info) = network.node(&name.party_id()) else {
+        return mismatched(CONFIG, format!("{name} is not among the network's nodes"));
+    };
+    if info.party.key != *identity.public() {
+        let message = format!("the key is not the one that the network map lists for {name}");
+        return mismatched(IDENTITY, message);
+    }
+    let signed = info.notary.map(|notary| notary.validating);
+    if signed != config.notary.map(|notary| notary.validating) {
+        let message = "the section [notary] and the network map disagree about whether this is a notary, and of what kind";
+        return mismatched(CONFIG, message.to_owned());
+    }
+    Ok(info.clone())
+}

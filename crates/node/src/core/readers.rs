@@ -1,0 +1,87 @@
+//! Connections to the file of the vault's view, for queries.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
+
+use vaultview::{VaultReader, VaultView};
+
+use super::view_feed::ViewFeed;
+use super::view_fill::condemn;
+use crate::http::Refusal;
+
+/// The `retry_after_ms` of a refusal while the vault's view catches up.
+pub(super) const VIEW_RETRY_MS: u64 = 500;
+
+/// Connections to the view's file for queries, as many as are used at once.
+pub(super) struct Readers {
+    /// Places for queries whose cost is the client's choice.
+    pub(super) queries: Arc<tokio::sync::Semaphore>,
+    pub(super) path: PathBuf,
+    pub(super) cache_bytes: u64,
+    pub(super) feed: Arc<ViewFeed>,
+    /// Those that are open and not in use. The lock is held for reading while one is in use.
+    pub(super) idle: RwLock<Mutex<Vec<VaultReader>>>,
+}
+
+/// Held while no reader may be opened.
+pub(super) type Closed<'a> = RwLockWriteGuard<'a, Mutex<Vec<VaultReader>>>;
+
+impl Readers {
+    /// Runs a query of the view.
+    pub(super) fn with<T>(
+        &self,
+        query: impl FnOnce(&VaultReader) -> Result<T, vaultview::ViewError>,
+    ) -> Result<T, Refusal> {
+        self.lend(|reader| query(reader).map_err(|error| view_refusal(&error)))
+    }
+
+    /// Runs a search with a reader, which other queries use afterwards.
+    pub(super) fn lend<T>(
+        &self,
+        query: impl FnOnce(&VaultReader) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let open = self.idle.read().unwrap_or_else(PoisonError::into_inner);
+        let lock = || open.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = lock().pop();
+        let reader = match idle {
+            Some(reader) => Ok(reader),
+            None => VaultReader::open(&self.path, self.cache_bytes),
+        };
+        let answer = match reader {
+            Ok(reader) => {
+                let answer = query(&reader);
+                lock().push(reader);
+                answer
+            }
+            Err(error) => Err(view_refusal(&error)),
+        };
+        if answer.is_err() && VaultView::is_condemned(&self.path) {
+            self.feed.reopen();
+        }
+        answer
+    }
+
+    /// Waits until no reader is in use, and closes them all. None is opened until the result is dropped.
+    pub(super) fn close(&self) -> Closed<'_> {
+        let mut closed = self.idle.write().unwrap_or_else(PoisonError::into_inner);
+        closed
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
+        closed
+    }
+}
+
+/// Returns the refusal of a request that met an error of the view.
+pub(super) fn view_refusal(error: &vaultview::ViewError) -> Refusal {
+    condemn(error);
+    view_failed(error.to_string())
+}
+
+/// Returns the refusal of a request while the view has failed.
+pub(super) fn view_failed(message: String) -> Refusal {
+    Refusal {
+        retry_after_ms: Some(VIEW_RETRY_MS),
+        ..Refusal::listed(&api::codes::files::VIEW_FAILED, message)
+    }
+}

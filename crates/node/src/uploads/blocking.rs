@@ -1,0 +1,20 @@
+//! Work that blocks, outside the threads of the runtime.
+
+use api::codes::{INTERNAL, NODE_STOPPING};
+
+use crate::http::Refusal;
+
+/// Runs work that blocks on a thread where blocking is allowed.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| match error.is_panic() {
+            true => Refusal::listed(
+                &INTERNAL,
+                "the node met a bug while it wrote or read a file",
+            ),
+            false => Refusal::listed(&NODE_STOPPING, "the node is stopping"),
+        })
+}

@@ -1,0 +1,269 @@
+//! The uploads of a node.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, UNIX_EPOCH};
+
+use api::UploadView;
+use api::codes::{INTERNAL, UNKNOWN_UPLOAD, UPLOADS_LIMITED, files as file_codes};
+use primitives::Coded;
+use store::{Files, FilesError, PartId};
+
+use super::blocking::blocking;
+use super::held::Held;
+use super::incoming::Incoming;
+use super::options::UploadLimits;
+use super::places::{Place, Places, TransferFigures};
+use super::promise::Promise;
+use super::upload::{Note, Slot, Upload, now_ms};
+use crate::http::Refusal;
+
+/// How often forgotten uploads are looked for.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// Delay in milliseconds that users with too many open uploads are told.
+const LIMITED_RETRY_MS: u64 = 2_000;
+
+/// The uploads of a node.
+#[derive(Debug)]
+pub struct Uploads {
+    pub(super) files: Files,
+    pub(super) limits: UploadLimits,
+    open: Mutex<BTreeMap<[u8; 16], Arc<Upload>>>,
+    pub(super) places: Arc<Places>,
+}
+
+impl Uploads {
+    /// Reopens the uploads of earlier runs. Blocks.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn open(files: Files, limits: UploadLimits) -> Result<Self, FilesError> {
+        let mut open = BTreeMap::new();
+        for found in files.parts()? {
+            let PartId::Upload(id) = found.id else {
+                continue;
+            };
+            let note = files.note(&found.id)?;
+            match note.as_deref().and_then(Note::read) {
+                Some(note) if open.len() < limits.open_max => {
+                    let touched = found.modified.duration_since(UNIX_EPOCH);
+                    let touched_ms = touched.map_or(0, |time| time.as_millis() as u64);
+                    let upload = Upload::new(id, note, found.len, touched_ms);
+                    open.insert(id, Arc::new(upload));
+                }
+                // An upload in one piece that broke off, or one beyond the limit.
+                _ => drop(files.remove_part(found.id)?),
+            }
+        }
+        Ok(Self {
+            files,
+            open: Mutex::new(open),
+            places: Arc::new(Places::new(
+                limits.transfers_max,
+                limits.transfers_per_user_max,
+            )),
+            limits,
+        })
+    }
+
+    /// A place for a transfer of a user: an upload that sends, or a download.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn place(&self, user: &Arc<str>) -> Result<Place, Refusal> {
+        self.places.take(user).ok_or_else(|| limited("transfers"))
+    }
+
+    /// Refuses an announced size that is too large.
+    ///
+    /// # Errors
+    /// `tx.attachment_too_large`, `files.disk_full`.
+    pub fn check_size(&self, size: Option<u64>) -> Result<(), Refusal> {
+        let Some(size) = size else {
+            return Ok(());
+        };
+        if size > self.limits.bytes_max {
+            return Err(self.too_large(size));
+        }
+        self.files.room_for(size).map_err(Refusal::from)
+    }
+
+    fn too_large(&self, size: u64) -> Refusal {
+        let most = self.limits.bytes_max;
+        let text = format!("the file has {size} bytes or more, the network allows {most}");
+        Refusal::listed(&file_codes::TOO_LARGE, text)
+    }
+
+    /// Begins an upload in one piece. An unfinished one leaves nothing behind.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub async fn single(self: &Arc<Self>, promise: Promise) -> Result<Incoming, Refusal> {
+        self.check_size(promise.size)?;
+        let (files, id) = (self.files.clone(), fresh_id()?);
+        let made = blocking(move || files.part(PartId::Upload(id)).map(Held::single));
+        Ok(Incoming::new(made.await??, promise, self.limits.bytes_max))
+    }
+
+    /// A user's upload.
+    ///
+    /// # Errors
+    /// The user has none with this id.
+    pub fn find(&self, user: &Arc<str>, id: &[u8; 16]) -> Result<Arc<Upload>, Refusal> {
+        let found = self
+            .lock()
+            .get(id)
+            .filter(|upload| upload.is_of(user))
+            .cloned();
+        found.ok_or_else(|| unknown(id))
+    }
+
+    /// How it stands.
+    pub fn view(&self, upload: &Upload) -> UploadView {
+        upload.view(self.limits.idle)
+    }
+
+    /// Takes an upload to add to it or to finish it. No other request can take it meanwhile.
+    ///
+    /// # Errors
+    /// Another request has it, or the disk fails.
+    pub async fn take(self: &Arc<Self>, upload: &Arc<Upload>) -> Result<Incoming, Refusal> {
+        let mut held = Held::of(upload).ok_or_else(busy)?;
+        if held.part.is_none() {
+            held = self.reopened(held, upload.part_id()).await?;
+        }
+        if held.part.is_none() {
+            self.forget(upload);
+            return Err(unknown(upload.id()));
+        }
+        upload.touch(now_ms());
+        let (promise, most) = (upload.promise(), self.limits.bytes_max);
+        Ok(Incoming::new(held, promise, most))
+    }
+
+    /// Opens a stored part, which reads and hashes it whole. It continues without the request, so that the next request finds the
+    /// part open.
+    async fn reopened(&self, mut held: Held, id: PartId) -> Result<Held, Refusal> {
+        let files = self.files.clone();
+        let opened = blocking(move || {
+            held.part = files.find_part(id)?;
+            Ok::<_, FilesError>(held)
+        });
+        Ok(opened.await??)
+    }
+
+    /// The upload has become a file, or is gone.
+    pub fn forget(&self, upload: &Upload) {
+        self.lock().remove(upload.id());
+    }
+
+    /// Removes an upload, also if the request is dropped meanwhile.
+    ///
+    /// # Errors
+    /// Another request sends to it, or the disk fails.
+    pub async fn remove(&self, upload: &Arc<Upload>) -> Result<(), Refusal> {
+        let slot = upload.take_slot();
+        if matches!(slot, Slot::Lent) {
+            return Err(busy());
+        }
+        // From here on no request finds it, also if the disk fails.
+        self.forget(upload);
+        let (files, id) = (self.files.clone(), upload.part_id());
+        let removed = blocking(move || {
+            drop(slot);
+            files.remove_part(id)
+        });
+        removed.await?.map(|_| ()).map_err(Refusal::from)
+    }
+
+    /// Forgets uploads that nothing was sent to for long. Tells how many.
+    pub async fn sweep(&self) -> usize {
+        let idle_ms = u64::try_from(self.limits.idle.as_millis()).unwrap_or(u64::MAX);
+        let now = now_ms();
+        let idle: Vec<Arc<Upload>> = {
+            let open = self.lock();
+            let idle = open.values().filter(|upload| upload.idle_ms(now) > idle_ms);
+            idle.cloned().collect()
+        };
+        let mut gone = 0;
+        for upload in idle {
+            match self.remove(&upload).await {
+                Ok(()) => gone += 1,
+                // Another request sends to it again, or the disk fails. The next start removes it then.
+                Err(refusal) => tracing::debug!(code = %refusal.code, "an idle upload stays"),
+            }
+        }
+        gone
+    }
+
+    /// Returns the figures of the users' transfers.
+    pub fn figures(&self) -> TransferFigures {
+        self.places.figures()
+    }
+
+    /// How many are open.
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, BTreeMap<[u8; 16], Arc<Upload>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets idle uploads until the node is gone.
+pub async fn watch(uploads: Weak<Uploads>) {
+    loop {
+        tokio::time::sleep(SWEEP_EVERY).await;
+        let Some(uploads) = uploads.upgrade() else {
+            return;
+        };
+        let gone = uploads.sweep().await;
+        if gone > 0 {
+            tracing::info!(gone, "idle uploads were forgotten");
+        }
+    }
+}
+
+/// Draws the id of an upload.
+pub(super) fn fresh_id() -> Result<[u8; 16], Refusal> {
+    let mut id = [0; 16];
+    getrandom::fill(&mut id)
+        .map_err(|_| Refusal::listed(&INTERNAL, "the system gives no random bytes"))?;
+    Ok(id)
+}
+
+/// Returns the refusal of a request beyond a maximum number.
+pub(super) fn limited(what: &str) -> Refusal {
+    Refusal {
+        retry_after_ms: Some(LIMITED_RETRY_MS),
+        ..Refusal::listed(
+            &UPLOADS_LIMITED,
+            format!("the node's maximum number of {what} is open"),
+        )
+    }
+}
+
+fn unknown(id: &[u8; 16]) -> Refusal {
+    let text = format!("no upload {} of this user", primitives::hex::encode(id));
+    Refusal::listed(&UNKNOWN_UPLOAD, text)
+}
+
+fn busy() -> Refusal {
+    Refusal::listed(&file_codes::BUSY, "another request sends to this upload")
+}
+
+impl From<FilesError> for Refusal {
+    fn from(error: FilesError) -> Self {
+        if !error.is_senders_fault() {
+            tracing::warn!(code = error.code(), hint = error.hint(), "{error}");
+        }
+        Self {
+            code: error.code().into(),
+            message: error.to_string(),
+            hint: error.hint().into(),
+            retry_after_ms: None,
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The announced properties of a file.
+
+use primitives::Hash;
+
+/// The announced properties of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Promise {
+    /// Its length in bytes.
+    pub size: Option<u64>,
+    /// Its hash.
+    pub hash: Option<Hash>,
+    /// Its name.
+    pub name: Option<String>,
+    /// What it is.
+    pub media_type: Option<String>,
+}
