@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::anonymous::{change_key, receiving_key};
 use super::arguments::{SELECTION_DEADLINE_MS, notary, party};
 use super::{CashResult, TokenChoice};
-use crate::lock::{LockCommand, LockError, LockState, UNLOCK_FLOW, lock_code, lock_name};
+use crate::lock::{LockCommand, LockError, LockState, lock_code, lock_name, unlock};
 use crate::{CashError, CashState, Currency, Portion, Reference, cash_builder, cash_name};
 
 /// Number of retries after a refused time window, because the notary's clock may be behind this node's.
@@ -140,7 +140,7 @@ impl Flow for LockCash {
 pub struct UnlockCash;
 
 impl Flow for UnlockCash {
-    const NAME: &'static str = UNLOCK_FLOW;
+    const NAME: &'static str = unlock::NAME;
     /// Version 1 made another transaction for each attempt. If the notary accepted a late copy of an earlier one, the cash was lost.
     const VERSION: u32 = 2;
     type Args = StateRef;

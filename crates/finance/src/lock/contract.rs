@@ -9,13 +9,10 @@ use ledger::{
 };
 use primitives::{Decode, DecodeError, Hash, PublicKey};
 
-use super::{LockCommand, LockError, LockState};
+use super::{LockCommand, LockError, LockState, unlock};
 
 /// The name of the lock contract.
 pub const LOCK_NAME: &str = "tally.lock";
-
-/// The registered name of the flow that opens a lock at its time.
-pub(crate) const UNLOCK_FLOW: &str = "cash.unlock";
 
 /// Returns the contract's checked name.
 pub fn lock_name() -> &'static ContractName {
@@ -61,7 +58,7 @@ impl Contract for LockContract {
             owner: Some(lock.owner),
             scheduled: Some(Scheduled {
                 at: lock.until,
-                flow: UNLOCK_FLOW.to_owned(),
+                flow: unlock::NAME.to_owned(),
             }),
             ..StateFacts::default()
         })

@@ -8,7 +8,8 @@ mod contract;
 mod errors;
 mod state;
 
-pub(crate) use contract::UNLOCK_FLOW;
+pub(crate) mod unlock;
+
 pub use contract::{LOCK_NAME, LockContract, lock_code, lock_name};
 pub use errors::LockError;
 pub use state::{LockCommand, LockState};
