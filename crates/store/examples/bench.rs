@@ -5,7 +5,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use kernel::port::{Reads, Table, WriteBatch};
+use kernel::port::{Table, WriteBatch};
+use primitives::storage::Reads;
 use store::{Class, Committer, CommitterOptions, Embedded, Options};
 
 /// splitmix64: a fixed sequence, so that runs compare.

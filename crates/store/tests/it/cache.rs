@@ -1,6 +1,7 @@
 //! The block cache keeps its budget, and its counters tell its hits and misses.
 
-use kernel::port::{Reads, Table, WriteBatch};
+use kernel::port::{Table, WriteBatch};
+use primitives::storage::Reads;
 use store::{Embedded, Options};
 
 const BUDGET_BYTES: u64 = 256 << 10;

@@ -3,7 +3,8 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use kernel::port::{Reads, StoreFailure, Table, WriteBatch};
+use kernel::port::{StoreFailure, Table, WriteBatch};
+use primitives::storage::Reads;
 use store::{Class, CommitHandle, Committer, CommitterOptions, Embedded};
 
 use crate::workload;

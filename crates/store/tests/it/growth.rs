@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use kernel::port::{Reads, Table, WriteBatch};
+use kernel::port::{Table, WriteBatch};
+use primitives::storage::Reads;
 use store::{Embedded, Options};
 
 use crate::workload::{COUNT, Sequence, count};

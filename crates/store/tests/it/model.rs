@@ -1,7 +1,8 @@
 //! The store against a map: random batches, small budgets, flushes and restarts at random moments.
 
-use kernel::port::{Reads, Table, WriteBatch};
+use kernel::port::{Table, WriteBatch};
 use primitives::Coded;
+use primitives::storage::Reads;
 use primitives::storage::TableSet;
 use store::{Embedded, Options};
 

@@ -4,7 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use kernel::port::{Reads, Table, WriteBatch};
+use kernel::port::{Table, WriteBatch};
+use primitives::storage::Reads;
 use store::{Embedded, Options};
 
 use crate::workload::Sequence;
