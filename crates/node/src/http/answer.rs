@@ -8,7 +8,7 @@ use ledger::TxId;
 
 use super::refusal::Refusal;
 
-/// The end of a [`Ticket`].
+/// The end of a [`Ticket`](super::Ticket).
 #[derive(Debug)]
 pub enum Answer {
     /// The start is durable.
