@@ -60,6 +60,9 @@ pub struct Params {
     /// Standstill in seconds after a forger's hit. Its block may then have any later time, so a network that stood still does not
     /// have to catch up block by block.
     pub standstill_seconds: u32,
+    /// Minimum time for which a block's work is computed, as a percentage of `block_seconds`. A block that follows sooner has no more
+    /// work, so a forger gains little by choosing accounts with early hits on a secret branch (decision 0010).
+    pub work_elapsed_min_percent: u32,
 }
 
 impl Params {
@@ -90,6 +93,7 @@ impl Params {
             base_target_min_percent: 90,
             base_target_max_percent: 5_000,
             standstill_seconds: 3_600,
+            work_elapsed_min_percent: 17,
         }
     }
 
@@ -102,6 +106,8 @@ impl Params {
             child_transactions_max: 10_000,
             child_block_bytes_max: 10 << 20,
             block_bytes_max: 10 << 20,
+            // Less than one second of 5, so it would have no effect.
+            work_elapsed_min_percent: 0,
             ..Self::production()
         }
     }
@@ -196,6 +202,11 @@ impl Params {
                 "must be at least 100, and base_target_min_percent at most".into(),
             ),
             (
+                "work_elapsed_min_percent",
+                self.work_elapsed_min_percent <= 100,
+                "must be at most 100".into(),
+            ),
+            (
                 "block_seconds",
                 self.block_seconds <= 3_600,
                 "must be at most 3600".into(),
@@ -246,6 +257,9 @@ mod tests {
             }),
             ("block_bytes_max", |p| {
                 p.block_bytes_max = BLOCK_BYTES_MAX as u32 + 1;
+            }),
+            ("work_elapsed_min_percent", |p| {
+                p.work_elapsed_min_percent = 101;
             }),
         ];
         for (field, break_it) in cases {

@@ -102,10 +102,13 @@ pub fn next_base_target(params: &Params, initial: u64, current: u64, elapsed: u3
 }
 
 /// Returns the work of a block forged under `base_target`, `elapsed` seconds after the one before it: `2^64 x block_seconds /
-/// (base target x elapsed)`, at least 1.
+/// (base target x elapsed)`, at least 1. A shorter time than `work_elapsed_min_percent` of `block_seconds` counts as that time.
 #[must_use]
 pub fn work(params: &Params, base_target: u64, elapsed: u32) -> u128 {
-    let each = u128::from(base_target.max(1)) * u128::from(elapsed.max(1));
+    // A block time and a percentage make a product below 64 bits.
+    let least = u64::from(params.block_seconds) * u64::from(params.work_elapsed_min_percent) / 100;
+    let elapsed = u64::from(elapsed).max(least).max(1);
+    let each = u128::from(base_target.max(1)) * u128::from(elapsed);
     ((u128::from(params.block_seconds) << 64) / each).max(1)
 }
 

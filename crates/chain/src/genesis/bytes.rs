@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::{BALANCES_MAX, CHAINS_MAX, ChainInfo, Genesis, NAME_BYTES_MAX, overrides};
 use crate::{AccountId, ChainId, Rejection};
 
-const VERSION: u8 = 1;
 /// Maximum number of constants, far above the actual number.
 const NUMBERS_MAX: usize = 255;
 
@@ -13,10 +12,10 @@ impl Genesis {
     /// Encodes the genesis.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = vec![VERSION];
+        let (version, numbers) = overrides::numbers(&self.params);
+        let mut out = vec![version];
         put_text(&mut out, &self.network);
         out.extend_from_slice(&self.time_ms.to_be_bytes());
-        let numbers = overrides::numbers(&self.params);
         out.push(numbers.len() as u8);
         for number in numbers {
             out.extend_from_slice(&number.to_be_bytes());
@@ -40,17 +39,15 @@ impl Genesis {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Rejection> {
         let mut reader = Reader(bytes);
         let [version] = reader.take()?;
-        if version != VERSION {
-            return Err(malformed(format!("version {version}")));
-        }
         let network = reader.text()?;
         let time_ms = u64::from_be_bytes(reader.take()?);
         let [count] = reader.take()?;
         let numbers = (0..usize::from(count).min(NUMBERS_MAX))
             .map(|_| reader.take().map(u64::from_be_bytes))
             .collect::<Result<Vec<_>, _>>()?;
-        let params = overrides::of_numbers(&numbers)
-            .ok_or_else(|| malformed("the constants are not those of this version"))?;
+        let params = overrides::of_numbers(version, numbers).ok_or_else(|| {
+            malformed(format!("the constants are not those of version {version}"))
+        })?;
         let [count] = reader.take()?;
         if usize::from(count) > CHAINS_MAX {
             return Err(malformed(format!("{count} chains")));

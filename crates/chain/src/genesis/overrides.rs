@@ -23,13 +23,11 @@ macro_rules! overrides {
             }
         }
 
-        /// Returns every constant as a number, in the order of the genesis hash.
-        pub(super) fn numbers(params: &Params) -> Vec<u64> {
+        fn all_numbers(params: &Params) -> Vec<u64> {
             vec![$(u64::from(params.$field)),*]
         }
 
-        /// Returns the constants of these numbers. `None` if numbers are missing, too large or left over.
-        pub(super) fn of_numbers(numbers: &[u64]) -> Option<Params> {
+        fn of_all_numbers(numbers: &[u64]) -> Option<Params> {
             let mut numbers = numbers.iter();
             let params = Params { $($field: <$type>::try_from(*numbers.next()?).ok()?,)* };
             numbers.next().is_none().then_some(params)
@@ -37,7 +35,38 @@ macro_rules! overrides {
     };
 }
 
-// The order is part of the genesis format. New constants go to the end, with a new version.
+/// Number of constants of each version of the genesis, oldest first. A constant that a version lacks is 0.
+const COUNTS: [(u8, usize); 2] = [(1, 23), (2, 24)];
+
+/// Returns the lowest version that holds all constants, and its numbers in the order of the genesis hash. A network therefore keeps
+/// its hash when a version adds a constant.
+pub(super) fn numbers(params: &Params) -> (u8, Vec<u64>) {
+    let mut numbers = all_numbers(params);
+    let needed = numbers.iter().rposition(|number| *number != 0);
+    let needed = needed.map_or(0, |last| last + 1);
+    let (version, count) = COUNTS
+        .into_iter()
+        .find(|(_, count)| *count >= needed)
+        .expect("the last version holds every constant");
+    numbers.truncate(count);
+    (version, numbers)
+}
+
+/// Returns the constants of the numbers of a version. `None` if the version is unknown or has a lower one that holds the same, or
+/// if numbers are missing, too large or left over.
+pub(super) fn of_numbers(version: u8, mut numbers: Vec<u64>) -> Option<Params> {
+    let (_, count) = COUNTS.into_iter().find(|(known, _)| *known == version)?;
+    if numbers.len() != count {
+        return None;
+    }
+    let all = COUNTS.iter().map(|(_, count)| *count).max()?;
+    numbers.resize(all, 0);
+    let params = of_all_numbers(&numbers)?;
+    (self::numbers(&params).0 == version).then_some(params)
+}
+
+// The order is part of the genesis format. New constants go to the end, with a new version, and their value 0 stands for the earlier
+// rule.
 overrides! {
     block_seconds: u32,
     parent_transactions_max: u32,
@@ -62,4 +91,5 @@ overrides! {
     base_target_min_percent: u32,
     base_target_max_percent: u32,
     standstill_seconds: u32,
+    work_elapsed_min_percent: u32,
 }

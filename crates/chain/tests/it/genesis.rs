@@ -159,6 +159,25 @@ fn every_part_goes_into_the_hash() {
     }
 }
 
+/// The version of the encoding follows from the constants, so a network of an earlier version keeps its hash.
+#[test]
+fn a_constant_of_zero_is_encoded_as_before_it_existed() {
+    for (percent, version) in [(0, 1), (17, 2), (100, 2)] {
+        let mut spec = spec();
+        spec.params.work_elapsed_min_percent = Some(percent);
+        let bytes = spec.build().unwrap().to_bytes();
+        assert_eq!(bytes[0], version, "{percent} %");
+        let read = Genesis::from_bytes(&bytes).unwrap();
+        assert_eq!(read.params.work_elapsed_min_percent, percent);
+        assert_eq!(read.to_bytes(), bytes, "{percent} %");
+        let other = [&[3 - version], &bytes[1..]].concat();
+        assert!(Genesis::from_bytes(&other).is_err(), "{percent} %");
+    }
+    let mut spec = spec();
+    spec.params.work_elapsed_min_percent = Some(101);
+    assert_eq!(spec.build().unwrap_err().code, "chain_genesis.params");
+}
+
 proptest! {
     #![proptest_config(properties::config!(256))]
 

@@ -2,6 +2,7 @@
 
 mod core;
 mod genesis;
+mod grinding;
 mod history;
 mod messages;
 mod state;

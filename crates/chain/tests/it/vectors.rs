@@ -316,6 +316,13 @@ fn stakes_times_and_targets_keep_to_their_limits() {
     assert!(!pos::time_fits(&params, 15, 15) && !pos::time_fits(&params, 15, 17));
     assert!(!pos::time_fits(&params, 15, 3_615) && !pos::time_fits(&params, u32::MAX, 1));
     assert_eq!(pos::work(&params, u64::MAX, u32::MAX), 1);
-    assert_eq!(pos::work(&params, 1 << 60, 6), 160);
+    // 17 per cent of 60 seconds are 10 seconds; 2^64 x 60 / 2^60 is 960.
+    for (elapsed, work) in [(0, 96), (1, 96), (9, 96), (10, 96), (12, 80), (60, 16)] {
+        assert_eq!(pos::work(&params, 1 << 60, elapsed), work, "{elapsed} s");
+    }
+    let fast = Params::loadtest();
+    for (elapsed, work) in [(0, 80), (1, 80), (2, 40), (5, 16)] {
+        assert_eq!(pos::work(&fast, 1 << 60, elapsed), work, "{elapsed} s");
+    }
     assert!(pos::work(&params, 0, 0) > pos::work(&params, 2, 1));
 }
