@@ -52,12 +52,23 @@ impl Pool {
         Ok(())
     }
 
-    /// Checks whether a transaction would be accepted, as far as possible without a balance. Used before its signature is
-    /// checked.
-    pub fn check(&self, carried: &Carried, now: u32) -> Result<(), Rejection> {
-        self.check_known(carried, now)?;
+    /// Checks whether a transaction would be accepted. Used before its signature is checked, so that a transaction that its sender
+    /// cannot pay for costs no check of a signature.
+    pub fn check(
+        &self,
+        carried: &Carried,
+        now: u32,
+        balances: &mut impl Balances,
+    ) -> Result<Result<(), Rejection>, StoreFailure> {
         let turn = turn_of(carried, i64::MAX);
-        self.room_for(carried, turn).map(drop)
+        let checked = self
+            .check_known(carried, now)
+            .and_then(|()| self.room_for(carried, turn).map(drop));
+        // Other transactions may make way for one that a child block lists.
+        if checked.is_err() || self.is_listed(&carried.id) {
+            return Ok(checked);
+        }
+        self.check_cover(carried, 0, balances)
     }
 
     fn check_known(&self, carried: &Carried, now: u32) -> Result<(), Rejection> {

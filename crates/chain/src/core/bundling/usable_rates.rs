@@ -67,9 +67,10 @@ impl<R: Reads<Table>> Core<R> {
         Ok(floor)
     }
 
-    /// Returns the least fee of a transaction of a child chain that this node passes on. While no bundler is known, it is one unit.
+    /// Returns the least fee of a transaction of a child chain that this node passes on. It is one unit while no bundler is known, and
+    /// at least one unit at any rate: a bundler that asks nothing must not let others fill the pools for free.
     pub(in crate::core) fn fee_least(&mut self, child: ChainId) -> Result<u64, StoreFailure> {
-        Ok(self.fee_floor(child)?.unwrap_or(1))
+        Ok(self.fee_floor(child)?.unwrap_or(1).max(1))
     }
 
     /// Returns whether a bundler of this node carries a transaction, regardless of the network's rates.

@@ -158,9 +158,11 @@ impl<R: Reads<Table>> Core<R> {
             Err(fault) => return Ok(Err(Refusal::Refused(fault.rejection()?))),
         }
         let now = self.now_seconds();
+        let rows = &self.rows;
+        let mut balances = |account: crate::AccountId, chain| rows.balance(&account, chain);
         let checked = match block {
             Some(block) => self.pool.check_child_block(block, now),
-            None => self.pool.check(carried, now),
+            None => self.pool.check(carried, now, &mut balances)?,
         };
         Ok(checked.map_err(Refusal::Refused))
     }
