@@ -103,7 +103,7 @@ impl<R: Reads<Table>> Core<R> {
             local: LocalTransactions::default(),
             removals: RemovalLog::open(&rows)?,
             peers: Peers::default(),
-            serving_budget: ServingBudget::of_all(now_ms),
+            serving_budget: ServingBudget::new(now_ms),
             requests: InFlightRequests::default(),
             assemblies: Assemblies::default(),
             pending: PendingBlocks::default(),
@@ -145,7 +145,7 @@ impl<R: Reads<Table>> Core<R> {
         self.now_ms = self.now_ms.max(now.as_ms());
         match event {
             Event::PeerUp(peer) => {
-                self.peers.add(peer, self.now_ms);
+                self.peers.add(peer, self.sync.asked, self.now_ms);
                 self.rates.announce_soon();
                 Ok(())
             }

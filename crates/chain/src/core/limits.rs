@@ -20,7 +20,7 @@ pub const SERVED_BYTES_PER_SECOND: u64 = 32 << 20;
 pub const SERVED_BYTES_BURST: u64 = 64 << 20;
 /// Long-term rate of answers to all peers together, in bytes per second.
 pub const SERVED_TOTAL_PER_SECOND: u64 = 64 << 20;
-/// Maximum saved budget of answers to all peers together, in bytes. The lower half is reserved for peers that ask little.
+/// Maximum saved budget of answers to all peers together, in bytes. A peer is served while its recent use is at most the rest.
 pub const SERVED_TOTAL_BURST: u64 = 256 << 20;
 /// Minimum cost of an answer, in bytes.
 pub const SERVED_BYTES_LEAST: u64 = 4 << 10;

@@ -1,4 +1,9 @@
 //! Budgets for answers to peers: one for each peer, and one for all peers together.
+//!
+//! # Invariants
+//! - A peer gets an answer only if its recent use is at most the rest of the common budget (a dynamic threshold). Peers that ask much
+//!   come to rest at equal rates, and leave room for peers that ask little.
+//! - A peer that has just connected counts as a heavy user for a few seconds, so a new connection gains nothing.
 
 use crate::core::limits::{
     SERVED_BYTES_BURST, SERVED_BYTES_LEAST, SERVED_BYTES_PER_SECOND, SERVED_TOTAL_BURST,
@@ -7,31 +12,20 @@ use crate::core::limits::{
 
 /// A token bucket of work, counted in bytes, that answers may still cost.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::core) struct ServingBudget {
+struct Bucket {
     bytes: u64,
     at_ms: u64,
     per_second: u64,
     burst: u64,
 }
 
-impl ServingBudget {
-    /// Returns the full budget of one peer.
-    pub(in crate::core) fn of_peer(now_ms: u64) -> Self {
+impl Bucket {
+    fn full(per_second: u64, burst: u64, now_ms: u64) -> Self {
         Self {
-            bytes: SERVED_BYTES_BURST,
+            bytes: burst,
             at_ms: now_ms,
-            per_second: SERVED_BYTES_PER_SECOND,
-            burst: SERVED_BYTES_BURST,
-        }
-    }
-
-    /// Returns the full budget of all peers together.
-    pub(in crate::core) fn of_all(now_ms: u64) -> Self {
-        Self {
-            bytes: SERVED_TOTAL_BURST,
-            at_ms: now_ms,
-            per_second: SERVED_TOTAL_PER_SECOND,
-            burst: SERVED_TOTAL_BURST,
+            per_second,
+            burst,
         }
     }
 
@@ -44,25 +38,82 @@ impl ServingBudget {
         self.at_ms = now_ms.max(self.at_ms);
     }
 
-    /// Returns whether a peer with the budget `peer` gets an answer now. The lower half of the common budget is reserved for
-    /// peers that have used at most half of their own, so that heavy users cannot exhaust it.
-    pub(in crate::core) fn may_serve(&mut self, peer: &mut Self, now_ms: u64) -> bool {
-        self.refill(now_ms);
-        peer.refill(now_ms);
-        let light = peer.bytes >= peer.burst / 2;
-        let floor = if light {
-            SERVED_BYTES_LEAST
-        } else {
-            self.burst / 2
-        };
-        peer.bytes >= SERVED_BYTES_LEAST && self.bytes >= floor
-    }
-
-    /// Charges an answer: its bytes, or its work if that is more.
-    pub(in crate::core) fn count(&mut self, bytes: usize, work: usize) {
-        let cost = (bytes.max(work) as u64).max(SERVED_BYTES_LEAST);
+    fn take(&mut self, cost: u64) {
         // An answer may cost more than the remaining budget. The bucket is then empty.
         self.bytes = self.bytes.saturating_sub(cost);
+    }
+}
+
+/// Returns the cost of an answer: its bytes, or its work if that is more.
+fn cost_of(bytes: usize, work: usize) -> u64 {
+    (bytes.max(work) as u64).max(SERVED_BYTES_LEAST)
+}
+
+/// The budget of one peer.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::core) struct PeerServing {
+    bucket: Bucket,
+    /// Bytes used of late: halved with each second.
+    recent: u64,
+    recent_at_ms: u64,
+}
+
+impl PeerServing {
+    /// Returns the budget of a peer that has just connected.
+    pub(in crate::core) fn new(now_ms: u64) -> Self {
+        Self {
+            bucket: Bucket::full(SERVED_BYTES_PER_SECOND, SERVED_BYTES_BURST, now_ms),
+            recent: SERVED_BYTES_BURST,
+            recent_at_ms: now_ms,
+        }
+    }
+
+    fn refill(&mut self, now_ms: u64) {
+        self.bucket.refill(now_ms);
+        // A time before the last one forgets nothing.
+        let elapsed = now_ms.saturating_sub(self.recent_at_ms);
+        let halvings = u32::try_from(elapsed / 1_000).unwrap_or(u32::MAX);
+        // After 64 halvings and more nothing is left.
+        self.recent = self.recent.checked_shr(halvings).unwrap_or(0);
+        // Within a second the use falls evenly to the half.
+        self.recent -= self.recent * (elapsed % 1_000) / 2_000;
+        self.recent_at_ms = now_ms.max(self.recent_at_ms);
+    }
+
+    /// Charges an answer.
+    pub(in crate::core) fn count(&mut self, bytes: usize, work: usize) {
+        let cost = cost_of(bytes, work);
+        self.bucket.take(cost);
+        // Clipped, it is still above every rest of the common budget.
+        self.recent = self.recent.saturating_add(cost);
+    }
+}
+
+/// The budget of all peers together.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::core) struct ServingBudget(Bucket);
+
+impl ServingBudget {
+    /// Returns the full budget.
+    pub(in crate::core) fn new(now_ms: u64) -> Self {
+        Self(Bucket::full(
+            SERVED_TOTAL_PER_SECOND,
+            SERVED_TOTAL_BURST,
+            now_ms,
+        ))
+    }
+
+    /// Returns whether a peer gets an answer now.
+    pub(in crate::core) fn may_serve(&mut self, peer: &mut PeerServing, now_ms: u64) -> bool {
+        self.0.refill(now_ms);
+        peer.refill(now_ms);
+        let least = peer.recent.max(SERVED_BYTES_LEAST);
+        peer.bucket.bytes >= SERVED_BYTES_LEAST && self.0.bytes >= least
+    }
+
+    /// Charges an answer.
+    pub(in crate::core) fn count(&mut self, bytes: usize, work: usize) {
+        self.0.take(cost_of(bytes, work));
     }
 }
 
@@ -70,50 +121,66 @@ impl ServingBudget {
 mod tests {
     use super::*;
 
-    /// Serves a peer as long as its budget allows, with answers of one mebibyte each. Returns their number.
-    fn drain(all: &mut ServingBudget, peer: &mut ServingBudget, now_ms: u64) -> u64 {
-        let mut served = 0;
-        while all.may_serve(peer, now_ms) {
-            all.count(1 << 20, 0);
-            peer.count(1 << 20, 0);
-            served += 1;
+    const ANSWER: usize = 1 << 20;
+
+    /// Lets peers ask for answers of one mebibyte as often as they may for some seconds, in steps of 10 ms, and one more peer twice
+    /// a second. Returns the answers in the last ten seconds: of each of these peers, and of the one that asks little.
+    fn serve(heavy: usize, seconds: u64, reconnect: bool) -> (Vec<u64>, u64) {
+        let mut all = ServingBudget::new(0);
+        let mut peers = vec![PeerServing::new(0); heavy];
+        let mut light = PeerServing::new(0);
+        let (mut served, mut light_served) = (vec![0; heavy], 0);
+        for now_ms in (0..seconds * 1_000).step_by(10) {
+            let counts = now_ms >= (seconds - 10) * 1_000;
+            for (at, peer) in peers.iter_mut().enumerate() {
+                if reconnect && now_ms.is_multiple_of(500) {
+                    *peer = PeerServing::new(now_ms);
+                }
+                while all.may_serve(peer, now_ms) {
+                    all.count(ANSWER, 0);
+                    peer.count(ANSWER, 0);
+                    served[at] += u64::from(counts);
+                }
+            }
+            if now_ms.is_multiple_of(500) && all.may_serve(&mut light, now_ms) {
+                all.count(ANSWER, 0);
+                light.count(ANSWER, 0);
+                light_served += u64::from(counts);
+            }
         }
-        served
+        (served, light_served)
     }
 
     #[test]
-    fn many_heavy_peers_leave_half_to_light_ones() {
-        let mut all = ServingBudget::of_all(0);
-        let mut heavy = [ServingBudget::of_peer(0); 64];
-        // Each peer may use half of its burst as a light peer. Together they drain the common budget.
-        let served: u64 = heavy.iter_mut().map(|peer| drain(&mut all, peer, 0)).sum();
-        assert_eq!(served << 20, SERVED_TOTAL_BURST);
-        // In each later second they get at most the common rate.
-        let second: u64 = heavy
-            .iter_mut()
-            .map(|peer| drain(&mut all, peer, 1_000))
-            .sum();
-        assert!(second << 20 <= SERVED_TOTAL_PER_SECOND, "{second}");
-        // Heavy peers alone leave the lower half.
-        let (mut all, mut one) = (ServingBudget::of_all(0), ServingBudget::of_peer(0));
-        let mut heavy = [ServingBudget::of_peer(0); 64];
-        for peer in &mut heavy {
-            peer.count(SERVED_BYTES_BURST as usize / 2 + 1, 0);
-            drain(&mut all, peer, 0);
+    fn a_peer_that_asks_little_is_served_beside_any_number_of_heavy_ones() {
+        for heavy in [1, 3, 8, 30] {
+            for reconnect in [false, true] {
+                let (served, light) = serve(heavy, 40, reconnect);
+                let case = format!("{heavy} peers, reconnect {reconnect}: {served:?}");
+                // It asks 20 times. Beside 30 others its fair share is about as much.
+                assert!(light >= 18, "{light} of {case}");
+                let all: u64 = served.iter().sum();
+                assert!(all << 20 <= SERVED_TOTAL_PER_SECOND * 11, "{case}");
+            }
         }
+    }
+
+    #[test]
+    fn heavy_peers_come_to_rest_at_similar_rates() {
+        for heavy in [3, 8, 30] {
+            let (served, _) = serve(heavy, 40, false);
+            let (least, most) = (served.iter().min(), served.iter().max());
+            let (least, most) = (*least.expect("peers"), *most.expect("peers"));
+            assert!(least * 2 >= most, "{served:?}");
+        }
+    }
+
+    #[test]
+    fn a_lone_peer_gets_its_own_rate() {
+        let (served, _) = serve(1, 40, false);
         assert!(
-            all.bytes >= SERVED_TOTAL_BURST / 2 - (1 << 20),
-            "{}",
-            all.bytes
+            served[0] << 20 >= SERVED_BYTES_PER_SECOND * 10 - (1 << 20),
+            "{served:?}"
         );
-        assert!(all.may_serve(&mut one, 0));
-    }
-
-    #[test]
-    fn lone_peer_gets_its_own_rate() {
-        let (mut all, mut peer) = (ServingBudget::of_all(0), ServingBudget::of_peer(0));
-        assert_eq!(drain(&mut all, &mut peer, 0) << 20, SERVED_BYTES_BURST);
-        let second = drain(&mut all, &mut peer, 1_000);
-        assert_eq!(second << 20, SERVED_BYTES_PER_SECOND);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::serving_budget::ServingBudget;
+use super::serving_budget::PeerServing;
 use super::timeouts::TimeoutStreak;
 use crate::core::PeerId;
 use crate::core::limits::PEERS_MAX;
@@ -22,7 +22,7 @@ pub(in crate::core) struct Peer {
     pub(in crate::core) busy_until_ms: u64,
     /// Open questions to it.
     pub(in crate::core) in_flight: usize,
-    /// Number of peers that had been asked for headers when it was last asked, or zero if it was not.
+    /// Number of peers that had been asked for headers when it was last asked, or when it connected.
     pub(in crate::core) last_header_request: u64,
     /// Failures in a row of its branch.
     pub(in crate::core) failures: u32,
@@ -33,7 +33,7 @@ pub(in crate::core) struct Peer {
     /// Whether the operator was told that its branch forks off too deep to be judged.
     pub(in crate::core) deep_fork_reported: bool,
     /// The budget for answers to it.
-    pub(super) serving: ServingBudget,
+    pub(super) serving: PeerServing,
 }
 
 /// The connected peers, in the order of their keys. A choice among them depends on no other order.
@@ -49,8 +49,9 @@ pub(in crate::core) struct Peers {
 }
 
 impl Peers {
-    /// Tracks a peer. Returns false beyond the limit.
-    pub(in crate::core) fn add(&mut self, id: PeerId, now_ms: u64) -> bool {
+    /// Tracks a peer. Returns false beyond the limit. `asked` peers have been asked for headers so far: the peer gets its turn after
+    /// those that are connected, so a new connection gains nothing.
+    pub(in crate::core) fn add(&mut self, id: PeerId, asked: u64, now_ms: u64) -> bool {
         if self.all.len() >= PEERS_MAX && !self.all.contains_key(&id) {
             return false;
         }
@@ -63,12 +64,12 @@ impl Peers {
             back_off_until_ms: 0,
             busy_until_ms: 0,
             in_flight: 0,
-            last_header_request: 0,
+            last_header_request: asked,
             failures: 0,
             timeouts: TimeoutStreak::default(),
             refused_count: 0,
             deep_fork_reported: false,
-            serving: ServingBudget::of_peer(now_ms),
+            serving: PeerServing::new(now_ms),
         });
         true
     }

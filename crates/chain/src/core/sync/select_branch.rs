@@ -82,6 +82,7 @@ impl<R: Reads<Table>> Core<R> {
                 claim,
                 branch: None,
                 headers: Vec::new(),
+                has_more: false,
             });
             self.ask(peer, purpose.clone(), &question, PATIENCE_MS);
         }
@@ -159,7 +160,7 @@ impl<R: Reads<Table>> Core<R> {
     fn compare_with_ours(
         &mut self,
         contest: &mut HeaderSync,
-        candidate: PeerBranch,
+        mut candidate: PeerBranch,
         finding: &HeaderVerdict,
         full: bool,
     ) -> Result<Option<PeerBranch>, StoreFailure> {
@@ -181,6 +182,7 @@ impl<R: Reads<Table>> Core<R> {
                 return Ok(None);
             }
         }
+        candidate.has_more = full || !matches!(finding, HeaderVerdict::Good);
         let end = candidate
             .headers
             .last()

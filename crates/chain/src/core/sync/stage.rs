@@ -12,7 +12,7 @@ pub(in crate::core) struct ChainSync {
     /// The number of the current attempt. Answers to questions of another attempt are ignored.
     pub(super) number: u64,
     /// Number of peers asked for headers so far. It gives the order of the questions.
-    pub(super) asked: u64,
+    pub(in crate::core) asked: u64,
     /// Our tip when headers of a branch last delayed forging.
     pub(super) forging_paused_on: Option<Hash>,
 }
