@@ -1,9 +1,8 @@
 //! Admission of connections: room, the node's own bans, one connection for each peer. libp2p asks it before it sets
 //! up anything else.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -17,6 +16,7 @@ use libp2p_swarm::{
 };
 
 use super::PeerId;
+use super::arrivals::Arrivals;
 use super::error::GossipRefusal;
 use super::network::Network;
 use super::peers::PER_PEER_MAX;
@@ -30,18 +30,14 @@ const SAME_MOMENT: Duration = Duration::from_secs(3);
 /// Decides which connections may be set up.
 pub(super) struct Gate {
     shared: Arc<Shared>,
-    /// Every inbound connection, in its handshake or standing, by where it comes from.
-    from: HashMap<ConnectionId, IpAddr>,
-    /// Inbound connections in their handshake.
-    handshakes: usize,
+    arrivals: Arrivals,
 }
 
 impl Gate {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
         Self {
             shared,
-            from: HashMap::new(),
-            handshakes: 0,
+            arrivals: Arrivals::default(),
         }
     }
 
@@ -49,25 +45,15 @@ impl Gate {
         let limits = &self.shared.limits;
         let address = socket_address(remote)
             .ok_or_else(|| GossipRefusal::HandshakeFailed("it does not come by TCP".into()))?;
-        let ip = block(address.ip());
-        if self.handshakes >= limits.handshakes_max {
-            return Err(GossipRefusal::TooMany("in their handshake"));
-        }
-        if self.from.values().filter(|other| **other == ip).count() >= limits.per_ip_max {
-            return Err(GossipRefusal::TooMany("from its IP address"));
-        }
+        let ip = address.ip();
+        self.arrivals
+            .admit(limits, ip)
+            .map_err(GossipRefusal::TooMany)?;
         let slots = Slots::of(&self.shared.peers());
         slots
-            .admit(limits, Network::of(address.ip()))
+            .admit(limits, Network::of(ip))
             .map_err(GossipRefusal::TooMany)?;
         Ok(ip)
-    }
-
-    /// A handshake has come to its end, good or bad.
-    fn shook_hands(&mut self, connection: ConnectionId) {
-        if self.from.contains_key(&connection) {
-            self.handshakes = self.handshakes.saturating_sub(1);
-        }
     }
 
     /// Judges a peer whose key is known now; `remote` is where it comes from if it dialled us.
@@ -106,14 +92,6 @@ impl Gate {
     }
 }
 
-/// Returns the address block of one host: the /64 network for IPv6, because every IPv6 host is given one.
-fn block(ip: IpAddr) -> IpAddr {
-    match ip.to_canonical() {
-        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() >> 64 << 64).into(),
-        v4 => v4,
-    }
-}
-
 impl NetworkBehaviour for Gate {
     type ConnectionHandler = dummy::ConnectionHandler;
     type ToSwarm = Infallible;
@@ -125,8 +103,7 @@ impl NetworkBehaviour for Gate {
         remote: &Multiaddr,
     ) -> Result<(), ConnectionDenied> {
         let ip = self.knock(remote).map_err(ConnectionDenied::new)?;
-        self.from.insert(id, ip);
-        self.handshakes += 1;
+        self.arrivals.begin(id, ip);
         Ok(())
     }
 
@@ -157,14 +134,13 @@ impl NetworkBehaviour for Gate {
     fn on_swarm_event(&mut self, event: FromSwarm<'_>) {
         match event {
             FromSwarm::ConnectionEstablished(established) => {
-                self.shook_hands(established.connection_id);
+                self.arrivals.established(established.connection_id);
             }
             FromSwarm::ListenFailure(failure) => {
-                self.shook_hands(failure.connection_id);
-                self.from.remove(&failure.connection_id);
+                self.arrivals.ended(failure.connection_id);
             }
             FromSwarm::ConnectionClosed(closed) => {
-                self.from.remove(&closed.connection_id);
+                self.arrivals.ended(closed.connection_id);
             }
             _ => {}
         }
@@ -181,24 +157,5 @@ impl NetworkBehaviour for Gate {
 
     fn poll(&mut self, _: &mut Context<'_>) -> Poll<ToSwarm<Self::ToSwarm, THandlerInEvent<Self>>> {
         Poll::Pending
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_host_is_one_block_of_addresses() {
-        for (one, other, same) in [
-            ("10.0.0.1", "10.0.0.1", true),
-            ("10.0.0.1", "10.0.0.2", false),
-            ("10.0.0.1", "::ffff:10.0.0.1", true),
-            ("2001:db8::1", "2001:db8::ffff:1", true),
-            ("2001:db8::1", "2001:db8:0:1::1", false),
-        ] {
-            let [one, other] = [one, other].map(|ip| block(ip.parse().expect("an address")));
-            assert_eq!(one == other, same, "{one} {other}");
-        }
     }
 }

@@ -15,6 +15,7 @@ mod options;
 mod peer_id;
 mod topic;
 // Tables that the service keeps.
+mod arrivals;
 mod asked;
 mod book;
 mod bucket;

@@ -36,7 +36,7 @@ pub struct GossipLimits {
     pub peers_max: usize,
     /// Places of peers kept for those that this node dials, from different networks; a quarter of all places at most.
     pub outbound_min: usize,
-    /// Peers from one network (16 bits of IPv4, 32 of IPv6) that connect to us; this machine is exempt (`gossip.too_many_connections`).
+    /// Peers from one network (16 bits of IPv4, 32 of IPv6) that connect to us, and handshakes from it at once; this machine is exempt (`gossip.too_many_connections`).
     pub inbound_per_network_max: usize,
     /// Connections from one IP address, those in their handshake included (`gossip.too_many_connections`).
     pub per_ip_max: usize,
