@@ -23,7 +23,7 @@ use crate::embedded::Embedded;
 use crate::failure::closed;
 use crate::priority;
 use crate::queue::{OnDurable, Queue, Submission};
-use crate::shared::check;
+use crate::shared::{check, record_bytes};
 use crate::stats::CommitStats;
 
 /// How the committer groups.
@@ -148,12 +148,14 @@ impl<T: TableSet> CommitHandle<T> {
         let submission = Submission {
             number,
             bytes: batch.size_bytes(),
+            record_bytes: record_bytes(&batch),
             batch,
             submitted: Instant::now(),
             on_durable: Box::new(on_durable),
         };
         let shared = &self.shared;
-        if let Err(refused) = check(std::slice::from_ref(&submission.batch)) {
+        let batches = std::slice::from_ref(&submission.batch);
+        if let Err(refused) = check(batches, shared.commit_bytes_max()) {
             shared.complete(submission, Err(refused));
             return;
         }
@@ -224,6 +226,11 @@ impl<T: TableSet> Shared<T> {
         }
     }
 
+    /// Returns the largest record that the store writes.
+    fn commit_bytes_max(&self) -> usize {
+        self.store.shared().options.commit_bytes_max
+    }
+
     /// Returns the next group, or `None` when the committer closes and the queue is empty.
     fn next_group(&self) -> Option<Vec<Submission<T>>> {
         let mut state = self.lock();
@@ -246,7 +253,9 @@ impl<T: TableSet> Shared<T> {
             state = self.lock();
         }
         let was_full = state.queue.bytes() >= self.options.queue_bytes_max;
-        let group = state.queue.take(self.options.group_bytes_max);
+        let group = state
+            .queue
+            .take(self.options.group_bytes_max, self.commit_bytes_max());
         drop(state);
         if was_full {
             self.room.notify_all();

@@ -27,7 +27,7 @@ use crate::background::Background;
 use crate::custody::{Admitted, Keeper, StoreId, admit};
 use crate::directory::{self, Directory};
 use crate::failure::{OpenError, read_failed};
-use crate::log::{Log, LogError, Record, list_slots};
+use crate::log::{Log, LogError, PAYLOAD_BYTES_MAX, Record, list_slots};
 use crate::options::Options;
 use crate::shared::{Shared, Writer, check};
 use crate::sorted::describe_tree;
@@ -113,12 +113,15 @@ impl<T: TableSet> Embedded<T> {
         let shared = Arc::new(Shared {
             keeper,
             directory,
-            options: options.clone(),
+            options: Options {
+                commit_bytes_max: options.commit_bytes_max.min(PAYLOAD_BYTES_MAX),
+                ..options.clone()
+            },
             tables,
             background: Background::default(),
             writer: Mutex::new(Writer {
                 log,
-                record: Record::default(),
+                record: Record::new(options.commit_bytes_max),
             }),
             poison: OnceLock::new(),
         });
@@ -182,8 +185,8 @@ impl<T: TableSet> Embedded<T> {
     ///
     /// This is the committer's entrance; call it directly only in tools and tests.
     pub fn write(&self, batches: Vec<WriteBatch<T>>) -> Result<WriteTimes, StoreFailure> {
-        check(&batches)?;
         let shared = &self.running.shared;
+        check(&batches, shared.options.commit_bytes_max)?;
         let mut writer = shared.lock_writer();
         if let Some(failure) = shared.poison.get() {
             return Err(failure.clone());

@@ -40,6 +40,6 @@ pub use files::{
     Claim, FileFound, FileReader, Files, FilesError, FilesOptions, NOTE_BYTES_MAX, Part, PartFound,
     PartId, Published, Removed, SYNC_BYTES,
 };
-pub use options::Options;
+pub use options::{LOG_BYTES_MAX, Options};
 pub use stats::{CommitStats, CommitTotals, Distribution};
 pub use verify::{Checked, DAMAGE_MAX, Damage};

@@ -10,7 +10,7 @@ use crate::custody::{Keeper, SlotListing, TableListing};
 use crate::directory::Directory;
 use crate::embedded::WriteTimes;
 use crate::failure::{bad_row, write_failed};
-use crate::log::{KEY_BYTES_MAX, Log, PAYLOAD_BYTES_MAX, Record, Row};
+use crate::log::{KEY_BYTES_MAX, Log, ROW_PREFIX_BYTES, Record, Row};
 use crate::memory::RowOrDeletion;
 use crate::options::Options;
 use crate::table::TableStore;
@@ -195,7 +195,7 @@ impl Shared {
     }
 
     /// Chooses the resident tables that are flushed nevertheless: those whose deletions are worth a merge, and the largest
-    /// others, until the rest fills at most a quarter of a log segment.
+    /// others, until the rest fills at most a quarter of a log segment and fits one record.
     fn choose_spilled(&self) -> Vec<u8> {
         let mut sizes: Vec<(usize, u8)> = Vec::new();
         let mut spilled = Vec::new();
@@ -211,7 +211,9 @@ impl Shared {
         }
         sizes.sort();
         let mut total: usize = sizes.iter().map(|(bytes, _)| bytes).sum();
-        while total as u64 > self.options.log_bytes / 4
+        // Rows take less room in a record than in memory.
+        let most = (self.options.log_bytes / 4).min(self.options.commit_bytes_max as u64);
+        while total as u64 > most
             && let Some((bytes, table)) = sizes.pop()
         {
             total -= bytes;
@@ -221,9 +223,11 @@ impl Shared {
     }
 }
 
-/// Refuses batches that cannot be stored, before anything is written; the store is not harmed.
-pub(crate) fn check<T: TableSet>(batches: &[WriteBatch<T>]) -> Result<(), StoreFailure> {
-    let mut bytes = 0usize;
+/// Refuses batches that cannot be stored together in a record of `bytes_max` bytes, before anything is written. The store is not harmed.
+pub(crate) fn check<T: TableSet>(
+    batches: &[WriteBatch<T>],
+    bytes_max: usize,
+) -> Result<(), StoreFailure> {
     for write in batches.iter().flat_map(|batch| &batch.writes) {
         if write.key.is_empty() || write.key.len() > KEY_BYTES_MAX {
             return Err(bad_row(format!(
@@ -232,13 +236,19 @@ pub(crate) fn check<T: TableSet>(batches: &[WriteBatch<T>]) -> Result<(), StoreF
                 write.table.name()
             )));
         }
-        bytes =
-            bytes.saturating_add(write.key.len() + write.value.as_ref().map_or(0, Vec::len) + 8);
     }
-    if bytes > PAYLOAD_BYTES_MAX {
-        return Err(bad_row(format!("a commit of {bytes} bytes")));
+    let bytes: usize = batches.iter().map(record_bytes).sum();
+    if bytes > bytes_max {
+        return Err(bad_row(format!(
+            "a commit of {bytes} bytes, expected at most {bytes_max}"
+        )));
     }
     Ok(())
+}
+
+/// Returns the bytes that a batch takes in a record of the log.
+pub(crate) fn record_bytes<T>(batch: &WriteBatch<T>) -> usize {
+    batch.size_bytes() + batch.writes.len() * ROW_PREFIX_BYTES
 }
 
 fn describe(error: std::io::Error) -> String {

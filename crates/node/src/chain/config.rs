@@ -173,7 +173,7 @@ pub struct StoreSection {
     pub linger_us: u64,
     /// Bytes of rows kept in memory before they are flushed to tables.
     pub memory_bytes: usize,
-    /// Length of a segment of the log, in bytes.
+    /// Length of a segment of the log, in bytes; at most 1 GiB.
     pub log_bytes: u64,
     /// Bytes of blocks of table files that are cached.
     pub cache_bytes: u64,
@@ -359,7 +359,12 @@ impl ChainConfig {
                 1 << 20,
                 TIB,
             ),
-            ("store.log_bytes", self.store.log_bytes, 1 << 20, TIB),
+            (
+                "store.log_bytes",
+                self.store.log_bytes,
+                1 << 20,
+                store::LOG_BYTES_MAX,
+            ),
             ("store.cache_bytes", self.store.cache_bytes, 0, TIB),
             (
                 "store.check_blocks",
@@ -410,6 +415,7 @@ mod tests {
             ("page_mx = 1", "did you mean `page_max`?"),
             ("[pool]\ntransactions_max = 0", "pool.transactions_max"),
             ("[forging]\ndelay_ms = 9999999", "forging.delay_ms"),
+            ("[store]\nlog_bytes = 1073741825", "store.log_bytes"),
             ("[[bundlers]]\npassphrase = \"0\"", "rules"),
         ] {
             let message = check(more).expect_err(more);

@@ -133,7 +133,7 @@ impl NodeConfig {
             of("cache.view_reader_bytes", cache.view_reader_bytes, ROOM_BYTES_MIN, BYTES_MAX),
             of("store.linger_us", store.linger_us, 0, LINGER_US_MAX),
             bytes("store.memory_bytes", store.memory_bytes, 1 << 20),
-            of("store.log_bytes", store.log_bytes, 1 << 20, 1 << 30),
+            of("store.log_bytes", store.log_bytes, 1 << 20, store::LOG_BYTES_MAX),
             seconds("store.exit_after_failure_s", store.exit_after_failure_s, 0),
         ];
         if let Some(notary) = &self.notary {

@@ -6,22 +6,33 @@
 //! ```
 //! Little endian. The checksum is XXH3-64, seeded with the segment's salt, over everything after it but the padding.
 
+use thiserror::Error;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Bytes before the payload.
 pub(crate) const PREFIX_BYTES: usize = 24;
-/// Maximum payload of a record, in bytes. One commit can never be larger.
+/// Maximum payload of a record, in bytes. A reader takes a longer one for the end of the log, so none is ever written.
 pub(crate) const PAYLOAD_BYTES_MAX: usize = 1 << 30;
 /// Maximum length of a key, in bytes.
 pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
 
-const ROW_PREFIX_BYTES: usize = 7;
+/// Bytes of a row besides its key and value.
+pub(crate) const ROW_PREFIX_BYTES: usize = 7;
+
 const DELETED: u8 = 0x80;
 
 /// A record being put together; the buffer is reused.
-#[derive(Default)]
 pub(crate) struct Record {
     buffer: Vec<u8>,
+    payload_bytes_max: usize,
+}
+
+/// A record that no reader would accept. Nothing of it was written.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("a record of the log holds {bytes} bytes, expected at most {max}")]
+pub(crate) struct RecordTooLong {
+    bytes: usize,
+    max: usize,
 }
 
 /// One row of a record.
@@ -34,6 +45,14 @@ pub(crate) struct Row<'a> {
 }
 
 impl Record {
+    /// Makes a record whose payload has at most `payload_bytes_max` bytes, and never more than [`PAYLOAD_BYTES_MAX`].
+    pub(crate) fn new(payload_bytes_max: usize) -> Self {
+        Self {
+            buffer: Vec::new(),
+            payload_bytes_max: payload_bytes_max.min(PAYLOAD_BYTES_MAX),
+        }
+    }
+
     /// Starts an empty record.
     pub(crate) fn clear(&mut self) {
         self.buffer.clear();
@@ -53,16 +72,24 @@ impl Record {
         self.buffer.extend_from_slice(value);
     }
 
-    /// Completes the record and gives its bytes, padding included.
-    pub(crate) fn seal(&mut self, sequence: u64, salt: u64) -> &[u8] {
-        let payload = u32::try_from(self.buffer.len() - PREFIX_BYTES).unwrap_or(u32::MAX);
+    /// Completes the record and returns its bytes, padding included. Fails if a reader would not accept it.
+    pub(crate) fn seal(&mut self, sequence: u64, salt: u64) -> Result<&[u8], RecordTooLong> {
+        let bytes = self.buffer.len() - PREFIX_BYTES;
+        let too_long = RecordTooLong {
+            bytes,
+            max: self.payload_bytes_max,
+        };
+        let payload = u32::try_from(bytes).map_err(|_| too_long)?;
+        if bytes > self.payload_bytes_max {
+            return Err(too_long);
+        }
         self.buffer[8..16].copy_from_slice(&sequence.to_le_bytes());
         self.buffer[16..20].copy_from_slice(&payload.to_le_bytes());
         self.buffer[20..24].fill(0);
         let checksum = xxh3_64_with_seed(&self.buffer[8..], salt);
         self.buffer[..8].copy_from_slice(&checksum.to_le_bytes());
         self.buffer.resize(self.buffer.len().next_multiple_of(8), 0);
-        &self.buffer
+        Ok(&self.buffer)
     }
 
     /// Gives memory of an unusually large record back.
@@ -157,10 +184,21 @@ mod tests {
     ];
 
     fn sealed() -> Vec<u8> {
-        let mut record = Record::default();
+        let mut record = Record::new(PAYLOAD_BYTES_MAX);
         record.clear();
         ROWS.into_iter().for_each(|row| record.push(row));
-        record.seal(7, 42).to_vec()
+        record.seal(7, 42).expect("short").to_vec()
+    }
+
+    #[test]
+    fn record_above_its_maximum_is_not_sealed() {
+        let payload = sealed().len().next_multiple_of(8) - PREFIX_BYTES;
+        for (max, expect) in [(payload, true), (10, false)] {
+            let mut record = Record::new(max);
+            record.clear();
+            ROWS.into_iter().for_each(|row| record.push(row));
+            assert_eq!(record.seal(7, 42).is_ok(), expect, "at most {max} bytes");
+        }
     }
 
     #[test]

@@ -133,9 +133,12 @@ impl Log {
         self.active.used_bytes()
     }
 
-    /// Appends a record to the active segment. It is not durable before [`Log::sync`].
+    /// Appends a record to the active segment. It is not durable before [`Log::sync`]. A record that is too long is refused before anything
+    /// is written.
     pub(crate) fn append(&mut self, record: &mut Record) -> io::Result<()> {
-        let bytes = record.seal(self.next_sequence, self.active.header.salt);
+        let bytes = record
+            .seal(self.next_sequence, self.active.header.salt)
+            .map_err(io::Error::other)?;
         self.active.append(bytes)?;
         self.next_sequence += 1;
         Ok(())

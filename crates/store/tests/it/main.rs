@@ -13,5 +13,6 @@ mod fixtures;
 mod growth;
 mod keys;
 mod model;
+mod record_limit;
 mod schedule;
 mod space;
