@@ -1,23 +1,36 @@
 //! Every released format stays readable: the folder of a node that a released program wrote and left in the middle of its work is opened, read and
-//! gone on with. The folders are in `testdata/fixtures`, made by `tests/vectors/make_node_fixture.py`.
+//! used again. The folders are in `testdata/fixtures`, made by `tests/vectors/make_node_fixture.py`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use api::{StartFlow, Wait};
-use client::{Client, Endpoint};
+use api::{ConsumedEntry, StartFlow, Wait};
+use client::{ChainClient, Client, Endpoint};
 use perf::topology::{NodeProcess, Program, free_ports};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::stage;
 
+/// Folders of banks.
+const BANKS: [&str; 2] = ["node-store-1.json", "node-store-2.json"];
+/// Folders of notaries.
+const NOTARIES: [&str; 1] = ["notary-store-2.json"];
+/// Folders of chain nodes.
+const CHAIN_NODES: [&str; 1] = ["chain-store-2.json"];
+/// Fixtures that a test of another crate opens.
+const OTHERS: [&str; 1] = ["sorted-tables-2.txt"];
+
+/// The parent chain.
+const PARENT: u8 = 1;
+
 /// A node's folder as text.
 #[derive(Deserialize)]
-struct Fixture {
-    expected: Expected,
+struct Fixture<T> {
+    expected: T,
     files: BTreeMap<PathBuf, Held>,
 }
 
@@ -28,9 +41,9 @@ struct Held {
     bytes: Vec<Value>,
 }
 
-/// The contents that a reader must find.
+/// The contents that a reader must find in a bank's folder.
 #[derive(Deserialize)]
-struct Expected {
+struct Bank {
     name: String,
     client_id: String,
     issued_by: String,
@@ -38,6 +51,30 @@ struct Expected {
     live_flow: String,
     live_flow_name: String,
     held: u128,
+}
+
+/// The contents that a reader must find in a notary's folder.
+#[derive(Deserialize)]
+struct Notary {
+    name: String,
+    consumed: Vec<ConsumedEntry>,
+}
+
+/// The contents that a reader must find in a chain node's folder.
+#[derive(Deserialize)]
+struct ChainNode {
+    name: String,
+    height: u32,
+    hash: String,
+    in_block: Paid,
+    in_pool: Paid,
+}
+
+/// The balance of an account that got one payment.
+#[derive(Deserialize)]
+struct Paid {
+    account: String,
+    balance: u64,
 }
 
 impl Held {
@@ -56,45 +93,48 @@ impl Held {
     }
 }
 
-fn lay(fixture: &Fixture, folder: &Path) {
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/fixtures")
+}
+
+/// Reads a fixture and writes its files to a folder.
+fn lay<T: DeserializeOwned>(name: &str) -> (Fixture<T>, tempfile::TempDir) {
+    let text = fs::read_to_string(fixtures().join(name)).expect(name);
+    let fixture: Fixture<T> = serde_json::from_str(&text).expect(name);
+    let folder = tempfile::tempdir().expect("a folder");
     for (name, held) in &fixture.files {
-        let path = folder.join(name);
+        let path = folder.path().join(name);
         fs::create_dir_all(path.parent().expect("a parent")).expect("made");
         fs::write(&path, held.bytes()).expect("written");
         let mode = u32::from_str_radix(held.mode.trim_start_matches("0o"), 8).expect("octal");
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("set");
     }
+    (fixture, folder)
 }
 
-/// Gives the node ports that are free on this machine; returns that of its API.
-fn move_ports(folder: &Path) -> u16 {
+/// Gives the node ports that are free on this machine. Returns that of its API.
+fn move_ports(config_file: &Path) -> u16 {
     let ports = free_ports(2).expect("free ports");
-    let path = folder.join("node.toml");
-    let mut config: toml::Table = fs::read_to_string(&path)
-        .expect("text")
-        .parse()
-        .expect("TOML");
+    let text = fs::read_to_string(config_file).expect("text");
+    let mut config: toml::Table = text.parse().expect("TOML");
     for (section, port) in ["api", "p2p"].into_iter().zip(&ports) {
         let section = config[section].as_table_mut().expect("a section");
         section.insert("listen".into(), format!("127.0.0.1:{port}").into());
     }
-    fs::write(&path, config.to_string()).expect("written");
+    fs::write(config_file, config.to_string()).expect("written");
     ports[0]
 }
 
-fn start(folder: &Path) -> (NodeProcess, Client) {
-    let port = move_ports(folder);
+/// Starts the node of a folder, whose command is `arguments`.
+fn start(folder: &Path, config_file: &str, arguments: &[&str]) -> (NodeProcess, Endpoint) {
+    let port = move_ports(&folder.join(config_file));
     let mut process = NodeProcess::new(Program {
         name: "the node of the fixture".into(),
         binary: stage::binary(),
-        arguments: vec![
-            "node".into(),
-            "run".into(),
-            folder.to_string_lossy().into_owned(),
-            // One of its flows waits for a notary that is gone.
-            "--drain-seconds".into(),
-            "0".into(),
-        ],
+        arguments: arguments
+            .iter()
+            .map(|word| word.replace('%', &folder.to_string_lossy()))
+            .collect(),
         environment: Vec::new(),
         log: folder.join("node.log"),
         ready_marker: "\"ready\"".into(),
@@ -102,18 +142,24 @@ fn start(folder: &Path) -> (NodeProcess, Client) {
     process.start().expect("it starts");
     process.wait_ready(stage::DEADLINE).expect("it is ready");
     let read = |name: &str| fs::read_to_string(folder.join(name)).expect("text");
-    let client = Client::new(Endpoint {
+    let endpoint = Endpoint {
         address: format!("127.0.0.1:{port}"),
         server_name: "localhost".into(),
         root_pem: read("root.pem"),
         token: read("api-token").trim().into(),
-    });
-    (process, client.expect("a client"))
+    };
+    (process, endpoint)
 }
 
-async fn reads_and_goes_on(fixture: &Fixture, folder: &Path, when: &str) {
-    let expected = &fixture.expected;
-    let (mut process, client) = start(folder);
+fn start_node(folder: &Path) -> (NodeProcess, Client) {
+    // A flow of the bank waits for a notary that is gone.
+    let arguments = ["node", "run", "%", "--drain-seconds", "0"];
+    let (process, endpoint) = start(folder, "node.toml", &arguments);
+    (process, Client::new(endpoint).expect("a client"))
+}
+
+async fn reads_and_goes_on(expected: &Bank, folder: &Path, when: &str) {
+    let (mut process, client) = start_node(folder);
     assert_eq!(
         client.node().await.expect("an answer").name,
         expected.name,
@@ -139,33 +185,103 @@ async fn reads_and_goes_on(fixture: &Fixture, folder: &Path, when: &str) {
     process.stop(stage::DEADLINE).expect("it stops");
 }
 
+async fn lists_consumed_states(expected: &Notary, folder: &Path, when: &str) {
+    let (mut process, client) = start_node(folder);
+    let node = client.node().await.expect("an answer");
+    assert_eq!(node.name, expected.name, "{when}");
+    let page = client.consumed(None, 100).await.expect("readable");
+    assert_eq!(page.entries, expected.consumed, "{when}");
+    assert_eq!(page.next, None, "{when}");
+    let consumers: BTreeSet<&str> = expected
+        .consumed
+        .iter()
+        .map(|entry| entry.consumed_by.as_str())
+        .collect();
+    let requests = client.notary_requests(None, 100).await.expect("readable");
+    let signed: BTreeSet<&str> = requests
+        .entries
+        .iter()
+        .map(|entry| entry.transaction.as_str())
+        .collect();
+    assert_eq!(signed, consumers, "{when}");
+    process.stop(stage::DEADLINE).expect("it stops");
+}
+
+async fn balance(client: &ChainClient, paid: &Paid) -> u64 {
+    let view = client
+        .balances(std::slice::from_ref(&paid.account))
+        .await
+        .expect("readable");
+    let balances = &view.accounts[0].balances;
+    let parent = balances.iter().find(|token| token.chain == PARENT);
+    parent.expect("every chain of the network").balance
+}
+
+async fn reads_and_forges(expected: &ChainNode, folder: &Path, when: &str) {
+    let (mut process, endpoint) = start(folder, "chain.toml", &["chain", "run", "%"]);
+    let client = ChainClient::new(endpoint).expect("a client");
+    let status = client.status().await.expect("an answer");
+    assert_eq!(status.name, expected.name, "{when}");
+    assert!(status.height >= expected.height, "{when}: {status:?}");
+    let height = expected.height.to_string();
+    let block = client.block(&height, "none").await.expect("readable");
+    assert_eq!(block.hash, expected.hash, "{when}");
+    let in_block = &expected.in_block;
+    assert_eq!(balance(&client, in_block).await, in_block.balance, "{when}");
+    stage::eventually("the payment of the pool is in a block", async || {
+        let arrived = balance(&client, &expected.in_pool).await;
+        (arrived == expected.in_pool.balance).then_some(())
+    })
+    .await;
+    process.stop(stage::DEADLINE).expect("it stops");
+}
+
+#[test]
+fn every_released_fixture_is_present_and_opened() {
+    let entries = fs::read_dir(fixtures()).expect("fixtures");
+    let found: BTreeSet<String> = entries
+        .map(|entry| entry.expect("readable").file_name())
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    let expected = [&BANKS[..], &NOTARIES, &CHAIN_NODES, &OTHERS].concat();
+    assert_eq!(found, expected.into_iter().map(String::from).collect());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn folders_of_released_nodes_open_and_go_on() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/fixtures");
-    let mut opened = 0;
-    for entry in fs::read_dir(fixtures).expect("fixtures") {
-        let path = entry.expect("readable").path();
-        let name = path
-            .file_name()
-            .expect("a name")
-            .to_string_lossy()
-            .into_owned();
-        if !name.starts_with("node-") {
-            continue;
-        }
-        let text = fs::read_to_string(&path).expect("text");
-        let fixture: Fixture = serde_json::from_str(&text).expect(&name);
-        let folder = tempfile::tempdir().expect("a folder");
-        lay(&fixture, folder.path());
+    for name in BANKS {
+        let (fixture, folder) = lay::<Bank>(name);
         if !fixture.files.contains_key(Path::new("users.toml")) {
             // The one step of an operator: programs of that time took a missing list of users for an empty one.
-            let line = "user init --node %";
-            let ran = stage::command::tally(folder.path(), line);
+            let ran = stage::command::tally(folder.path(), "user init --node %");
             assert_eq!(ran.code, 0, "{name}: {}", ran.err);
         }
-        reads_and_goes_on(&fixture, folder.path(), &format!("{name}, first start")).await;
-        reads_and_goes_on(&fixture, folder.path(), &format!("{name}, second start")).await;
-        opened += 1;
+        for when in ["first", "second"] {
+            let when = format!("{name}, {when} start");
+            reads_and_goes_on(&fixture.expected, folder.path(), &when).await;
+        }
     }
-    assert!(opened >= 1, "a fixture of each release");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn folders_of_released_notaries_keep_consumed_states() {
+    for name in NOTARIES {
+        let (fixture, folder) = lay::<Notary>(name);
+        assert!(!fixture.expected.consumed.is_empty(), "{name}");
+        for when in ["first", "second"] {
+            let when = format!("{name}, {when} start");
+            lists_consumed_states(&fixture.expected, folder.path(), &when).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn folders_of_released_chain_nodes_keep_blocks_and_balances() {
+    for name in CHAIN_NODES {
+        let (fixture, folder) = lay::<ChainNode>(name);
+        for when in ["first", "second"] {
+            let when = format!("{name}, {when} start");
+            reads_and_forges(&fixture.expected, folder.path(), &when).await;
+        }
+    }
 }
