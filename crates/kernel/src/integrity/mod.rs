@@ -10,6 +10,7 @@ pub(crate) mod quarantine;
 mod recovery;
 mod report;
 mod rollback;
+mod search_turns;
 mod standing;
 mod state;
 
@@ -21,10 +22,11 @@ pub use link_finding::LinkFinding;
 pub(crate) use lives::Lives;
 pub use lives::{LIVES_KEPT_MAX, LIVES_SKIPPED, MARK_EVERY_MS};
 pub(crate) use recovery::is_recovery;
-pub use recovery::{LOST_KEYS_MAX, RECOVERY_PAUSE_MS, RECOVERY_ROWS_MAX};
+pub use recovery::{LOST_KEYS_MAX, RECOVERY_ROWS_MAX};
 pub use report::{
     IntegrityOrder, IntegrityReport, PeerProgress, PeerRecovery, RECOVERED_LISTED_MAX, Recovery,
 };
+pub use search_turns::RECOVERY_PAUSE_MS;
 pub use standing::MARKED_AT_ONCE_MAX;
 pub(crate) use state::Integrity;
 pub use state::STANDING_WAIT_MS;

@@ -20,6 +20,7 @@ use notary::{ConsumedSet, RequestRecord};
 use primitives::{Decode, Encode, PublicKey};
 
 use super::report::{IntegrityOrder, IntegrityReport, PeerProgress, PeerRecovery, Recovery};
+use super::search_turns::RECOVERY_PAUSE_MS;
 use super::state::Integrity;
 use crate::errors;
 use crate::event::{Priority, Reply, Token};
@@ -33,8 +34,6 @@ use crate::rows::META_ROLLBACK;
 
 /// Positions of the ledger searched for one request.
 pub const RECOVERY_ROWS_MAX: usize = 256;
-/// Pause between two requests that are served, of all peers together, in milliseconds.
-pub const RECOVERY_PAUSE_MS: u64 = 40;
 /// Fresh keys that are made again at the beginning of a recovery.
 pub const LOST_KEYS_MAX: usize = 1_024;
 /// Requests of a recovery have flow ids that no flow has: a mark, and the beginning of the peer's id.
@@ -336,13 +335,12 @@ impl Kernel {
     ) -> Result<(), StoreFailure> {
         let answer = match RecoveryRequest::from_bytes(body) {
             Err(error) => Answer::Failed(Rejection::of(&error)),
-            Ok(_) if self.context.now.monotonic < self.integrity.serves_from => {
-                Answer::Wait(RECOVERY_PAUSE_MS)
-            }
             Ok(request) => {
-                let pause = self.context.now.monotonic.plus_ms(RECOVERY_PAUSE_MS);
-                self.integrity.serves_from = pause.unwrap_or(self.context.now.monotonic);
-                self.search_for(peer, request.after, reads)?
+                let turns = &mut self.integrity.search_turns;
+                match turns.take(peer, self.context.now.monotonic) {
+                    true => self.search_for(peer, request.after, reads)?,
+                    false => Answer::Wait(RECOVERY_PAUSE_MS),
+                }
             }
         };
         self.context

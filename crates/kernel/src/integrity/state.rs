@@ -9,6 +9,7 @@ use super::evidence::RollbackRow;
 use super::link_finding::LinkFinding;
 use super::lives::Lives;
 use super::report::Recovery;
+use super::search_turns::SearchTurns;
 use crate::message::SHOWN_TO_NOTARY_MAX;
 use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table, damaged};
@@ -37,8 +38,8 @@ pub(crate) struct Integrity {
     pub(crate) met: BTreeSet<PartyId>,
     /// The peer that got the last mark, where not all get it at once.
     pub(crate) marked_last: Option<PartyId>,
-    /// No part of the ledger is searched for a peer before this time.
-    pub(crate) serves_from: Monotonic,
+    /// The turns of peers for which the ledger is searched.
+    pub(crate) search_turns: SearchTurns,
     /// Transactions recorded last, by notary.
     notarised: BTreeMap<PartyId, VecDeque<TxId>>,
     /// Notaries whose rows are not written yet.
@@ -108,7 +109,7 @@ impl Integrity {
             links: BTreeMap::new(),
             met: BTreeSet::new(),
             marked_last: None,
-            serves_from: Monotonic::START,
+            search_turns: SearchTurns::default(),
             notarised: BTreeMap::new(),
             unsaved: BTreeSet::new(),
         };
@@ -146,9 +147,15 @@ impl Integrity {
         ids.copied().collect()
     }
 
-    /// Keeps a mark of a peer.
+    /// Keeps a mark of a peer if it is the latest. A peer that has become an older copy may show an earlier one, which must not
+    /// replace the proof.
     pub(crate) fn keep_mark(&mut self, peer: PartyId, mark: DataMark, batch: &mut Batch) {
-        if self.marks.get(&peer) == Some(&mark) {
+        let place = |mark: &DataMark| (mark.ordinal, mark.number);
+        if self
+            .marks
+            .get(&peer)
+            .is_some_and(|known| place(known) >= place(&mark))
+        {
             return;
         }
         let key = meta_key(META_MARK, peer.as_bytes());
@@ -168,4 +175,36 @@ fn peer_rows(reads: &dyn Reads, prefix: &[u8]) -> Result<Vec<(PartyId, Vec<u8>)>
         Some((peer?, value))
     });
     Ok(rows.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use primitives::{Hash, KeyPair, Scheme};
+
+    use super::*;
+    use crate::fake_store::FakeStore;
+
+    #[test]
+    fn keeps_the_latest_mark_of_a_peer() {
+        let store = FakeStore::default();
+        let mut integrity = Integrity::open(&store, [7; 32].into(), 0).expect("an empty store");
+        let key = KeyPair::from_seed(Scheme::Ed25519, [1; 32]);
+        let peer = PartyId::from_hash(Hash::ZERO);
+        for ((ordinal, number), kept, is_written) in [
+            ((3, 10), (3, 10), true),
+            ((3, 10), (3, 10), false),
+            ((3, 9), (3, 10), false),
+            ((2, 99), (3, 10), false),
+            ((3, 11), (3, 11), true),
+            ((4, 0), (4, 0), true),
+        ] {
+            let mark = DataMark::sign(&peer, ordinal, [5; 16], number, &key);
+            let mut batch = Batch::default();
+            integrity.keep_mark(peer, mark, &mut batch);
+            let known = &integrity.marks[&peer];
+            let case = format!("life {ordinal} at {number}");
+            assert_eq!((known.ordinal, known.number), kept, "{case}");
+            assert_eq!(!batch.is_empty(), is_written, "{case}");
+        }
+    }
 }
