@@ -16,7 +16,7 @@ use crate::intake::fault::Fault;
 use crate::intake::item_id::ItemId;
 use crate::kernel::Kernel;
 use crate::message::{Answer, FETCH_WANTED_MAX, FetchResponse};
-use crate::peers::budget::{GARBAGE_MESSAGE, work_of};
+use crate::peers::budget::{GARBAGE_MESSAGE, contract_work, work_of};
 use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
 
@@ -292,6 +292,7 @@ impl Kernel {
                 match checked {
                     Ok((transaction, pending)) => {
                         work += work_of(pending.messages());
+                        work += contract_work(transaction.wire());
                         let from = messages.len();
                         messages.extend_from_slice(pending.messages());
                         part.transactions

@@ -21,18 +21,21 @@ impl Kernel {
         payer: Option<PartyId>,
     ) -> bool {
         let work = self.signatures.gather(owner, messages);
+        self.charge(payer, work);
+        work > 0
+    }
+
+    /// Charges work to a peer, if it is done for one.
+    pub(crate) fn charge(&mut self, payer: Option<PartyId>, work: u64) {
         if let Some(peer) = payer.filter(|peer| work > 0 && *peer != self.context.my_id) {
             self.budgets.charge(peer, work);
         }
-        work > 0
     }
 
     /// Adds one check to the round and charges it to a peer, even if the result is known.
     pub(crate) fn check_for(&mut self, peer: PartyId, owner: CheckOwner, message: SignedMessage) {
         let work = self.signatures.add(owner, message);
-        if peer != self.context.my_id {
-            self.budgets.charge(peer, work);
-        }
+        self.charge(Some(peer), work);
     }
 
     /// Checks the signatures gathered in the round as one batch.

@@ -20,6 +20,7 @@ use crate::integrity::quarantine::Quarantine;
 use crate::kernel::Kernel;
 use crate::message::PeerMessage;
 use crate::notarisation::validating::signed_by_deciding;
+use crate::peers::budget::contract_work;
 use crate::peers::notices::{lacks_contract, leave_waiting};
 use crate::port::{Reads, StoreFailure};
 use crate::round::{CheckOwner, Work};
@@ -42,9 +43,11 @@ impl Kernel {
         };
         let checked = check_room(&transaction, &self.context)
             .and_then(|()| Ok(transaction.check_signatures(&missing)?));
+        let work = contract_work(transaction.wire());
         let Some(item) = self.intake.add(transaction, goal, from, along) else {
             return;
         };
+        self.charge(from, work);
         match checked {
             Ok(pending) => {
                 if !self.gather(CheckOwner::Item(item), pending.messages(), from) {

@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
-use ledger::PartyId;
+use ledger::{PartyId, WireTransaction};
 use primitives::{Monotonic, PublicKey, SignedMessage};
 
 use crate::part::Part;
@@ -29,6 +29,10 @@ pub const ROUND_WORK_MAX: u64 = 16_384;
 pub const P256_WORK: u64 = 16;
 /// Bytes of messages that make one unit of work.
 const BYTES_PER_WORK: usize = 16 << 10;
+/// States and commands whose contracts run in about one unit of work.
+const PARTS_PER_WORK: usize = 8;
+/// Bytes of a transaction that its contracts read in about one unit of work.
+const CONTRACT_BYTES_PER_WORK: usize = 4 << 10;
 
 /// Bytes of messages that wait for a later round, of all peers; shared out like the work.
 pub const BACKLOG_BYTES_MAX: usize = 64 << 20;
@@ -137,6 +141,13 @@ pub fn work_of<'a>(messages: impl IntoIterator<Item = &'a SignedMessage>) -> u64
         _ => 1,
     };
     messages.into_iter().map(one).sum()
+}
+
+/// The work of running the contracts of a transaction. It is charged before they run, so it follows from the transaction alone.
+pub fn contract_work(wire: &WireTransaction) -> u64 {
+    let states = wire.inputs().len() + wire.references().len() + wire.outputs().len();
+    let parts = states + wire.commands().len();
+    1 + (parts / PARTS_PER_WORK + wire.bytes().len() / CONTRACT_BYTES_PER_WORK) as u64
 }
 
 impl Account {

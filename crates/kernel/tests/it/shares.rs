@@ -195,6 +195,26 @@ fn garbage_slows_a_peer_down_and_then_cuts_it_off_visibly() {
 }
 
 #[test]
+fn contracts_run_for_a_peer_count_as_its_work() {
+    for (states, all_at_once) in [(1, true), (1_000, false)] {
+        let mut town = town(KernelOptions::default());
+        let issues: Vec<_> = (0..80)
+            .map(|_| town.issued_in_states(ATTACKER, 1, states))
+            .collect();
+        let before = town.nodes[1].disk.count(Table::Ledger);
+        town.deliver(ATTACKER, 1, &issues.iter().collect::<Vec<_>>());
+        town.settle();
+        let recorded = town.nodes[1].disk.count(Table::Ledger) - before;
+        // Those beyond the share of the round are delivered again.
+        assert_eq!(recorded == 80, all_at_once, "{states} states: {recorded}");
+        let work = figures(&town, 1).work.work;
+        let least = (recorded * states / 8) as u64;
+        assert!(work > least, "{states} states: {work} for {recorded}");
+        honest_work(&mut town);
+    }
+}
+
+#[test]
 fn bad_signatures_count_more_than_bad_messages() {
     let mut town = town(KernelOptions::default());
     for _ in 0..400 {

@@ -23,6 +23,19 @@ impl Town {
         SignedTransaction::new(self.built(builder), []).signed_by(&key(from))
     }
 
+    /// Returns an issue of 1 each in many states.
+    pub fn issued_in_states(&self, from: usize, to: usize, states: usize) -> SignedTransaction {
+        let token = IssuedToken {
+            issuer: self.nodes[from].party.clone(),
+            reference: finance::Reference::default(),
+            currency: "GBP".parse().expect("a currency"),
+        };
+        let portions = vec![self.portion(to, 1); states];
+        let notary = self.nodes[0].party.clone();
+        let builder = cash_builder::issue(notary, &token, &portions).expect("an issue");
+        SignedTransaction::new(self.built(builder), []).signed_by(&key(from))
+    }
+
     /// Node `from` pays the first state of a transaction to node `to`; it and the notary sign.
     pub fn paid(&self, before: &SignedTransaction, from: usize, to: usize) -> SignedTransaction {
         let wire = self.payment(before, from, to, 0);
