@@ -16,6 +16,20 @@ pub struct SessionMessage {
     pub body: SessionBody,
 }
 
+impl SessionMessage {
+    /// Returns the answer to a side that opened a session that this node does not serve.
+    pub fn refusal(session: SessionId, reason: Rejection) -> Self {
+        Self {
+            session,
+            to_initiator: true,
+            body: SessionBody::End {
+                index: 0,
+                error: Some(reason),
+            },
+        }
+    }
+}
+
 /// The content of a session message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionBody {

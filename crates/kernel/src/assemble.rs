@@ -78,7 +78,13 @@ impl Kernel {
         Self {
             keys,
             clock,
-            flows: Flows::new(Runner::new(engine, now), gate, options, now),
+            flows: Flows::new(
+                Runner::new(engine, now),
+                gate,
+                integrity.rollback.is_some(),
+                options,
+                now,
+            ),
             links,
             intake: Intake::new(Resolutions::new(first_resolution)),
             fetches: FetchQueue::default(),

@@ -36,9 +36,7 @@ impl Kernel {
                 let out = self.selection.keep_only(flow.0, &locked, now);
                 self.on_selection(out);
             }
-            Command::Session { peer, message } => {
-                self.flows.on_session(peer, message, &mut self.context);
-            }
+            Command::Session { peer, message } => self.on_session_message(peer, message),
             Command::BadMessage { peer, what } => self.bad_message(peer, &what),
             Command::NoteRefusal { id } => self.flows.on_refused(&id),
             Command::AllAnswered { id } => {

@@ -107,7 +107,9 @@ pub(crate) struct Admission {
     expected: HashMap<String, usize>,
     pace: Pace,
     /// Whether peers have to catch up first.
-    held_up: bool,
+    peers_behind: bool,
+    /// Whether the data may be an older copy, and peers that can tell have not been met.
+    unproved: bool,
 }
 
 impl Admission {
@@ -121,20 +123,25 @@ impl Admission {
         known.max(weight_of(args))
     }
 
-    /// Whether peers have to catch up with deliveries before further flows are begun.
-    pub(crate) fn hold_up(&mut self, held_up: bool) {
-        self.held_up = held_up;
+    /// Notes whether peers have to catch up with deliveries before further flows are begun.
+    pub(crate) fn note_peers_behind(&mut self, peers_behind: bool) {
+        self.peers_behind = peers_behind;
     }
 
-    /// Whether no flow is begun although there may be a place.
+    /// Notes whether the data may be an older copy, so that no flow is begun.
+    pub(crate) fn note_unproved(&mut self, unproved: bool) {
+        self.unproved = unproved;
+    }
+
+    /// Returns whether no flow is begun although there may be a place.
     pub(crate) fn is_held_up(&self) -> bool {
-        self.held_up
+        self.peers_behind || self.unproved
     }
 
     /// Returns whether a flow may run now. A single flow always may.
     pub(crate) fn has_place(&self, name: &str, args: usize, options: &KernelOptions) -> bool {
         let bytes = self.bytes.saturating_add(self.expected(name, args));
-        !self.held_up
+        !self.is_held_up()
             && self.running < options.live_flows_max
             && (self.running == 0 || bytes <= options.live_bytes_max)
     }
@@ -197,7 +204,7 @@ impl Admission {
         let bytes_left = options.live_bytes_max.saturating_sub(self.bytes);
         let least = usize::from(self.running == 0);
         let running = options.live_flows_max.saturating_sub(self.running);
-        let running = match self.held_up {
+        let running = match self.is_held_up() {
             true => 0,
             false => running.min((bytes_left / FLOW_BYTES).max(least)),
         };
@@ -306,7 +313,7 @@ mod tests {
         let (mut admission, options) = (Admission::default(), options());
         // Held up: whether a flow may run, and places.
         for (held_up, has_place, places) in [(false, true, 1_004), (true, false, 1_000)] {
-            admission.hold_up(held_up);
+            admission.note_peers_behind(held_up);
             assert_eq!(admission.has_place("a", 0, &options), has_place);
             assert_eq!(admission.room(0, &options).places, places);
         }

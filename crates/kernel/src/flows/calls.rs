@@ -63,8 +63,8 @@ impl Flows {
     }
 
     /// Holds starts back while peers have to catch up with deliveries.
-    pub(crate) fn hold_up(&mut self, is_held_up: bool) {
-        self.starts.admission.hold_up(is_held_up);
+    pub(crate) fn note_peers_behind(&mut self, peers_behind: bool) {
+        self.starts.admission.note_peers_behind(peers_behind);
     }
 
     /// Begins the drain of the node.

@@ -330,7 +330,7 @@ impl Kernel {
         self.clock.tend(&mut self.context);
         self.flows.end_idle(&mut self.context);
         let ahead = self.links.lagging_rows(self.context.now.monotonic);
-        self.flows.hold_up(ahead >= AHEAD_MAX);
+        self.flows.note_peers_behind(ahead >= AHEAD_MAX);
         self.queue_scheduled(reads)?;
         self.revive(reads)?;
         if !self.is_rolled_back() {

@@ -1,5 +1,7 @@
 //! The wait of flows and of the notary for peers after a start.
 
+use std::collections::BTreeSet;
+
 use flow::FlowId;
 use ledger::PartyId;
 use primitives::Monotonic;
@@ -14,6 +16,14 @@ impl Flows {
         for flow in self.gate.met(peer, shows_mark) {
             self.waking.met(flow);
         }
+        self.let_starts();
+    }
+
+    /// Lets starts run once the gate allows it.
+    pub(crate) fn let_starts(&mut self) {
+        let is_open = self.gate.allows_starts();
+        self.starts.admission.note_unproved(!is_open);
+        self.starts.may_run |= is_open;
     }
 
     /// Lets the flows return that wait for peers, because an operator has finished a recovery.
@@ -21,6 +31,12 @@ impl Flows {
         for flow in self.gate.settle() {
             self.waking.met(flow);
         }
+        self.let_starts();
+    }
+
+    /// Returns whether a peer has shown that the data is no older copy, or this need not be shown.
+    pub(crate) fn is_witnessed(&self) -> bool {
+        self.gate.is_witnessed()
     }
 
     /// Returns the time at which the wait for peers is over.
@@ -48,12 +64,16 @@ impl Flows {
         for flow in released {
             self.waking.met(flow);
         }
+        self.let_starts();
     }
 
-    /// Pauses all flows that came from the journal: it is an older copy's, and their effects may have happened already.
-    /// Returns the number of flows.
+    /// Pauses all flows that came from the journal: it is an older copy's, and their effects may have happened already. Also
+    /// pauses all flows that answer peers, because the claims of the copy are incomplete. Returns the number of flows.
     pub(crate) fn pause_copied(&mut self, context: &mut Context) -> usize {
-        let flows = self.waking.copied();
+        let mut flows: BTreeSet<FlowId> = self.waking.copied().into_iter().collect();
+        let engine = self.engine();
+        let responders = engine.flow_ids().into_iter();
+        flows.extend(responders.filter(|flow| engine.origin_of(flow).is_some()));
         for flow in &flows {
             self.gate.forget(flow);
             self.waking.ended(flow);

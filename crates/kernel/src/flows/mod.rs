@@ -91,17 +91,21 @@ impl Flows {
         parts.into_iter()
     }
 
-    /// Creates the part without flows.
+    /// Creates the part without flows. No flow is started on an older copy.
     pub(crate) fn new(
         runner: Runner,
         gate: StartGate,
+        is_older_copy: bool,
         options: &KernelOptions,
         now: Moment,
     ) -> Self {
+        let mut starts = Starts::default();
+        let is_unproved = is_older_copy || !gate.allows_starts();
+        starts.admission.note_unproved(is_unproved);
         Self {
             runner,
             clients: Clients::new(options.outcomes_bytes),
-            starts: Starts::default(),
+            starts,
             claims: Claims::default(),
             waits: Waits::new(now),
             look_ups: LookUps::default(),

@@ -82,6 +82,19 @@ impl StartQueue {
         self.take(number)
     }
 
+    /// Takes out all starts that no schedule asked for.
+    pub(crate) fn take_unscheduled(&mut self) -> Vec<Queued> {
+        let starts = self.starts.iter();
+        let numbers: Vec<u64> = starts
+            .filter(|(_, queued)| queued.scheduled.is_none())
+            .map(|(number, _)| *number)
+            .collect();
+        numbers
+            .into_iter()
+            .filter_map(|number| self.take(number))
+            .collect()
+    }
+
     fn take(&mut self, number: u64) -> Option<Queued> {
         let queued = self.starts.remove(&number)?;
         self.args_bytes -= queued.start.args.len();

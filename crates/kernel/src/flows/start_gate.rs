@@ -147,10 +147,15 @@ impl StartGate {
         flows
     }
 
-    /// Whether flows that states have scheduled may start: a peer has shown a mark, or the wait is over. They consume their
-    /// states, so the notary refuses a repetition.
-    pub(crate) fn starts_scheduled(&self) -> bool {
+    /// Returns whether flows may be started: a peer has shown a mark, or the wait is over. On an older copy a client id that was
+    /// used since would begin its flow again.
+    pub(crate) fn allows_starts(&self) -> bool {
         self.witnessed || self.overdue
+    }
+
+    /// Whether a peer has shown a mark that the data justifies, or there is no need for one.
+    pub(crate) fn is_witnessed(&self) -> bool {
+        self.witnessed
     }
 
     /// A flow has ended, or an operator lets it go on.

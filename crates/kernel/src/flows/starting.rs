@@ -3,6 +3,7 @@
 //! A start is acknowledged only after it runs. The commit of that round writes its first journal row or its outcome. So a start that still waits when the node stops has the same effect as a start that was never sent.
 
 use flow::{FlowId, StartRecord};
+use ledger::Rejection;
 use primitives::{Encode, Hash, Timestamp};
 
 use crate::command::Command;
@@ -73,10 +74,7 @@ impl Flows {
             return Ok(());
         }
         if let Some(data_until) = older_copy {
-            let text = format!(
-                "this node's data is an older copy: it ends on {data_until}, and peers have seen more of it"
-            );
-            let rejection = errors::rejection(&errors::ROLLED_BACK, text);
+            let rejection = refused_on_older_copy(data_until);
             context.reply(start.token, Reply::Rejected(rejection));
         } else if self.starts.draining {
             let rejection = errors::rejection(&errors::DRAINING, "the node is being drained");
@@ -168,7 +166,7 @@ impl Flows {
         !self.starts.draining
             && !self.keeps_too_many(context)
             && !is_rolled_back
-            && self.gate.starts_scheduled()
+            && self.gate.allows_starts()
             && self.starts.queue.len() < context.options.start_queue_max
     }
 
@@ -190,6 +188,17 @@ impl Flows {
         let rejection = errors::start_cancelled(&queued.start.flow);
         for (token, _) in queued.waits {
             context.reply(token, Reply::Rejected(rejection.clone()));
+        }
+    }
+
+    /// Refuses the starts of clients that wait for a place, because this node's data has proved to be an older copy, which ends at
+    /// `data_until`. Scheduled starts keep their places until an operator has finished a recovery.
+    pub(crate) fn refuse_starts(&mut self, data_until: Timestamp, context: &mut Context) {
+        self.starts.admission.note_unproved(true);
+        for queued in self.starts.queue.take_unscheduled() {
+            for (token, _) in queued.waits {
+                context.reply(token, Reply::Rejected(refused_on_older_copy(data_until)));
+            }
         }
     }
 
@@ -276,6 +285,13 @@ impl Flows {
         self.run_start(queued, context);
         true
     }
+}
+
+fn refused_on_older_copy(data_until: Timestamp) -> Rejection {
+    let text = format!(
+        "this node's data is an older copy: it ends on {data_until}, and peers have seen more of it"
+    );
+    errors::rejection(&errors::ROLLED_BACK, text)
 }
 
 fn client_id_reused(start: &Start, context: &mut Context) {

@@ -116,6 +116,8 @@ impl Kernel {
             .put(Table::Meta, META_ROLLBACK, bytes);
         self.integrity.rollback = Some(row);
         let paused = self.flows.pause_copied(&mut self.context);
+        let data_until = self.integrity.data_until;
+        self.flows.refuse_starts(data_until, &mut self.context);
         let text = format!("{text}; {paused} flows of the copy are paused");
         self.context.warn(errors::ROLLED_BACK.code, text);
     }

@@ -97,7 +97,11 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         match message {
-            PeerMessage::Session { seq, body } => self.links.on_session(peer, seq, body),
+            PeerMessage::Session { seq, body } if self.takes_sessions() => {
+                self.links.on_session(peer, seq, body);
+            }
+            // The peer repeats it.
+            PeerMessage::Session { .. } => {}
             PeerMessage::SessionAck { upto } => self.links.on_ack(peer, upto, &mut self.context),
             PeerMessage::Request { id, service, body } => {
                 self.on_request(peer, id, service, &body, reads)?

@@ -3,6 +3,7 @@
 use flow::{SHARE_EXCEEDED_CODE, SessionBody, SessionMessage};
 use ledger::PartyId;
 
+use crate::errors;
 use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 
@@ -29,6 +30,27 @@ impl Kernel {
         self.intake.resolutions.peer_down(&peer);
         self.fetches.forget(&peer);
         self.forget_notarisations_of(peer);
+    }
+
+    /// Returns whether session messages are handled. After a start they wait until a peer has shown that the data is no older copy:
+    /// a responder could give value for evidence whose claim an older copy does not have.
+    pub(crate) fn takes_sessions(&self) -> bool {
+        self.is_rolled_back() || self.flows.is_witnessed()
+    }
+
+    /// Gives a session message of a peer to its flow. If the data is an older copy, no session is opened.
+    pub(crate) fn on_session_message(&mut self, peer: PartyId, message: SessionMessage) {
+        let opens = matches!(message.body, SessionBody::Init { .. }) && !message.to_initiator;
+        if opens && self.is_rolled_back() {
+            let text = format!(
+                "the data of {} is an older copy; it opens no session before it has recovered",
+                self.context.identity.me.name
+            );
+            let reason = errors::rejection(&errors::ROLLED_BACK, text);
+            self.send_session(peer, SessionMessage::refusal(message.session, reason));
+            return;
+        }
+        self.flows.on_session(peer, message, &mut self.context);
     }
 
     /// Sends a session message of a flow. One to this node itself is handled at once.

@@ -137,6 +137,8 @@ fn recording_the_consumer_ends_the_quarantine() {
     town.link(1, 0);
     town.settle();
     done_later(&mut town, 20);
+    // The played notary shows no mark, so the start waits its time out.
+    town.quiet_for(30_000);
     conflict(&mut town, &[coin], &[]);
     assert_eq!((town.figures(1).quarantined, rows(&town, 1)), (1, 1));
 

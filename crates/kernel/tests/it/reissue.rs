@@ -238,6 +238,60 @@ fn an_exit_presented_again_after_a_crash_at_any_commit_is_exchanged_once() {
     assert!(crashed >= 9, "{crashed} crashes");
 }
 
+/// A town in which an exit was exchanged, whose issuer runs again on a disk from before the exchange.
+fn with_an_older_issuer() -> (Town, Vec<Vec<u8>>) {
+    let (mut town, said) = with_an_exit();
+    let copy = town.nodes[1].disk.clone();
+    // A new life after the copy.
+    town.repent(1);
+    town.forger(HOLDER, said.clone(), 1);
+    assert_eq!(town.forge(HOLDER, "cash.reissue", 1), Ok(true));
+    check_once(&mut town, "exchanged");
+    town.down(1);
+    town.settle();
+    town.nodes[1].disk = copy;
+    (town, said)
+}
+
+#[test]
+fn an_older_copy_of_the_issuer_exchanges_nothing() {
+    let (mut town, _) = with_an_older_issuer();
+    town.up(1);
+    town.settle();
+    assert_eq!(town.figures(1).rolled_back, 1, "{:#?}", town.logs);
+    let ended = town.forge(HOLDER, "cash.reissue", 1);
+    assert_eq!(ended, Err("node.rolled_back".to_owned()));
+    assert_eq!(town.nodes[1].disk.count(Table::Claims), 0);
+    assert_eq!(town.balance(HOLDER), 60);
+}
+
+#[test]
+fn an_older_issuer_that_meets_only_the_holder_exchanges_nothing() {
+    let (mut town, said) = with_an_older_issuer();
+    for node in [0, OBSERVER] {
+        town.down(node);
+    }
+    // The holder does not show the issuer's mark.
+    let mark = kernel::rows::meta_key(kernel::rows::META_MARK, town.nodes[1].id.as_bytes());
+    town.down(HOLDER);
+    town.nodes[HOLDER].disk.remove(Table::Meta, &mark);
+    town.forger(HOLDER, said, 1);
+    town.up(1);
+    let presented = town.forge_unsettled(HOLDER, "cash.reissue", 1);
+    town.quiet_for(120_000);
+    assert_eq!(town.nodes[1].disk.count(Table::Claims), 0);
+    // The session begins once another node is met, and is refused.
+    town.up(0);
+    town.quiet_for(120_000);
+    assert_eq!(
+        town.ended(presented),
+        Err("node.rolled_back".to_owned()),
+        "{:#?}",
+        town.logs
+    );
+    assert_eq!(town.nodes[1].disk.count(Table::Claims), 0);
+}
+
 #[test]
 fn an_exit_exchanged_before_there_were_claims_is_refused() {
     let (mut town, said) = with_an_exit();

@@ -139,3 +139,80 @@ fn a_notary_judges_once_half_of_its_witnesses_are_met() {
         assert_eq!(town.ended(token), Ok(true));
     }
 }
+
+/// Builds a town where the client id `pay` of node 1 was used once, with a disk of node 1 from before.
+fn with_a_used_id() -> (Town, Disk) {
+    let mut town = Town::new(3);
+    let token = town.start(1, "cash.issue", &issue(50), None);
+    town.settle();
+    assert_eq!(town.ended(token), Ok(true));
+    // A life before the copy, so that the copy holds marks of its peers.
+    again(&mut town, 1, None);
+    let copy = town.nodes[1].disk.clone();
+    again(&mut town, 1, None);
+    let token = town.start(1, "cash.pay", &pay(10, 2), Some("pay"));
+    town.settle();
+    assert_eq!(town.ended(token), Ok(true));
+    // Marks follow at most once a second.
+    town.quiet_for(2_000);
+    (town, copy)
+}
+
+/// Restarts node 1 on a copy while all others are down, and starts the flow of the used client id again.
+fn used_again(town: &mut Town, copy: &Disk) -> u64 {
+    for node in [0, 2, 3] {
+        town.down(node);
+    }
+    again(town, 1, Some(copy));
+    let token = town.start(1, "cash.pay", &pay(10, 2), Some("pay"));
+    town.quiet_for(1_000);
+    assert_eq!(town.figures(1).flows_live, 0, "no peer is met");
+    token
+}
+
+#[test]
+fn a_start_on_an_older_copy_is_refused_when_a_peer_comes() {
+    let (mut town, copy) = with_a_used_id();
+    let token = used_again(&mut town, &copy);
+    for node in [3, 0, 2] {
+        town.up(node);
+        town.quiet_for(1_000);
+    }
+    assert_eq!(town.ended(token), Err("node.rolled_back".to_owned()));
+    town.quiet_for(60_000);
+    assert_eq!(town.balance(2), 10, "{:#?}", town.logs);
+}
+
+#[test]
+fn a_start_runs_as_soon_as_a_peer_has_shown_its_mark() {
+    let (mut town, _) = with_a_used_id();
+    for (client_id, expected) in [("pay", 10), ("pay again", 20)] {
+        for node in [0, 2, 3] {
+            town.down(node);
+        }
+        again(&mut town, 1, None);
+        let token = town.start(1, "cash.pay", &pay(10, 2), Some(client_id));
+        town.quiet_for(100);
+        for node in [3, 0, 2] {
+            town.up(node);
+        }
+        town.quiet_for(100);
+        assert_eq!(town.ended(token), Ok(true), "{client_id}");
+        assert_eq!(town.balance(2), expected, "{client_id}");
+    }
+}
+
+#[test]
+fn a_start_waits_for_peers_no_longer_than_configured() {
+    let (mut town, _) = with_a_used_id();
+    for node in [0, 2, 3] {
+        town.down(node);
+    }
+    again(&mut town, 1, None);
+    let token = town.start(1, "cash.issue", &issue(5), Some("issue"));
+    town.quiet_for(29_000);
+    assert_eq!(town.figures(1).flows_started, 0);
+    town.quiet_for(2_000);
+    assert_eq!(town.figures(1).flows_started, 1);
+    assert_eq!(town.ended(token), Ok(true));
+}
