@@ -1,4 +1,9 @@
 //! The addresses of other nodes, and the time of the next try at each.
+//!
+//! # Invariants
+//! - The word of a peer about another one's address binds nothing. It neither keeps an address from being dialled nor proves it, and it
+//!   does not keep peers of other networks from naming another address.
+//! - A peer is at an address only if a connection that this node dialled there showed the peer's key.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -13,6 +18,8 @@ use super::{GossipLimits, PeerId};
 const ATTEMPTS_MAX: u32 = 6;
 /// Attempts in a row after which an address is forgotten where a peer of ours was met: more than an hour.
 const ATTEMPTS_PROVEN_MAX: u32 = 150;
+/// Proven addresses of one public network. Further ones can be forgotten like those that were only heard of.
+const PROVEN_OF_NETWORK_MAX: usize = 32;
 
 /// The addresses to dial.
 #[derive(Debug)]
@@ -29,7 +36,9 @@ struct Place {
     /// The peer that was reached there, or is said to be there.
     peer: Option<PeerId>,
     is_seed: bool,
-    /// A peer of ours was met there.
+    /// A connection that this node dialled showed that the peer is there.
+    is_reached: bool,
+    /// A peer of ours was reached there.
     is_proven: bool,
     /// The network of the peer that told of it; none of a seed.
     told_by: Option<Network>,
@@ -60,7 +69,9 @@ impl Book {
         told_by: Network,
         now: Instant,
     ) {
-        let is_known = self.places.values().any(|place| place.peer == Some(peer));
+        let is_known = self.places.values().any(|place| {
+            place.peer == Some(peer) && (place.is_reached || place.told_by == Some(told_by))
+        });
         if is_known || self.places.contains_key(&address) {
             return;
         }
@@ -106,29 +117,29 @@ impl Book {
         is_met: impl Fn(&SocketAddr, Option<PeerId>) -> bool,
     ) -> usize {
         let missing = |(address, place): &(&SocketAddr, &Place)| {
-            place.is_seed && !place.is_own && !is_met(address, place.peer)
+            place.is_seed && !place.is_own && !is_met(address, place.reached())
         };
         self.places.iter().filter(missing).count()
     }
 
-    /// An address to be tried now, of those that are not unwanted: of an address, its peer, and whether it is a seed.
+    /// Returns an address to be tried now, of those that are not unwanted: of an address, the peer reached there, and whether it is a seed.
     pub(super) fn due(
         &mut self,
         now: Instant,
         is_unwanted: impl Fn(&SocketAddr, Option<PeerId>, bool) -> bool,
-    ) -> Option<(SocketAddr, Option<PeerId>)> {
+    ) -> Option<SocketAddr> {
         let due = self.places.iter_mut().filter(|(address, place)| {
             !place.is_own
                 && !place.dialling
                 && place.next <= now
-                && !is_unwanted(address, place.peer, place.is_seed)
+                && !is_unwanted(address, place.reached(), place.is_seed)
         });
         // Seeds first, then addresses where a peer of ours was met, then the address that has waited longest. New hearsay never keeps the
         // rest from being tried.
         let first = due.min_by_key(|(_, place)| (!place.is_seed, !place.is_proven, place.next));
         let (address, place) = first?;
         place.dialling = true;
-        Some((*address, place.peer))
+        Some(*address)
     }
 
     /// Notes that a connection to the address stands, which proves the peer that is there.
@@ -136,14 +147,27 @@ impl Book {
         if let Some(place) = self.places.get_mut(address) {
             place.dialling = false;
             place.peer = Some(peer);
+            place.is_reached = true;
         }
     }
 
-    /// The peer that was reached is one of ours.
+    /// Notes that a peer is one of ours. This proves the addresses at which it was reached.
     pub(super) fn proved(&mut self, peer: PeerId) {
-        for place in self.places.values_mut() {
-            if place.peer == Some(peer) {
-                (place.failures, place.is_proven) = (0, true);
+        let mut of_network: BTreeMap<Network, usize> = BTreeMap::new();
+        for (address, place) in &self.places {
+            let count = of_network.entry(Network::of(address.ip())).or_default();
+            *count += usize::from(place.is_proven);
+        }
+        for (address, place) in &mut self.places {
+            if !place.is_reached_as(peer) {
+                continue;
+            }
+            place.failures = 0;
+            let network = Network::of(address.ip());
+            let count = of_network.entry(network).or_default();
+            if !place.is_proven && (network.is_near() || *count < PROVEN_OF_NETWORK_MAX) {
+                place.is_proven = true;
+                *count += 1;
             }
         }
     }
@@ -163,7 +187,7 @@ impl Book {
         };
         if place.is_seed {
             // The node there may have a new key.
-            place.peer = None;
+            (place.peer, place.is_reached) = (None, false);
         } else if place.failures >= attempts_max {
             self.places.remove(address);
             return first;
@@ -180,7 +204,7 @@ impl Book {
     /// A peer that was connected is gone: it is tried again at that time, at where it was.
     pub(super) fn lost(&mut self, peer: PeerId, again: Instant) {
         for place in self.places.values_mut() {
-            if place.peer == Some(peer) {
+            if place.is_reached_as(peer) {
                 place.next = again;
             }
         }
@@ -195,6 +219,15 @@ impl Book {
 }
 
 impl Place {
+    /// Returns the peer that was reached there.
+    fn reached(&self) -> Option<PeerId> {
+        self.peer.filter(|_| self.is_reached)
+    }
+
+    fn is_reached_as(&self, peer: PeerId) -> bool {
+        self.reached() == Some(peer)
+    }
+
     /// The network that told of it, if it was only heard of.
     fn heard_of(&self) -> Option<Network> {
         self.told_by.filter(|_| !self.is_proven && !self.dialling)
@@ -204,6 +237,7 @@ impl Place {
         Self {
             peer,
             is_seed: told_by.is_none(),
+            is_reached: false,
             is_proven: false,
             told_by,
             is_own: false,
@@ -229,8 +263,7 @@ mod tests {
     }
 
     fn due(book: &mut Book, now: Instant) -> Option<u16> {
-        book.due(now, |_, _, _| false)
-            .map(|(address, _)| address.port())
+        book.due(now, |_, _, _| false).map(|address| address.port())
     }
 
     #[test]
@@ -318,6 +351,59 @@ mod tests {
             Some(8_000),
             "then where a peer was met"
         );
+    }
+
+    /// A liar's network names an address for a peer, or a peer for an address. Honest peers still make both known.
+    #[test]
+    fn hearsay_keeps_no_address_from_being_dialled() {
+        let now = Instant::now();
+        let (liars, others) = (Network::V4([6, 6]), Network::V4([7, 7]));
+        let (liar, victim) = (peer(66), peer(1));
+        let mut book = Book::new(&[], &GossipLimits::default(), now);
+        book.learn(victim, address(2), liars, now);
+        book.learn(victim, address(3), liars, now);
+        book.learn(victim, address(1), others, now);
+        book.learn(liar, address(4), liars, now);
+        book.lost(liar, now + Duration::from_secs(60));
+        // The liar is connected or banned, and so unwanted where it was reached.
+        let mut dialled = Vec::new();
+        while let Some(address) = book.due(now, |_, id, _| id == Some(liar)) {
+            dialled.push(address.port());
+        }
+        dialled.sort_unstable();
+        assert_eq!(dialled, [1, 2, 4]);
+        // That the victim itself connects proves no address of it.
+        book.proved(victim);
+        assert!(book.places.values().all(|place| !place.is_proven));
+        book.reached(&address(1), victim);
+        book.proved(victim);
+        let proven = book.places.iter().filter(|(_, place)| place.is_proven);
+        let proven: Vec<u16> = proven.map(|(address, _)| address.port()).collect();
+        assert_eq!(proven, [1]);
+        book.learn(victim, address(5), others, now);
+        assert!(!book.places.contains_key(&address(5)), "it is known");
+    }
+
+    #[test]
+    fn one_network_has_few_proven_addresses() {
+        let now = Instant::now();
+        let mut book = Book::new(&[], &GossipLimits::default(), now);
+        let place = |a: u8, number: u16| SocketAddr::from(([6, a, 0, 1], number));
+        for number in 0..200 {
+            for a in [6, 7] {
+                let (id, address) = (peer(number + u16::from(a) * 1_000), place(a, number));
+                book.learn(id, address, Network::of(address.ip()), now);
+                book.reached(&address, id);
+                book.proved(id);
+            }
+        }
+        let proven = book.places.values().filter(|place| place.is_proven);
+        assert_eq!(proven.count(), 2 * PROVEN_OF_NETWORK_MAX);
+        for number in 0..2_000 {
+            let address = SocketAddr::from(([8, 8, 0, 1], number));
+            book.learn(peer(number), address, Network::V4([8, 8]), now);
+        }
+        assert_eq!(book.places.len(), ADDRESSES_MAX);
     }
 
     #[test]

@@ -235,7 +235,7 @@ impl Service {
                 let network = Network::of(address.ip());
                 met(address, id) || !slots.may_dial_there(limits, network, is_seed, missing)
             };
-            let Some((address, _)) = self.book.due(now, is_unwanted) else {
+            let Some(address) = self.book.due(now, is_unwanted) else {
                 return;
             };
             drop(peers);
