@@ -24,11 +24,12 @@ demo-chain: setup ## four chain nodes, ten accounts, five chains, 5 s a block, a
 test: setup ## all tests, one optimised profile, with the time of each suite
 	@$(CARGO) xtask test
 
-slow: setup ## what `make test` leaves out: sieges of simulated days, thousands of simulated chains (CHAIN_SIM_RUNS=..) and ledgers (SIM_RUNS=..), what the pool costs, a swap whose coordinator goes silent
+slow: setup ## what `make test` leaves out: sieges of simulated days, thousands of simulated chains (CHAIN_SIM_RUNS=..) and ledgers (SIM_RUNS=..), what the pool costs, a swap whose coordinator goes silent, honest members beside a hostile one
 	$(CARGO) test --release --locked --package sim --test it -- chain:: --ignored --nocapture
 	$(CARGO) test --release --locked --package sim --test it -- seeds:: rollback:: --ignored --nocapture
 	$(CARGO) test --release --locked --package chain --lib pool_cost -- --ignored --nocapture
 	$(CARGO) test --release --locked --package tally --test it -- silent_counterparty:: --ignored --nocapture
+	$(CARGO) bench --profile release --locked --package node --bench siege -- --check
 
 bench: setup ## the benchmarks that BENCHES names ("ledger load node chain attachments siege" are all; ledger without); one line of JSON, last on stdout
 	@$(CARGO) xtask bench $(BENCHES)

@@ -1,7 +1,8 @@
 //! The rate of honest members beside a member that does its worst, with real processes, TLS and durable commits. Prints one line of
 //! JSON, the last on standard output. See `docs/reference/benchmarks.md`.
 //!
-//! `siege [ROUNDS [SECONDS]]`: rounds of three windows for each kind of attack, and the seconds of a window.
+//! `siege [ROUNDS [SECONDS]] [--check]`: rounds of three windows for each kind of attack, and the seconds of a window. With `--check` it
+//! fails if honest members keep too little of their rate, or a victim uses too much memory or starts too slowly.
 
 mod attack;
 #[path = "../../tests/it/running/besieger.rs"]
@@ -15,8 +16,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use attack::{ATTACKS, Attack, BYTES_PER_S, Order, Sent};
 use client::{Client, FlowAction};
+use kernel::BACKLOG_BYTES_MAX;
 use load::Load;
-use node::bootstrap::{NetworkSpec, bootstrap};
+use node::bootstrap::{NetworkSpec, bootstrap, load_node_dir};
 use process::{Process, run_node, start_node};
 use serde::Serialize;
 use serde_json::json;
@@ -30,6 +32,11 @@ const STARTS: usize = 3;
 /// Most rounds of each kind of attack, and most seconds of a window.
 const ROUNDS_MAX: u64 = 20;
 const SECONDS_MAX: u64 = 60;
+
+/// Least median rate of honest members under an attack, by their rate without it.
+const RATIO_LEAST: f64 = 0.8;
+/// Longest start with the flows of the attack, by that without them.
+const START_RATIO_MOST: f64 = 1.5;
 
 /// Payments of one window.
 #[derive(Clone, Copy)]
@@ -58,7 +65,11 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words = arguments.iter().map(String::as_str);
     // Cargo adds this word.
-    let words: Vec<&str> = words.filter(|word| *word != "--bench").collect();
+    let mut words: Vec<&str> = words.filter(|word| *word != "--bench").collect();
+    let is_check = words.last() == Some(&"--check");
+    if is_check {
+        words.pop();
+    }
     let number = |at: usize, default: u64, max: u64| -> Result<u64> {
         let Some(word) = words.get(at) else {
             return Ok(default);
@@ -79,7 +90,7 @@ fn main() -> Result<()> {
         _ => {
             let rounds = number(0, 3, ROUNDS_MAX)?;
             let seconds = Duration::from_secs(number(1, 5, SECONDS_MAX)?);
-            runtime.block_on(measure(rounds, seconds))
+            runtime.block_on(measure(rounds, seconds, is_check))
         }
     }
 }
@@ -197,14 +208,22 @@ impl Network {
         Ok(())
     }
 
-    fn rss_peak_mb(&self) -> serde_json::Value {
-        let [bank, notary] = [&self.bank, &self.notary].map(|it| it.0.rss_peak_mb().round());
-        json!({ "bank": bank, "notary": notary })
+    /// Returns the peak resident memory of bank and notary, in MB.
+    fn rss_peaks(&self) -> [f64; 2] {
+        [&self.bank, &self.notary].map(|it| it.0.rss_peak_mb().round())
+    }
+
+    /// Returns the memory that the bank's limits allow for its peers, in MB. A part of it would be one peer's share, and the rest leaves
+    /// room for the growth of the ledger during the attacks.
+    fn budget_mb(&self) -> Result<f64> {
+        let limits = load_node_dir(&self.out.join("bank"))?.config.limits;
+        let bytes = limits.peer_bytes + limits.peer_journal_bytes + BACKLOG_BYTES_MAX;
+        Ok(bytes as f64 / f64::from(1 << 20))
     }
 }
 
-/// Runs the benchmark and prints the line.
-async fn measure(rounds: u64, length: Duration) -> Result<()> {
+/// Runs the benchmark and prints the line. With `is_check` it fails if a target is missed.
+async fn measure(rounds: u64, length: Duration, is_check: bool) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let mut network = Network::start(folder.path()).await?;
     let load = network.load()?;
@@ -214,7 +233,7 @@ async fn measure(rounds: u64, length: Duration) -> Result<()> {
 
     let load = network.load()?;
     network.window(&load, length).await;
-    let calm_rss = network.rss_peak_mb();
+    let calm_rss = network.rss_peaks();
     let mut measured = Vec::new();
     for attack in ATTACKS {
         for _ in 0..rounds {
@@ -226,27 +245,86 @@ async fn measure(rounds: u64, length: Duration) -> Result<()> {
     failed += load.stop().await;
     let peers = network.bank.1.peers().await?.peers;
     let hostile = peers.into_iter().find(|peer| peer.name.contains("Hostile"));
-    let rss = network.rss_peak_mb();
+    let siege_rss = network.rss_peaks();
     let after = network.restarts().await?;
     network.kill_held().await?;
     let freed = network.restarts().await?;
     let medians = ATTACKS.map(|attack| {
         let of_attack = measured.iter().filter(|triple| triple.attack == attack);
         let ratios: Vec<f64> = of_attack.map(|triple| triple.ratio).collect();
-        json!({ "attack": attack, "ratio_median": median(&ratios) })
+        (attack, median(&ratios))
     });
+    let targets = Targets {
+        ratios: medians.to_vec(),
+        failed,
+        rss_mb: [calm_rss, siege_rss],
+        rss_more_mb: network.budget_mb()?,
+        start_ms: [freed, after],
+    };
+    let medians = medians.map(|(attack, ratio)| json!({ "attack": attack, "ratio_median": ratio }));
     let report = json!({ "siege": {
         "attacks": medians,
         "triples": measured,
         "failed": failed,
         "attacker_bytes_per_s": BYTES_PER_S,
-        "rss_peak_mb": { "calm": calm_rss, "siege": rss },
+        "rss_peak_mb": { "calm": named(calm_rss), "siege": named(siege_rss) },
         "start_ms": { "before": named(before), "after": named(after), "freed": named(freed) },
         "held_for_hostile": hostile.and_then(|peer| peer.load),
         "load_average": load_average(),
     }});
     println!("{report}");
+    let missed = targets.missed();
+    if is_check && !missed.is_empty() {
+        bail!("{}", missed.join("; "));
+    }
     Ok(())
+}
+
+/// The measured figures that have a target. Pairs are those of the bank and of the notary.
+struct Targets {
+    ratios: Vec<(Attack, f64)>,
+    /// Payments that failed.
+    failed: u64,
+    /// Peak resident memory before the attacks, and after them.
+    rss_mb: [[f64; 2]; 2],
+    /// The memory that a node may use for one peer.
+    rss_more_mb: f64,
+    /// Times of a start without the flows of the attack, and with them.
+    start_ms: [[f64; 2]; 2],
+}
+
+impl Targets {
+    fn missed(&self) -> Vec<String> {
+        let mut missed = Vec::new();
+        for (attack, ratio) in &self.ratios {
+            if *ratio < RATIO_LEAST {
+                missed.push(format!(
+                    "{attack:?} leaves {ratio:.2} of the rate, expected at least {RATIO_LEAST}"
+                ));
+            }
+        }
+        if self.failed > 0 {
+            missed.push(format!("{} payments failed, expected none", self.failed));
+        }
+        let [calm, siege] = self.rss_mb;
+        let [freed, after] = self.start_ms;
+        for (at, node) in ["bank", "notary"].into_iter().enumerate() {
+            let more = siege[at] - calm[at];
+            if more > self.rss_more_mb {
+                let most = self.rss_more_mb;
+                missed.push(format!(
+                    "the {node} takes {more} MB more, expected at most {most}"
+                ));
+            }
+            let ratio = after[at] / freed[at].max(0.001);
+            if ratio > START_RATIO_MOST {
+                missed.push(format!(
+                    "the {node} starts in {ratio:.2} of the time, expected at most {START_RATIO_MOST}"
+                ));
+            }
+        }
+        missed
+    }
 }
 
 fn named([bank, notary]: [f64; 2]) -> serde_json::Value {
