@@ -12,6 +12,18 @@ fn reports(first: u64, runs: u64, nodes: usize) -> Vec<ChainReport> {
 }
 
 fn reports_of(scenario: Scenario, first: u64, runs: u64, nodes: usize) -> Vec<ChainReport> {
+    reports_with(first, runs, |seed| ChainOptions {
+        nodes,
+        scenario,
+        ..ChainOptions::new(seed)
+    })
+}
+
+fn reports_with(
+    first: u64,
+    runs: u64,
+    options: impl Fn(u64) -> ChainOptions + Sync,
+) -> Vec<ChainReport> {
     let next = AtomicU64::new(first);
     let all = Mutex::new(Vec::new());
     let threads = thread::available_parallelism().map_or(2, usize::from);
@@ -23,11 +35,7 @@ fn reports_of(scenario: Scenario, first: u64, runs: u64, nodes: usize) -> Vec<Ch
                     if seed >= first + runs {
                         return;
                     }
-                    let report = run_chain(&ChainOptions {
-                        nodes,
-                        scenario,
-                        ..ChainOptions::new(seed)
-                    });
+                    let report = run_chain(&options(seed));
                     all.lock().expect("no panic within").push(report);
                 }
             });
@@ -193,12 +201,41 @@ fn the_same_seed_gives_the_same_run() {
     assert_ne!(first[0].trace, first[1].trace);
 }
 
+/// Draws the adversaries of a seed: of 100 seeds five have many liars, and four a forger that equivocates or lays siege.
+fn drawn(seed: u64) -> ChainOptions {
+    let stake_percent = if seed.is_multiple_of(200) { 11 } else { 20 };
+    let (scenario, nodes) = match seed % 100 {
+        0 => {
+            let siege = Scenario::Siege {
+                stake_percent,
+                blocks: 700,
+                production: false,
+            };
+            (siege, 4)
+        }
+        1..=3 => {
+            let equivocation = Scenario::Equivocation {
+                stake_percent,
+                blocks: 300,
+            };
+            (equivocation, 5)
+        }
+        4..=8 => (Scenario::Liars, 0),
+        _ => (Scenario::Mixed, 0),
+    };
+    ChainOptions {
+        nodes,
+        scenario,
+        ..ChainOptions::new(seed)
+    }
+}
+
 /// Takes some minutes. `CHAIN_SIM_RUNS` sets the number of seeds: `cargo test --release -p sim --test it chain:: -- --ignored`.
 #[test]
 #[ignore = "takes minutes: make slow"]
 fn thousands_of_small_networks_converge_and_lose_nothing() {
     let asked = std::env::var("CHAIN_SIM_RUNS").ok();
-    let runs = asked.and_then(|text| text.parse().ok()).unwrap_or(3_000);
-    check_clean(&reports(10_000, runs, 0));
-    check_clean(&reports(20_000, runs / 100, 24));
+    let runs = asked.and_then(|text| text.parse().ok()).unwrap_or(10_000);
+    check_clean(&reports_with(10_000, runs, drawn));
+    check_clean(&reports(100_000, runs / 200, 24));
 }
