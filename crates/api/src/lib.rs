@@ -13,6 +13,7 @@ pub mod attachments;
 pub mod chain;
 pub mod codes;
 pub mod consents;
+mod deliveries;
 mod error_info;
 pub mod events;
 pub mod flows;
@@ -42,6 +43,7 @@ pub use consents::{
     ConsentChange, ConsentList, ConstraintView, ContractList, ContractView, NewUpgrade,
     NotaryChanges, NotaryConsent, UpgradeConsent,
 };
+pub use deliveries::{DeliveryPage, DeliveryReason, DeliveryStatus, DeliveryView};
 pub use events::{FlowStep, ProducedState, VaultChange, VaultStart};
 pub use flows::{
     BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, DeliveryRefusal, FlowCause, FlowFailure, FlowList,
@@ -57,7 +59,7 @@ pub use ledger::{
     TimeWindowView, TransactionView,
 };
 pub use login::{LoggedIn, Login};
-pub use network::{NetworkView, NotaryView, PartyView, PeerLoad, PeerView, PeersView, WaitingView};
+pub use network::{NetworkView, NotaryView, PartyView, PeerLoad, PeerView, PeersView};
 pub use node::{ClockView, Drain, FlowInfo, Health, HealthWarning, NodeState, NodeView};
 pub use notary::{ConsumedEntry, ConsumedPage, RequestEntry, RequestPage};
 pub use notes::{NewNote, NoteList, NoteView};

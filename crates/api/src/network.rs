@@ -82,9 +82,9 @@ pub struct PeerView {
     /// Remaining time of its cut-off, in milliseconds: the peer may not connect, because it sent too much garbage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_off_ms: Option<u64>,
-    /// Transactions delivered to it that it cannot record at present, with its reasons. At most 100 of all peers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waiting: Vec<WaitingView>,
+    /// Transactions delivered to it that it cannot record at present, as it has answered. `GET /v1/deliveries` gives its reasons.
+    #[serde(default)]
+    pub waiting_deliveries: u64,
 }
 
 /// The load that another node puts on this one: its current resources, and counters since this node's start.
@@ -110,19 +110,4 @@ pub struct PeerLoad {
     pub cut_offs: u64,
     /// Whether it is slowed down for that.
     pub slowed: bool,
-}
-
-/// A delivery that its receiver cannot record at present. It is repeated until the receiver has answered.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WaitingView {
-    /// The transaction's id.
-    pub tx: String,
-    /// The receiver's reason: a stable code.
-    pub code: String,
-    /// The reason in words.
-    pub message: String,
-    /// The remedy.
-    pub hint: String,
-    /// The time of the receiver's first reason, in milliseconds since 1970.
-    pub since_ms: u64,
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use api::operations::{self, Call, Operation};
 use api::{
     Balances, BatchAnswer, ChainPage, ClockView, ConsentChange, ConsentList, ConsumedPage,
-    ContractList, Drain, EquivocationPage, FinishRecovery, FlowJournal, FlowList, FlowOrder,
-    FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade, NodeView,
-    NotaryChanges, NoteList, NoteView, Outcome, PeersView, Problem, Quarantined, RecoveryView,
-    RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer,
-    VaultQuery, Wait,
+    ContractList, DeliveryPage, Drain, EquivocationPage, FinishRecovery, FlowJournal, FlowList,
+    FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade,
+    NodeView, NotaryChanges, NoteList, NoteView, Outcome, PeersView, Problem, Quarantined,
+    RecoveryView, RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView,
+    VaultAnswer, VaultQuery, Wait,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -415,6 +415,16 @@ impl Client {
     /// Returns the other nodes of the network, and the connections with them.
     pub async fn peers(&self) -> Result<PeersView, ClientError> {
         self.ask(&operations::PEERS, Arguments::none()).await
+    }
+
+    /// Returns the transactions that other nodes have not answered for, after a page.
+    pub async fn deliveries(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<DeliveryPage, ClientError> {
+        let arguments = Arguments::none().page(after, limit);
+        self.ask(&operations::DELIVERIES, arguments).await
     }
 
     /// Returns the network.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::clock::ClockFigures;
 use crate::flows::start_gate::HeldFlows;
-use crate::peers::waiting::WaitingDelivery;
+use crate::peers::waiting::WaitReasons;
 use crate::sizes::Sizes;
 
 /// The caches that are counted, in the order of [`Figures::caches`].
@@ -152,8 +152,8 @@ pub struct Figures {
     pub quarantined: u64,
     /// Gauge: deliveries that their receivers cannot record for now, as far as they told.
     pub deliveries_waiting: u64,
-    /// Some of them.
-    pub waiting: Arc<[WaitingDelivery]>,
+    /// The reasons that these receivers gave, as far as they are kept.
+    pub wait_reasons: Arc<WaitReasons>,
     /// The state of the node's wall clock.
     pub clock: ClockFigures,
 }

@@ -42,7 +42,7 @@ impl Kernel {
             }),
             quarantined: self.selection.figures().quarantined as u64,
             deliveries_waiting: self.links.waits().len() as u64,
-            waiting: self.links.waits().shown(),
+            wait_reasons: self.links.waits().reasons(),
             clock: self.clock.figures(),
             requests_outstanding: self.links.requests_outstanding(),
             ..self.context.figures.clone()

@@ -74,8 +74,9 @@ pub use peers::budget::{
     BACKLOG_BYTES_MAX, CUT_MS_MAX, CUT_MS_MIN, CUT_POINTS, PeerWork, ROUND_WORK_MAX, SLOW_POINTS,
 };
 pub use peers::figures::PeerFigures;
+pub use peers::pending::{UnansweredDelivery, UnansweredPage, unanswered_page};
 pub use peers::refusals::{DeliveryRefusal, REFUSALS_KEPT_MAX, RefusalRow};
-pub use peers::waiting::{WAITING_SHOWN_MAX, WaitingDelivery};
+pub use peers::waiting::{WaitReason, WaitReasons};
 pub use recover::OpenError;
 pub use schedule::starts::{SCHEDULE_USER, schedule_client_id};
 pub use schedule::table::{SCHEDULE_REFUSED, SCHEDULE_WAITING, ScheduleRow};

@@ -72,7 +72,7 @@ impl Room {
             return Ok(());
         }
         let text = format!(
-            "the transaction has {bytes} bytes with its signatures; in this network at most {} can travel",
+            "the transaction has {bytes} bytes with its signatures; max_transaction_bytes and max_message_bytes of the network allow {}",
             self.transaction
         );
         let code = "tx.too_large";

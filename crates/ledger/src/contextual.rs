@@ -42,7 +42,7 @@ pub enum ContextualError {
     #[error("the transaction has a time window but no notary")]
     TimeWindowWithoutNotary,
     /// Its notary is none of the network's.
-    #[error("{0} is not a notary of this network")]
+    #[error("{0} is not among the notaries of the network parameters")]
     NotaryUnknown(Party),
     /// An input or a reference belongs to another notary.
     #[error("the state {0} belongs to the notary {1}, not to the transaction's")]
@@ -72,7 +72,9 @@ pub enum ContextualError {
     #[error("a state of {0} is made under another constraint than the ones consumed")]
     ConstraintNotPropagated(ContractName),
     /// A state may be decided about by any code, and the network does not allow that.
-    #[error("a state of {0} accepts any code, which this network does not allow")]
+    #[error(
+        "a state of {0} accepts any code, and allow_always_accept of the network parameters is false"
+    )]
     AlwaysAcceptRefused(ContractName),
     /// A state has a contract of the ledger's own.
     #[error("the name {0} is reserved: no state can have it")]

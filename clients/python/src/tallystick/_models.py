@@ -47,7 +47,11 @@ __all__ = [
     "ContractView",
     "Criterion",
     "Datum",
+    "DeliveryPage",
+    "DeliveryReason",
     "DeliveryRefusal",
+    "DeliveryStatus",
+    "DeliveryView",
     "DocumentShareArguments",
     "DocumentShareOutcome",
     "Drain",
@@ -194,7 +198,6 @@ __all__ = [
     "VaultQuery",
     "VaultStart",
     "Wait",
-    "WaitingView",
 ]
 
 #: The constraint of states.
@@ -205,6 +208,9 @@ Criterion = Mapping[str, Any]
 
 #: A value: a number for quantities and times, text for everything else.
 Datum = Union[int, str]
+
+#: The reason for which a receiver has not answered a delivery.
+DeliveryStatus = Literal["waiting", "away", "unanswered"]
 
 #: Stable; its meaning never changes. `x-codes` lists those that the node knows; applications bring their own.
 ErrorCode = str
@@ -1084,6 +1090,46 @@ class ContractView:
 
 
 @dataclass(frozen=True)
+class DeliveryPage:
+    """The answer of `GET /v1/deliveries`."""
+
+    #: The deliveries, in order of the receiver's party id, and for each receiver the oldest one first.
+    entries: list[DeliveryView]
+    #: Give this as `after` for the next page; absent on the last one.
+    next: str | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> DeliveryPage:
+        return cls(
+            entries=[DeliveryView.from_json(item) for item in value["entries"]],
+            next=value.get("next"),
+        )
+
+
+@dataclass(frozen=True)
+class DeliveryReason:
+    """The reason that a receiver gave."""
+
+    #: A stable code.
+    code: str
+    #: The remedy.
+    hint: str
+    #: The reason in words.
+    message: str
+    #: The time of the receiver's first reason, in milliseconds since 1970.
+    since_ms: int
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> DeliveryReason:
+        return cls(
+            code=value["code"],
+            hint=value["hint"],
+            message=value["message"],
+            since_ms=value["since_ms"],
+        )
+
+
+@dataclass(frozen=True)
 class DeliveryRefusal:
     """A participant refused to record a transaction. The transaction is final nevertheless."""
 
@@ -1106,6 +1152,35 @@ class DeliveryRefusal:
             message=value["message"],
             party=value["party"],
             transaction=value["transaction"],
+        )
+
+
+@dataclass(frozen=True)
+class DeliveryView:
+    """A transaction that its receiver has not answered for. It is delivered again until there is an answer."""
+
+    #: Size of the transaction, in bytes.
+    bytes: int
+    #: The receiver's party id.
+    party_id: str
+    #: The receiver: a legal name, or the party's id if the network does not list it any more.
+    peer: str
+    #: The reason for which there is no answer, as far as this node can tell.
+    status: DeliveryStatus
+    #: The transaction's id.
+    tx: str
+    #: The receiver's own reason, if it gave one since this node's start.
+    reason: DeliveryReason | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> DeliveryView:
+        return cls(
+            bytes=value["bytes"],
+            party_id=value["party_id"],
+            peer=value["peer"],
+            status=value["status"],
+            tx=value["tx"],
+            reason=None if value.get("reason") is None else DeliveryReason.from_json(value["reason"]),
         )
 
 
@@ -3115,8 +3190,8 @@ class PeerView:
     load: PeerLoad | None = None
     #: Its software, as sent at the last connection.
     software: str | None = None
-    #: Transactions delivered to it that it cannot record at present, with its reasons. At most 100 of all peers.
-    waiting: list[WaitingView] = field(default_factory=list)
+    #: Transactions delivered to it that it cannot record at present, as it has answered. `GET /v1/deliveries` gives its reasons.
+    waiting_deliveries: int = 0
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PeerView:
@@ -3130,7 +3205,7 @@ class PeerView:
             cut_off_ms=value.get("cut_off_ms"),
             load=None if value.get("load") is None else PeerLoad.from_json(value["load"]),
             software=value.get("software"),
-            waiting=[WaitingView.from_json(item) for item in value.get("waiting", ())],
+            waiting_deliveries=value.get("waiting_deliveries", 0),
         )
 
 
@@ -4637,30 +4712,4 @@ class VaultStart:
     def from_json(cls, value: Mapping[str, Any]) -> VaultStart:
         return cls(
             after=value["after"],
-        )
-
-
-@dataclass(frozen=True)
-class WaitingView:
-    """A delivery that its receiver cannot record at present. It is repeated until the receiver has answered."""
-
-    #: The receiver's reason: a stable code.
-    code: str
-    #: The remedy.
-    hint: str
-    #: The reason in words.
-    message: str
-    #: The time of the receiver's first reason, in milliseconds since 1970.
-    since_ms: int
-    #: The transaction's id.
-    tx: str
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> WaitingView:
-        return cls(
-            code=value["code"],
-            hint=value["hint"],
-            message=value["message"],
-            since_ms=value["since_ms"],
-            tx=value["tx"],
         )

@@ -3,9 +3,9 @@
 use super::parts::{AFTER, LAST_EVENT_ID, LIMIT, READ, TIMEOUT, answer, json, parameter, text};
 use super::row::{Call, Kind, Method, Operation, Permission};
 use crate::{
-    Balances, ClockView, ConsumedPage, Drain, EquivocationPage, Health, LedgerPage, LoggedIn,
-    Login, NetworkView, NodeView, PeersView, RequestPage, StatesPage, TransactionView, VaultAnswer,
-    VaultQuery, codes,
+    Balances, ClockView, ConsumedPage, DeliveryPage, Drain, EquivocationPage, Health, LedgerPage,
+    LoggedIn, Login, NetworkView, NodeView, PeersView, RequestPage, StatesPage, TransactionView,
+    VaultAnswer, VaultQuery, codes,
 };
 
 /// `GET /v1/balances`.
@@ -298,6 +298,33 @@ pub const PEERS: Call<PeersView> = Call::new(Operation {
     ..READ
 });
 
+/// `GET /v1/deliveries`.
+pub const DELIVERIES: Call<DeliveryPage> = Call::new(Operation {
+    path: "/v1/deliveries",
+    id: "deliveries",
+    tag: "node",
+    permission: Permission::Whole("node.read"),
+    summary: "Transactions that other nodes have not answered for, with their reasons.",
+    query: &[
+        parameter(
+            "after",
+            Kind::Hex(80),
+            "What `next` of the page before said.",
+        ),
+        LIMIT,
+    ],
+    answers: &[answer(
+        200,
+        "A page.",
+        json::<DeliveryPage>(
+            r#"{"entries":[{"peer":"O=B, L=London, C=GB","party_id":"00","tx":"9a41","bytes":900,"status":"away"}]}"#,
+        ),
+    )],
+    codes: &[&codes::BAD_PARAMETER],
+    others: true,
+    ..READ
+});
+
 /// `GET /v1/network`.
 pub const NETWORK: Call<NetworkView> = Call::new(Operation {
     path: "/v1/network",
@@ -432,6 +459,7 @@ pub(super) const OPERATIONS: &[&Operation] = &[
     &LOGOUT.row,
     &NODE.row,
     &PEERS.row,
+    &DELIVERIES.row,
     &NETWORK.row,
     &DRAIN.row,
     &CONFIRM_CLOCK.row,

@@ -20,7 +20,8 @@ pub(crate) fn check_file_size(hash: &Hash, size: u64, context: &Context) -> Resu
     if size <= max {
         return Ok(());
     }
-    let text = format!("file {hash} has {size} bytes; this network allows {max}");
+    let text =
+        format!("file {hash} has {size} bytes; max_attachment_bytes of the network is {max}");
     Err(errors::rejection(&errors::FILE_TOO_LARGE, text))
 }
 
@@ -31,7 +32,8 @@ pub(crate) fn check_files_size(bytes: u64, context: &Context) -> Result<(), Reje
     if bytes <= max {
         return Ok(());
     }
-    let text =
-        format!("the transaction's files have {bytes} bytes together; this network allows {max}");
+    let text = format!(
+        "the transaction's files have {bytes} bytes together; max_transaction_attachment_bytes of the network is {max}"
+    );
     Err(errors::rejection(&errors::FILES_TOO_LARGE, text))
 }

@@ -53,7 +53,7 @@ pub(crate) fn fault_of(
 }
 
 /// Adds to a reason how the network parameters of the transaction and of this node differ.
-fn with_parameters(
+pub(crate) fn with_parameters(
     rejection: Rejection,
     transaction: &SignedTransaction,
     context: &Context,
@@ -83,4 +83,13 @@ pub(crate) fn check_room(transaction: &SignedTransaction, context: &Context) -> 
 pub(crate) fn no_part_of_ours() -> Rejection {
     let text = "this node takes no part in the transaction with the keys that it holds now, and no flow of it waits for it";
     errors::rejection(&errors::NOT_A_PARTICIPANT, text)
+}
+
+/// Returns the reason to leave a transaction while this node's data is an older copy, which may lack keys that it had given out.
+pub(crate) fn older_copy_lacks_keys(context: &Context) -> Rejection {
+    let text = format!(
+        "the data of {} is an older copy, which may lack keys of the transaction; it looks again once it has recovered",
+        context.identity.me.name
+    );
+    errors::rejection(&errors::ROLLED_BACK, text)
 }

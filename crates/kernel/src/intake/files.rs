@@ -10,6 +10,7 @@ use crate::event::Action;
 use crate::files::limits::{check_file_size, check_files_size, files_of};
 use crate::files::requests::{FILE_TRIES_MAX, MISMATCH_WEIGHT, Waiter};
 use crate::files::{FileFailure, FilesFound};
+use crate::intake::classify::with_parameters;
 use crate::intake::fault::Fault;
 use crate::intake::item_id::ItemId;
 use crate::intake::items::{Goal, Intake};
@@ -45,7 +46,7 @@ impl Intake {
     ) {
         for item in self.files.offered(&hash, &peer, size) {
             let together = self.files.known_bytes(&item, None);
-            refuse_if_too_large(item, &hash, size, together, context);
+            self.refuse_if_too_large(item, &hash, size, together, context);
         }
     }
 
@@ -88,7 +89,7 @@ impl Intake {
                     let others = self.files.known_bytes(&item, Some(&hash));
                     // A sum that is too large for the type is over every limit, so it is clipped.
                     let together = others.saturating_add(size);
-                    refuse_if_too_large(item, &hash, size, together, context);
+                    self.refuse_if_too_large(item, &hash, size, together, context);
                 }
                 // It is not too large for the remaining items.
                 let why = "it was asked for with too little room";
@@ -139,11 +140,13 @@ impl Intake {
         let mut here = found.here.iter();
         let too_large = here.find_map(|(hash, size)| check_file_size(hash, *size, context).err());
         if let Some(rejection) = too_large {
+            let rejection = with_parameters(rejection, transaction, context);
             refuse(item, rejection, context);
             return true;
         }
         let here_bytes = found.bytes();
         if let Err(rejection) = check_files_size(here_bytes, context) {
+            let rejection = with_parameters(rejection, transaction, context);
             context.command(Command::RefuseForFiles { item, rejection });
             return true;
         }
@@ -211,16 +214,26 @@ impl Intake {
         }
     }
 
+    fn refuse_if_too_large(
+        &self,
+        item: ItemId,
+        hash: &Hash,
+        size: u64,
+        together: u64,
+        context: &mut Context,
+    ) {
+        let checked = check_file_size(hash, size, context);
+        let checked = checked.and_then(|()| check_files_size(together, context));
+        let (Err(rejection), Some(waiting)) = (checked, self.get(item)) else {
+            return;
+        };
+        let rejection = with_parameters(rejection, &waiting.transaction, context);
+        context.command(Command::RefuseForFiles { item, rejection });
+    }
+
     /// Returns the number of files that are waited for.
     pub(crate) fn files_awaited(&self) -> usize {
         self.files.len()
-    }
-}
-
-fn refuse_if_too_large(item: ItemId, hash: &Hash, size: u64, together: u64, context: &mut Context) {
-    let checked = check_file_size(hash, size, context);
-    if let Err(rejection) = checked.and_then(|()| check_files_size(together, context)) {
-        context.command(Command::RefuseForFiles { item, rejection });
     }
 }
 

@@ -14,7 +14,7 @@ use crate::back_chains::serving::{FETCH_WAIT_MS, FETCHED_PER_ROUND};
 use crate::clock::{ClockWatch, asking_of};
 use crate::errors;
 use crate::event::{Action, Priority};
-use crate::intake::classify::no_part_of_ours;
+use crate::intake::classify::{no_part_of_ours, older_copy_lacks_keys};
 use crate::intake::concerns::concerns;
 use crate::intake::items::Goal;
 use crate::intake::missing_contracts::contract_unknown_of;
@@ -327,19 +327,14 @@ impl Kernel {
                 lacks_contract(peer, id, Rejection::of(&error), &mut self.context);
                 return Ok(());
             }
-            if self.is_rolled_back() {
-                // Its fresh keys may be lost. It looks again once it has made them again.
-                return Ok(());
-            }
-            // Keys may come back with a backup.
-            let rejection = no_part_of_ours();
-            leave_waiting(
-                peer,
-                id,
-                errors::DELIVERY_WAITS.code,
-                rejection,
-                &mut self.context,
-            );
+            let rejection = if self.is_rolled_back() {
+                older_copy_lacks_keys(&self.context)
+            } else {
+                // Keys may come back with a backup.
+                no_part_of_ours()
+            };
+            let code = errors::DELIVERY_WAITS.code;
+            leave_waiting(peer, id, code, rejection, &mut self.context);
             return Ok(());
         }
         let wanted: BTreeSet<_> = match along {

@@ -8,6 +8,7 @@ pub(crate) mod lag;
 pub(crate) mod links;
 pub(crate) mod messages;
 pub(crate) mod notices;
+pub(crate) mod pending;
 pub(crate) mod pump;
 pub(crate) mod read_back;
 pub(crate) mod refusals;

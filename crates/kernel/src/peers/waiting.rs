@@ -1,8 +1,7 @@
-//! Deliveries that participants cannot record for now, with the reasons that they told: for the operator, who would see
-//! nothing but a delivery without an answer.
+//! The reasons of peers that cannot record a delivery at present, for the operator.
 //!
-//! A reason decides nothing: the delivery is repeated with or without one. It is not stored, as it comes again with the
-//! answer to the next repetition.
+//! A reason decides nothing: the delivery is repeated with or without one. It is not stored, because the peer gives it again when
+//! the delivery is repeated.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,32 +13,28 @@ use primitives::Timestamp;
 const KEPT_MAX: usize = 4_096;
 /// Reasons kept of one peer.
 const KEPT_OF_PEER_MAX: usize = 256;
-/// Reasons shown.
-pub const WAITING_SHOWN_MAX: usize = 100;
-
-/// A delivery that its receiver cannot record for now.
+/// The reason for which a receiver cannot record a delivery at present.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WaitingDelivery {
-    /// The receiver.
-    pub peer: PartyId,
-    /// The transaction.
-    pub transaction: TxId,
+pub struct WaitReason {
     /// The receiver's reason, in its own words.
     pub rejection: Rejection,
-    /// When it was told first.
+    /// The time of the receiver's first reason.
     pub since: Timestamp,
 }
 
-/// Reasons by receiver and transaction; bounded by [`KEPT_MAX`] and [`KEPT_OF_PEER_MAX`].
+/// Reasons by receiver and transaction.
+pub type WaitReasons = BTreeMap<(PartyId, TxId), Arc<WaitReason>>;
+
+/// The reasons that receivers gave; bounded by [`KEPT_MAX`] and [`KEPT_OF_PEER_MAX`].
 #[derive(Debug, Default)]
 pub(crate) struct DeliveryWaits {
-    told: BTreeMap<(PartyId, TxId), (Rejection, Timestamp)>,
+    /// Shared with the figures of the last round. The first change after that copies it, at most once a round.
+    reasons: Arc<WaitReasons>,
     of_peer: BTreeMap<PartyId, usize>,
-    shown: Arc<[WaitingDelivery]>,
 }
 
 impl DeliveryWaits {
-    /// Notes a reason. Without room for one more it is not kept.
+    /// Keeps a reason if there is room for it.
     pub(super) fn note(
         &mut self,
         peer: PartyId,
@@ -48,56 +43,44 @@ impl DeliveryWaits {
         now: Timestamp,
     ) {
         let key = (peer, transaction);
-        if let Some((known, _)) = self.told.get_mut(&key) {
-            if *known != rejection {
-                *known = rejection;
-                self.show();
+        let known = self.reasons.get(&key).map(|reason| reason.since);
+        if known.is_none() {
+            let of_peer = self.of_peer.get(&peer).copied().unwrap_or_default();
+            if self.reasons.len() >= KEPT_MAX || of_peer >= KEPT_OF_PEER_MAX {
+                return;
             }
+            self.of_peer.insert(peer, of_peer + 1);
+        } else if self.reasons[&key].rejection == rejection {
             return;
         }
-        let of_peer = self.of_peer.get(&peer).copied().unwrap_or_default();
-        if self.told.len() >= KEPT_MAX || of_peer >= KEPT_OF_PEER_MAX {
-            return;
-        }
-        self.of_peer.insert(peer, of_peer + 1);
-        self.told.insert(key, (rejection, now));
-        self.show();
+        let since = known.unwrap_or(now);
+        let reason = Arc::new(WaitReason { rejection, since });
+        Arc::make_mut(&mut self.reasons).insert(key, reason);
     }
 
-    /// The delivery is answered.
+    /// Forgets the reason of a delivery that is answered.
     pub(crate) fn answered(&mut self, peer: PartyId, transaction: TxId) {
-        if self.told.remove(&(peer, transaction)).is_none() {
+        let key = (peer, transaction);
+        if !self.reasons.contains_key(&key) {
             return;
         }
+        Arc::make_mut(&mut self.reasons).remove(&key);
         if let Some(of_peer) = self.of_peer.get_mut(&peer) {
             *of_peer -= 1;
             if *of_peer == 0 {
                 self.of_peer.remove(&peer);
             }
         }
-        self.show();
     }
 
+    /// Returns the number of reasons.
     pub(crate) fn len(&self) -> usize {
-        self.told.len()
+        self.reasons.len()
     }
 
-    /// Some of them, in order of receiver and transaction.
-    pub(crate) fn shown(&self) -> Arc<[WaitingDelivery]> {
-        Arc::clone(&self.shown)
-    }
-
-    fn show(&mut self) {
-        let first = self.told.iter().take(WAITING_SHOWN_MAX);
-        let shown = first.map(
-            |((peer, transaction), (rejection, since))| WaitingDelivery {
-                peer: *peer,
-                transaction: *transaction,
-                rejection: rejection.clone(),
-                since: *since,
-            },
-        );
-        self.shown = shown.collect();
+    /// Returns all reasons.
+    pub(crate) fn reasons(&self) -> Arc<WaitReasons> {
+        Arc::clone(&self.reasons)
     }
 }
 
@@ -128,13 +111,11 @@ mod tests {
             waits.note(peer(n), transaction(1), reason.clone(), at);
         }
         assert_eq!(waits.len(), KEPT_MAX);
-        assert_eq!(waits.shown().len(), WAITING_SHOWN_MAX);
         for n in 0..10_000 {
             waits.answered(peer(0), transaction(n));
             waits.answered(peer(n), transaction(1));
         }
         assert_eq!((waits.len(), waits.of_peer.len()), (0, 0));
-        assert!(waits.shown().is_empty());
     }
 
     #[test]
@@ -144,9 +125,10 @@ mod tests {
             let reason = Rejection::new(code, "no", "");
             waits.note(peer(1), transaction(1), reason, Timestamp::from_ms(at));
         }
-        let shown = waits.shown();
-        assert_eq!(shown.len(), 1);
-        assert_eq!(shown[0].rejection.code, "tx.notary_unknown");
-        assert_eq!(shown[0].since, Timestamp::from_ms(1));
+        let reasons = waits.reasons();
+        assert_eq!(reasons.len(), 1);
+        let reason = &reasons[&(peer(1), transaction(1))];
+        assert_eq!(reason.rejection.code, "tx.notary_unknown");
+        assert_eq!(reason.since, Timestamp::from_ms(1));
     }
 }

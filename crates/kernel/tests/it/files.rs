@@ -1,5 +1,7 @@
 //! Files that transactions list: a node takes part in a transaction only with its files, and other nodes get no byte of them.
 
+use std::sync::Arc;
+
 use finance::cash_builder;
 use finance::document::{DocumentCommand, DocumentState, document_code, document_name};
 use kernel::files::{FileFailure, FileOrigin, FileRow, file_page, file_references, file_row};
@@ -11,6 +13,7 @@ use primitives::{Encode, Hash};
 
 use crate::pay::{issue, pay};
 use crate::town::{Crash, Last, Mood, Town, key, waits};
+use crate::waiting::{names_the_difference, with_parameters};
 
 /// Arguments of a share with node 2.
 fn share(hash: &Hash) -> String {
@@ -230,6 +233,44 @@ fn what_is_too_large_waits_before_its_bytes_move() {
             expected.is_none(),
             "{sizes:?}"
         );
+    }
+}
+
+#[test]
+fn the_reason_against_a_file_names_the_parameters_that_differ() {
+    const MIB: u64 = 1 << 20;
+    for (sizes, parameter) in [
+        (&[600 * MIB][..], "max_attachment_bytes"),
+        (&[300 * MIB, 300 * MIB], "max_transaction_attachment_bytes"),
+    ] {
+        let mut town = Town::new(2);
+        town.play(1);
+        town.nodes[2].files.mood = Mood::Never;
+        let strict = Arc::clone(&town.network);
+        let lax = with_parameters(&town, |p| {
+            p.max_attachment_bytes = 1_000 * MIB;
+            p.max_transaction_attachment_bytes = 1_000 * MIB;
+        });
+        town.network = Arc::clone(&lax);
+        let files: Vec<Hash> = sizes
+            .iter()
+            .zip(0..)
+            .map(|(_, n)| Hash::plain(&[n]))
+            .collect();
+        let transaction = shared(&town, 1, 2, &files);
+        town.heard(1);
+        town.deliver(1, 2, &[&transaction]);
+        town.settle();
+        let peer = town.nodes[1].id;
+        for (hash, size) in files.iter().zip(sizes) {
+            let (hash, size) = (*hash, *size);
+            town.tell(2, Event::FileOffered { hash, peer, size });
+            town.settle();
+        }
+        let heard = town.heard(1);
+        let reasons: Vec<_> = heard.iter().filter_map(waits).collect();
+        assert_eq!(reasons.len(), 1, "{heard:?}");
+        names_the_difference(&reasons[0].rejection, parameter, [&lax, &strict]);
     }
 }
 

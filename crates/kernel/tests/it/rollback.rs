@@ -47,7 +47,7 @@ fn restore(town: &mut Town, node: usize, copy: &Disk) {
 }
 
 /// Lets time pass until a recovery has nothing left to ask.
-fn recovered(town: &mut Town, node: usize) -> IntegrityReport {
+pub fn recovered(town: &mut Town, node: usize) -> IntegrityReport {
     order(town, node, IntegrityOrder::Recover).expect("a report");
     for _ in 0..10_000 {
         let report = report(town, node);

@@ -5,16 +5,24 @@ use std::sync::Arc;
 
 use kernel::message::{Answer, NOTICE_ID, PeerMessage, WaitingNotice};
 use kernel::port::Table;
-use ledger::{NetworkMap, NetworkParameters, Rejection, TxId};
+use ledger::{
+    Constraint, NetworkMap, NetworkParameters, Rejection, SignedTransaction, TransactionBuilder,
+    TxId,
+};
 use primitives::Encode;
 
+use crate::anonymous::hidden_pay;
 use crate::pay::issue;
-use crate::town::{Town, waits};
+use crate::rollback::recovered;
+use crate::town::{Town, key, waits};
 
 const NODE_2: &str = r#","recipient":"O=Node 2, L=London, C=GB"}"#;
 
 /// The same network with other parameters.
-fn with_parameters(town: &Town, change: impl FnOnce(&mut NetworkParameters)) -> Arc<NetworkMap> {
+pub fn with_parameters(
+    town: &Town,
+    change: impl FnOnce(&mut NetworkParameters),
+) -> Arc<NetworkMap> {
     let mut parameters = town.network.parameters().clone();
     parameters.version += 1;
     change(&mut parameters);
@@ -22,24 +30,123 @@ fn with_parameters(town: &Town, change: impl FnOnce(&mut NetworkParameters)) -> 
     Arc::new(NetworkMap::new(parameters, nodes))
 }
 
+/// Checks that a reason names a parameter, and the parameters of the transaction and of the node.
+#[track_caller]
+pub fn names_the_difference(reason: &Rejection, parameter: &str, maps: [&NetworkMap; 2]) {
+    let hashes = maps.map(|map| map.parameters_hash().to_string());
+    for word in hashes.iter().map(String::as_str).chain([parameter]) {
+        assert!(reason.message.contains(word), "{word}: {reason:?}");
+    }
+}
+
+/// The reasons that a played node was given, and the transactions that were recorded.
+fn answers(town: &mut Town, node: usize) -> (Vec<Rejection>, Vec<TxId>) {
+    let (mut reasons, mut recorded) = (Vec::new(), Vec::new());
+    for message in town.heard(node) {
+        match &message {
+            PeerMessage::Delivered { ids } => recorded.extend(ids),
+            _ => reasons.extend(waits(&message).map(|notice| notice.rejection)),
+        }
+    }
+    (reasons, recorded)
+}
+
+#[test]
+fn a_state_that_accepts_any_code_is_recorded_once_the_parameters_allow_it() {
+    let mut town = Town::new(2);
+    town.play(1);
+    let strict = Arc::clone(&town.network);
+    let lax = with_parameters(&town, |p| p.allow_always_accept = true);
+    town.network = Arc::clone(&lax);
+    let coin = town.issued(1, 2, 5);
+    let state = coin.wire().output(0).expect("a coin").clone();
+    let command = coin.wire().commands()[0].clone();
+    let issue = TransactionBuilder::new(state.notary)
+        .attachment(coin.wire().attachments()[0])
+        .output_data(state.contract, Constraint::AlwaysAccept, state.data)
+        .command(command.contract, command.value, command.signers);
+    let issue = SignedTransaction::new(town.built(issue), []).signed_by(&key(1));
+    town.heard(1);
+    for _ in 0..2 {
+        town.deliver(1, 2, &[&issue]);
+        town.settle();
+        let (reasons, recorded) = answers(&mut town, 1);
+        assert_eq!((reasons.len(), recorded.len()), (1, 0), "{reasons:?}");
+        assert_eq!(reasons[0].code, "tx.always_accept_refused");
+        names_the_difference(&reasons[0], "allow_always_accept", [&lax, &strict]);
+    }
+    assert_eq!(town.figures(2).transactions_refused, 0);
+    town.down(2);
+    town.up(2);
+    town.settle();
+    town.deliver(1, 2, &[&issue]);
+    town.settle();
+    assert_eq!(answers(&mut town, 1), (vec![], vec![issue.id()]));
+    assert_eq!(town.balance(2), 5);
+}
+
+/// An older copy of node 2 lacks the fresh key that it was paid to. It says so, and records the payment once it has recovered.
+#[test]
+fn an_older_copy_records_what_is_paid_to_a_lost_key_after_its_recovery() {
+    let mut town = Town::new(3);
+    let again = |town: &mut Town, node: usize| {
+        town.down(node);
+        town.settle();
+        town.up(node);
+        town.settle();
+    };
+    let run = |town: &mut Town, flow: &str, args: &str| {
+        let token = town.start(1, flow, args, None);
+        town.settle();
+        assert_eq!(town.ended(token), Ok(true), "{flow}: {:#?}", town.logs);
+    };
+    run(&mut town, "cash.issue", &issue(100));
+    let copy = town.nodes[2].disk.clone();
+    again(&mut town, 2);
+    run(&mut town, "cash.pay", &hidden_pay(30, 2));
+    let (_, payment) = town.nodes[1].disk.ledger().pop().expect("the payment");
+    town.down(2);
+    town.settle();
+    town.nodes[2].disk = copy;
+    town.up(2);
+    town.settle();
+    assert_eq!(town.figures(2).rolled_back, 1, "{:#?}", town.logs);
+    town.play(1);
+    town.heard(1);
+    town.deliver(1, 2, &[&payment]);
+    town.settle();
+    let (reasons, recorded) = answers(&mut town, 1);
+    let codes: Vec<&str> = reasons.iter().map(|reason| &*reason.code).collect();
+    assert_eq!((&*codes, recorded.len()), (&["node.rolled_back"][..], 0));
+    again(&mut town, 1);
+    recovered(&mut town, 2);
+    assert_eq!(town.balance(2), 30, "{:#?}", town.logs);
+    assert_eq!(town.figures(2).transactions_refused, 0);
+}
+
 /// Node 2 has other parameters than node 1, until it is restarted with those of all.
 #[test]
 fn what_other_parameters_forbid_is_recorded_once_they_allow_it() {
-    // How node 2's parameters differ, and the reason that it gives.
+    // How node 2's parameters differ, the reason that it gives, and the parameter that the reason names.
     type Change = fn(&mut NetworkParameters);
-    let table: [(Change, &str); 2] = [
+    let table: [(Change, &str, &str); 2] = [
         (
             |p| p.notaries = p.notaries.split_off(1),
             "tx.notary_unknown",
+            "notaries",
         ),
-        (|p| p.max_transaction_bytes = 100, "tx.too_large"),
+        (
+            |p| p.max_transaction_bytes = 100,
+            "tx.too_large",
+            "max_transaction_bytes",
+        ),
     ];
-    for (change, code) in table {
+    for (change, code, parameter) in table {
         let mut town = Town::with_two_notaries(2, false, Default::default());
         let all = Arc::clone(&town.network);
         town.down(2);
         town.network = with_parameters(&town, change);
-        let theirs = town.network.parameters_hash();
+        let at_node_2 = Arc::clone(&town.network);
         town.up(2);
         town.network = Arc::clone(&all);
         let args = issue(5).replace('}', NODE_2);
@@ -54,15 +161,13 @@ fn what_other_parameters_forbid_is_recorded_once_they_allow_it() {
         let figures = town.figures(1);
         assert_eq!(figures.deliveries_refused, 0, "{code}");
         assert_eq!(figures.deliveries_waiting, 1, "{code}: {:#?}", town.logs);
-        let [waiting] = &*figures.waiting else {
-            panic!("{:?}", figures.waiting);
+        let reasons: Vec<_> = figures.wait_reasons.iter().collect();
+        let [((peer, _), waiting)] = reasons[..] else {
+            panic!("{reasons:?}");
         };
-        assert_eq!(waiting.peer, town.nodes[2].id);
+        assert_eq!(*peer, town.nodes[2].id);
         assert_eq!(waiting.rejection.code, code);
-        for hash in [all.parameters_hash(), theirs] {
-            let text = &waiting.rejection.message;
-            assert!(text.contains(&hash.to_string()), "{code}: {text}");
-        }
+        names_the_difference(&waiting.rejection, parameter, [&all, &at_node_2]);
         assert_eq!(town.figures(2).transactions_refused, 0, "{code}");
         town.down(2);
         town.up(2);
@@ -71,7 +176,7 @@ fn what_other_parameters_forbid_is_recorded_once_they_allow_it() {
         assert_eq!(town.balance(2), 5);
         let figures = town.figures(1);
         assert_eq!(figures.deliveries_waiting, 0, "{code}");
-        assert!(figures.waiting.is_empty());
+        assert!(figures.wait_reasons.is_empty());
         assert_eq!(town.nodes[1].disk.count(Table::Deliveries), 0);
     }
 }

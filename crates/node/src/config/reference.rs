@@ -71,7 +71,7 @@ pub const FIELDS: &[Field] = fields! {
     "notary.requester_states_per_s" [""] "Newly consumed states of one requester in a second, on average; beyond, it is told when to come again. 0 is no bound." => "notary.busy";
     "notary.requester_burst_s" ["seconds"] "For how long a requester may save up its rate, and then consume at once." => "notary.busy";
     "notary.answer_sessions" [""] "Whether flows of other nodes may open sessions with this node: a notary takes part in no transactions, so it needs none of them." => "flow.no_responder";
-    "transitions.accept_notary_changes" [""] "Whether to sign changes to another notary of the network, of states that concern both this node and the proposer; `tally contract notary-changes` may say otherwise.";
+    "transitions.accept_notary_changes" [""] "Whether to sign, without an operator, a change to another notary of the network. The proposer must own the state, and the state must concern this node. `tally contract notary-changes` overrides this.";
     "transitions.accept_upgrades" [""] "Upgrades to sign, `{ from = \"...\", to = \"...\" }`: the hashes of the descriptors of old and new code; at most 1000. Beside them what `tally contract authorise` adds, and nothing else.";
     "limits.live_flows" [""] "Flows started by clients that run at once.";
     "limits.live_bytes" ["bytes"] "What these flows may be taken to weigh together, expected from what flows of the same name weighed of late; beyond it starts wait. One alone may weigh more." => "node.busy";
@@ -106,7 +106,7 @@ pub const FIELDS: &[Field] = fields! {
     "hospital.kept_flows" [""] "Flows started here that are kept for an operator; with so many, no more are started." => "node.too_many_kept";
     "hospital.kept_responders" [""] "Flows that peers started and that stand still; a further one that fails ends with its failure.";
     "hospital.hold_flows" [""] "Whether flows that the store holds when the node starts wait until an operator resumes them (`tally flow resume`), or kills them; `tally node run --hold-flows` says so for one start.";
-    "hospital.meet_peers_s" ["seconds"] "Longest wait at a start: flows that the store holds go on once the peers of their sessions, and one peer that keeps a mark of this node's data, have connected. 0 waits for none. A notary also waits for half of the peers it knows marks of before it signs, and 10 seconds at most." => "node.flows_held";
+    "hospital.meet_peers_s" ["seconds"] "Longest wait at a start: flows that the store holds go on once the peers of their sessions, and one peer that keeps a mark of this node's data, have connected. New starts run once one such peer has connected, or after this time. 0 waits for none. A notary also waits for half of the peers it knows marks of before it signs, and 10 seconds at most." => "node.flows_held";
     "hospital.hold_unmet" [""] "Whether these flows stay held after the wait if no peer has shown a mark, until one does or an operator resumes them (`tally flow resume`). If false, they go on, and the log says so.";
     "cache.transactions_bytes" ["bytes"] "Recorded transactions.";
     "cache.signatures_bytes" ["bytes"] "Signatures known to be good, and transactions known to be valid, each.";

@@ -13,6 +13,7 @@ mod clock;
 mod clock_view;
 mod columns;
 mod consents;
+mod deliveries;
 mod described;
 mod equivocations;
 mod figures;

@@ -2,21 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use api::{PeerLoad, PeerView, PeersView, WaitingView};
-use kernel::{PeerFigures, WaitingDelivery};
+use api::{PeerLoad, PeerView, PeersView};
+use kernel::{PeerFigures, WaitReasons};
 use ledger::{NetworkMap, PartyId};
 use net::PeerStatus;
 
 /// The software name and version that this node announces.
 pub(super) const SOFTWARE: &str = concat!("tally/", env!("CARGO_PKG_VERSION"));
 
-/// All peers, in order of name, with their load here and the deliveries that they told they cannot record for now.
+/// All peers, in order of name, with their load here and the number of deliveries that they cannot record at present.
 pub(super) fn view(
     net: &net::Handle,
     network: &NetworkMap,
     figures: &BTreeMap<PartyId, PeerFigures>,
-    waiting: &[WaitingDelivery],
+    reasons: &WaitReasons,
 ) -> PeersView {
+    let mut waiting: BTreeMap<PartyId, u64> = BTreeMap::new();
+    for (peer, _) in reasons.keys() {
+        *waiting.entry(*peer).or_default() += 1;
+    }
     let peers = net.peers().into_iter().map(|status| {
         let PeerStatus {
             peer,
@@ -38,11 +42,7 @@ pub(super) fn view(
             load: figures.get(&peer).map(load),
             // A wait of minutes fits.
             cut_off_ms: cut_off_for.map(|left| left.as_millis() as u64),
-            waiting: waiting
-                .iter()
-                .filter(|delivery| delivery.peer == peer)
-                .map(waiting_view)
-                .collect(),
+            waiting_deliveries: waiting.get(&peer).copied().unwrap_or_default(),
         }
     });
     let mut peers: Vec<PeerView> = peers.collect();
@@ -66,15 +66,5 @@ fn load(figures: &PeerFigures) -> PeerLoad {
         garbage: work.garbage,
         cut_offs: work.cuts,
         slowed: work.slowed,
-    }
-}
-
-fn waiting_view(delivery: &WaitingDelivery) -> WaitingView {
-    WaitingView {
-        tx: delivery.transaction.to_string(),
-        code: delivery.rejection.code.clone(),
-        message: delivery.rejection.message.clone(),
-        hint: delivery.rejection.hint.clone(),
-        since_ms: delivery.since.as_ms(),
     }
 }

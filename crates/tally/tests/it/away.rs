@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use api::{FlowStatus, Wait};
+use api::{DeliveryStatus, DeliveryView, FlowStatus, Wait};
+use client::Client;
 use perf::scenario::cash;
 
 use crate::stage::{self, A, B, C};
@@ -43,6 +44,13 @@ async fn the_absent_miss_nothing_and_slow_nobody() {
         "no slot is taken"
     );
 
+    let deliveries = unanswered(&a).await;
+    assert_eq!(deliveries.len(), owed.len(), "one for each payment");
+    for delivery in &deliveries {
+        let (status, peer) = (delivery.status, &delivery.peer);
+        assert_eq!((status, peer), (DeliveryStatus::Away, &name_b));
+    }
+
     let started = Instant::now();
     for _ in 0..PAYMENTS {
         let pay = cash::pay("GBP", None, COIN, &name_c, 1).expect("arguments");
@@ -64,4 +72,22 @@ async fn the_absent_miss_nothing_and_slow_nobody() {
         (held == u128::from(PAYMENTS * COIN)).then_some(())
     })
     .await;
+    stage::eventually("every delivery is answered", async || {
+        unanswered(&a).await.is_empty().then_some(())
+    })
+    .await;
+}
+
+/// Reads all pages of the deliveries that have no answer.
+async fn unanswered(client: &Client) -> Vec<DeliveryView> {
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = client.deliveries(after.as_deref(), 64).await;
+        let page = page.expect("readable");
+        found.extend(page.entries);
+        after = page.next;
+        if after.is_none() {
+            return found;
+        }
+    }
 }

@@ -84,6 +84,11 @@ class AsyncOperations:
         """The contracts that are registered in the node's binary, with the hashes of their descriptors. `GET /v1/contracts`"""
         return self._session.decoded(models.ContractList.from_json, await self._session.json("GET", "/v1/contracts"))
 
+    async def deliveries(self, *, after: str | None = None, limit: int | None = None) -> models.DeliveryPage:
+        """Transactions that other nodes have not answered for, with their reasons. `GET /v1/deliveries`"""
+        query = {"after": after, "limit": limit}
+        return self._session.decoded(models.DeliveryPage.from_json, await self._session.json("GET", "/v1/deliveries", query=query))
+
     async def drain(self) -> models.Drain:
         """Accepts no new starts and finishes the running flows. It does not wait for parked and paused flows: they stay as they are, also over
         a restart. `POST /v1/drain`"""

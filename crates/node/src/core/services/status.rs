@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use api::{ClockView, Drain, Health, NetworkView, NodeView, PeersView};
+use api::{ClockView, DeliveryPage, Drain, Health, NetworkView, NodeView, PeersView};
 use kernel::Event;
 
 use crate::core::peers;
@@ -24,8 +24,12 @@ impl StatusService for Service {
             &self.net,
             &self.network,
             &self.shared.peer_figures(),
-            &self.shared.figures().waiting,
+            &self.shared.figures().wait_reasons,
         )
+    }
+
+    fn deliveries(&self, after: Option<[u8; 40]>, limit: usize) -> Pending<'_, DeliveryPage> {
+        Box::pin(self.read_deliveries(after, limit))
     }
 
     fn drain(&self) -> Drain {

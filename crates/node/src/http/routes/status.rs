@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use api::operations;
 use axum::Extension;
-use axum::extract::State;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse;
+use primitives::hex;
 
+use super::parameters::{PageQuery, query};
 use super::{Answered, Route, json, route};
+use crate::http::refusal::Refusal;
 use crate::http::router::ApiState;
 use crate::users::Caller;
 
@@ -18,6 +22,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     [
         route(&operations::NODE, node),
         route(&operations::PEERS, peers),
+        route(&operations::DELIVERIES, deliveries),
         route(&operations::NETWORK, network),
         route(&operations::DRAIN, drain),
         route(&operations::CONFIRM_CLOCK, confirm_clock),
@@ -34,6 +39,29 @@ pub(in crate::http) async fn node(State(state): State<Arc<ApiState>>) -> Answere
 /// `GET /v1/peers`
 pub(in crate::http) async fn peers(State(state): State<Arc<ApiState>>) -> Answered {
     json(StatusCode::OK, &state.services.status.peers())
+}
+
+/// `GET /v1/deliveries`
+pub(in crate::http) async fn deliveries(
+    State(state): State<Arc<ApiState>>,
+    parameters: Result<Query<PageQuery>, QueryRejection>,
+) -> Answered {
+    let page = query(parameters)?;
+    let after = page.after.as_deref().map(delivery_key).transpose()?;
+    let limit = page.limit(&state.options);
+    let page = state.services.status.deliveries(after, limit).await?;
+    json(StatusCode::OK, &page)
+}
+
+/// Returns the key of a delivery that ended a page.
+fn delivery_key(text: &str) -> Result<[u8; 40], Refusal> {
+    let bytes = hex::decode(text);
+    bytes
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(|| {
+            let text = format!("'{text}' is not the 'next' of a page of deliveries");
+            Refusal::listed(&api::codes::BAD_PARAMETER, text)
+        })
 }
 
 /// `GET /v1/network`

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{ClockView, Drain, Health, NetworkView, NodeView, PeersView};
+use api::{ClockView, DeliveryPage, Drain, Health, NetworkView, NodeView, PeersView};
 
 use crate::http::pending::Pending;
 
@@ -16,6 +16,9 @@ pub trait StatusService: Send + Sync + 'static {
 
     /// Returns the other nodes of the network.
     fn peers(&self) -> PeersView;
+
+    /// Returns a page of the transactions that other nodes have not answered for, after the key of a page before.
+    fn deliveries(&self, after: Option<[u8; 40]>, limit: usize) -> Pending<'_, DeliveryPage>;
 
     /// Accepts no more starts, and returns the flows in flight.
     fn drain(&self) -> Drain;

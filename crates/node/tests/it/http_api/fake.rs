@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, mpsc};
 
 use api::openapi::FlowFacts;
 use api::{
-    ClockView, Drain, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery, FlowStatus,
-    FlowSummary, Health, NetworkView, NodeState, NodeView, PeersView, RawJson, Wait,
+    ClockView, DeliveryPage, Drain, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery,
+    FlowStatus, FlowSummary, Health, NetworkView, NodeState, NodeView, PeersView, RawJson, Wait,
 };
 use flow::FlowId;
 use ledger::{Rejection, TxId};
@@ -402,6 +402,10 @@ impl StatusService for Fake {
             software: "tally/0".into(),
             peers: vec![],
         }
+    }
+
+    fn deliveries(&self, _: Option<[u8; 40]>, _: usize) -> Pending<'_, DeliveryPage> {
+        Box::pin(async { Ok(DeliveryPage::default()) })
     }
 
     fn drain(&self) -> Drain {

@@ -35,6 +35,7 @@ pub fn check(answers: &Answers) -> Vec<Finding> {
         view(health),
         connections(peers, network),
         garbage(peers),
+        deliveries(peers),
         versions(peers),
         clocks(peers),
     ];
@@ -135,6 +136,26 @@ fn garbage(peers: &PeersView) -> Finding {
     )
 }
 
+/// Checks for transactions that peers cannot record at present.
+fn deliveries(peers: &PeersView) -> Finding {
+    const CHECK: &str = "deliveries";
+    let waiting: Vec<String> = peers
+        .peers
+        .iter()
+        .filter(|peer| peer.waiting_deliveries > 0)
+        .map(|peer| format!("{} of {}", grouped(peer.waiting_deliveries), peer.name))
+        .collect();
+    if waiting.is_empty() {
+        return Finding::ok(CHECK, "no peer has answered that it cannot record one");
+    }
+    let shown: Vec<&str> = waiting.iter().map(String::as_str).collect();
+    Finding::warning(
+        CHECK,
+        format!("peers cannot record {}", named(&shown)),
+        "'tally node deliveries' shows the reasons; they are delivered again until the peers record them.",
+    )
+}
+
 fn versions(peers: &PeersView) -> Finding {
     const CHECK: &str = "peers' versions";
     let others = peers.peers.iter().filter_map(|peer| {
@@ -197,7 +218,7 @@ mod tests {
             queued_bytes: 0,
             load: None,
             cut_off_ms: None,
-            waiting: Vec::new(),
+            waiting_deliveries: 0,
         }
     }
 
@@ -222,6 +243,18 @@ mod tests {
             let met = offsets.iter().map(|o| peer("x", true, "tally/1", Some(*o)));
             let finding = clocks(&peers(met.collect()));
             assert_eq!(finding.verdict, verdict, "{offsets:?} {}", finding.found);
+        }
+    }
+
+    #[test]
+    fn deliveries_that_wait_are_named() {
+        for (count, verdict) in [(0, Verdict::Ok), (3, Verdict::Warning)] {
+            let waiting = PeerView {
+                waiting_deliveries: count,
+                ..peer("B", true, "tally/1", None)
+            };
+            let finding = deliveries(&peers(vec![waiting]));
+            assert_eq!(finding.verdict, verdict, "{}", finding.found);
         }
     }
 

@@ -1,6 +1,7 @@
 //! `tally node`: commands that run, inspect and drain a node.
 
 mod clock;
+mod deliveries;
 mod drain;
 mod info;
 mod member;
@@ -23,6 +24,8 @@ pub enum Command {
     Info(info::Args),
     /// Show the other nodes: connections, software, clocks
     Peers(peers::Args),
+    /// Show the transactions that other nodes have not answered for, with their reasons
+    Deliveries(deliveries::Args),
     /// Manage the node's clock
     #[command(subcommand)]
     Clock(clock::Command),
@@ -42,6 +45,7 @@ impl Command {
             Command::Run(arguments) => arguments.run(register),
             Command::Info(arguments) => arguments.run(),
             Command::Peers(arguments) => arguments.run(),
+            Command::Deliveries(arguments) => arguments.run(),
             Command::Clock(command) => command.run(),
             Command::Drain(arguments) => arguments.run(),
             Command::InitStore(arguments) => store::init(&arguments),
@@ -55,6 +59,7 @@ impl Command {
             Command::Run(_) => false,
             Command::Info(arguments) => arguments.output.json,
             Command::Peers(arguments) => arguments.output.json,
+            Command::Deliveries(arguments) => arguments.output.json,
             Command::Clock(command) => command.wants_json(),
             Command::Drain(arguments) => arguments.output.json,
             Command::InitStore(arguments) | Command::AcceptStore(arguments) => {

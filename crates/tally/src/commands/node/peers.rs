@@ -49,13 +49,12 @@ fn people(view: &PeersView) -> String {
         ]);
     }
     let mut text = table.render(ink);
-    for peer in &view.peers {
-        for waiting in &peer.waiting {
-            text.push_str(&format!(
-                "\n{} cannot record {} for now: {} ({})",
-                peer.name, waiting.tx, waiting.message, waiting.code
-            ));
-        }
+    for peer in view.peers.iter().filter(|peer| peer.waiting_deliveries > 0) {
+        text.push_str(&format!(
+            "\n{} cannot record {} deliveries at present: 'tally node deliveries' shows the reasons",
+            peer.name,
+            grouped(peer.waiting_deliveries)
+        ));
     }
     text
 }
