@@ -63,6 +63,9 @@ pub struct Params {
     /// Minimum time for which a block's work is computed, as a percentage of `block_seconds`. A block that follows sooner has no more
     /// work, so a forger gains little by choosing accounts with early hits on a secret branch (decision 0010).
     pub work_elapsed_min_percent: u32,
+    /// Minimum balance, in whole tokens, that a lessor must have held through the effective age to lease to the same account again.
+    /// 0 is no minimum.
+    pub lease_renewal_tokens_min: u64,
 }
 
 impl Params {
@@ -94,6 +97,7 @@ impl Params {
             base_target_max_percent: 5_000,
             standstill_seconds: 3_600,
             work_elapsed_min_percent: 17,
+            lease_renewal_tokens_min: 1_000,
         }
     }
 
@@ -108,6 +112,8 @@ impl Params {
             block_bytes_max: 10 << 20,
             // Less than one second of 5, so it would have no effect.
             work_elapsed_min_percent: 0,
+            // Keeps the hashes of networks that were founded before the constant existed.
+            lease_renewal_tokens_min: 0,
             ..Self::production()
         }
     }

@@ -36,7 +36,7 @@ macro_rules! overrides {
 }
 
 /// Number of constants of each version of the genesis, oldest first. A constant that a version lacks is 0.
-const COUNTS: [(u8, usize); 2] = [(1, 23), (2, 24)];
+const COUNTS: [(u8, usize); 2] = [(1, 23), (2, 25)];
 
 /// Returns the lowest version that holds all constants, and its numbers in the order of the genesis hash. A network therefore keeps
 /// its hash when a version adds a constant.
@@ -92,4 +92,5 @@ overrides! {
     base_target_max_percent: u32,
     standstill_seconds: u32,
     work_elapsed_min_percent: u32,
+    lease_renewal_tokens_min: u64,
 }

@@ -120,7 +120,12 @@ impl<R: Reads<Table>> Leasing<'_, R> {
     ) -> Result<(), StoreFailure> {
         let row = leases_of(self.overlay, lessor)?;
         let known = row.is_some_and(|row| row.leases().any(|lease| lease.to == to));
-        if !known && !self.may_lease(genesis, height, lessor, &to)? {
+        let may_lease = if known {
+            self.may_renew(genesis, height, lessor)?
+        } else {
+            self.may_lease(genesis, height, lessor, &to)?
+        };
+        if !may_lease {
             return Ok(());
         }
         // A lease beyond the last height never begins.
@@ -157,11 +162,38 @@ impl<R: Reads<Table>> Leasing<'_, R> {
         if lessors >= LESSORS_MAX {
             return Ok(false);
         }
+        let held = self.held_through_age(genesis, height, lessor)?;
+        Ok(held >= leased_stake_min(genesis, lessors))
+    }
+
+    /// Returns whether a lessor may lease to one of its lessees again in a block of this height. The minimum does not grow with the
+    /// lessors of the lessee, so that no newcomer drives a lessor out. Without it, stake that moves from account to account would
+    /// take one place after another and keep them all.
+    fn may_renew(
+        &self,
+        genesis: &Genesis,
+        height: u32,
+        lessor: &AccountId,
+    ) -> Result<bool, StoreFailure> {
+        let least = match genesis.params.lease_renewal_tokens_min {
+            0 => return Ok(true),
+            // No account has a balance beyond 64 bits.
+            tokens => tokens.saturating_mul(genesis.parent_unit()),
+        };
+        Ok(self.held_through_age(genesis, height, lessor)? >= least)
+    }
+
+    /// Returns the least that an account held through the effective age before a block of this height, in minor units.
+    fn held_through_age(
+        &self,
+        genesis: &Genesis,
+        height: u32,
+        account: &AccountId,
+    ) -> Result<u64, StoreFailure> {
         // In a young chain the window begins at genesis.
         let last = height - 1;
         let first = height.saturating_sub(genesis.params.effective_age_blocks);
-        let held = self.overlay.held_least(lessor, first.min(last), last)?;
-        Ok(held >= leased_stake_min(genesis, lessors))
+        self.overlay.held_least(account, first.min(last), last)
     }
 
     fn lessors_of(&self, lessee: &AccountId) -> Result<u32, StoreFailure> {

@@ -6,7 +6,9 @@ use chain::state::leases::{LESSORS_MAX, leased_stake_min, leases_of};
 use chain::state::read::header;
 use chain::state::{Branch, Judged, effective_tokens, turn};
 
-use crate::state::kit::{EACH, Net, account, public};
+use chain::genesis::ParamsOverrides;
+
+use crate::state::kit::{EACH, Net, account, public, small};
 
 fn tokens(net: &Net, who: usize) -> u64 {
     effective_tokens(&net.overlay, &net.genesis, &account(who)).unwrap()
@@ -119,6 +121,34 @@ fn further_lessors_need_stake_that_doubles() {
         let row = leases_of(&net.overlay, &account(1)).unwrap();
         assert_eq!(row.is_some(), taken, "{lessors}");
     }
+}
+
+#[test]
+fn a_lessor_that_has_paid_its_stake_away_renews_nothing() {
+    // The least that a lessor must hold, in tokens. Without one the rule is that of earlier networks.
+    for (least, is_renewed) in [(10, false), (0, true)] {
+        let mut net = Net::with(ParamsOverrides {
+            lease_renewal_tokens_min: Some(least),
+            ..small()
+        });
+        // Heights 13 to 22.
+        net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
+        net.forge(vec![Net::entry(net.payment(1, 3, 1, EACH - 50_000, 100))]);
+        net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
+        net.forge_empty(22);
+        assert_eq!(leased_at(&net, 1, 2, 23), is_renewed, "{least}");
+    }
+    // One that holds the least of a first place renews, however many lessors there are.
+    let mut net = Net::with(ParamsOverrides {
+        lease_renewal_tokens_min: Some(10),
+        ..small()
+    });
+    net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
+    let full = LESSORS_MAX.to_be_bytes();
+    net.overlay.put(Table::Lessors, account(2).0, full);
+    net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
+    net.forge_empty(22);
+    assert!(leased_at(&net, 1, 2, 23));
 }
 
 #[test]
