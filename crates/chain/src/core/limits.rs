@@ -93,6 +93,8 @@ pub const BACK_OFF_MS: u64 = 5_000;
 pub const BACK_OFF_DOUBLINGS_MAX: u32 = 3;
 /// Peers asked for the headers of their branch at the same time.
 pub const HEADER_REQUESTS_MAX: usize = 8;
+/// Of these questions, those that peers get first that have delivered blocks.
+pub const HEADER_REQUESTS_OF_PROVEN: usize = 2;
 /// Peers asked before one branch is followed, in several waves of questions.
 pub const HEADER_PEERS_MAX: usize = 32;
 /// Length or fork depth above which a branch is followed only after all peers that claim a better one were asked.

@@ -26,6 +26,8 @@ pub(in crate::core) struct Peer {
     pub(in crate::core) last_header_request: u64,
     /// Failures in a row of its branch.
     pub(in crate::core) failures: u32,
+    /// Whether it has delivered a body that joined the chain, or may join it.
+    pub(in crate::core) has_delivered: bool,
     /// Its unanswered questions in a row.
     timeouts: TimeoutStreak,
     /// Refused transactions that it sent since the last count.
@@ -66,6 +68,7 @@ impl Peers {
             in_flight: 0,
             last_header_request: asked,
             failures: 0,
+            has_delivered: false,
             timeouts: TimeoutStreak::default(),
             refused_count: 0,
             deep_fork_reported: false,

@@ -21,10 +21,11 @@ impl<R: Reads<Table>> Core<R> {
         self.back_off_until(peer, self.now_ms + (BACK_OFF_MS << doublings));
     }
 
-    /// Resets a peer's failures after it has delivered a body that joins or may join the chain.
+    /// Notes that a peer has delivered a body that joins or may join the chain, and resets its failures.
     pub(in crate::core) fn delivered(&mut self, peer: PeerId) {
         if let Some(known) = self.peers.get_mut(&peer) {
             known.failures = 0;
+            known.has_delivered = true;
         }
     }
 

@@ -13,14 +13,41 @@ use super::header_sync::{HeaderSync, HeaderVerdict, PeerBranch};
 use super::stage::SyncStage;
 use crate::Header;
 use crate::core::limits::{
-    BRANCH_HEADERS_MAX, HEADER_PEERS_MAX, HEADER_REQUESTS_MAX, LONG_BRANCH_BLOCKS, PATIENCE_MS,
-    PEER_GATHERING_MS, SHORT_BRANCH_WAIT_MS, points,
+    BRANCH_HEADERS_MAX, HEADER_PEERS_MAX, HEADER_REQUESTS_MAX, HEADER_REQUESTS_OF_PROVEN,
+    LONG_BRANCH_BLOCKS, PATIENCE_MS, PEER_GATHERING_MS, SHORT_BRANCH_WAIT_MS, points,
 };
 use crate::core::peers::Purpose;
 use crate::core::{Core, PeerId};
 use crate::message::{HEADERS_MAX, Question, Status};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::Branch;
+
+/// A peer that claims a better branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Claimant {
+    failures: u32,
+    last_header_request: u64,
+    has_delivered: bool,
+    peer: PeerId,
+    status: Status,
+}
+
+/// Returns the claimants that are asked at once. Up to [`HEADER_REQUESTS_OF_PROVEN`] peers that have delivered blocks come first, so that
+/// they get a question beside any number of new peers. Then come peers with fewer failures, and then those that were not asked for
+/// the longest time.
+fn in_turn(mut found: Vec<Claimant>) -> Vec<Claimant> {
+    found.sort_unstable_by_key(|one| (one.last_header_request, one.peer));
+    let mut proven_left = HEADER_REQUESTS_OF_PROVEN;
+    let (mut chosen, mut others): (Vec<_>, Vec<_>) = found.into_iter().partition(|one| {
+        let is_reserved = one.has_delivered && proven_left > 0;
+        proven_left -= usize::from(is_reserved);
+        is_reserved
+    });
+    others.sort_by_key(|one| one.failures);
+    chosen.extend(others);
+    chosen.truncate(HEADER_REQUESTS_MAX);
+    chosen
+}
 
 impl<R: Reads<Table>> Core<R> {
     /// Asks the peers that claim a better branch, if there are any.
@@ -35,8 +62,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Returns the peers that may be asked now and claim a better branch, without those already asked. Peers with fewer failures
-    /// come first, then those that were not asked for the longest time.
+    /// Returns the peers that may be asked now and claim a better branch, without those already asked, in the order of [`in_turn`].
     fn claimants(&self, asked: &BTreeSet<PeerId>) -> Result<Vec<(PeerId, Status)>, StoreFailure> {
         let mut found = Vec::new();
         for (id, peer) in self.peers.iter() {
@@ -50,17 +76,17 @@ impl<R: Reads<Table>> Core<R> {
                 && !self.is_pending(&status.tip)
                 && !self.assemblies.contains(&status.tip);
             if eligible && !self.is_block(&status.tip)? {
-                found.push((peer.failures, peer.last_header_request, *id, status));
+                found.push(Claimant {
+                    failures: peer.failures,
+                    last_header_request: peer.last_header_request,
+                    has_delivered: peer.has_delivered,
+                    peer: *id,
+                    status,
+                });
             }
         }
-        found.sort_unstable_by_key(|(failures, last_header_request, id, _)| {
-            (*failures, *last_header_request, *id)
-        });
-        found.truncate(HEADER_REQUESTS_MAX);
-        Ok(found
-            .into_iter()
-            .map(|(_, _, id, status)| (id, status))
-            .collect())
+        let found = in_turn(found).into_iter();
+        Ok(found.map(|one| (one.peer, one.status)).collect())
     }
 
     fn ask_claimants(&mut self, mut contest: Box<HeaderSync>, claimants: Vec<(PeerId, Status)>) {
@@ -298,5 +324,43 @@ impl<R: Reads<Table>> Core<R> {
             }
         }
         self.begin_download(best, contest.sources)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Makes claimants, in the order of their keys, of `(failures, last header request, has delivered)`, and returns the order in which
+    /// they are asked.
+    fn order(claimants: &[(u32, u64, bool)]) -> Vec<u8> {
+        let claimant =
+            |(peer, (failures, last_header_request, has_delivered)): (u8, &_)| Claimant {
+                failures: *failures,
+                last_header_request: *last_header_request,
+                has_delivered: *has_delivered,
+                peer: PeerId([peer; 32]),
+                status: Status {
+                    difficulty: 1,
+                    height: 1,
+                    tip: Hash::ZERO,
+                },
+            };
+        let chosen = in_turn((0..).zip(claimants).map(claimant).collect());
+        chosen.iter().map(|one| one.peer.0[0]).collect()
+    }
+
+    #[test]
+    fn peers_take_turns_and_those_that_fail_come_last() {
+        let claimants = [(1, 0, false), (0, 9, false), (0, 3, false), (2, 1, false)];
+        assert_eq!(order(&claimants), [2, 1, 0, 3]);
+    }
+
+    #[test]
+    fn peers_that_delivered_are_asked_beside_any_number_of_others() {
+        let mut claimants = vec![(0, 1, false); 30];
+        claimants.extend([(5, 8, true), (7, 6, true), (0, 7, true)]);
+        // Two of the three that delivered, which were not asked for the longest time.
+        assert_eq!(order(&claimants), [31, 32, 0, 1, 2, 3, 4, 5]);
     }
 }
