@@ -7,7 +7,7 @@ PROGRAM is the `tally` program of the release whose formats are to be kept. KIND
 
 - bank: a notary and two banks do a little business. The notary and bank B are killed. A starts a payment that then waits for the notary, and is killed as well.
 - notary: the notary of the same business, killed after it has signed three payments.
-- chain: the only node of a test network, killed with one payment in a block and one in its pool.
+- chain: the only node of a test network, killed with one payment in a block and one in its pool, whose deadline is a minute.
 
 OUT.json holds the folder and the contents that a reader must find in it.
 """
@@ -154,7 +154,8 @@ def chain(program, root):
         return run(program, "chain", command, "--node", str(folder), "--json", *arguments)
 
     def pay(recipient, amount):
-        return ask("send", "--passphrase", "0", "--to", f"passphrase:{recipient}", "--amount", amount)
+        to = f"passphrase:{recipient}"
+        return ask("send", "--passphrase", "0", "--to", to, "--amount", amount, "--deadline", "1")
 
     in_block = pay("fixture-block", "5")
     account = in_block["recipient"]
@@ -172,7 +173,7 @@ def chain(program, root):
         "height": tip["height"],
         "hash": tip["hash"],
         "in_block": {"account": account, "balance": in_block["amount"]},
-        "in_pool": {"account": in_pool["recipient"], "balance": in_pool["amount"]},
+        "in_pool": in_pool["id"],
     }
     return expected, folder
 
