@@ -1,7 +1,6 @@
 //! Attachments: files go up and come down piece by piece, and are never whole in memory.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use api::attachments::UPLOAD_OFFSET;
@@ -18,31 +17,18 @@ use sha2::{Digest, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 
+use crate::answer::{parse, problem};
 use crate::arguments::Arguments;
 use crate::body::{Pieces, RequestBody};
-use crate::client::{Client, parse, problem};
+use crate::client::Client;
 use crate::connection::Connection;
 use crate::error::ClientError;
+use crate::progress::Progress;
 
 /// Bytes read of a source at once.
 const PIECE_BYTES: usize = 64 << 10;
 /// Pieces that wait for the connection.
 const PIECES_MAX: usize = 4;
-
-/// The number of bytes sent so far, for progress displays. Cheap to clone; clones share one counter.
-#[derive(Clone, Debug, Default)]
-pub struct Progress(Arc<AtomicU64>);
-
-impl Progress {
-    /// Bytes so far.
-    pub fn bytes(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn add(&self, bytes: u64) {
-        self.0.fetch_add(bytes, Ordering::Relaxed);
-    }
-}
 
 /// A file that comes down.
 pub struct Download {

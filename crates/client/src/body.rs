@@ -8,6 +8,8 @@ use std::task::{Context, Poll, Waker};
 use bytes::{Bytes, BytesMut};
 use hyper::body::{Body, Frame, SizeHint};
 
+use crate::progress::Progress;
+
 /// The body of a request.
 #[derive(Debug)]
 pub(crate) enum RequestBody {
@@ -27,7 +29,7 @@ pub(crate) struct Pieces {
     pub(crate) receiver: tokio::sync::mpsc::Receiver<io::Result<Bytes>>,
     /// Bytes still to come, if that is known.
     pub(crate) left: Option<u64>,
-    pub(crate) progress: crate::attachments::Progress,
+    pub(crate) progress: Progress,
 }
 
 impl Pieces {

@@ -12,9 +12,10 @@ use hyper::Method;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::answer::parse;
 use crate::arguments::Arguments;
 use crate::body::RequestBody;
-use crate::client::{Client, parse};
+use crate::client::Client;
 use crate::endpoint::{Endpoint, Limits};
 use crate::error::ClientError;
 use crate::events::Events;

@@ -12,8 +12,8 @@ use hyper::body::Incoming;
 use hyper::{Method, Response};
 use tokio::sync::oneshot;
 
+use crate::answer::problem;
 use crate::body::{Outgoing, RequestBody};
-use crate::client::problem;
 use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::lines::Lines;

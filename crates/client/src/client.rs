@@ -8,15 +8,16 @@ use api::{
     Balances, BatchAnswer, ChainPage, ClockView, ConsentChange, ConsentList, ConsumedPage,
     ContractList, DeliveryPage, Drain, EquivocationPage, FinishRecovery, FlowJournal, FlowList,
     FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade,
-    NodeView, NotaryChanges, NoteList, NoteView, Outcome, PeersView, Problem, Quarantined,
-    RecoveryView, RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView,
-    VaultAnswer, VaultQuery, Wait,
+    NodeView, NotaryChanges, NoteList, NoteView, Outcome, PeersView, Quarantined, RecoveryView,
+    RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer,
+    VaultQuery, Wait,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::{Method, StatusCode};
 use serde::de::DeserializeOwned;
 
+use crate::answer::{parse, problem};
 use crate::arguments::Arguments;
 use crate::body::RequestBody;
 use crate::connection::Connection;
@@ -547,20 +548,5 @@ pub(crate) fn method_of(operation: &Operation) -> Method {
         operations::Method::Post => Method::POST,
         operations::Method::Patch => Method::PATCH,
         operations::Method::Delete => Method::DELETE,
-    }
-}
-
-pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ClientError> {
-    serde_json::from_slice(bytes).map_err(|error| ClientError::BadAnswer(error.to_string()))
-}
-
-/// Converts an unsuccessful answer: a problem document, or the answer of another HTTP server at this address.
-pub(crate) fn problem(status: StatusCode, bytes: &[u8]) -> ClientError {
-    match serde_json::from_slice::<Problem>(bytes) {
-        Ok(problem) => ClientError::Problem(Box::new(problem)),
-        Err(_) => {
-            let text = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
-            ClientError::BadAnswer(format!("{status}: {text}"))
-        }
     }
 }

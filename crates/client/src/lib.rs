@@ -23,6 +23,7 @@
 //! Modules in reading order: `endpoint`, `client`, `arguments` (of a call), `stream`, `events`, `attachments` (files) and `chain` (a chain node's API).
 //! Below them are `connection`, `body`, `channel` and `lines`. `error` serves all of them.
 
+mod answer;
 mod arguments;
 mod attachments;
 mod body;
@@ -35,16 +36,18 @@ mod endpoint;
 mod error;
 mod events;
 mod lines;
+mod progress;
 mod stream;
 mod traffic;
 mod users;
 
 pub use arguments::Arguments;
-pub use attachments::{Download, Progress};
+pub use attachments::Download;
 pub use chain::ChainClient;
 pub use client::{Client, FlowAction};
 pub use endpoint::{Endpoint, Limits};
 pub use error::{ClientError, ERRORS};
 pub use events::{Event, Events};
+pub use progress::Progress;
 pub use stream::Stream;
 pub use traffic::{Traffic, traffic};
