@@ -10,29 +10,47 @@ use crate::source::{is, without_tests};
 
 /// The path of a module below its crate, one name per level. The root of the crate is empty.
 type Module = Vec<String>;
+/// The modules that each module names.
+type Graph = BTreeMap<Module, BTreeSet<Module>>;
 
 /// Returns the modules of a crate that are part of a cycle, in order.
 pub fn in_cycles(folder: &Path, texts: &BTreeMap<PathBuf, String>) -> Vec<String> {
     let graph = graph(folder, texts);
-    let cyclic = graph.keys().filter(|module| {
-        let targets = graph.get(*module).into_iter().flatten();
-        let mut waiting: Vec<&Module> = targets.collect();
-        let mut seen = BTreeSet::new();
-        while let Some(next) = waiting.pop() {
-            if next == *module {
-                return true;
-            }
-            if seen.insert(next) {
-                waiting.extend(graph.get(next).into_iter().flatten());
-            }
-        }
-        false
-    });
+    let cyclic = graph
+        .keys()
+        .filter(|module| leads_to(&graph, module, module));
     cyclic.map(|module| module.join("::")).collect()
 }
 
+/// Returns the uses that are part of a cycle: a module and the module that it names.
+pub fn uses_in_cycles(folder: &Path, texts: &BTreeMap<PathBuf, String>) -> Vec<(String, String)> {
+    let graph = graph(folder, texts);
+    let uses = graph.iter().flat_map(|(module, targets)| {
+        let back = targets
+            .iter()
+            .filter(|target| leads_to(&graph, target, module));
+        back.map(|target| (module.join("::"), target.join("::")))
+    });
+    uses.collect()
+}
+
+/// Returns whether a module names another one, directly or through others.
+fn leads_to(graph: &Graph, from: &Module, to: &Module) -> bool {
+    let mut waiting: Vec<&Module> = graph.get(from).into_iter().flatten().collect();
+    let mut seen = BTreeSet::new();
+    while let Some(next) = waiting.pop() {
+        if next == to {
+            return true;
+        }
+        if seen.insert(next) {
+            waiting.extend(graph.get(next).into_iter().flatten());
+        }
+    }
+    false
+}
+
 /// Returns the modules that each module names. The root of a crate names its modules to export them, so it has no edges.
-fn graph(folder: &Path, texts: &BTreeMap<PathBuf, String>) -> BTreeMap<Module, BTreeSet<Module>> {
+fn graph(folder: &Path, texts: &BTreeMap<PathBuf, String>) -> Graph {
     let modules: BTreeMap<Module, Vec<Module>> = texts
         .iter()
         .filter_map(|(path, text)| {

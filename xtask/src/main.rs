@@ -2,7 +2,7 @@
 //!
 //! | chore | task |
 //! |---|---|
-//! | `layering` | reads `cargo metadata` and the pure crates' sources; fails on an edge or a name the design forbids |
+//! | `layering` | reads `cargo metadata` and the pure crates' sources; fails on an edge or a name the design forbids; `layering cycles` lists uses between files that form a cycle |
 //! | `secrets` | reads all sources; fails on a field with the name of a secret whose type shows its value |
 //! | `deps` | licences and sources of every dependency |
 //! | `docs [--check]` | writes (or compares) pages generated from the code, checks links and listings; then writes the book |
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     let chore = arguments.next().unwrap_or_default();
     let rest: Vec<String> = arguments.collect();
     let outcome = match chore.as_str() {
-        "layering" => layering::run(),
+        "layering" => layering::run(&rest),
         "secrets" => secrets::run(),
         "deps" => deps::run(),
         "docs" => docs::run(&rest).and_then(|()| book::run(&rest)),

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
+use ledger::PartyId;
 use rustls::Connection;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -19,7 +20,7 @@ use crate::assembly::Assembly;
 use crate::compression::{Packer, Unpacker};
 use crate::frame::FrameDecoder;
 use crate::metrics::Counters;
-use crate::peer::Peer;
+use crate::outbox::SharedOutbox;
 use crate::refusal::Refusal;
 
 /// The socket is full: the net thread goes on when it is not.
@@ -40,7 +41,8 @@ pub(crate) const TURN_BYTES: usize = 1 << 20;
 
 /// One connection and its lock.
 pub(crate) struct Link {
-    pub(crate) peer: Arc<Peer>,
+    pub(crate) peer: PartyId,
+    pub(crate) outbox: SharedOutbox,
     pub(crate) address: SocketAddr,
     pub(crate) socket: TcpStream,
     /// Calls the net thread.
@@ -74,7 +76,7 @@ enum Progress {
 
 impl Link {
     pub(crate) fn new(
-        peer: Arc<Peer>,
+        (peer, outbox): (PartyId, SharedOutbox),
         (socket, address): (TcpStream, SocketAddr),
         mut tls: Connection,
         (assembly, packer): (Assembly, Option<Packer>),
@@ -94,6 +96,7 @@ impl Link {
         };
         Self {
             peer,
+            outbox,
             address,
             socket,
             wake: Notify::new(),
@@ -128,7 +131,7 @@ impl Link {
                 return self.attention(flag);
             }
             // Another thread may have queued and found the lock taken since the last check.
-            if !self.peer.outbox().is_ready() {
+            if !self.outbox.lock().is_ready() {
                 return;
             }
         }
@@ -230,7 +233,7 @@ impl LinkState {
         let (mut frames, mut messages, mut bytes) = (0, 0, 0);
         while self.frames.len() < GATHER_BYTES {
             // The lock is held for one frame only: others queue meanwhile.
-            let made = link.peer.outbox().next_frame(&mut self.frames);
+            let made = link.outbox.lock().next_frame(&mut self.frames);
             let Some(mut made) = made else { break };
             if let Some(packer) = &mut self.packer {
                 packer.pack(&mut self.frames, &mut made);

@@ -1,6 +1,7 @@
 //! The messages that wait for one peer, and their conversion into frames. Pure: it neither locks nor writes.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::frame::{Flags, FrameError, HEADER_BYTES, Header, Kind};
 
@@ -51,6 +52,21 @@ struct Lane {
     /// Bytes of the first message that went already, in chunks.
     sent: usize,
     credit: i64,
+}
+
+/// The outbox of a peer, which the peer shares with its connection.
+#[derive(Clone)]
+pub(crate) struct SharedOutbox(Arc<Mutex<Outbox>>);
+
+impl SharedOutbox {
+    pub(crate) fn new(queue_bytes_max: usize) -> Self {
+        Self(Arc::new(Mutex::new(Outbox::new(queue_bytes_max))))
+    }
+
+    /// Locks it, even if it is poisoned: no holder of the lock can leave it half changed.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Outbox> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A frame just written.

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use crate::frame::Hello;
 use crate::link::Link;
-use crate::outbox::Outbox;
+use crate::outbox::{Outbox, SharedOutbox};
 use crate::refusal::Refusal;
 use crate::sink::{Inbound, Sink};
 
@@ -35,7 +35,7 @@ pub(crate) struct Peer {
     /// Rung when the pause between attempts to reach the peer should end.
     pub(crate) retry: Notify,
     addresses: Mutex<Vec<String>>,
-    outbox: Mutex<Outbox>,
+    outbox: SharedOutbox,
     link: Mutex<Option<Arc<Link>>>,
     met: Mutex<Option<Met>>,
     retired: AtomicBool,
@@ -49,7 +49,7 @@ impl Peer {
             id,
             retry: Notify::new(),
             addresses: Mutex::new(addresses),
-            outbox: Mutex::new(Outbox::new(queue_bytes_max)),
+            outbox: SharedOutbox::new(queue_bytes_max),
             link: Mutex::new(None),
             met: Mutex::new(None),
             retired: AtomicBool::new(false),
@@ -71,7 +71,12 @@ impl Peer {
     }
 
     pub(crate) fn outbox(&self) -> MutexGuard<'_, Outbox> {
-        lock(&self.outbox)
+        self.outbox.lock()
+    }
+
+    /// Returns the outbox for a connection.
+    pub(crate) fn shared_outbox(&self) -> SharedOutbox {
+        self.outbox.clone()
     }
 
     pub(crate) fn link(&self) -> Option<Arc<Link>> {

@@ -223,7 +223,7 @@ impl LinkState {
             decoder.feed(bytes, |header, body| -> Result<(), FrameError> {
                 frames += 1;
                 let body = unpacker.unpack(&header, body)?;
-                let peer = link.peer.id;
+                let peer = link.peer;
                 // A header's stream is below 16.
                 let lane = u8::try_from(header.stream).unwrap_or(u8::MAX);
                 let mut message = |bytes| batch.push(Inbound::Message { peer, lane, bytes });
@@ -235,7 +235,7 @@ impl LinkState {
                         }
                     }
                     Kind::Credit => {
-                        let mut outbox = link.peer.outbox();
+                        let mut outbox = link.outbox.lock();
                         for (stream, bytes) in grants(body)? {
                             outbox.grant(stream, bytes)?;
                         }

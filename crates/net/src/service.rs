@@ -12,6 +12,7 @@ use crate::compression::Packer;
 use crate::handshake::Met;
 use crate::link::Link;
 use crate::options::Compression;
+use crate::peer::Peer;
 use crate::reader::{Buffers, Turn};
 use crate::refusal::Refusal;
 use crate::shared::Shared;
@@ -51,7 +52,7 @@ pub(crate) async fn serve(shared: &Arc<Shared>, met: Met) -> Duration {
     let assembly = Assembly::new(limits.window_bytes, limits.message_bytes_max);
     let counters = Arc::clone(&shared.counters);
     let link = Link::new(
-        Arc::clone(&peer),
+        (peer.id, peer.shared_outbox()),
         (socket, address),
         tls,
         (assembly, packer),
@@ -68,6 +69,7 @@ pub(crate) async fn serve(shared: &Arc<Shared>, met: Met) -> Duration {
     let began = Instant::now();
     let ended = Service {
         shared,
+        peer: &peer,
         link: &link,
         heard: began,
         owing: false,
@@ -90,6 +92,7 @@ pub(crate) async fn serve(shared: &Arc<Shared>, met: Met) -> Duration {
 
 struct Service<'a> {
     shared: &'a Shared,
+    peer: &'a Peer,
     link: &'a Link,
     /// When the peer was last heard of.
     heard: Instant,
@@ -111,8 +114,8 @@ impl Service<'_> {
         let mut timer = Box::pin(sleep_until(self.deadline()));
         loop {
             if link.is_closed() {
-                link.peer.check_admitted()?;
-                let retired = link.peer.is_retired();
+                self.peer.check_admitted()?;
+                let retired = self.peer.is_retired();
                 return Ok(if retired {
                     Refusal::Stopped
                 } else {

@@ -1,6 +1,6 @@
 //! The commands of the command line, and their dispatch.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
     api, attachment, chain, completions, contract, doctor, flow, ledger, network, node, notary,
@@ -115,8 +115,8 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
         Command::User(command) => command.run(),
         Command::Recover(arguments) => arguments.run(),
         Command::Doctor(arguments) => arguments.run(),
-        Command::Completions(arguments) => arguments.run(),
-        Command::Man(arguments) => arguments.run(),
+        Command::Completions(arguments) => arguments.run(Cli::command(), program()),
+        Command::Man(arguments) => arguments.run(Cli::command(), program()),
         Command::Lab(command) => command.run(),
         Command::Demo(arguments) => demo::run(arguments).map_err(Failure::from),
         Command::Bench(arguments) => bench::run(arguments).map_err(Failure::from),
@@ -133,7 +133,6 @@ pub fn program() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_well_formed() {

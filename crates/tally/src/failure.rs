@@ -7,7 +7,7 @@ use api::{DeliveryRefusal, FlowFailure};
 use client::ClientError;
 use primitives::Coded;
 
-use crate::output::{Ink, stderr_ink};
+use crate::ink::{Ink, stderr_ink};
 
 /// The exit codes, shown at the end of `tally --help`.
 pub const EXIT_CODES: &str = "\

@@ -24,6 +24,7 @@ mod cli;
 mod commands;
 mod demo;
 mod failure;
+mod ink;
 mod lab;
 mod output;
 mod reference;

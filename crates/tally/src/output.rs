@@ -1,55 +1,11 @@
 //! Output of commands: tables or JSON.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 
 use serde::Serialize;
 
 use crate::failure::Failure;
-
-/// Colours, used on a terminal unless disabled (no-color.org).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ink {
-    on: bool,
-}
-
-impl Ink {
-    pub const RED: &str = "31";
-    pub const GREEN: &str = "32";
-    pub const YELLOW: &str = "33";
-    pub const CYAN: &str = "36";
-    pub const BOLD: &str = "1";
-
-    fn new(terminal: bool) -> Self {
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self {
-            on: terminal && !refused,
-        }
-    }
-
-    /// Returns whether colours are used.
-    pub fn is_on(self) -> bool {
-        self.on
-    }
-
-    /// Returns the text in a colour, or unchanged.
-    pub fn paint(self, colour: &str, text: &str) -> String {
-        if self.on {
-            format!("\x1b[{colour}m{text}\x1b[0m")
-        } else {
-            text.to_owned()
-        }
-    }
-}
-
-/// Returns the colours for standard output.
-pub fn stdout_ink() -> Ink {
-    Ink::new(std::io::stdout().is_terminal())
-}
-
-/// Returns the colours for standard error.
-pub fn stderr_ink() -> Ink {
-    Ink::new(std::io::stderr().is_terminal())
-}
+pub use crate::ink::{Ink, stderr_ink, stdout_ink};
 
 /// The output format of a command's result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::Args)]
@@ -260,13 +216,13 @@ mod tests {
     #[test]
     fn a_narrow_terminal_gets_paragraphs() {
         let mut table = Table::new(&["node", "state", ">waiting", "note"]);
-        let ink = Ink { on: true };
+        let ink = Ink::of_test(true);
         let state = ink.paint(Ink::GREEN, "connected");
         for name in ["Bank A", "Bank B"] {
             let cells = [name, &state, "5 bytes", ""];
             table.row(cells.map(str::to_owned));
         }
-        let plain = Ink { on: false };
+        let plain = Ink::of_test(false);
         let wide = table.fitted(plain, Some(80));
         assert_eq!(wide, table.fitted(plain, None));
         let line = format!("Bank A  {state}  5 bytes");
@@ -290,12 +246,12 @@ mod tests {
         let mut table = Table::new(&["name", ">sum"]);
         table.row(["é".to_owned(), "5".to_owned()]);
         table.row(["longer".to_owned(), "1,000".to_owned()]);
-        let plain = Ink { on: false };
+        let plain = Ink::of_test(false);
         assert_eq!(
             table.render(plain),
             "name      sum\né           5\nlonger  1,000"
         );
-        assert!(table.render(Ink { on: true }).starts_with("\x1b[1mname"));
+        assert!(table.render(Ink::of_test(true)).starts_with("\x1b[1mname"));
     }
 
     #[test]

@@ -3,14 +3,16 @@
 use std::sync::{Arc, OnceLock};
 
 use finance::{CashState, IssuedToken, cash_name};
-use flow::Flow;
 use ledger::{
     ColumnKind, ColumnSpec, ColumnValue, Constraint, Contract, ContractName, ContractRegistry,
     ContractRejection, LedgerTransaction, Scheduled, StateFacts, TransactionState,
 };
 use primitives::{Decode, DecodeError, Hash, PublicKey};
 
-use crate::{Iou, SettleDue};
+use crate::Iou;
+
+/// The flow that settles an IOU on its due date.
+pub const SETTLE_DUE: &str = "iou.settle_due";
 
 /// The operation of a transaction on IOUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +84,7 @@ impl Contract for IouContract {
             linear_id: Some(iou.id),
             scheduled: iou.due.map(|at| Scheduled {
                 at,
-                flow: SettleDue::NAME.to_owned(),
+                flow: SETTLE_DUE.to_owned(),
             }),
             columns: vec![
                 ("borrower", ColumnValue::Text(iou.borrower.name.to_string())),

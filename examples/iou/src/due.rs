@@ -3,6 +3,7 @@
 use flow::{Flow, FlowContext, FlowError};
 use ledger::StateRef;
 
+use crate::contract::SETTLE_DUE;
 use crate::flows::{IouResult, SettleIou, SettleIouArgs, iou_of, no_iou};
 
 /// Pays all that is still owed. IOUs schedule it themselves; its argument is the IOU.
@@ -10,7 +11,7 @@ use crate::flows::{IouResult, SettleIou, SettleIouArgs, iou_of, no_iou};
 pub struct SettleDue;
 
 impl Flow for SettleDue {
-    const NAME: &'static str = "iou.settle_due";
+    const NAME: &'static str = SETTLE_DUE;
     const VERSION: u32 = 1;
     type Args = StateRef;
     type Output = Option<IouResult>;

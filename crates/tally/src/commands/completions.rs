@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::cli::{Cli, program};
 use crate::failure::{Failure, about_file};
 use crate::output::print;
 
@@ -18,9 +16,10 @@ pub struct Args {
 }
 
 impl Args {
-    pub fn run(self) -> Result<(), Failure> {
+    /// Prints the completions of a command line for the program of this name.
+    pub fn run(self, mut command: clap::Command, program: String) -> Result<(), Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), program(), &mut script);
+        clap_complete::generate(self.shell, &mut command, program, &mut script);
         print(&String::from_utf8_lossy(&script))
     }
 }
@@ -34,10 +33,11 @@ pub struct ManArgs {
 }
 
 impl ManArgs {
-    pub fn run(self) -> Result<(), Failure> {
+    /// Writes the man pages of a command line for the program of this name.
+    pub fn run(self, command: clap::Command, program: String) -> Result<(), Failure> {
         std::fs::create_dir_all(&self.out).map_err(|error| about_file(&self.out, &error))?;
         // Commands are named as they are typed. The leaked name lives until the process ends here.
-        let command = Cli::command().name(&*program().leak());
+        let command = command.name(&*program.leak());
         clap_mangen::generate_to(command, &self.out).map_err(|error| about_file(&self.out, &error))
     }
 }
