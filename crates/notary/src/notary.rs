@@ -17,7 +17,7 @@ use primitives::{Moment, Monotonic, Timestamp};
 use crate::clock::{Arrival, WindowClock};
 use crate::overlay::Overlay;
 use crate::rate::Rate;
-use crate::requesters::{Queued, Requesters};
+use crate::requesters::{NewRows, Queued, Requesters};
 use crate::{
     AdmissionError, BatchDecision, NotaryKind, NotaryOptions, Request, RequestRecord,
     RequesterFigures, Subject, Verdict,
@@ -207,10 +207,12 @@ impl Notary {
             let number = queued.request.number;
             let requester = queued.request.requester;
             let id = queued.request.subject.id();
-            let consumed_before = decision.states.len();
+            let rows_before = (decision.states.len(), decision.transactions.len());
             let refusal = self.decide(queued, set, &mut decision)?;
-            let consumed = decision.states.len() - consumed_before;
-            let accepted = refusal.is_none().then_some(consumed);
+            let accepted = refusal.is_none().then(|| NewRows {
+                states: decision.states.len() - rows_before.0,
+                transactions: decision.transactions.len() - rows_before.1,
+            });
             self.requesters
                 .decided(requester, accepted, self.now, &self.options);
             let verdict = match refusal {

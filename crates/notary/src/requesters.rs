@@ -53,6 +53,22 @@ struct Requester {
     figures: RequesterFigures,
 }
 
+/// The rows that an accepted request adds to the notary's store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NewRows {
+    /// States that no transaction had consumed before.
+    pub(crate) states: usize,
+    /// 1, or 0 for a transaction that was accepted before.
+    pub(crate) transactions: usize,
+}
+
+impl NewRows {
+    /// Returns the cost in states. A transaction that consumes nothing is a row too.
+    fn cost(self) -> usize {
+        self.states.max(self.transactions)
+    }
+}
+
 /// The waiting requests of all requesters.
 #[derive(Default)]
 pub(crate) struct Requesters {
@@ -170,21 +186,21 @@ impl Requesters {
         next
     }
 
-    /// Records that a request was decided: accepted with this number of newly consumed states, or refused if `None`.
+    /// Records that a request was decided: accepted with these new rows, or refused if `None`.
     pub(crate) fn decided(
         &mut self,
         id: PartyId,
-        accepted: Option<usize>,
+        accepted: Option<NewRows>,
         now: Monotonic,
         options: &NotaryOptions,
     ) {
         let one = self.by_id.entry(id).or_default();
         match accepted {
-            Some(states) => {
+            Some(rows) => {
                 one.figures.signed += 1;
-                one.figures.states += states as u64;
+                one.figures.states += rows.states as u64;
                 one.budget
-                    .charge(now, states, options.requester_states_per_s);
+                    .charge(now, rows.cost(), options.requester_states_per_s);
             }
             None => one.figures.refused += 1,
         }

@@ -33,7 +33,11 @@ impl Town {
     }
 
     fn ask_for(&mut self, bank: usize, inputs: &[u64], ms: u64) -> Result<(), NotaryError> {
-        let request = request_from(BANKS[bank], bank as u64, tx(inputs, &[], 1).subject(&me()));
+        self.ask_for_tx(bank, &tx(inputs, &[], 1), ms)
+    }
+
+    fn ask_for_tx(&mut self, bank: usize, tx: &Tx, ms: u64) -> Result<(), NotaryError> {
+        let request = request_from(BANKS[bank], bank as u64, tx.subject(&me()));
         self.notary
             .welcome(request.requester, moment(ms).monotonic)?;
         self.notary.admit(request, moment(ms))
@@ -163,6 +167,30 @@ fn invented_states_are_bounded_by_a_rate_for_each_requester() {
     town.ask(1, 10, 0).expect("its own rate");
     town.ask(0, 1, 500).expect("paid for");
     assert_eq!(town.figures(0).busy, 2);
+}
+
+#[test]
+fn a_transaction_that_consumes_nothing_is_charged_once_as_one_state() {
+    let mut town = Town::new(NotaryOptions {
+        requester_states_per_s: 10,
+        requester_burst_s: 1,
+        ..options()
+    });
+    for salt in 0..15 {
+        town.ask_for_tx(0, &tx(&[], &[], salt), 0)
+            .expect("within the burst");
+    }
+    while !town.decide(0).is_empty() {}
+    // 15 of 10 are used: half a second is owed.
+    let busy = town.ask_for_tx(0, &tx(&[], &[], 99), 0);
+    assert_eq!(busy, Err(NotaryError::Busy { eta_ms: 500 }));
+    let (figures, rows) = (town.figures(0), 15);
+    assert_eq!((figures.signed, figures.states), (rows, 0));
+    for _ in 0..50 {
+        town.ask_for_tx(1, &tx(&[], &[], 3), 0)
+            .expect("accepted before");
+        assert_eq!(town.decide(0).len(), 1);
+    }
 }
 
 #[test]
