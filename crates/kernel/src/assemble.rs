@@ -38,6 +38,8 @@ pub(crate) struct OpenedParts {
     pub(crate) notarisation: Option<Notarisation>,
     pub(crate) integrity: Integrity,
     pub(crate) contradictions: Contradictions,
+    /// The wall clock was in doubt before the start.
+    pub(crate) clock_in_doubt: bool,
 }
 
 impl Kernel {
@@ -51,6 +53,7 @@ impl Kernel {
             notarisation,
             integrity,
             contradictions,
+            clock_in_doubt,
         } = opened;
         let witnesses = integrity.marks.keys().copied();
         let witnesses = witnesses
@@ -70,7 +73,7 @@ impl Kernel {
             options.flow,
         );
         let others = identity.network.nodes().count().saturating_sub(1);
-        let clock = ClockWatch::new(now, others, options.entropy.clone());
+        let clock = ClockWatch::new(now, others, options.entropy.clone(), clock_in_doubt);
         let selection = Selection::new(options.selection, book.last_seq());
         let first_resolution = Hash::plain(options.entropy.expose());
         let first_resolution = first_resolution.as_bytes().first_chunk::<8>().copied();

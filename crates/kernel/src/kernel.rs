@@ -122,6 +122,10 @@ impl Kernel {
         self.context.now = Moment::new(monotonic, now.wall);
         self.flows.advance(self.context.now);
         self.clock.advance(&mut self.context);
+        // Before any event of the round: a request that comes with a jump must not be judged by the jumped clock.
+        if let Some(notarisation) = &mut self.notarisation {
+            notarisation.notary.doubt_clock(self.clock.in_doubt());
+        }
     }
 
     /// The next time at which [`Event::Tick`] is due, if nothing else happens.
@@ -164,11 +168,6 @@ impl Kernel {
                 Work::Engine(action) => self.on_engine_action(action, reads)?,
                 Work::Signed(item) => self.on_signed(item, reads)?,
                 Work::Ready(item) => self.on_ready(item, reads)?,
-                Work::ClockDoubt { in_doubt } => {
-                    if let Some(notarisation) = &mut self.notarisation {
-                        notarisation.notary.doubt_clock(in_doubt);
-                    }
-                }
                 Work::Loopback(message) => {
                     self.on_peer_message(self.context.my_id, message, reads)?
                 }

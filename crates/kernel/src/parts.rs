@@ -1,6 +1,7 @@
 //! The list of all types that write rows of the store.
 
 use crate::back_chains::chain::Resolution;
+use crate::clock::ClockWatch;
 use crate::consents::Consents;
 use crate::files::Proposals;
 use crate::files::table::FileBook;
@@ -35,6 +36,7 @@ macro_rules! writers {
 writers![
     Book,
     Claims,
+    ClockWatch,
     Clients,
     Consents,
     ConsumedIndex,

@@ -23,7 +23,7 @@ use crate::pages::{after, row_page};
 use crate::peers::links::Links;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::room::Room;
-use crate::rows::META_JUDGED;
+use crate::rows::{META_CLOCK_DOUBT, META_JUDGED};
 use crate::schedule::table::Schedule;
 
 /// Rows read at once.
@@ -115,6 +115,7 @@ impl Kernel {
             links,
             notarisation,
             integrity,
+            clock_in_doubt: reads.get(Table::Meta, META_CLOCK_DOUBT)?.is_some(),
         };
         let mut kernel = Kernel::assemble(Context::new(options, identity, now), opened);
         kernel.links.serve_itself(&kernel.context);

@@ -21,8 +21,6 @@ pub(crate) enum Work {
     Ready(ItemId),
     /// A message of this node to itself.
     Loopback(PeerMessage),
-    /// The clock tells the notary whether it may judge time windows.
-    ClockDoubt { in_doubt: bool },
 }
 
 /// The owner of a signature check.

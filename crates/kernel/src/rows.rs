@@ -10,6 +10,8 @@ pub const META_EPOCH: &[u8] = b"epoch";
 pub const META_QUARANTINE: &[u8] = b"quarantine/";
 /// Key of the row with the latest time at which this notary judged the window of a transaction that it accepted.
 pub const META_JUDGED: &[u8] = b"judged";
+/// Key of the row, without a value, that says that the wall clock is in doubt: it was set, and nobody has confirmed it since.
+pub const META_CLOCK_DOUBT: &[u8] = b"clock_doubt";
 /// Prefix of rows `inbound/` + peer: the peer's epoch and the last session message accepted from it.
 pub const META_INBOUND: &[u8] = b"inbound/";
 /// Prefix of rows `lacking/` + name: how many unconsumed states of a contract there were when the node was started without it.

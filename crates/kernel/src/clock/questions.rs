@@ -10,10 +10,16 @@ use crate::context::Context;
 use crate::errors;
 use crate::event::{Priority, Reply, Token};
 use crate::message::{Answer, PeerMessage, ServiceId};
-use crate::round::Work;
+use crate::port::Table;
+use crate::rows::META_CLOCK_DOUBT;
+use crate::writes::{RowRange, Writer};
 
 /// The first bytes of the ids of these questions; no flow's id is likely to begin with them.
 const CLOCK_QUESTION: [u8; 8] = [0xfe; 8];
+
+impl Writer for ClockWatch {
+    const ROWS: &'static [RowRange] = &[RowRange::meta(META_CLOCK_DOUBT)];
+}
 
 impl ClockWatch {
     /// Compares the clocks at a new time. A jump of the wall clock is logged.
@@ -22,7 +28,7 @@ impl ClockWatch {
             return;
         };
         assert!(self.in_doubt(), "a jump puts the clock in doubt");
-        self.tell_notary(context);
+        self.note_doubt(context);
         let by_ms = jump.by_ms;
         let text = format!(
             "the clock jumped by {by_ms:+} ms and shows {} now; it is in doubt until peers' clocks or the operator confirm it",
@@ -36,7 +42,7 @@ impl ClockWatch {
         let now = context.now.monotonic;
         match self.judge(now) {
             Some(Agreement::Agrees { answers }) => {
-                self.tell_notary(context);
+                self.note_doubt(context);
                 let text = format!("the clock agrees with those of {answers} peers");
                 context.inform(errors::CLOCK_JUMPED.code, text);
             }
@@ -77,7 +83,7 @@ impl ClockWatch {
     /// Handles an operator's confirmation of the clock.
     pub(crate) fn on_confirmed(&mut self, user: &str, token: Token, context: &mut Context) {
         if self.confirm() {
-            self.tell_notary(context);
+            self.note_doubt(context);
             let wall = context.now.wall;
             let text = format!(
                 "{} confirmed the clock, which shows {wall}",
@@ -89,10 +95,14 @@ impl ClockWatch {
         context.reply(token, Reply::Done);
     }
 
-    /// Tells the notary whether it may judge time windows: not while the clock is in doubt.
-    fn tell_notary(&self, context: &mut Context) {
-        let in_doubt = self.in_doubt();
-        context.work.push_back(Work::ClockDoubt { in_doubt });
+    /// Writes whether the clock is in doubt, so that a restart does not end the doubt.
+    fn note_doubt(&self, context: &mut Context) {
+        let mut batch = context.round.batch.of::<ClockWatch>();
+        if self.in_doubt() {
+            batch.put(Table::Meta, META_CLOCK_DOUBT, Vec::new());
+        } else {
+            batch.delete(Table::Meta, META_CLOCK_DOUBT);
+        }
     }
 }
 

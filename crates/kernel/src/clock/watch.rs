@@ -110,14 +110,18 @@ impl Part for ClockWatch {
 }
 
 impl ClockWatch {
-    /// A watch that trusts the clock as it is now. The choice among many peers is derived from `secret`.
-    pub(crate) fn new(now: Moment, others: usize, secret: Seed) -> Self {
+    /// Creates a watch that trusts the clock as it is now, unless it was in doubt before the start. The choice among many peers is derived
+    /// from `secret`.
+    pub(crate) fn new(now: Moment, others: usize, secret: Seed, in_doubt: bool) -> Self {
         Self {
             secret,
             others,
             up: BTreeSet::new(),
             reference: (now.offset_ms(), now.monotonic),
-            figures: ClockFigures::default(),
+            figures: ClockFigures {
+                in_doubt,
+                ..ClockFigures::default()
+            },
             askings: 0,
             asking: None,
             ask_at: now.monotonic,
@@ -296,7 +300,7 @@ mod tests {
             Self {
                 monotonic,
                 wall,
-                watch: ClockWatch::new(now, MEMBERS, [7; 32].into()),
+                watch: ClockWatch::new(now, MEMBERS, [7; 32].into(), false),
             }
         }
 
@@ -461,7 +465,7 @@ mod tests {
     #[test]
     fn a_bounded_choice_of_many_peers_is_asked() {
         let now = Moment::new(Monotonic::from_ms(1), Timestamp::from_ms(1_000_000));
-        let mut watch = ClockWatch::new(now, 255, [7; 32].into());
+        let mut watch = ClockWatch::new(now, 255, [7; 32].into(), false);
         (0..=254).for_each(|n| watch.peer_up(peer(n)));
         let set = Moment::new(now.monotonic, Timestamp::from_ms(9_000_000));
         watch.observe(set).expect("a jump");

@@ -137,6 +137,62 @@ fn a_window_waits_until_the_notary_agrees_with_its_peers() {
 }
 
 #[test]
+fn a_restart_ends_no_doubt() {
+    let mut town = town();
+    let coin = coin(&town);
+    let until = Some(town.now + 60_000);
+    set_clock(&mut town, 0, HOUR_MS);
+    for _ in 0..2 {
+        town.down(0);
+        town.settle();
+        town.up(0);
+        town.settle();
+        assert!(town.figures(0).clock.in_doubt);
+        assert_eq!(ask(&mut town, &coin, until), "wait");
+        pass(&mut town, ANSWERS_MS);
+    }
+    // Peers that are met agree with the clock once it is right.
+    town.nodes[0].clock_off_ms = 0;
+    town.down(0);
+    town.settle();
+    town.up(0);
+    pass(&mut town, ANSWERS_MS);
+    pass(&mut town, 10_000);
+    assert!(!town.figures(0).clock.in_doubt, "{:#?}", town.logs);
+    assert_eq!(ask(&mut town, &coin, until), "signed");
+    town.down(0);
+    town.settle();
+    town.up(0);
+    town.settle();
+    assert!(!town.figures(0).clock.in_doubt, "nor begins one");
+}
+
+/// The first event that shows a jump is a request, and its judgement must not take the time of the jump.
+#[test]
+fn a_request_that_comes_with_a_jump_is_not_judged() {
+    for validating in [false, true] {
+        let mut town = Town::with(4, validating, kernel::KernelOptions::default());
+        let issued = town.start(1, "cash.issue", &issue(100), None);
+        town.settle();
+        assert_eq!(town.ended(issued), Ok(true));
+        town.nodes[0].clock_off_ms = DAY_MS;
+        town.start(1, "cash.pay", &pay(10, 2), None);
+        town.settle();
+        assert!(town.figures(0).clock.in_doubt, "validating: {validating}");
+        town.nodes[0].clock_off_ms = 0;
+        for _ in 0..2 {
+            pass(&mut town, 10_000);
+        }
+        let figures = town.figures(0);
+        assert!(!figures.clock.in_doubt, "{:#?}", town.logs);
+        assert_eq!(
+            figures.notary_clock_behind_ms, 0,
+            "validating: {validating}"
+        );
+    }
+}
+
+#[test]
 fn a_doubted_clock_refuses_no_late_window_for_good() {
     let mut town = town();
     let (coin, until) = (coin(&town), Some(town.now + 60_000));
