@@ -198,6 +198,14 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    /// Returns whether another attempt may succeed without an operator: the disk was full, or did not answer.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::Io { .. })
+    }
+}
+
 impl Coded for OpenError {
     fn code(&self) -> &'static str {
         match self {

@@ -18,7 +18,7 @@ Exit codes:
   3  the node was not reached, or did not answer: the request may have been carried out
   4  the node is busy, draining or starting, or the flow is still running: try again later
   5  a local failure: a file, the configuration, the start of a node; or the doctor found a problem
-  6  the store of a running node failed, and the node ended so that a supervisor can restart it
+  6  the disk of a node failed, at its start or later, and the node ended so that a supervisor can start it again
   130  interrupted by a signal; the hint says how to continue
 
 Errors go to standard error as 'error: CODE: message' and 'hint: ACTION'; with --json as one JSON object.
@@ -49,6 +49,14 @@ impl Failure {
             message: message.into(),
             hint: hint.into(),
             exit: LOCAL,
+        }
+    }
+
+    /// Creates the failure of a node that did not start. `may_pass`: another attempt may succeed without an operator.
+    pub fn not_started(error: &(impl Coded + ?Sized), may_pass: bool) -> Self {
+        Self {
+            exit: if may_pass { STORE_FAILED } else { LOCAL },
+            ..Self::coded(error)
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use chain::Rejection;
-use chain::port::StoreFailure;
+use chain::port::{FailureKind, StoreFailure};
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
 
@@ -97,6 +97,19 @@ pub(super) const PANICKED: ErrorInfo = ErrorInfo {
     cause: "The part of the node that holds the chain panicked because of a bug. The node takes no more work and ends. Its durable data is whole.",
     action: "Report it with the lines that the node logged at that time, then start the node again; if it ends again, check its store with tally chain check.",
 };
+
+impl ChainStartError {
+    /// Returns whether another attempt may succeed without an operator: the disk was full, or did not answer.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Folder { .. } => true,
+            Self::Store(error) => error.may_pass(),
+            Self::StoreFailed(failure) => failure.kind == FailureKind::Access,
+            _ => false,
+        }
+    }
+}
 
 impl Coded for ChainStartError {
     fn code(&self) -> &'static str {

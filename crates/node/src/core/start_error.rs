@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use kernel::port::StoreFailure;
+use kernel::port::{FailureKind, StoreFailure};
 use primitives::{Coded, ErrorInfo};
+use store::FilesError;
 use thiserror::Error;
+use vaultview::ViewError;
 
 use crate::http::{ListenError, TlsError};
 use crate::users::UsersError;
@@ -70,6 +72,33 @@ pub enum StartError {
     /// The system gives no thread or no random bytes.
     #[error("{0}")]
     System(String),
+}
+
+impl StartError {
+    /// Returns whether another attempt may succeed without an operator: the disk was full, or did not answer.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        let is_access = |failure: &StoreFailure| failure.kind == FailureKind::Access;
+        match self {
+            Self::Folder { .. } => true,
+            Self::Store(error) => error.may_pass(),
+            Self::Files(error) => matches!(error, FilesError::Full { .. } | FilesError::Io { .. }),
+            Self::StoreFailed(failure) => is_access(failure),
+            Self::Kernel(kernel::OpenError::Store(failure)) => is_access(failure),
+            Self::View(error) => matches!(error, ViewError::Failed { .. }),
+            Self::Kernel(kernel::OpenError::VersionsMissing(_))
+            | Self::Transport(_)
+            | Self::ApiTls(_)
+            | Self::ApiListen(_)
+            | Self::Users(_)
+            | Self::Token(_)
+            | Self::NodeRuns(_)
+            | Self::MemberLost { .. }
+            | Self::UnknownMember(_)
+            | Self::Apps(_)
+            | Self::System(_) => false,
+        }
+    }
 }
 
 /// The vault's view can't be asked, or does not follow the ledger.

@@ -115,6 +115,15 @@ async fn a_process_whose_store_failed_exits_with_its_own_code() {
         .ended_within(stage::DEADLINE)
         .expect("it ends");
     assert_eq!(status.code(), Some(6), "{status}");
+    // The disk is still full when a supervisor starts it again: it shall try once more.
+    let status = Command::new("prlimit")
+        .arg("--fsize=0")
+        .arg(stage::binary())
+        .args(["node", "run"])
+        .arg(network.folder(A))
+        .status()
+        .expect("util-linux is installed");
+    assert_eq!(status.code(), Some(6), "{status}");
     network.start(A).expect("it comes back");
     let a = client(&network, A);
     completes(&a, start(), Wait::Finalised).await;

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use node::chain::{ChainNode, load_chain_dir};
 
-use crate::commands::node::run::{LogArgs, Signals, failed_for, io_runtime, system};
+use crate::commands::node::run::{
+    LogArgs, Signals, failed_for, file_size_signal, io_runtime, system,
+};
 use crate::failure::Failure;
 use crate::output::print;
 
@@ -39,9 +41,10 @@ impl Args {
         let grace = files.config.store.exit_after_failure();
         let runtime = io_runtime(self.threads)?;
         let served = runtime.block_on(async {
+            let _file_size = file_size_signal().map_err(|error| system(&error))?;
             let node = ChainNode::start(files)
                 .await
-                .map_err(|error| Failure::coded(&error))?;
+                .map_err(|error| Failure::not_started(&error, error.may_pass()))?;
             let signals = Signals::new().map_err(|error| system(&error))?;
             announce(&name, &node, begin)?;
             serve(node, signals, grace).await

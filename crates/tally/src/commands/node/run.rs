@@ -79,9 +79,10 @@ impl Args {
         let configured = files.config.limits.io_threads;
         let runtime = io_runtime(self.threads.or((configured > 0).then_some(configured)))?;
         let served = runtime.block_on(async {
+            let _file_size = file_size_signal().map_err(|error| system(&error))?;
             let node = Node::start(files, apps)
                 .await
-                .map_err(|error| Failure::coded(&error))?;
+                .map_err(|error| Failure::not_started(&error, error.may_pass()))?;
             let signals = Signals::new().map_err(|error| system(&error))?;
             announce(&name, &node, begin)?;
             self.serve(node, signals).await
@@ -200,11 +201,15 @@ fn announce(name: &str, node: &Node, begin: Instant) -> Result<(), Failure> {
     print(&line.to_string())
 }
 
-/// SIGTERM and SIGINT. SIGXFSZ is handled so that a write beyond the file size limit fails instead of ending the process.
+/// Handles SIGXFSZ, so that a write beyond the file size limit fails instead of ending the process.
+pub fn file_size_signal() -> std::io::Result<Signal> {
+    signal(SignalKind::from_raw(libc::SIGXFSZ))
+}
+
+/// SIGTERM and SIGINT.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    _file_size: Signal,
 }
 
 impl Signals {
@@ -212,7 +217,6 @@ impl Signals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
-            _file_size: signal(SignalKind::from_raw(libc::SIGXFSZ))?,
         })
     }
 
