@@ -117,22 +117,29 @@ pub fn a_delivery_that_its_receiver_cannot_record_is_shown_with_the_reason() {
     assert_eq!(ran.code, 0, "{} {}", ran.out, ran.err);
     let started = Instant::now();
     loop {
-        let ran = tally(network.folder(A), "node peers --node % --json");
+        let ran = tally(network.folder(A), "node deliveries --node % --json");
         assert_eq!(ran.code, 0, "{} {}", ran.out, ran.err);
         let view = ran.json();
-        let peers = view["peers"].as_array().expect("peers").iter();
-        let waiting = peers.flat_map(|peer| {
-            let list = peer["waiting"].as_array().cloned().unwrap_or_default();
-            list.into_iter()
-                .map(|waiting| (peer["name"].clone(), waiting))
-        });
-        let waiting: Vec<_> = waiting.collect();
-        if let [(name, waiting)] = waiting.as_slice() {
-            assert_eq!(name.as_str(), Some(network.name(B)));
-            assert_eq!(waiting["code"], "node.not_a_participant");
+        let entries = view["entries"].as_array().expect("deliveries");
+        assert!(entries.len() <= 1, "{view}");
+        if let [delivery] = entries.as_slice()
+            && delivery["status"] == "waiting"
+        {
+            assert_eq!(delivery["peer"].as_str(), Some(network.name(B)));
+            assert_eq!(delivery["reason"]["code"], "node.not_a_participant");
             break;
         }
         assert!(started.elapsed() < Duration::from_secs(60), "{view}");
+    }
+    for (line, shows) in [
+        (
+            "node peers --node %",
+            "cannot record deliveries at present (1)",
+        ),
+        ("node deliveries --node %", "(node.not_a_participant)"),
+    ] {
+        let ran = tally(network.folder(A), line);
+        assert!(ran.code == 0 && ran.out.contains(shows), "{}", ran.out);
     }
     // It is no refusal: the receiver may get the keys back with a backup.
     let flow = ran.json()["flow_id"].as_str().expect("an id").to_owned();

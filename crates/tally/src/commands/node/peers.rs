@@ -51,7 +51,7 @@ fn people(view: &PeersView) -> String {
     let mut text = table.render(ink);
     for peer in view.peers.iter().filter(|peer| peer.waiting_deliveries > 0) {
         text.push_str(&format!(
-            "\n{} cannot record {} deliveries at present: 'tally node deliveries' shows the reasons",
+            "\n{} cannot record deliveries at present ({}): 'tally node deliveries' shows the reasons",
             peer.name,
             grouped(peer.waiting_deliveries)
         ));
