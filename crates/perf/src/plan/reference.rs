@@ -8,29 +8,36 @@ use super::limits::{
 
 const HEAD: &str = "# Scenarios
 
-Generated from the source: do not edit. A scenario of the laboratory is a TOML file with these keys; `tally lab list` shows
-those that are shipped, `tally lab show NAME` one of them as it will run, and [the laboratory](../guides/laboratory.md)
-leads from there to one's own. Unknown keys are refused, and everything is checked before anything runs, with the line that
-is wrong.
+Generated from the source: do not edit. A scenario of the laboratory is a TOML file with these keys. `tally lab list` shows
+the shipped scenarios, and `tally lab show NAME` shows one as it will run. [The laboratory](../guides/laboratory.md)
+explains how to write your own. Unknown keys are refused. The whole file is checked before anything runs, and an error names
+its line.
 
 ";
 
 const FOOT: &str = "
-## What is laid over what
-First the file, then `[full]` if `--full` is given, then every `--set key=value` in turn, then the defaults of what is left
-out, then at each point of a sweep what its cases set. Tables grow together; lists and single values are replaced. A way of
-load (`outstanding`, `rate`, `ramp`, `steps`, `knee`) takes the place of another. `--set` takes a value as TOML; a word
-needs no quotes. With several kinds of work or several axes, `work.LABEL.key` and `sweep.LABEL.key` say which one; a setting
-that a sweep varies is narrowed with `--set sweep.LABEL.only=[...]`, and `--set sweep=[]` leaves sweeps out.
+## Order of settings
+Later settings override earlier ones:
+
+1. the file
+2. `[full]`, with `--full`
+3. every `--set key=value`, in turn
+4. the defaults, for keys without a value
+5. at each point of a sweep, the settings of its cases
+
+Tables are merged. Lists and single values are replaced. A kind of load (`outstanding`, `rate`, `ramp`, `steps`, `knee`)
+replaces another one. `--set` takes a value as TOML, and a word needs no quotes. With several kinds of work or several axes,
+`work.LABEL.key` and `sweep.LABEL.key` select one. `--set sweep.LABEL.only=[...]` runs some of the cases of a sweep, and
+`--set sweep=[]` removes the sweeps.
 
 ## Metrics
-Figures can be published beside, and `main_metric` can be, one of these:
+`main_metric` and `published.metric` take one of these names:
 ";
 
 /// Returns the page.
 pub fn reference_page() -> String {
     let mut page = HEAD.to_owned();
-    page.push_str("| key | default | what it may be | unit | meaning |\n|---|---|---|---|---|\n");
+    page.push_str("| key | default | allowed values | unit | meaning |\n|---|---|---|---|---|\n");
     for Field {
         name,
         kind,
@@ -52,10 +59,10 @@ pub fn reference_page() -> String {
         .collect();
     page.push_str(&metrics.join(", "));
     page.push_str(&format!(
-        ".\n\n## Limits\nA file has at most {FILE_BYTES_MAX} bytes, a mix {WORKS_MAX} kinds of work with {KNOBS_MAX} knobs each, \
-         a node {SETTINGS_MAX} settings, a rate {STEPS_MAX} steps, a sweep {AXES_MAX} axes of {CASES_MAX} cases and {POINTS_MAX} \
-         points together, `monitors.metrics` {METRICS_MAX} names, `published` {PUBLISHED_MAX} lines, a command line \
-         {OVERRIDES_MAX} `--set`.\n"
+        ".\n\n## Limits\n| of | at most |\n|---|---|\n| a file | {FILE_BYTES_MAX} bytes |\n| a mix | {WORKS_MAX} kinds of work, with \
+         {KNOBS_MAX} parameters each |\n| a node | {SETTINGS_MAX} settings |\n| a rate | {STEPS_MAX} steps |\n| a sweep | \
+         {AXES_MAX} axes with {CASES_MAX} cases each, {POINTS_MAX} points together |\n| `monitors.metrics` | {METRICS_MAX} names \
+         |\n| `published` | {PUBLISHED_MAX} lines |\n| a command line | {OVERRIDES_MAX} times `--set` |\n"
     ));
     page
 }
