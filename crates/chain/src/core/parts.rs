@@ -22,6 +22,7 @@ macro_rules! parts {
 
 parts![
     pool,
+    intake,
     gossip_batch,
     reconciliation,
     peers,

@@ -104,11 +104,17 @@ impl<R: Reads<Table>> Core<R> {
                 block,
                 source,
             }),
-            Err(Refusal::Known) => self.already_known(&carried, source),
-            Err(Refusal::Unpaid(rejection)) => self.refuse_unpaid(source, rejection),
-            Err(Refusal::Refused(rejection)) => self.refused(source, rejection),
+            Err(refusal) => self.not_admitted(&carried, source, refusal),
         }
         Ok(())
+    }
+
+    fn not_admitted(&mut self, carried: &Arc<Carried>, source: Source, refusal: Refusal) {
+        match refusal {
+            Refusal::Known => self.already_known(carried, source),
+            Refusal::Unpaid(rejection) => self.refuse_unpaid(source, rejection),
+            Refusal::Refused(rejection) => self.refused(source, rejection),
+        }
     }
 
     /// Returns the rejection of a child-chain transaction that pays less than every known bundler asks. No block would include
@@ -177,6 +183,7 @@ impl<R: Reads<Table>> Core<R> {
     /// Checks the signatures of all waiting transactions, puts the valid ones into the pool, and reports the outcomes.
     pub(in crate::core) fn check_intake(&mut self) -> Result<(), StoreFailure> {
         let unchecked = std::mem::take(&mut self.intake.unchecked);
+        let tip_moved = std::mem::take(&mut self.intake.tip_moved);
         if !unchecked.is_empty() {
             let signed: Vec<_> = unchecked
                 .iter()
@@ -184,11 +191,17 @@ impl<R: Reads<Table>> Core<R> {
                 .collect();
             let verdicts = self.checker.check_batch(&signed);
             for (one, holds) in unchecked.into_iter().zip(verdicts) {
-                if holds {
-                    self.insert_into_pool(one)?;
-                } else {
+                if !holds {
                     self.bad_signature(&one);
+                    continue;
                 }
+                if tip_moved
+                    && let Err(refusal) = self.pre_check(&one.carried, one.block.as_deref())?
+                {
+                    self.not_admitted(&one.carried, one.source, refusal);
+                    continue;
+                }
+                self.insert_into_pool(one)?;
             }
         }
         for submission in std::mem::take(&mut self.intake.submissions) {

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::core::part::Part;
 use crate::core::{PeerId, Ticket};
 use crate::pool::ChildBlock;
+use crate::state::Point;
 use crate::transaction::Carried;
 use crate::{Rejection, TxId};
 
@@ -13,6 +15,15 @@ pub(in crate::core) struct Intake {
     pub(super) unchecked: Vec<Unchecked>,
     pub(super) submissions: Vec<Submission>,
     pub(super) messages: Vec<Message>,
+    /// Whether the tip has moved since the cheap checks of `unchecked`. A block may have included them by now, or their anchors
+    /// may have been rolled back.
+    pub(super) tip_moved: bool,
+}
+
+impl Part for Intake {
+    fn tip_moved(&mut self, _: &Point) {
+        self.tip_moved = !self.unchecked.is_empty();
+    }
 }
 
 impl Intake {

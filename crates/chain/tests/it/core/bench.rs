@@ -153,6 +153,8 @@ pub enum Manner {
     Refused,
     /// No question has any result, not even a failure.
     Silent,
+    /// Answers wait for [`Bench::deliver`].
+    Slow,
 }
 
 struct Peer {
@@ -168,6 +170,8 @@ pub struct Bench {
     pub now_ms: u64,
     peers: BTreeMap<PeerId, Peer>,
     late: Vec<(u64, PeerId, u64)>,
+    /// Answers of slow peers.
+    under_way: Vec<Event>,
     pub notices: Vec<Notice>,
     pub verdicts: Vec<(u64, Verdict)>,
     pub penalties: Vec<&'static str>,
@@ -204,6 +208,7 @@ impl Bench {
             now_ms: 0,
             peers: BTreeMap::new(),
             late: Vec::new(),
+            under_way: Vec::new(),
             notices: Vec::new(),
             verdicts: Vec::new(),
             penalties: Vec::new(),
@@ -279,6 +284,13 @@ impl Bench {
         self.core
             .handle(ChainTime::from_ms(self.now_ms), event)
             .unwrap();
+    }
+
+    /// Handles the answers of slow peers without a round.
+    pub fn deliver(&mut self) {
+        for event in std::mem::take(&mut self.under_way) {
+            self.tell_only(event);
+        }
     }
 
     /// Lets a peer announce a block, and returns the verdict.
@@ -408,6 +420,10 @@ impl Bench {
                     ticket,
                     result: Ok(answer.to_bytes()),
                 };
+                if manner == Some(Manner::Slow) {
+                    self.under_way.push(event);
+                    return;
+                }
                 self.core
                     .handle(ChainTime::from_ms(self.now_ms), event)
                     .unwrap();

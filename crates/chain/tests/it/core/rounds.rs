@@ -5,13 +5,13 @@ use std::sync::Arc;
 use chain::block::CarriedBlock;
 use chain::core::{Event, Settings, Verdict, limits::ROUND_BYTES, removal_reason};
 use chain::message::{Announcement, Gossip};
-use chain::port::{Table, WriteBatch};
+use chain::port::{Reads, Table, WriteBatch};
 use chain::{Anchor, Body, Genesis, Transaction};
 use primitives::Hash;
 
 use crate::core::bench::{Bench, Maker, Manner};
 use crate::core::branches::payment;
-use crate::core::kit::{ACCOUNTS, account, genesis, key, slow};
+use crate::core::kit::{ACCOUNTS, account, genesis, key, peer, slow};
 
 /// Returns payments with long messages, of about 1,160 bytes each.
 pub fn heavy(from: usize, count: u64, first: u64) -> Vec<Transaction> {
@@ -102,6 +102,42 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
         "{}",
         bench.batch_bytes_max
     );
+}
+
+#[test]
+fn a_transaction_that_a_block_of_the_same_round_includes_does_not_enter_the_pool() {
+    let paid = payment(2, 5);
+    let id = paid.id(&genesis().hash);
+    let gossiped = Event::Gossip {
+        peer: peer(1),
+        message: 1,
+        bytes: Gossip::Transactions(vec![paid.clone()]).to_bytes(),
+    };
+    let submitted = Event::Submit {
+        ticket: 2,
+        transactions: vec![paid.clone()],
+    };
+    for event in [gossiped, submitted] {
+        let mut maker = Maker::new();
+        maker.add(0, vec![paid.clone()]);
+        maker.add_many(2, 0);
+        let mut bench = Bench::new(Settings::default());
+        bench.run_to(1_000);
+        bench.connect(0, &maker.blocks, Manner::Slow);
+        while !bench.asked.contains("bodies") {
+            bench.deliver();
+            bench.rounds();
+        }
+        assert_eq!(bench.height(), 0);
+        bench.tell_only(event);
+        bench.deliver();
+        assert_eq!(bench.height(), 3, "the blocks join within the round");
+        bench.rounds();
+        assert!(!bench.core.pool().contains(&id));
+        assert_eq!(bench.store.get(Table::Pool, &id.0), Ok(None));
+        assert!(bench.outcomes.iter().all(|outcome| *outcome == Ok(id)));
+        assert_eq!(bench.penalties, [""; 0]);
+    }
 }
 
 #[test]
