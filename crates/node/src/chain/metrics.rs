@@ -79,6 +79,7 @@ chain_metrics! {
     bad_blocks: Counter = "tally_chain_bad_blocks_total", "Blocks of peers that broke a rule.";
     equivocations: Counter = "tally_chain_equivocations_total", "Second blocks of a forger on one parent that were noticed, see tally chain equivocations.";
     turns_refused: Counter = "tally_chain_turns_refused_total", "Forging turns that a local account skipped, because it had signed another block on the same parent that this node no longer has.";
+    failed_forgings: Counter = "tally_chain_failed_forgings_total", "Blocks that this node forged with transactions of its pool and that broke a rule. It forged without transactions instead. More than none is a fault of this software.";
     forks: Counter = "tally_chain_forks_total", "Branches that have won.";
     fork_depth: Histogram Count = "tally_chain_fork_depth_blocks", "Blocks taken back for a branch that won.";
     block_transactions: Histogram Count = "tally_chain_block_transactions", "Transactions of a block, of all chains.";

@@ -199,6 +199,7 @@ impl Api {
         metrics.forks.set(figures.forks);
         metrics.equivocations.set(figures.equivocations);
         metrics.turns_refused.set(figures.turns_refused);
+        metrics.failed_forgings.set(figures.failed_forgings);
         metrics.store_bytes.set_count(self.store_bytes().await);
         let gossip = shared.peers.handle().figures();
         metrics.gossip_in.set(gossip.bytes_in);
