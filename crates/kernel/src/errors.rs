@@ -71,7 +71,7 @@ errors! {
         "Read the reason and settle it with the receiving node's operator; the delivery is repeated by itself until then.";
     DELIVERY_REFUSED = "node.delivery_refused", "A participant refuses to record a transaction that is final; that undoes nothing.",
         "Read the reason in the message and settle it with the participant's operator.";
-    CLOCK_JUMPED = "node.clock_jumped", "The machine's clock was set forward or back while the node ran. Until peers' clocks or the operator confirm it, it is in doubt, and a notary judges no time window.",
+    CLOCK_JUMPED = "node.clock_jumped", "The machine's clock was set forward or back, or is behind a time by which this notary judged time windows. Until peers' clocks or the operator confirm it, it is in doubt, and a notary judges no time window.",
         "Let the machine keep its clock with NTP; if it is right and too few peers can confirm it, confirm it: tally node clock confirm.";
     NOT_SCHEDULABLE = "node.not_schedulable", "A state schedules a flow that is not registered here as one that states may schedule.",
         "Start a binary that registers the flow for it, which then tries again; where the state is not to be trusted, leave it.";

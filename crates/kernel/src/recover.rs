@@ -21,7 +21,7 @@ use crate::notarisation::requests::Notarisation;
 use crate::options::KernelOptions;
 use crate::pages::{after, row_page};
 use crate::peers::links::Links;
-use crate::port::{Reads, StoreFailure, Table};
+use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::room::Room;
 use crate::rows::{META_CLOCK_DOUBT, META_JUDGED};
 use crate::schedule::table::Schedule;
@@ -100,12 +100,19 @@ impl Kernel {
         let book = Book::open(reads, options.transactions_bytes)?;
         let keys = KeyBook::open(&identity, options.fresh_keys_bytes, reads)?;
         let links = Links::open(&options, reads)?;
-        let judged = reads.get(Table::Meta, META_JUDGED)?;
-        let judged = judged.and_then(|row| Timestamp::from_bytes(&row).ok());
-        let judged = judged.unwrap_or(Timestamp::EPOCH);
+        let judged = match reads.get(Table::Meta, META_JUDGED)? {
+            Some(row) => Timestamp::from_bytes(&row)
+                .map_err(|_| damaged("the time of the latest judgement"))?,
+            None => Timestamp::EPOCH,
+        };
         let notarisation = options
             .notary
             .map(|notary| Notarisation::new(notary, identity.me.clone(), judged));
+        // A clock that was set while the node was down shows in earlier judgements only.
+        let was_set = notarisation
+            .as_ref()
+            .is_some_and(|one| one.notary.contradicts_judgements(now.wall));
+        let was_in_doubt = reads.get(Table::Meta, META_CLOCK_DOUBT)?.is_some();
         let integrity = Integrity::open(reads, options.entropy.clone(), book.last_seq())?;
         let contradictions = Contradictions::open(reads, book.last_seq())?;
         let opened = OpenedParts {
@@ -115,9 +122,10 @@ impl Kernel {
             links,
             notarisation,
             integrity,
-            clock_in_doubt: reads.get(Table::Meta, META_CLOCK_DOUBT)?.is_some(),
+            clock_in_doubt: was_in_doubt || was_set,
         };
         let mut kernel = Kernel::assemble(Context::new(options, identity, now), opened);
+        kernel.clock.begin(&mut kernel.context);
         kernel.links.serve_itself(&kernel.context);
         kernel.consents = Consents::open(kernel.context.options.consent.clone(), reads)?;
         Quarantine::restore(&mut kernel.selection, &kernel.context, reads)?;

@@ -1,7 +1,8 @@
 //! The clock that judges time windows.
 //!
 //! # Invariants
-//! - A window is never judged at a time earlier than that of a previous judgement.
+//! - A window is never judged at a time earlier than that of a previous judgement, unless the clock was confirmed since then:
+//!   the previous judgement was then made by a clock that was ahead.
 //! - No window is judged while the machine's clock is in doubt, or more than [`BEHIND_MAX_MS`] behind the latest judgement.
 
 use primitives::Timestamp;
@@ -37,8 +38,19 @@ impl WindowClock {
         }
     }
 
-    pub(crate) fn doubt(&mut self, in_doubt: bool) {
-        self.in_doubt = in_doubt;
+    pub(crate) fn doubt(&mut self) {
+        self.in_doubt = true;
+    }
+
+    /// Ends a doubt: the machine's clock, which shows `wall`, was confirmed. Returns the time at which judgements continue, if
+    /// earlier ones were made ahead of it.
+    pub(crate) fn trust(&mut self, wall: Timestamp) -> Option<Timestamp> {
+        let was_in_doubt = std::mem::take(&mut self.in_doubt);
+        if !was_in_doubt || self.behind_ms(wall) <= BEHIND_MAX_MS {
+            return None;
+        }
+        self.latest = wall;
+        Some(wall)
     }
 
     /// Returns how far the machine's clock is behind the latest judgement, in milliseconds.
@@ -59,6 +71,16 @@ impl WindowClock {
         Arrival {
             at: self.latest,
             can_judge: true,
+        }
+    }
+
+    /// Returns an arrival as it is judged now. Windows are not judged at a time that the clock showed before it was found to be
+    /// ahead.
+    pub(crate) fn review(&self, arrived: Arrival) -> Arrival {
+        let can_judge = arrived.can_judge && arrived.at <= self.latest;
+        Arrival {
+            can_judge,
+            ..arrived
         }
     }
 }

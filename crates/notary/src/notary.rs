@@ -14,7 +14,7 @@ use ledger::{
 };
 use primitives::{Moment, Monotonic, Timestamp};
 
-use crate::clock::{Arrival, WindowClock};
+use crate::clock::{Arrival, BEHIND_MAX_MS, WindowClock};
 use crate::overlay::Overlay;
 use crate::rate::Rate;
 use crate::requesters::{NewRows, Queued, Requesters};
@@ -83,9 +83,25 @@ impl Notary {
         self.clock.arrive(now.wall)
     }
 
-    /// Sets whether the machine's clock is in doubt.
-    pub fn doubt_clock(&mut self, in_doubt: bool) {
-        self.clock.doubt(in_doubt);
+    /// Puts the machine's clock in doubt: no window is judged until [`Notary::trust_clock`].
+    pub fn doubt_clock(&mut self) {
+        self.clock.doubt();
+    }
+
+    /// Ends the doubt about the machine's clock, which shows `wall`. Judgements that were made at a later time were made by a
+    /// wrong clock, so windows are judged from `wall` on. Returns `wall` if there were any. The caller writes it, so that
+    /// [`Notary::new`] can continue from it.
+    pub fn trust_clock(&mut self, wall: Timestamp) -> Option<Timestamp> {
+        let continued = self.clock.trust(wall);
+        if continued.is_some() {
+            self.judged = None;
+        }
+        continued
+    }
+
+    /// Returns whether the machine's clock, which shows `wall`, contradicts earlier judgements.
+    pub fn contradicts_judgements(&self, wall: Timestamp) -> bool {
+        self.clock.behind_ms(wall) > BEHIND_MAX_MS
     }
 
     /// Returns how far the machine's clock is behind the latest judgement of a window, in milliseconds.
@@ -310,8 +326,9 @@ impl Notary {
                 &AdmissionError::TransactionWanted,
             )));
         }
+        let arrived = self.clock.review(queued.arrived);
         if let Some(window) = subject.time_window()
-            && let Err(error) = judge_window(window, queued.arrived)
+            && let Err(error) = judge_window(window, arrived)
         {
             return Ok(Some(error));
         }
@@ -322,8 +339,8 @@ impl Notary {
             return Ok(Some(NotaryError::conflict(conflicts)));
         }
         if subject.time_window().is_some() {
-            debug_assert!(queued.arrived.can_judge, "its window was judged");
-            self.judged = self.judged.max(Some(queued.arrived.at));
+            debug_assert!(arrived.can_judge, "its window was judged");
+            self.judged = self.judged.max(Some(arrived.at));
         }
         self.overlay.accept(id, subject.inputs(), subject.weight());
         let rows = subject.inputs().iter().map(|input| (*input, id));
@@ -332,7 +349,7 @@ impl Notary {
             requester,
             key,
             signature,
-            at: queued.arrived.at,
+            at: arrived.at,
         };
         decision.transactions.push((id, record));
         Ok(None)

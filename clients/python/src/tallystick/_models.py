@@ -939,8 +939,8 @@ class ChainPage:
 class ClockView:
     """A node's clock. Also the answer of `POST /v1/clock/confirm`."""
 
-    #: Whether the clock was set while the node ran, and neither peers nor an operator have confirmed it since. A notary checks no time
-    #: windows until then.
+    #: Whether the clock was set, or is behind a time at which this notary checked a window, and neither peers nor an operator have
+    #: confirmed it since. A notary checks no time windows until then.
     in_doubt: bool
     #: The number of times that it was set since the node's start.
     jumps: int

@@ -363,7 +363,7 @@ pub const CONFIRM_CLOCK: Call<ClockView> = Call::new(Operation {
     tag: "node",
     permission: Permission::Whole("admin.clock"),
     audited: true,
-    summary: "Vouches for the node's clock as it is, after it was set. A notary judges time windows again.",
+    summary: "Vouches for the node's clock as it is, after it was set. A notary judges time windows again, even if it judged some at a later time before.",
     answers: &[answer(
         200,
         "The clock.",

@@ -22,6 +22,19 @@ impl Writer for ClockWatch {
 }
 
 impl ClockWatch {
+    /// Logs and writes a doubt that there is at the start.
+    pub(crate) fn begin(&self, context: &mut Context) {
+        if !self.in_doubt() {
+            return;
+        }
+        self.note_doubt(context);
+        let text = format!(
+            "the clock was in doubt before the start, or is behind a time that this notary judged by; it shows {} and is in doubt until peers' clocks or the operator confirm it",
+            context.now.wall
+        );
+        context.warn(errors::CLOCK_JUMPED.code, text);
+    }
+
     /// Compares the clocks at a new time. A jump of the wall clock is logged.
     pub(crate) fn advance(&mut self, context: &mut Context) {
         let Some(jump) = self.observe(context.now) else {

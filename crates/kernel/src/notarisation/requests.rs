@@ -8,10 +8,11 @@ use notary::{ConsumedSet, Notary, NotaryOptions, Request, RequestRecord};
 use primitives::{Coded, Encode, Monotonic, Timestamp};
 use thiserror::Error;
 
+use crate::context::Context;
 use crate::errors;
 use crate::notarisation::whole::Wholes;
 use crate::part::Part;
-use crate::port::{Reads, StoreFailure, Table};
+use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{META_JUDGED, META_NOTARY_ACCEPTED, state_ref_key};
 use crate::writes::{Batch, RowRange, Writer};
 
@@ -52,6 +53,24 @@ impl Notarisation {
             checking: BTreeMap::new(),
             asked_by: BTreeMap::new(),
         }
+    }
+
+    /// Judges windows while the machine's clock is trusted. When a doubt ends, time windows are judged by the clock as it is,
+    /// although it may have been ahead at earlier judgements.
+    pub(crate) fn follow_clock(&mut self, in_doubt: bool, context: &mut Context) {
+        if in_doubt {
+            self.notary.doubt_clock();
+            return;
+        }
+        let Some(wall) = self.notary.trust_clock(context.now.wall) else {
+            return;
+        };
+        let mut batch = context.round.batch.of::<Notarisation>();
+        batch.put(Table::Meta, META_JUDGED, wall.to_bytes());
+        let text = format!(
+            "time windows were judged at a later time than {wall}, which the confirmed clock shows; they are judged from then on"
+        );
+        context.warn(errors::CLOCK_JUMPED.code, text);
     }
 
     /// Whether requests wait that can be decided.

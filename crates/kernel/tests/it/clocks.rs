@@ -81,6 +81,21 @@ fn ask(town: &mut Town, coin: &SignedTransaction, until_ms: Option<u64>) -> Stri
     }
 }
 
+/// The operator of the notary confirms its clock.
+fn confirm_clock(town: &mut Town) {
+    let token = town.token();
+    let user = "operator".to_owned();
+    town.tell(
+        0,
+        Event::ConfirmClock {
+            user,
+            token: Token(token),
+        },
+    );
+    town.settle();
+    assert_eq!(town.replies.remove(&token), Some(Reply::Done));
+}
+
 #[test]
 fn deliveries_are_repeated_after_a_jump_forward_and_back() {
     let mut town = town();
@@ -243,17 +258,7 @@ fn the_operator_ends_the_doubt_of_a_notary_without_peers() {
     set_clock(&mut town, 0, 5_000);
     pass(&mut town, 10 * ANSWERS_MS);
     assert_eq!(ask(&mut town, &coin, until), "wait");
-    let token = town.token();
-    let user = "operator".to_owned();
-    town.tell(
-        0,
-        Event::ConfirmClock {
-            user,
-            token: Token(token),
-        },
-    );
-    town.settle();
-    assert_eq!(town.replies.remove(&token), Some(Reply::Done));
+    confirm_clock(&mut town);
     assert_eq!(ask(&mut town, &coin, until), "signed");
 }
 
@@ -276,6 +281,55 @@ fn a_restarted_notary_judges_no_earlier_than_before() {
     set_clock(&mut town, 0, 0);
     pass(&mut town, ANSWERS_MS);
     assert_eq!(ask(&mut town, &second, open), "notary.time_window_invalid");
+}
+
+/// The machine of a notary boots with a clock that is ahead. Nothing shows it until the clock is corrected.
+#[test]
+fn judgements_that_were_made_ahead_end_with_the_doubt() {
+    for by_operator in [false, true] {
+        let mut town = town();
+        let (first, second) = (coin(&town), coin(&town));
+        town.down(0);
+        town.nodes[0].clock_off_ms = DAY_MS;
+        town.up(0);
+        town.link(0, 4);
+        town.settle();
+        let until = Some(town.now + 10 * DAY_MS as u64);
+        assert_eq!(ask(&mut town, &first, until), "signed");
+        town.down(0);
+        if by_operator {
+            for node in 1..4 {
+                town.down(node);
+            }
+        }
+        town.nodes[0].clock_off_ms = 0;
+        town.up(0);
+        town.link(0, 4);
+        town.settle();
+        let figures = town.figures(0);
+        assert!(figures.clock.in_doubt);
+        assert_eq!(figures.notary_clock_behind_ms, DAY_MS as u64);
+        let until = Some(town.now + 600_000);
+        if by_operator {
+            // It waits for witnesses first.
+            pass(&mut town, 60_000);
+        }
+        assert_eq!(ask(&mut town, &second, until), "wait");
+        if by_operator {
+            confirm_clock(&mut town);
+        } else {
+            pass(&mut town, ANSWERS_MS);
+        }
+        let figures = town.figures(0);
+        assert!(!figures.clock.in_doubt, "{:#?}", town.logs);
+        assert_eq!(ask(&mut town, &second, until), "signed", "{:#?}", town.logs);
+        assert_eq!(town.figures(0).notary_clock_behind_ms, 0);
+        // The judgements that were ahead do not come back with a restart.
+        town.down(0);
+        town.up(0);
+        town.settle();
+        assert!(!town.figures(0).clock.in_doubt, "{:#?}", town.logs);
+    }
 }
 
 #[test]

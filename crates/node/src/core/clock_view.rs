@@ -32,10 +32,10 @@ pub(super) fn clock_warnings(figures: &Figures) -> Vec<HealthWarning> {
     };
     let mut warnings = Vec::new();
     if figures.clock.in_doubt {
-        let by_ms = figures.clock.last.map_or(0, |jump| jump.by_ms);
-        warnings.push(warning(format!(
-            "the clock jumped by {by_ms:+} ms and is in doubt"
-        )));
+        warnings.push(warning(match figures.clock.last {
+            Some(jump) => format!("the clock jumped by {:+} ms and is in doubt", jump.by_ms),
+            None => "the clock was set before the start and is in doubt".to_owned(),
+        }));
     }
     let behind_ms = figures.notary_clock_behind_ms;
     if behind_ms > BEHIND_TOLD_MS {

@@ -160,10 +160,22 @@ impl World {
                 (self.highest, self.in_doubt) = (self.judged, false);
             }
             Op::Clock(ms) => self.clock = *ms,
-            Op::Doubt(in_doubt) => {
-                self.in_doubt = *in_doubt;
-                self.notary.doubt_clock(*in_doubt);
+            Op::Doubt(true) => {
+                self.in_doubt = true;
+                self.notary.doubt_clock();
             }
+            Op::Doubt(false) => self.trust_clock(),
+        }
+    }
+
+    fn trust_clock(&mut self) {
+        let was_in_doubt = std::mem::take(&mut self.in_doubt);
+        let was_ahead = was_in_doubt && self.highest.saturating_sub(self.clock) > BEHIND_MAX_MS;
+        let continued = self.notary.trust_clock(at(self.clock));
+        assert_eq!(continued, was_ahead.then(|| at(self.clock)));
+        if was_ahead {
+            (self.highest, self.judged) = (self.clock, self.clock);
+            self.naive.judged = self.clock;
         }
     }
 
@@ -200,6 +212,7 @@ impl World {
             let (expected_number, which, arrived) = self.waiting.pop_front().expect("a request");
             assert_eq!(*number, expected_number, "decided in the order of arrival");
             let tx = &self.sent[which];
+            let arrived = arrived.filter(|at| *at <= self.highest);
             let expected = self.naive.decide(tx, arrived);
             match (verdict, expected) {
                 (Verdict::Accepted(place), Ok(())) => {

@@ -147,10 +147,74 @@ fn no_window_is_judged_while_the_clock_is_in_doubt() {
             window,
             ..tx(&[], &[], line)
         };
-        notary.doubt_clock(in_doubt);
+        set_doubt(&mut notary, in_doubt, 10_000);
         notary.admit(tx.request(7), moment(now)).expect("room");
         let verdicts = settle(&mut notary, &mut durable, u64::from(line));
         assert_eq!(verdicts, [(7, expected.to_owned())], "line {line}");
+    }
+}
+
+/// Puts the clock in doubt, or confirms it when it shows `wall`.
+fn set_doubt(notary: &mut Notary, in_doubt: bool, wall: u64) {
+    if in_doubt {
+        notary.doubt_clock();
+    } else {
+        notary.trust_clock(at(wall));
+    }
+}
+
+#[test]
+fn a_confirmed_clock_ends_judgements_that_were_made_ahead_of_it() {
+    // How far the clock is behind the last judgement, whether it was in doubt, and what happens to a window that is open now.
+    let table = [
+        (0, true, "signed"),
+        (2_000, true, "notary.time_window_invalid"),
+        (2_001, true, "signed"),
+        (1_000_000_000, true, "signed"),
+        (2_001, false, "notary.busy"),
+    ];
+    for (line, (behind, in_doubt, expected)) in (1u8..).zip(table) {
+        let (mut notary, mut durable) = (notary(), Durable::default());
+        let now = 5_000_000_000;
+        let judged = now + behind;
+        let early = tx(&[1], &[], 1);
+        let (early, open) = (
+            Tx {
+                window: Some((0, u64::MAX)),
+                ..early
+            },
+            Tx {
+                window: Some((now, now + 1_000)),
+                ..tx(&[2], &[], line + 1)
+            },
+        );
+        notary
+            .admit(early.request(1), moment(judged))
+            .expect("room");
+        settle(&mut notary, &mut durable, 1);
+        assert_eq!(notary.take_judged(), Some(at(judged)));
+        // This request arrives while the clock is ahead, and waits until it has been corrected.
+        let waits = Tx {
+            window: Some((judged, u64::MAX)),
+            ..tx(&[3], &[], line + 1)
+        };
+        notary
+            .admit(waits.request(2), moment(judged))
+            .expect("room");
+        if in_doubt {
+            notary.doubt_clock();
+        }
+        let continued = in_doubt && behind > 2_000;
+        let expected_time = continued.then(|| at(now));
+        assert_eq!(notary.trust_clock(at(now)), expected_time, "line {line}");
+        notary.admit(open.request(3), moment(now)).expect("room");
+        let verdicts = settle(&mut notary, &mut durable, 2);
+        let waited = if continued { "notary.busy" } else { "signed" };
+        assert_eq!(
+            verdicts,
+            [(2, waited.to_owned()), (3, expected.to_owned())],
+            "line {line}"
+        );
     }
 }
 
@@ -162,7 +226,7 @@ fn what_was_signed_is_signed_again_by_a_doubted_clock() {
         ..tx(&[1], &[], 1)
     };
     for (commit, in_doubt) in [(1, false), (2, true)] {
-        notary.doubt_clock(in_doubt);
+        set_doubt(&mut notary, in_doubt, 999);
         notary.admit(tx.request(commit), moment(999)).expect("room");
         let verdicts = settle(&mut notary, &mut durable, commit);
         assert_eq!(verdicts, [(commit, "signed".to_owned())]);
@@ -344,7 +408,7 @@ fn a_whole_transaction_is_looked_over_before_it_is_verified() {
     let late = notary.arrive(moment(60));
     let late = notary.look_over(&wire, late);
     assert!(matches!(late, Err(NotaryError::TimeWindowInvalid { .. })));
-    notary.doubt_clock(true);
+    notary.doubt_clock();
     let unjudged = notary.arrive(moment(55));
     let busy = notary.look_over(&wire, unjudged);
     assert!(matches!(busy, Err(NotaryError::Busy { .. })), "{busy:?}");

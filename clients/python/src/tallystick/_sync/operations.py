@@ -61,7 +61,8 @@ class Operations:
         self._session.json("DELETE", f"/v1/clients/{quote(str(client_id), safe='')}")
 
     def confirm_clock(self) -> models.ClockView:
-        """Vouches for the node's clock as it is, after it was set. A notary judges time windows again. `POST /v1/clock/confirm`"""
+        """Vouches for the node's clock as it is, after it was set. A notary judges time windows again, even if it judged some at a later time
+        before. `POST /v1/clock/confirm`"""
         return self._session.decoded(models.ClockView.from_json, self._session.json("POST", "/v1/clock/confirm", repeatable=False))
 
     def consents(self) -> models.ConsentList:
