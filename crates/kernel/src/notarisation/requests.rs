@@ -125,9 +125,13 @@ impl ConsumedSet for Rows<'_> {
 
     fn consumer(&self, state: &StateRef) -> Result<Option<TxId>, StoreFailure> {
         let row = self.0.get(Table::NotaryStates, &state_ref_key(state))?;
-        Ok(row
-            .and_then(|row| row.as_slice().try_into().ok())
-            .map(TxId::from_array))
+        row.map(|row| {
+            let consumer = row.as_slice().try_into();
+            // A state whose row is damaged must not count as unconsumed.
+            consumer.map_err(|_| damaged(format!("the consumer of the state {state}")))
+        })
+        .transpose()
+        .map(|consumer| consumer.map(TxId::from_array))
     }
 
     fn is_committed(&self, transaction: &TxId) -> Result<bool, StoreFailure> {
@@ -152,4 +156,34 @@ pub(crate) fn put_record(transaction: &TxId, record: &RequestRecord, batch: &mut
     batch
         .of::<Notarisation>()
         .put(Table::NotaryTxs, key, record.to_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake_store::FakeStore;
+
+    #[test]
+    fn a_damaged_row_of_a_consumer_does_not_count_as_unconsumed() {
+        let state = StateRef {
+            tx: TxId::from_array([1; 32]),
+            index: 0,
+        };
+        let mut store = FakeStore::default();
+        let mut put = |bytes: &[u8]| {
+            let mut batch = Batch::default();
+            batch.of::<Notarisation>().put(
+                Table::NotaryStates,
+                state_ref_key(&state),
+                bytes.to_vec(),
+            );
+            store.apply(batch);
+            Rows(&store).consumer(&state)
+        };
+        assert_eq!(put(&[7; 32]).ok(), Some(Some(TxId::from_array([7; 32]))));
+        for damaged in [&[][..], &[7; 31], &[7; 33]] {
+            let failure = put(damaged).expect_err("damage");
+            assert_eq!(failure.code, errors::DAMAGED.code);
+        }
+    }
 }

@@ -20,7 +20,7 @@ use crate::peers::read_back::{ReadBack, decode_delivery};
 use crate::peers::refusals::Refusals;
 use crate::peers::unanswered::Unanswered;
 use crate::peers::waiting::DeliveryWaits;
-use crate::port::{Reads, StoreFailure, Table};
+use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{META_INBOUND, peer_of, prefix_end, seq_of};
 use crate::writes::{RowRange, Writer};
 
@@ -172,10 +172,14 @@ impl Links {
         // One row a peer, so bounded by the network map.
         for (key, value) in reads.scan(Table::Meta, META_INBOUND, to.as_deref(), usize::MAX)? {
             let peer = key.get(META_INBOUND.len()..).and_then(peer_of);
-            if let (Some(peer), Some((epoch, upto))) = (peer, decode_cursor(&value)) {
-                links.inbox.load(peer, epoch, upto);
-                links.taken.insert(peer, (epoch, upto));
-            }
+            let (Some(peer), Some((epoch, upto))) = (peer, decode_cursor(&value)) else {
+                // Without it, messages of this peer would be taken a second time.
+                return Err(damaged(
+                    "the last session message that was accepted from a peer",
+                ));
+            };
+            links.inbox.load(peer, epoch, upto);
+            links.taken.insert(peer, (epoch, upto));
         }
         for (peer, first, last) in ranges(reads, Table::Outbox, |_, _| ())? {
             links.outbox.load(peer, first, last);
@@ -330,4 +334,41 @@ fn decode_cursor(value: &[u8]) -> Option<(u64, u64)> {
     let mut d = Decoder::new(value);
     d.expect_array(2).ok()?;
     Some((u64::decode(&mut d).ok()?, u64::decode(&mut d).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::errors;
+    use crate::fake_store::FakeStore;
+    use crate::rows::meta_key;
+    use crate::writes::Batch;
+
+    #[test]
+    fn a_damaged_row_of_a_peer_ends_the_start() {
+        let peer = [5; 32];
+        let whole = (1u64, 9u64);
+        let mut encoder = primitives::Encoder::new();
+        encoder.array(2);
+        primitives::Encode::encode(&whole.0, &mut encoder);
+        primitives::Encode::encode(&whole.1, &mut encoder);
+        let row = encoder.into_bytes();
+        let open = |key: &[u8], value: &[u8]| {
+            let mut store = FakeStore::default();
+            let mut batch = Batch::default();
+            let key = meta_key(META_INBOUND, key);
+            batch.of::<Links>().put(Table::Meta, key, value.to_vec());
+            store.apply(batch);
+            Links::open(&KernelOptions::default(), &store).map(drop)
+        };
+        assert!(open(&peer, &row).is_ok());
+        for (key, value) in [
+            (&peer[..], &row[..row.len() - 1]),
+            (&peer[..], &[]),
+            (&peer[1..], &row[..]),
+        ] {
+            let failure = open(key, value).expect_err("damage");
+            assert_eq!(failure.code, errors::DAMAGED.code);
+        }
+    }
 }
