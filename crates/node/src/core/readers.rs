@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use vaultview::{VaultReader, VaultView};
 
-use super::view_feed::ViewFeed;
+use super::start_error::VIEW_FAILED;
+use super::view_feed::{ViewFailure, ViewFeed, found_damaged};
 use super::view_fill::condemn;
 use crate::http::Refusal;
 
@@ -50,15 +51,30 @@ impl Readers {
         let answer = match reader {
             Ok(reader) => {
                 let answer = query(&reader);
-                lock().push(reader);
+                if !is_of_view(&answer) {
+                    lock().push(reader);
+                }
                 answer
             }
             Err(error) => Err(view_refusal(&error)),
         };
-        if answer.is_err() && VaultView::is_condemned(&self.path) {
-            self.feed.reopen();
+        if is_of_view(&answer)
+            && let Err(failure) = self.probe()
+        {
+            self.feed.reopen(failure);
         }
         answer
+    }
+
+    /// Checks with a new reader whether the view can be read. A query can fail for reasons of its own, for example for want of
+    /// memory.
+    fn probe(&self) -> Result<(), ViewFailure> {
+        if VaultView::is_condemned(&self.path) {
+            return Err(found_damaged());
+        }
+        let reader = VaultReader::open(&self.path, self.cache_bytes);
+        reader.and_then(|reader| reader.upto())?;
+        Ok(())
     }
 
     /// Waits until no reader is in use, and closes them all. None is opened until the result is dropped.
@@ -70,6 +86,12 @@ impl Readers {
             .clear();
         closed
     }
+}
+
+/// Returns whether the view did not answer.
+fn is_of_view<T>(answer: &Result<T, Refusal>) -> bool {
+    let refusal = answer.as_ref().err();
+    refusal.is_some_and(|refusal| refusal.code == VIEW_FAILED.code)
 }
 
 /// Returns the refusal of a request that met an error of the view.

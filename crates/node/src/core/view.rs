@@ -16,8 +16,7 @@ use vaultview::{CoinCursor, VaultReader, VaultView, ViewError, ViewProgress};
 use super::messages::KernelHandle;
 use super::quarantine;
 use super::readers::Readers;
-use super::start_error::VIEW_FAILED;
-use super::view_feed::{Fed, Job, ViewFailure, ViewFeed, count};
+use super::view_feed::{Fed, Job, ViewFailure, ViewFeed, count, found_damaged};
 use super::view_fill::Filler;
 use super::view_rows::coin_row;
 use crate::metrics::NodeMetrics;
@@ -47,6 +46,8 @@ pub(super) struct ViewThread<R> {
     upto: u64,
     /// The pause before the view is opened again.
     pause: Duration,
+    /// The last failure because of which the view was dropped and filled again.
+    dropped_for: Option<ViewFailure>,
 }
 
 /// The parts that a view's thread works with.
@@ -74,6 +75,7 @@ impl<R: Reads> ViewThread<R> {
             rows: Vec::new(),
             counted: 0,
             pause: PAUSE_FIRST,
+            dropped_for: None,
         }
     }
 
@@ -81,11 +83,21 @@ impl<R: Reads> ViewThread<R> {
     pub(super) fn run(mut self) {
         let mut jobs = VecDeque::new();
         while let Err(failure) = self.work(&mut jobs) {
+            self.drop_contradiction(&failure);
             self.feed.fail(failure);
             self.forget_rows();
             if !self.recover() {
                 return;
             }
+        }
+    }
+
+    /// Has the view filled again if it contradicts the ledger: no other attempt could end such a failure. If the same failure
+    /// follows, this program is at fault, and the view stands still.
+    fn drop_contradiction(&mut self, failure: &ViewFailure) {
+        if failure.is_damage && self.dropped_for.as_ref() != Some(failure) {
+            VaultView::condemn(&self.readers.path);
+            self.dropped_for = Some(failure.clone());
         }
     }
 
@@ -130,7 +142,7 @@ impl<R: Reads> ViewThread<R> {
                             return Err(failure);
                         }
                     },
-                    Job::Reopen => return Err(found_damaged()),
+                    Job::Reopen(failure) => return Err(failure),
                     Job::Stop => return Ok(()),
                 }
             }
@@ -278,13 +290,6 @@ impl<R: Reads> ViewThread<R> {
             more,
         });
         Ok(())
-    }
-}
-
-fn found_damaged() -> ViewFailure {
-    ViewFailure {
-        code: VIEW_FAILED.code,
-        message: "a query found the view damaged".to_owned(),
     }
 }
 

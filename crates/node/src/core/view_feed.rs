@@ -37,8 +37,8 @@ pub(super) enum Job {
     Quarantine(Vec<StateRef>),
     Refill(RefillRequest),
     LookUp(FlowId, u32, LookUp),
-    /// Open the view again: a query found it damaged.
-    Reopen,
+    /// Open the view again: a query met this failure.
+    Reopen(ViewFailure),
     Stop,
 }
 
@@ -58,6 +58,8 @@ pub(super) struct ViewFailure {
     pub(super) code: &'static str,
     /// The failed operation and its error.
     pub(super) message: String,
+    /// Whether the view contradicts the ledger or its own form. Only filling it again helps.
+    pub(super) is_damage: bool,
 }
 
 impl From<StoreFailure> for ViewFailure {
@@ -65,6 +67,7 @@ impl From<StoreFailure> for ViewFailure {
         Self {
             code: failure.code,
             message: failure.message,
+            is_damage: false,
         }
     }
 }
@@ -75,6 +78,7 @@ impl From<ViewError> for ViewFailure {
         Self {
             code: error.code(),
             message: error.to_string(),
+            is_damage: matches!(error, ViewError::Damaged { .. }),
         }
     }
 }
@@ -189,10 +193,10 @@ impl ViewFeed {
         self.arrived.notify_all();
     }
 
-    /// Has the view opened again, which a query found damaged.
-    pub(super) fn reopen(&self) {
+    /// Has the view opened again after a query met a failure.
+    pub(super) fn reopen(&self, failure: ViewFailure) {
         if !self.reopening.swap(true, Ordering::AcqRel) {
-            self.push(Job::Reopen);
+            self.push(Job::Reopen(failure));
         }
     }
 
@@ -289,6 +293,15 @@ impl ViewFeed {
         if failed.is_some() {
             tracing::info!("the vault's view follows the ledger again");
         }
+    }
+}
+
+/// The failure of a view that a query found damaged.
+pub(super) fn found_damaged() -> ViewFailure {
+    ViewFailure {
+        code: VIEW_FAILED.code,
+        message: "a query found the view damaged".to_owned(),
+        is_damage: false,
     }
 }
 

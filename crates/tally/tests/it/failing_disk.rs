@@ -96,6 +96,54 @@ async fn the_view_comes_back_when_the_disk_has_room_again() {
     assert_eq!(holds(&a, "GBP").await.expect("readable"), issued - 3);
 }
 
+/// Bounds the number of a node's open files.
+fn bound_open_files(network: &Network, count: u64) {
+    let pid = network.pid(A).expect("it runs");
+    let done = Command::new("prlimit")
+        .args(["--pid", &pid.to_string(), &format!("--nofile={count}:")])
+        .status()
+        .expect("util-linux is installed");
+    assert!(done.success(), "{done}");
+}
+
+/// Returns the soft limit of a node's open files.
+fn open_files_max(network: &Network) -> u64 {
+    let pid = network.pid(A).expect("it runs");
+    let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).expect("readable");
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().nth(3));
+    soft.and_then(|soft| soft.parse().ok()).expect("a number")
+}
+
+/// Queries cannot open the view, while the thread that writes it has it open.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_tells_that_no_query_can_read_the_view() {
+    let network = Network::bring_up(&stage::options(&["A"])).expect("the network comes up");
+    let a = client(&network, A);
+    let start = cash::issue("GBP", 5).expect("arguments");
+    completes(&a, start, Wait::Finalised).await;
+    let before = open_files_max(&network);
+    bound_open_files(&network, 3);
+    // This client keeps its connection. A new one could not be accepted.
+    let refused = holds(&a, "GBP").await.expect_err("no file can be opened");
+    assert_eq!(refused.code(), "vault.view_failed", "{refused}");
+    let health = eventually("health tells of it", async || {
+        let health = a.health().await.ok()?;
+        (health.state == NodeState::Degraded).then_some(health)
+    })
+    .await;
+    let code = health.code.as_deref().unwrap_or_default();
+    assert!(code.starts_with("view."), "{health:?}");
+    bound_open_files(&network, before);
+    eventually("the view follows again", async || {
+        a.health().await.ok().filter(|health| health.ready)
+    })
+    .await;
+    assert_eq!(holds(&a, "GBP").await.expect("readable"), 5);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_whose_store_failed_exits_with_its_own_code() {
     let mut options = stage::options(&["A"]);

@@ -234,4 +234,24 @@ async fn a_view_made_anew_answers_as_before_whatever_happened_to_it() {
     })
     .await;
     same(&before, &after, "damaged within");
+
+    // A sound database that contradicts the ledger: the last transaction comes to it a second time.
+    network.stop(A).expect("stopped");
+    let database = rusqlite::Connection::open(&view).expect("readable");
+    let changed = database.execute("UPDATE cursor SET upto = upto - 1", []);
+    assert_eq!(changed, Ok(1));
+    drop(database);
+    network.start(A).expect("starts");
+    let client = stage::client(&network, A);
+    let after = stage::eventually("the view is filled again", async || {
+        let health = client.health().await.ok()?;
+        let ready = health.ready && health.view_seq == health.ledger_seq;
+        if ready {
+            try_answers(&client).await.ok()
+        } else {
+            None
+        }
+    })
+    .await;
+    same(&before, &after, "contradicting the ledger");
 }
