@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use primitives::storage::{FailureKind, StoreFailure, TableSet, WriteBatch};
@@ -48,6 +49,8 @@ pub(crate) struct Performer<C: Core, S> {
     pub(crate) handle: Handle<C::Messages>,
     pub(crate) shell: Arc<S>,
     pub(crate) metrics: RoundMetrics,
+    /// Whether the shell was told of a failure.
+    pub(crate) told: AtomicBool,
 }
 
 impl<C: Core, S: Shell<C>> Performer<C, S> {
@@ -74,7 +77,7 @@ impl<C: Core, S: Shell<C>> Performer<C, S> {
     pub(crate) fn contained(&self, work: impl FnOnce()) {
         // The core's thread ends after a panic, so it never uses state that the panic left half changed.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
-            self.fail(&of_panic::<C>(&*panic));
+            self.fail(&of_panic(C::PANICKED, C::SUBJECT, &*panic));
         }
     }
 
@@ -90,6 +93,13 @@ impl<C: Core, S: Shell<C>> Performer<C, S> {
             self.metrics.commit_failures.increment();
         }
         self.handle.fail(failure);
-        self.shell.failed(failure);
+        self.tell_shell(failure);
+    }
+
+    /// Has the shell tell all callers that wait of the first failure.
+    pub(crate) fn tell_shell(&self, failure: &StoreFailure) {
+        if !self.told.swap(true, Ordering::AcqRel) {
+            self.shell.failed(failure);
+        }
     }
 }

@@ -103,7 +103,7 @@ pub trait Shell<C: Core>: Send + Sync + 'static {
     /// Performs actions. It must not block: the commit thread waits for it.
     fn perform(&self, actions: C::Actions);
 
-    /// Answers all callers that wait for the core: it has stopped because of this failure. Further failures may follow.
+    /// Answers all callers that wait for the core: it has stopped because of this failure. Called once.
     fn failed(&self, failure: &StoreFailure);
 
     /// Handles the news that the core has taken the waiting messages, so that the mailbox may have room again. Also called when

@@ -2,9 +2,8 @@
 
 use std::any::Any;
 
+use primitives::ErrorInfo;
 use primitives::storage::{FailureKind, StoreFailure};
-
-use crate::core::Core;
 
 /// Returns the message of a panic.
 #[must_use]
@@ -16,12 +15,12 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> String {
     }
 }
 
-/// Returns the failure that follows a panic of a core or of its shell.
-pub(crate) fn of_panic<C: Core>(panic: &(dyn Any + Send)) -> StoreFailure {
+/// Returns the failure that follows a panic of a part of the node.
+pub(crate) fn of_panic(panicked: ErrorInfo, part: &str, panic: &(dyn Any + Send)) -> StoreFailure {
     StoreFailure {
         kind: FailureKind::Panic,
-        code: C::PANICKED.code,
-        message: format!("the node's {} met a bug: {}", C::SUBJECT, panic_text(panic)),
-        hint: C::PANICKED.action,
+        code: panicked.code,
+        message: format!("the node's {part} met a bug: {}", panic_text(panic)),
+        hint: panicked.action,
     }
 }

@@ -1,11 +1,14 @@
 //! The way to a core: its events and queries, and whether it still runs.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use primitives::ErrorInfo;
 use primitives::storage::StoreFailure;
 use tokio::sync::{oneshot, watch};
 
 use crate::core::Messages;
+use crate::failure::of_panic;
 use crate::mailbox::{Mailbox, Weigh};
 
 /// The way to a core, from any thread. Cheap to clone.
@@ -94,6 +97,23 @@ impl<M: Messages> Handle<M> {
             // The core's thread takes no more messages, so the query would never be answered.
             () = self.stopped() => Err(Stopped),
         }
+    }
+
+    /// Runs the work of another thread of the node. If it panics, the core stops, as if it had panicked itself. Otherwise a node
+    /// without this work would look healthy to its supervisor. `panicked` and `part` describe the failure.
+    pub fn guard(&self, panicked: ErrorInfo, part: &str, work: impl FnOnce()) {
+        // The thread ends after a panic, so it never uses state that the panic left half changed.
+        let Err(panic) = catch_unwind(AssertUnwindSafe(work)) else {
+            return;
+        };
+        let failure = of_panic(panicked, part, &*panic);
+        tracing::error!(
+            code = failure.code,
+            hint = failure.hint,
+            "the node takes no more work: {}",
+            failure.message
+        );
+        self.fail(&failure);
     }
 
     /// Returns the failure that stopped the core, if one did.

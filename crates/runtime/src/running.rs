@@ -1,6 +1,7 @@
 //! The start and the end of a core's threads.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -60,6 +61,7 @@ pub fn start<C: Core, S: Shell<C>>(parts: Parts<C, S>) -> std::io::Result<Runnin
             handle: handle.clone(),
             shell,
             metrics,
+            told: AtomicBool::new(false),
         }),
     };
     let thread = std::thread::Builder::new()

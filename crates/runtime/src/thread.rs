@@ -26,8 +26,14 @@ impl<C: Core, S: Shell<C>> CoreThread<C, S> {
     pub(crate) fn run(mut self, first: Output<C>) {
         let performer = Arc::clone(&self.performer);
         performer.contained(|| {
-            if let Err(failure) = self.rounds(first) {
-                self.performer.fail(&failure);
+            match self.rounds(first) {
+                Err(failure) => self.performer.fail(&failure),
+                // A thread beside this one may have stopped it. See [`crate::Handle::guard`].
+                Ok(()) => {
+                    if let Some(failure) = self.performer.handle.failure() {
+                        self.performer.tell_shell(&failure);
+                    }
+                }
             }
         });
     }

@@ -45,7 +45,7 @@ mod service;
 mod services;
 mod shared;
 mod start;
-mod start_error;
+pub(crate) mod start_error;
 mod store_care;
 mod stuck;
 mod vault_changes;

@@ -25,7 +25,7 @@ use super::readers::Readers;
 use super::replies::Replies;
 use super::service::Service;
 use super::shared::Shared;
-use super::start_error::StartError;
+use super::start_error::{PANICKED, StartError};
 use super::stuck;
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
@@ -262,7 +262,10 @@ impl Node {
             mut threads,
             upkeep,
         } = transfers.map_err(|error| StartError::System(format!("a thread of files: {error}")))?;
-        threads.push(thread("view", move || view_thread.run())?);
+        let beside = handle.clone();
+        threads.push(thread("view", move || {
+            beside.guard(PANICKED, "view", || view_thread.run());
+        })?);
         let running = runtime::start(runtime::Parts {
             core: LedgerCore::new(kernel, store.clone(), Arc::clone(&shared)),
             first: output(first, LedgerActions::default()),

@@ -157,10 +157,10 @@ pub const ERRORS: &[ErrorInfo] = &[
     PANICKED,
 ];
 
-/// A thread that decides or commits has panicked.
-pub(super) const PANICKED: ErrorInfo = ErrorInfo {
+/// A thread of the node has panicked.
+pub(crate) const PANICKED: ErrorInfo = ErrorInfo {
     code: "node.panicked",
-    cause: "The part of the node that holds the ledger panicked because of a bug. The node takes no more work and ends. Its durable data is whole.",
+    cause: "A part of the node panicked because of a bug. The node takes no more work and ends. Its durable data is whole.",
     action: "Report it with the lines that the node logged at that time, then start the node again; if it ends again, remove the application whose flow or contract is named there.",
 };
 

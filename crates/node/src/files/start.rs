@@ -13,6 +13,7 @@ use super::thread::TransferThread;
 use super::upkeep::{Upkeep, UpkeepOptions};
 use super::workers::Workers;
 use crate::core::messages::KernelHandle;
+use crate::core::start_error::PANICKED;
 use crate::ledger_store::LedgerStore;
 use crate::metrics::NodeMetrics;
 
@@ -52,7 +53,7 @@ pub(crate) fn start(
         network,
         metrics,
     } = shell;
-    let (workers, mut threads) = Workers::start(&files, &store, &desk)?;
+    let (workers, mut threads) = Workers::start(&files, &store, &desk, &kernel)?;
     let thread = TransferThread {
         machine: Transfers::new(options),
         desk,
@@ -63,7 +64,10 @@ pub(crate) fn start(
         store: store.clone(),
     };
     let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
-    threads.push(named("files").spawn(move || thread.run())?);
+    let beside = kernel.clone();
+    let work = move || beside.guard(PANICKED, "transfer of files", || thread.run());
+    threads.push(named("files").spawn(work)?);
+    let beside = kernel.clone();
     let keeper = Upkeep {
         files,
         store,
@@ -72,7 +76,8 @@ pub(crate) fn start(
         options: upkeep,
     };
     let (sender, stopped) = channel();
-    threads.push(named("files-upkeep").spawn(move || keeper.run(&stopped))?);
+    let work = move || beside.guard(PANICKED, "upkeep of files", || keeper.run(&stopped));
+    threads.push(named("files-upkeep").spawn(work)?);
     Ok(Running {
         threads,
         upkeep: sender,

@@ -318,6 +318,21 @@ impl Rig {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_panic_beside_the_core_stops_it() {
+    let rig = Rig::new();
+    let beside = rig.handle.clone();
+    let thread = std::thread::spawn(move || {
+        beside.guard(TestCore::PANICKED, "side", || ());
+        assert_eq!(beside.failure(), None, "work that ends is no failure");
+        beside.guard(TestCore::PANICKED, "side", || panic!("out of step"));
+    });
+    thread.join().expect("contained");
+    let failure = rig.handle.failure().expect("a failure");
+    assert_eq!(failure.message, "the node's side met a bug: out of step");
+    rig.fails_with("test.panicked").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn actions_follow_their_events_in_order() {
     let rig = Rig::new();
     rig.handle.tell_all((0..500).map(Event::Write));

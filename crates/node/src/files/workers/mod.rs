@@ -12,6 +12,8 @@ use primitives::Hash;
 use store::Files;
 
 use super::desk::Desk;
+use crate::core::messages::KernelHandle;
+use crate::core::start_error::PANICKED;
 use crate::ledger_store::LedgerStore;
 use job::Job;
 use worker::Worker;
@@ -33,6 +35,7 @@ impl Workers {
         files: &Files,
         store: &LedgerStore,
         desk: &Arc<Desk>,
+        kernel: &KernelHandle,
     ) -> std::io::Result<(Self, Vec<JoinHandle<()>>)> {
         let mut senders = Vec::with_capacity(WORKERS);
         let mut threads = Vec::with_capacity(WORKERS);
@@ -40,7 +43,9 @@ impl Workers {
             let (sender, jobs) = channel();
             let worker = Worker::new(files.clone(), store.clone(), Arc::clone(desk));
             let thread = std::thread::Builder::new().name(format!("files-{number}"));
-            threads.push(thread.spawn(move || worker.run(&jobs))?);
+            let beside = kernel.clone();
+            let work = move || beside.guard(PANICKED, "files", || worker.run(&jobs));
+            threads.push(thread.spawn(work)?);
             senders.push(sender);
         }
         let writing = HashMap::new();
@@ -61,7 +66,7 @@ impl Workers {
             .get(&hash)
             .map_or(by_hash, |(worker, _)| *worker);
         if let Some(sender) = self.senders.get(worker) {
-            // A worker that is gone has panicked: transfers of its files wait for the next start.
+            // A worker that is gone has panicked, so the node stops.
             drop(sender.send(job));
         }
     }
