@@ -229,8 +229,12 @@ impl Notary {
                 states: decision.states.len() - rows_before.0,
                 transactions: decision.transactions.len() - rows_before.1,
             });
-            self.requesters
-                .decided(requester, accepted, self.now, &self.options);
+            if let Some(NotaryError::Busy { .. }) = refusal {
+                self.requesters.note_busy(requester);
+            } else {
+                self.requesters
+                    .decided(requester, accepted, self.now, &self.options);
+            }
             let verdict = match refusal {
                 Some(error) => Verdict::Refused(error),
                 None => Verdict::Accepted(*places.entry(id).or_insert_with(|| {

@@ -194,6 +194,20 @@ fn a_transaction_that_consumes_nothing_is_charged_once_as_one_state() {
 }
 
 #[test]
+fn a_window_that_cannot_be_judged_counts_as_busy() {
+    let mut town = Town::new(options());
+    town.notary.doubt_clock();
+    let timed = Tx {
+        window: Some((0, u64::MAX)),
+        ..tx(&[1], &[], 1)
+    };
+    town.ask_for_tx(0, &timed, 0).expect("room");
+    assert_eq!(town.decide(0).len(), 1);
+    let figures = town.figures(0);
+    assert_eq!((figures.signed, figures.refused, figures.busy), (0, 0, 1));
+}
+
+#[test]
 fn only_newly_consumed_states_are_charged() {
     let mut town = Town::new(NotaryOptions {
         requester_states_per_s: 10,
