@@ -139,6 +139,12 @@ impl ChainNode {
         self.shared.core.failed().await
     }
 
+    /// Returns the failure that stopped the chain's thread, if one did.
+    #[must_use]
+    pub fn failure(&self) -> Option<StoreFailure> {
+        self.shared.core.failure()
+    }
+
     /// Stops the node: requests in flight are answered, and submitted rounds are committed.
     pub async fn stop(self) {
         let Self {

@@ -64,7 +64,8 @@ async fn serve(
     let failed = tokio::select! {
         number = signals.next() => {
             tracing::info!(signal = number, "the node stops");
-            None
+            // A supervisor must learn of a failure also if the signal comes within the grace period.
+            node.failure()
         }
         failure = failed_for(node.failed(), grace) => Some(failure),
     };
