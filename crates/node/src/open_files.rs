@@ -8,6 +8,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Descriptors reserved for the store, the view, files, uploads and connections in their handshake.
 pub const RESERVED: u64 = 1_024;
+/// Connections of clients that are replaced by others and still open. No connection is accepted above these.
+pub(crate) const ENDING_MAX: usize = 64;
 /// Descriptors reserved for each other node: a connection that stands and one that replaces it.
 const PER_PEER: u64 = 2;
 
@@ -56,22 +58,28 @@ pub fn connections(wanted: usize, peers: usize) -> usize {
     fitting
 }
 
-/// Returns the connections that fit: the limit less the reserve, or half of a limit that is lower than twice the reserve.
+/// Returns the connections that fit: the limit less the reserve, or half of a limit that is lower than twice the reserve. In
+/// both cases there is room for connections that end.
 fn fitting(limit: Option<u64>, wanted: usize, peers: usize) -> usize {
     let Some(limit) = limit else { return wanted };
-    let reserve = wanted_files(0, peers);
-    let left = limit.saturating_sub(reserve.min(limit / 2)).max(1);
+    let reserve = reserve(peers);
+    let left = limit.saturating_sub(reserve.min(limit / 2));
+    let left = left.saturating_sub(ENDING_MAX as u64).max(1);
     // Where the count does not fit a word, the limit binds nothing.
     wanted.min(usize::try_from(left).unwrap_or(usize::MAX))
 }
 
 /// The descriptors that a node wants: for clients, for other nodes, and for itself.
 pub fn wanted_files(connections: usize, peers: usize) -> u64 {
+    let of_clients = connections.saturating_add(ENDING_MAX);
+    reserve(peers).saturating_add(of_clients as u64)
+}
+
+/// Returns the descriptors that a node wants for other nodes and for itself.
+fn reserve(peers: usize) -> u64 {
     // Counts of a configuration, far below the largest number.
     let of_peers = PER_PEER.saturating_mul(peers as u64);
-    RESERVED
-        .saturating_add(of_peers)
-        .saturating_add(connections as u64)
+    RESERVED.saturating_add(of_peers)
 }
 
 #[cfg(test)]
@@ -83,10 +91,10 @@ mod tests {
         for (limit, wanted, peers, expected) in [
             (None, 2_048, 10, 2_048),
             (Some(1 << 20), 2_048, 10, 2_048),
-            (Some(3_072), 2_048, 0, 2_048),
-            (Some(3_072), 2_048, 24, 2_000),
-            (Some(1_500), 2_048, 0, 750),
-            (Some(1_024), 2_048, 1_000, 512),
+            (Some(3_136), 2_048, 0, 2_048),
+            (Some(3_136), 2_048, 24, 2_000),
+            (Some(1_500), 2_048, 0, 686),
+            (Some(1_024), 2_048, 1_000, 448),
             (Some(1_024), 100, 0, 100),
             (Some(1), 2_048, 0, 1),
             (Some(0), 2_048, 0, 1),

@@ -20,13 +20,11 @@ use super::services::Services;
 use super::vault_pages::VaultPages;
 use super::vault_tail::Allowance;
 use crate::metrics::NodeMetrics;
+use crate::open_files::ENDING_MAX;
 use crate::users::StartRates;
 
 /// After an accept that failed (most often: no file descriptors left).
 const REST_AFTER_FAULT: Duration = Duration::from_millis(50);
-
-/// Connections that end for others and are still open: beyond, no further ones are accepted.
-const ENDING_MAX: usize = 64;
 
 /// The address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
