@@ -25,6 +25,8 @@ pub(super) const EACH: u64 = 100_000_000_000;
 pub(super) const LITTLE: u64 = 100_000;
 /// Block time in seconds.
 pub(super) const BLOCK_SECONDS: u32 = 4;
+/// Maximum duration of a round on a quick node, in milliseconds.
+const ROUND_MS: u64 = 4;
 
 /// Options of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +91,8 @@ pub(super) struct Plan {
     pub(super) delay_ms_max: u64,
     /// Maximum time until a batch is durable, in milliseconds.
     pub(super) disk_ms_max: u64,
+    /// Maximum time from the first event of a round to its end, in milliseconds. In long rounds many events come together.
+    pub(super) round_ms_max: u64,
     pub(super) splits: Vec<Split>,
     pub(super) crashes: Vec<Crash>,
     /// End of the attacks. In mixed runs this is later than the end of the payments.
@@ -236,6 +240,7 @@ impl Plan {
         self.crashes.clear();
         (self.lost_per_mille, self.twice_per_mille) = (0, 0);
         (self.delay_ms_max, self.disk_ms_max) = (100, 100);
+        self.round_ms_max = ROUND_MS;
         self.neighbours = self.nodes;
         self.traffic_ms = 0;
         self.forging_ms = u64::from(blocks) * block_ms;
@@ -294,6 +299,7 @@ impl Plan {
             forging_ms,
             end_ms: forging_ms + 60_000,
             nodes,
+            round_ms_max: chance.one_of(&[ROUND_MS, ROUND_MS, ROUND_MS, 300]),
         }
     }
 

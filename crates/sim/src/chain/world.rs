@@ -289,7 +289,7 @@ impl World {
     }
 
     fn plan_flush(&mut self, n: usize) {
-        let after_ms = self.chance.between(0, 4);
+        let after_ms = self.chance.between(0, self.plan.round_ms_max);
         let node = &mut self.nodes[n];
         if !node.flush_planned && node.core.is_some() {
             node.flush_planned = true;
