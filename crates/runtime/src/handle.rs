@@ -157,7 +157,7 @@ impl<M: Messages> Handle<M> {
     }
 
     /// Records a failure, unless there was one before, and stops the core.
-    pub(crate) fn fail(&self, failure: &StoreFailure) {
+    pub fn fail(&self, failure: &StoreFailure) {
         self.link.failure.send_if_modified(|first| {
             let is_first = first.is_none();
             first.get_or_insert_with(|| failure.clone());

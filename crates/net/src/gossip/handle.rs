@@ -171,6 +171,12 @@ impl GossipHandle {
         self.calls.closed().await;
     }
 
+    /// Returns whether [`GossipHandle::shutdown`] was called. If not, events that end are a fault of the service.
+    #[must_use]
+    pub fn is_shut_down(&self) -> bool {
+        *self.stop.borrow()
+    }
+
     fn call(&self, call: Call) -> Result<(), SendError> {
         let cost = call.cost();
         if !self.waiting.add(cost, self.shared.limits.calls_bytes_max) {

@@ -5,9 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chain::core::{Event, PeerId, RequestFailure, Ticket, Verdict};
+use chain::port::StoreFailure;
 use net::gossip::{self, GossipEvent, GossipEvents, GossipHandle, RequestError, Topic};
+use primitives::storage::FailureKind;
 
 use super::shared::Shared;
+use super::start_error::PANICKED;
 
 /// Messages and questions that wait for the core at most; the oldest are given up.
 const WAITING_MAX: usize = 1 << 16;
@@ -199,6 +202,22 @@ pub(super) async fn pump(shared: Arc<Shared>, mut events: GossipEvents) {
         if let Some(event) = shared.peers.event(event) {
             shared.tell(event);
         }
+    }
+    if !shared.peers.handle().is_shut_down() {
+        // Without it the node would forge a chain of its own.
+        let failure = StoreFailure {
+            kind: FailureKind::Panic,
+            code: PANICKED.code,
+            message: "the node's gossip has ended".to_owned(),
+            hint: PANICKED.action,
+        };
+        tracing::error!(
+            code = failure.code,
+            hint = failure.hint,
+            "{}",
+            failure.message
+        );
+        shared.core.fail(&failure);
     }
 }
 
