@@ -82,6 +82,9 @@ impl Core for ChainCore {
 
     fn end_round(&mut self) -> Result<Option<u64>, StoreFailure> {
         let now = self.shared.clock.time();
+        if let Some(failure) = self.shared.clock.failure() {
+            return Err(failure);
+        }
         let is_due = self.core.next_wake().is_some_and(|at| at <= now);
         if self.events == 0 && !is_due {
             return Ok(None);

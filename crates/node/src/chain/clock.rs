@@ -1,23 +1,29 @@
 //! The time of a chain: milliseconds since its genesis, on the machine's monotonic clock.
 //!
 //! The wall clock sets the time at the start, and small corrections of it are followed. A larger step is a jump: the time goes on steadily, so
-//! that no deadline is skipped or frozen, and no block is forged in the future. The jump is logged and shown until the clocks agree again.
+//! that no deadline is skipped or frozen, and no block is forged in the future. The jump is logged and shown until the clocks agree again. A
+//! forward jump that lasts is followed. If it is taken back later, the time is ahead and never steps back, so the node has to start again.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use chain::ChainTime;
+use chain::port::StoreFailure;
+use kernel::errors::CLOCK_JUMPED;
+use primitives::storage::FailureKind;
+use rustix::time::{ClockId, clock_gettime};
 
 /// The greatest step of the wall clock that is followed, milliseconds.
 const STEP_MS_MAX: u64 = 2_000;
-/// A forward jump is followed after so long: a machine that was suspended has a monotonic clock that is behind.
+/// A forward jump is followed after so long: a virtual machine that was paused has a monotonic clock that is behind.
 const FORWARD_ACCEPTED_MS: u64 = 300_000;
 
 /// The clock of one chain, shared by its threads.
 #[derive(Debug)]
 pub(super) struct ChainClock {
     genesis_ms: u64,
-    began: Instant,
+    /// The monotonic clock at the start.
+    began_ms: u64,
     time: Mutex<SteadyTime>,
 }
 
@@ -25,7 +31,7 @@ impl ChainClock {
     pub(super) fn new(genesis_ms: u64) -> Self {
         Self {
             genesis_ms,
-            began: Instant::now(),
+            began_ms: monotonic_ms(),
             time: Mutex::new(SteadyTime::new(unix_ms().saturating_sub(genesis_ms))),
         }
     }
@@ -33,8 +39,8 @@ impl ChainClock {
     /// Returns the milliseconds since genesis, or 0 before it.
     pub(super) fn now_ms(&self) -> u64 {
         let mut time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
-        let elapsed = self.began.elapsed().as_millis();
-        let steady_ms = u64::try_from(elapsed).unwrap_or(u64::MAX);
+        let elapsed_ms = monotonic_ms().checked_sub(self.began_ms);
+        let steady_ms = elapsed_ms.expect("a monotonic clock");
         let wall_ms = unix_ms().saturating_sub(self.genesis_ms);
         let before = time.jump_ms();
         let now_ms = time.read(steady_ms, wall_ms);
@@ -62,6 +68,21 @@ impl ChainClock {
         self.time().seconds()
     }
 
+    /// Returns the failure of a clock that went back after the chain had followed it forward. The chain is ahead then: its blocks
+    /// would be in the future.
+    pub(super) fn failure(&self) -> Option<StoreFailure> {
+        let time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
+        let ahead_ms = time.taken_back_ms()?;
+        Some(StoreFailure {
+            kind: FailureKind::Access,
+            code: CLOCK_JUMPED.code,
+            message: format!(
+                "the machine's clock was set back by {ahead_ms} ms after the chain had followed it forward"
+            ),
+            hint: "Start the node again: it takes the time of the machine's clock.",
+        })
+    }
+
     /// How far the wall clock is from the time that the chain goes by, if it has jumped.
     pub(super) fn jump_ms(&self) -> Option<i64> {
         let time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
@@ -77,6 +98,8 @@ struct SteadyTime {
     /// The last reading. Readings never step back.
     last_ms: u64,
     jump: Option<Jump>,
+    /// The size of the last forward jump that was followed; 0 if there was none.
+    followed_ms: i64,
 }
 
 /// A step of the wall clock that is not followed.
@@ -94,11 +117,21 @@ impl SteadyTime {
             lead_ms: i64::try_from(wall_ms).unwrap_or(i64::MAX),
             last_ms: 0,
             jump: None,
+            followed_ms: 0,
         }
     }
 
     fn jump_ms(&self) -> Option<i64> {
         self.jump.map(|jump| jump.by_ms)
+    }
+
+    /// Returns how far the time is ahead because of a forward jump that was followed and is taken back, at least by half.
+    fn taken_back_ms(&self) -> Option<u64> {
+        let back_ms = self.jump?.by_ms.checked_neg()?;
+        let is_taken_back = self.followed_ms > 0
+            && back_ms >= self.followed_ms / 2
+            && back_ms <= self.followed_ms.saturating_mul(2);
+        is_taken_back.then_some(back_ms.unsigned_abs())
     }
 
     /// Reads the time.
@@ -109,6 +142,9 @@ impl SteadyTime {
         let lasts_ms = steady_ms.saturating_sub(since_ms);
         let is_small = by_ms.unsigned_abs() <= STEP_MS_MAX;
         if is_small || (by_ms > 0 && lasts_ms >= FORWARD_ACCEPTED_MS) {
+            if !is_small {
+                self.followed_ms = by_ms;
+            }
             self.lead_ms = self.lead_ms.saturating_add(by_ms);
             self.jump = None;
         } else {
@@ -118,6 +154,13 @@ impl SteadyTime {
         self.last_ms = self.last_ms.max(now_ms);
         self.last_ms
     }
+}
+
+/// Milliseconds of a clock that never steps. It goes on while the machine is suspended.
+fn monotonic_ms() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    let ms = now.tv_sec.saturating_mul(1_000) + now.tv_nsec / 1_000_000;
+    u64::try_from(ms).expect("a machine's uptime")
 }
 
 /// Milliseconds since the Unix epoch.
@@ -179,5 +222,35 @@ mod tests {
             (after, wall(after), wall(after), None),
             (after + 1, wall(after + 1), wall(after + 1), None),
         ]);
+    }
+
+    #[test]
+    fn a_followed_jump_that_is_taken_back_is_a_failure() {
+        let hour = 3_600_000;
+        // The size of the step back in milliseconds, and the failure that it is.
+        let table = [
+            (1_000, None),
+            (hour / 2 - 1, None),
+            (hour / 2, Some(hour / 2)),
+            (hour, Some(hour)),
+            (2 * hour, Some(2 * hour)),
+            // The machine's clock is wrong in another way: a start would take a wrong time.
+            (2 * hour + 1, None),
+        ];
+        for followed in [true, false] {
+            for (back_ms, expected) in table {
+                let mut time = SteadyTime::new(DAY_MS);
+                let wall = |steady: u64| DAY_MS + hour + steady;
+                time.read(1_000, wall(1_000));
+                let after = 1_000 + FORWARD_ACCEPTED_MS;
+                if followed {
+                    time.read(after, wall(after));
+                }
+                assert_eq!(time.taken_back_ms(), None);
+                time.read(after + 1, wall(after + 1) - back_ms);
+                let expected = expected.filter(|_| followed);
+                assert_eq!(time.taken_back_ms(), expected, "{back_ms}, {followed}");
+            }
+        }
     }
 }
