@@ -124,7 +124,7 @@ impl Kernel {
         self.clock.advance(&mut self.context);
         // Before any event of the round: a request that comes with a jump must not be judged by the jumped clock.
         if let Some(notarisation) = &mut self.notarisation {
-            notarisation.follow_clock(self.clock.in_doubt(), &mut self.context);
+            notarisation.follow_clock(self.clock.is_trusted(), &mut self.context);
         }
     }
 

@@ -385,7 +385,7 @@ impl Notary {
 
 /// Wait sent to a requester whose time window cannot be judged because the clock is in doubt or too far behind, in
 /// milliseconds.
-const UNJUDGED_WAIT_MS: u64 = 5_000;
+const UNJUDGED_WAIT_MS: u64 = 1_000;
 
 fn judge_window(window: &TimeWindow, arrived: Arrival) -> Result<(), NotaryError> {
     if !arrived.can_judge {

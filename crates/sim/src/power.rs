@@ -98,7 +98,6 @@ impl World {
         one.view_busy = false;
         // After the restart, the clock may be behind its earlier time.
         one.ahead_ms = self.chance.between(0, 2_000);
-        one.off_ms = 0;
         let down_us = one.down_us;
         self.files_crash(node);
         self.forget_blame(node);

@@ -54,19 +54,31 @@ impl ClockWatch {
     pub(crate) fn tend(&mut self, context: &mut Context) {
         let now = context.now.monotonic;
         match self.judge(now) {
-            Some(Agreement::Agrees { answers }) => {
+            Some(Agreement::Agrees {
+                answers,
+                ended_doubt: true,
+            }) => {
                 self.note_doubt(context);
                 let text = format!("the clock agrees with those of {answers} peers");
                 context.inform(errors::CLOCK_JUMPED.code, text);
             }
-            Some(Agreement::Differs) | None => {}
+            Some(Agreement::Differs { began_doubt: true }) => {
+                self.note_doubt(context);
+                let text = format!(
+                    "the clock shows {}, and most peers' clocks differ by {} ms; it is in doubt until they or the operator confirm it",
+                    context.now.wall,
+                    self.figures().peers_ahead_ms.unwrap_or(0)
+                );
+                context.warn(errors::CLOCK_JUMPED.code, text);
+            }
+            Some(Agreement::Agrees { .. } | Agreement::Differs { .. }) | None => {}
         }
         let Some(asking) = self.ask(now) else {
             return;
         };
         assert!(
-            self.in_doubt(),
-            "peers are asked only while the clock is in doubt"
+            !self.is_trusted(),
+            "peers are asked only until the clock is trusted"
         );
         for peer in asking.peers {
             let question = PeerMessage::Request {
@@ -104,7 +116,7 @@ impl ClockWatch {
             );
             context.warn(errors::CLOCK_JUMPED.code, text);
         }
-        assert!(!self.in_doubt(), "a confirmed clock is not in doubt");
+        assert!(self.is_trusted(), "a confirmed clock is trusted");
         context.reply(token, Reply::Done);
     }
 

@@ -1,11 +1,14 @@
 //! A watch on the node's wall clock: notices that it was set, and then doubts it until peers or the operator confirm it.
 //!
 //! The wall clock less the monotonic one is constant while the wall clock goes evenly. A change by more than
-//! [`JUMP_MAX_MS`] is a jump. Nothing on this machine says which side of a jump is right, so peers are asked.
+//! [`JUMP_MAX_MS`] is a jump. Nothing on this machine says which side of a jump is right, so peers are asked. Nothing on it
+//! says either whether the clock was set while the node was down, so peers are also asked after each start.
 //!
 //! # Invariants
-//! - Only this machine's own clocks raise a doubt: no peer can.
-//! - Peers end a doubt only if the middle of their clocks agrees with ours, so fewer than half of those asked can't.
+//! - A clock that was confirmed is doubted only after a jump that this machine's own clocks show: no peer can raise that doubt.
+//! - After a start, one answer is enough to trust the clock, because nothing speaks against it. To end a doubt takes
+//!   [`ANSWERS_MIN`].
+//! - Peers confirm the clock only if the middle of their clocks agrees with ours, so fewer than half of those asked can't.
 //! - A peer counts once in each asking.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +49,7 @@ pub struct ClockFigures {
     pub jumps: u64,
     /// The last one.
     pub last: Option<ClockJump>,
-    /// Neither peers nor the operator have confirmed the clock since then.
+    /// The clock jumped or peers disagree with it, and neither peers nor the operator have confirmed it since then.
     pub in_doubt: bool,
     /// The middle of the peers' clocks less ours, as the last asking found it.
     pub peers_ahead_ms: Option<i64>,
@@ -59,13 +62,24 @@ pub(super) struct Asking {
     pub(super) peers: Vec<PartyId>,
 }
 
+/// How far the wall clock is relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    /// The node has started, and no peer has told its time since then.
+    Unchecked,
+    /// The clock jumped, or the peers disagreed with it after the start.
+    Doubted,
+    /// The clock was confirmed by peers or the operator, or the network has no other member.
+    Confirmed,
+}
+
 /// How an asking ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Agreement {
     /// This many peers' clocks agree with this node's.
-    Agrees { answers: usize },
+    Agrees { answers: usize, ended_doubt: bool },
     /// They do not, or too few answered.
-    Differs,
+    Differs { began_doubt: bool },
 }
 
 /// The watch over this node's wall clock.
@@ -77,6 +91,7 @@ pub(crate) struct ClockWatch {
     up: BTreeSet<PartyId>,
     /// The offset that is compared with, and when it was taken.
     reference: (i128, Monotonic),
+    trust: Trust,
     figures: ClockFigures,
     askings: u64,
     asking: Option<Open>,
@@ -96,7 +111,7 @@ struct Open {
 
 impl Part for ClockWatch {
     fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
-        if !self.in_doubt() {
+        if self.is_trusted() {
             return None;
         }
         match &self.asking {
@@ -110,18 +125,21 @@ impl Part for ClockWatch {
 }
 
 impl ClockWatch {
-    /// Creates a watch that trusts the clock as it is now, unless it was in doubt before the start. The choice among many peers is derived
-    /// from `secret`.
+    /// Creates a watch over a clock that peers have still to confirm, or that was in doubt before the start. The choice among
+    /// many peers is derived from `secret`.
     pub(crate) fn new(now: Moment, others: usize, secret: Seed, in_doubt: bool) -> Self {
+        let trust = match (in_doubt, others) {
+            (true, _) => Trust::Doubted,
+            (false, 0) => Trust::Confirmed,
+            (false, _) => Trust::Unchecked,
+        };
         Self {
             secret,
             others,
             up: BTreeSet::new(),
             reference: (now.offset_ms(), now.monotonic),
-            figures: ClockFigures {
-                in_doubt,
-                ..ClockFigures::default()
-            },
+            trust,
+            figures: ClockFigures::default(),
             askings: 0,
             asking: None,
             ask_at: now.monotonic,
@@ -129,11 +147,22 @@ impl ClockWatch {
     }
 
     pub(crate) fn figures(&self) -> ClockFigures {
-        self.figures
+        // Peers that have told another time were too few to raise a doubt, but an operator should know of them.
+        let differs = self.trust == Trust::Unchecked && self.figures.peers_ahead_ms.is_some();
+        ClockFigures {
+            in_doubt: self.in_doubt() || differs,
+            ..self.figures
+        }
     }
 
+    /// Whether time windows and locks may be judged by the clock.
+    pub(crate) fn is_trusted(&self) -> bool {
+        self.trust == Trust::Confirmed
+    }
+
+    /// Whether something speaks against the clock. The doubt survives restarts.
     pub(crate) fn in_doubt(&self) -> bool {
-        self.figures.in_doubt
+        self.trust == Trust::Doubted
     }
 
     pub(crate) fn peer_up(&mut self, peer: PartyId) {
@@ -167,7 +196,7 @@ impl ClockWatch {
         };
         self.figures.jumps += 1;
         self.figures.last = Some(jump);
-        self.figures.in_doubt = true;
+        self.trust = Trust::Doubted;
         self.figures.peers_ahead_ms = None;
         // Answers to the previous question compare with the clock before the jump.
         self.asking = None;
@@ -178,12 +207,14 @@ impl ClockWatch {
     /// The operator vouches for the clock as it is. Returns whether it was in doubt.
     pub(super) fn confirm(&mut self) -> bool {
         self.asking = None;
-        std::mem::take(&mut self.figures.in_doubt)
+        let was_in_doubt = self.in_doubt();
+        self.trust = Trust::Confirmed;
+        was_in_doubt
     }
 
     /// Asks peers, if it is time to.
     pub(super) fn ask(&mut self, now: Monotonic) -> Option<Asking> {
-        let is_due = self.in_doubt() && self.asking.is_none() && self.ask_at <= now;
+        let is_due = !self.is_trusted() && self.asking.is_none() && self.ask_at <= now;
         if !is_due || self.up.is_empty() {
             return None;
         }
@@ -235,25 +266,40 @@ impl ClockWatch {
         } else {
             return None;
         };
+        let asked = asking.asked;
         let mut ahead_ms: Vec<i128> = asking.ahead_ms.into_values().collect();
         ahead_ms.sort_unstable();
         let answers = ahead_ms.len();
-        let enough = answers >= self.others.min(ANSWERS_MIN) && answers * 2 > asking.asked;
         let (Some(low), Some(high)) = (
             ahead_ms.get(answers.saturating_sub(1) / 2).copied(),
             ahead_ms.get(answers / 2).copied(),
         ) else {
-            return Some(Agreement::Differs);
+            return Some(Agreement::Differs { began_doubt: false });
         };
-        debug_assert!(low <= high, "the middle of what is sorted");
+        assert!(low <= high, "the middle of what is sorted");
         self.figures.peers_ahead_ms = Some(clipped((low + high) / 2));
+        let was_in_doubt = self.in_doubt();
+        let most_answered = answers * 2 > asked;
+        let enough = most_answered && answers >= self.others.min(ANSWERS_MIN);
+        let suffices = match self.trust {
+            Trust::Doubted => enough,
+            Trust::Unchecked | Trust::Confirmed => most_answered,
+        };
         let agrees = |ms: i128| ms.unsigned_abs() <= u128::from(AGREE_MAX_MS);
         // With an even number of answers, both middle ones count, because one of them may come from a liar.
-        if !(enough && agrees(low) && agrees(high)) {
-            return Some(Agreement::Differs);
+        if suffices && agrees(low) && agrees(high) {
+            self.trust = Trust::Confirmed;
+            return Some(Agreement::Agrees {
+                answers,
+                ended_doubt: was_in_doubt,
+            });
         }
-        self.figures.in_doubt = false;
-        Some(Agreement::Agrees { answers })
+        if enough && !agrees(low) && !agrees(high) {
+            self.trust = Trust::Doubted;
+        }
+        Some(Agreement::Differs {
+            began_doubt: self.in_doubt() && !was_in_doubt,
+        })
     }
 
     /// Returns the peers to ask: all connected ones, or a random choice that no peer can foresee.
@@ -304,6 +350,13 @@ mod tests {
             }
         }
 
+        /// Its clock was confirmed after the start.
+        fn confirmed() -> Self {
+            let mut bench = Self::new();
+            assert!(!bench.watch.confirm(), "there was no doubt");
+            bench
+        }
+
         fn now(&self) -> Moment {
             Moment::new(
                 Monotonic::from_ms(self.monotonic),
@@ -346,7 +399,7 @@ mod tests {
 
     #[test]
     fn only_a_step_is_a_jump() {
-        let mut bench = Bench::new();
+        let mut bench = Bench::confirmed();
         assert_eq!(bench.pass(86_400_000), None);
         assert_eq!(bench.set(JUMP_MAX_MS as i64), None, "a step too small");
         assert_eq!(bench.set(-(JUMP_MAX_MS as i64)), None);
@@ -369,8 +422,13 @@ mod tests {
     #[test]
     fn the_middle_of_the_peers_decides() {
         const HOUR: i64 = 3_600_000;
-        let agrees = |answers| Some(Agreement::Agrees { answers });
-        let differs = Some(Agreement::Differs);
+        let agrees = |answers| {
+            Some(Agreement::Agrees {
+                answers,
+                ended_doubt: true,
+            })
+        };
+        let differs = Some(Agreement::Differs { began_doubt: false });
         // The difference between each peer's clock and this node's after a jump of an hour, and the expected judgement.
         let table: &[(&[Option<i64>], Option<Agreement>)] = &[
             (&[Some(0), Some(5), Some(-9)], agrees(3)),
@@ -396,7 +454,7 @@ mod tests {
             (&[None, None, None], differs),
         ];
         for (line, (clocks, expected)) in table.iter().enumerate() {
-            let mut bench = Bench::new();
+            let mut bench = Bench::confirmed();
             bench.set(HOUR).expect("a jump");
             assert_eq!(bench.asks(clocks), *expected, "line {line}");
             let in_doubt = *expected == differs;
@@ -407,8 +465,72 @@ mod tests {
     }
 
     #[test]
+    fn peers_check_the_clock_after_a_start() {
+        const HOUR: i64 = 3_600_000;
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Judged {
+            Trusted,
+            NobodyTold,
+            /// Too few for a doubt, but the operator is told.
+            Shown,
+            Doubted,
+        }
+        use Judged::*;
+        // Each peer's clock less this node's.
+        let table: &[(&[Option<i64>], Judged)] = &[
+            (&[None], NobodyTold),
+            (&[Some(20)], Trusted),
+            (&[Some(20), None], Shown),
+            (&[Some(0), Some(5), Some(HOUR)], Trusted),
+            (&[Some(HOUR)], Shown),
+            (&[Some(HOUR), Some(HOUR)], Shown),
+            (&[Some(HOUR), Some(0)], Shown),
+            (&[Some(HOUR), Some(HOUR), Some(HOUR)], Doubted),
+            (&[Some(-HOUR), Some(HOUR), Some(HOUR)], Doubted),
+            // Half of them are no majority.
+            (&[Some(0), Some(0), Some(HOUR), Some(HOUR)], Shown),
+        ];
+        for (line, (clocks, expected)) in table.iter().enumerate() {
+            let mut bench = Bench::new();
+            assert!(!bench.watch.is_trusted(), "nobody was asked");
+            assert!(!bench.watch.figures().in_doubt);
+            let judged = bench.asks(clocks).expect("judged");
+            let watch = &bench.watch;
+            let shown = watch.figures().in_doubt;
+            let found = match (watch.is_trusted(), watch.in_doubt(), shown) {
+                (true, false, false) => Trusted,
+                (false, false, false) => NobodyTold,
+                (false, false, true) => Shown,
+                (false, true, true) => Doubted,
+                other => panic!("line {line}: {other:?}"),
+            };
+            assert_eq!(found, *expected, "line {line}");
+            let began_doubt = found == Doubted;
+            let told = match found {
+                Trusted => Agreement::Agrees {
+                    answers: clocks.len(),
+                    ended_doubt: false,
+                },
+                _ => Agreement::Differs { began_doubt },
+            };
+            assert_eq!(judged, told, "line {line}");
+            let next = watch.next_time(Monotonic::START);
+            assert_eq!(next.is_some(), found != Trusted, "line {line}: asked again");
+        }
+    }
+
+    #[test]
+    fn a_node_without_peers_trusts_its_clock() {
+        let now = Moment::new(Monotonic::from_ms(1), Timestamp::from_ms(1_000_000));
+        let alone = ClockWatch::new(now, 0, [7; 32].into(), false);
+        assert!(alone.is_trusted());
+        let doubted = ClockWatch::new(now, 0, [7; 32].into(), true);
+        assert!(doubted.in_doubt(), "as before the restart");
+    }
+
+    #[test]
     fn answers_of_strangers_and_late_ones_say_nothing() {
-        let mut bench = Bench::new();
+        let mut bench = Bench::confirmed();
         bench.set(-60_000).expect("a jump");
         for n in 0..3 {
             bench.watch.peer_up(peer(n));
@@ -427,13 +549,13 @@ mod tests {
         bench.watch.answered(asking.number, peer(1), wall, now);
         bench.watch.answered(asking.number, peer(2), wall, now);
         let judged = bench.watch.judge(now.monotonic);
-        assert_eq!(judged, Some(Agreement::Differs));
+        assert_eq!(judged, Some(Agreement::Differs { began_doubt: false }));
         assert!(bench.watch.in_doubt());
     }
 
     #[test]
     fn a_jump_during_an_asking_voids_it() {
-        let mut bench = Bench::new();
+        let mut bench = Bench::confirmed();
         bench.set(60_000).expect("a jump");
         for n in 0..3 {
             bench.watch.peer_up(peer(n));
@@ -452,12 +574,13 @@ mod tests {
 
     #[test]
     fn the_operator_ends_a_doubt() {
-        let mut bench = Bench::new();
+        let mut bench = Bench::confirmed();
         assert!(!bench.watch.confirm(), "there was none");
         bench.set(60_000).expect("a jump");
         assert!(bench.watch.confirm());
         assert!(!bench.watch.in_doubt());
         assert_eq!(bench.watch.next_time(Monotonic::START), None);
+        assert!(bench.watch.is_trusted());
         assert!(bench.set(60_000).is_some(), "the next one is seen");
         assert!(bench.watch.in_doubt());
     }

@@ -177,20 +177,15 @@ impl Flows {
         effect: EffectId,
         until: Timestamp,
         clocks: SleepClocks,
-        in_doubt: bool,
+        trusts_wall: bool,
         now: Moment,
     ) -> bool {
-        let trusts = clocks != SleepClocks::Both || !in_doubt;
-        if trusts && self.waits.end(until, clocks, now) <= now.monotonic {
-            return false;
-        }
-        self.waits.sleep(effect, until, clocks, now);
-        true
+        self.waits.sleep(effect, until, clocks, trusts_wall, now)
     }
 
     /// Returns the next effect that waits for a time which has passed.
-    pub(crate) fn next_awake(&mut self, now: Moment, in_doubt: bool) -> Option<EffectId> {
-        self.waits.due(now, in_doubt)
+    pub(crate) fn next_awake(&mut self, now: Moment, trusts_wall: bool) -> Option<EffectId> {
+        self.waits.due(now, trusts_wall)
     }
 
     /// Returns a selection that can be made now. It is held instead until the records of its own flow are durable.

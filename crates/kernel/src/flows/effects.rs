@@ -144,9 +144,9 @@ impl Kernel {
                 self.complete(flow, effect, result);
             }
             EffectRequest::Sleep { until, clocks } => {
-                let (in_doubt, now) = (self.clock.in_doubt(), self.context.now);
+                let (trusts_wall, now) = (self.clock.is_trusted(), self.context.now);
                 let effect_id = (flow, effect);
-                if !self.flows.sleep(effect_id, until, clocks, in_doubt, now) {
+                if !self.flows.sleep(effect_id, until, clocks, trusts_wall, now) {
                     self.complete(flow, effect, EffectResult::Done);
                 }
             }
@@ -315,8 +315,9 @@ impl Kernel {
 
     /// Handles everything that is due: sleeping flows, selections past their deadline, and requests and deliveries to repeat.
     pub(crate) fn on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let in_doubt = self.clock.in_doubt();
-        while let Some((flow, effect)) = self.flows.next_awake(self.context.now, in_doubt) {
+        self.clock.tend(&mut self.context);
+        let trusts_wall = self.clock.is_trusted();
+        while let Some((flow, effect)) = self.flows.next_awake(self.context.now, trusts_wall) {
             self.complete(flow, effect, EffectResult::Done);
         }
         if self
@@ -327,7 +328,6 @@ impl Kernel {
             let out = self.selection.tick(self.context.now.monotonic);
             self.on_selection(out);
         }
-        self.clock.tend(&mut self.context);
         self.flows.end_idle(&mut self.context);
         let ahead = self.links.lagging_rows(self.context.now.monotonic);
         self.flows.note_peers_behind(ahead >= AHEAD_MAX);

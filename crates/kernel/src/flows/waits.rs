@@ -2,7 +2,7 @@
 //! all of a flow, costs a logarithm.
 //!
 //! # Invariants
-//! - A jump of the wall clock ends no wait for a time early. While the clock is in doubt, no deadline of the wall clock passes.
+//! - A jump of the wall clock ends no wait for a time early. While the wall clock is not trusted, it ends no wait.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,9 +11,6 @@ use ledger::{SelectionRequest, TxId};
 use primitives::{Moment, Monotonic, Timestamp};
 
 use crate::part::Part;
-
-/// How long a deadline of the wall clock is put off while that is in doubt, in milliseconds.
-const DOUBT_MS: u64 = 1_000;
 
 /// An effect of a flow.
 pub(crate) type EffectId = (FlowId, u32);
@@ -29,12 +26,20 @@ pub(crate) struct HeldSelect {
     pub request: SelectionRequest,
 }
 
+/// A time that a flow waits for.
+#[derive(Clone, Copy, Debug)]
+struct Deadline {
+    until: Timestamp,
+    /// The wait is over then, whatever the wall clock shows.
+    latest: Option<Monotonic>,
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Waited {
     Time {
         at: Monotonic,
-        /// The wall clock has to show this too.
-        wall: Option<Timestamp>,
+        /// A deadline that the wall clock has to confirm then. Without one, the wait is over.
+        judged: Option<Deadline>,
     },
     Transaction(TxId),
     Commit(u64),
@@ -46,6 +51,8 @@ pub(crate) struct Waits {
     /// Both clocks when the node started. A wait from the journal began before.
     started: Moment,
     of: BTreeMap<EffectId, Waited>,
+    /// Waits for times that begin or seem to be over while the wall clock is not trusted. They are judged when it is again.
+    put_off: BTreeSet<EffectId>,
     times: BTreeSet<(Monotonic, EffectId)>,
     transactions: HashMap<TxId, BTreeSet<EffectId>>,
     commits: BTreeMap<(u64, EffectId), HeldSelect>,
@@ -63,71 +70,95 @@ impl Waits {
         Self {
             started,
             of: BTreeMap::new(),
+            put_off: BTreeSet::new(),
             times: BTreeSet::new(),
             transactions: HashMap::new(),
             commits: BTreeMap::new(),
         }
     }
 
-    /// Returns when a wait until a time by these clocks may be over.
-    pub(crate) fn end(&self, until: Timestamp, clocks: SleepClocks, now: Moment) -> Monotonic {
-        let by_wall = now.when(until);
-        match clocks {
-            SleepClocks::Elapsed { most_ms } => {
-                // Past the end of time is never.
-                let most = now.monotonic.plus_ms(most_ms).unwrap_or(Monotonic::MAX);
-                // A flow from the journal may resume long after the start. A wall clock that was set forward in between
-                // says nothing about the time that passed.
-                by_wall.max(self.started.when(until)).min(most)
-            }
-            SleepClocks::Both => by_wall,
-        }
-    }
-
-    /// Adds a wait until a time, by these clocks.
+    /// Adds a wait until a time, by these clocks. Returns false if it is over. `trusts_wall`: the wall clock is not in doubt.
     pub(crate) fn sleep(
         &mut self,
         effect: EffectId,
         until: Timestamp,
         clocks: SleepClocks,
+        trusts_wall: bool,
         now: Moment,
-    ) {
-        let at = self.end(until, clocks, now);
-        let wall = match clocks {
-            SleepClocks::Elapsed { .. } => None,
-            SleepClocks::Both => Some(until),
+    ) -> bool {
+        let latest = match clocks {
+            // Past the end of time is never.
+            SleepClocks::Elapsed { most_ms } => {
+                Some(now.monotonic.plus_ms(most_ms).unwrap_or(Monotonic::MAX))
+            }
+            SleepClocks::Both => None,
         };
-        self.of.insert(effect, Waited::Time { at, wall });
-        self.times.insert((at, effect));
+        self.wait(effect, Deadline { until, latest }, trusts_wall, now)
     }
 
-    /// Takes out a wait that is over. `in_doubt`: the wall clock may be wrong.
-    pub(crate) fn due(&mut self, now: Moment, in_doubt: bool) -> Option<EffectId> {
+    /// Waits until a deadline, or returns false if it has passed.
+    fn wait(
+        &mut self,
+        effect: EffectId,
+        deadline: Deadline,
+        trusts_wall: bool,
+        now: Moment,
+    ) -> bool {
+        let end = self.end(deadline, now);
+        let ends_by_wall = deadline.latest.is_none_or(|latest| end < latest);
+        if end <= now.monotonic && (trusts_wall || !ends_by_wall) {
+            return false;
+        }
+        let (at, judged) = match deadline.latest {
+            latest if ends_by_wall && !trusts_wall => {
+                self.put_off.insert(effect);
+                (latest.unwrap_or(Monotonic::MAX), Some(deadline))
+            }
+            Some(_) => (end, None),
+            None => (end, Some(deadline)),
+        };
+        self.of.insert(effect, Waited::Time { at, judged });
+        self.times.insert((at, effect));
+        true
+    }
+
+    /// Returns when a wait may be over, as far as the wall clock is right.
+    fn end(&self, deadline: Deadline, now: Moment) -> Monotonic {
+        let by_wall = now.when(deadline.until);
+        match deadline.latest {
+            // A flow from the journal may resume long after the start. A wall clock that was set forward in between says
+            // nothing about the time that passed.
+            Some(latest) => by_wall.max(self.started.when(deadline.until)).min(latest),
+            None => by_wall,
+        }
+    }
+
+    /// Takes out a wait that is over. `trusts_wall`: the wall clock is not in doubt.
+    pub(crate) fn due(&mut self, now: Moment, trusts_wall: bool) -> Option<EffectId> {
+        while trusts_wall && let Some(effect) = self.put_off.first().copied() {
+            if !self.wait_on(effect, trusts_wall, now) {
+                return Some(effect);
+            }
+        }
         while let Some((at, effect)) = self.times.first().copied() {
             if at > now.monotonic {
                 return None;
             }
-            let waited = self.of.get(&effect);
-            let wall = waited.and_then(|waited| match waited {
-                Waited::Time { wall, .. } => *wall,
-                Waited::Transaction(_) | Waited::Commit(_) => None,
-            });
-            self.cancel(effect);
-            match wall {
-                Some(_) if in_doubt => {
-                    // Past the end of time is never.
-                    let at = now.monotonic.plus_ms(DOUBT_MS).unwrap_or(Monotonic::MAX);
-                    self.of.insert(effect, Waited::Time { at, wall });
-                    self.times.insert((at, effect));
-                }
-                // The wall clock was set back: it has a while to go.
-                Some(wall) if wall > now.wall => {
-                    self.sleep(effect, wall, SleepClocks::Both, now);
-                }
-                _ => return Some(effect),
+            if !self.wait_on(effect, trusts_wall, now) {
+                return Some(effect);
             }
         }
         None
+    }
+
+    /// Judges a wait for a time anew. Returns false if it is over.
+    fn wait_on(&mut self, effect: EffectId, trusts_wall: bool, now: Moment) -> bool {
+        let judged = match self.of.get(&effect) {
+            Some(Waited::Time { judged, .. }) => *judged,
+            Some(Waited::Transaction(_) | Waited::Commit(_)) | None => None,
+        };
+        self.cancel(effect);
+        judged.is_some_and(|deadline| self.wait(effect, deadline, trusts_wall, now))
     }
 
     /// Until a transaction is recorded.
@@ -173,6 +204,7 @@ impl Waits {
             None => {}
             Some(Waited::Time { at, .. }) => {
                 self.times.remove(&(at, effect));
+                self.put_off.remove(&effect);
             }
             Some(Waited::Commit(number)) => {
                 self.commits.remove(&(number, effect));
@@ -203,6 +235,8 @@ mod tests {
 
     use super::*;
 
+    const TRUSTED: bool = true;
+    const DOUBTED: bool = false;
     const PAUSE: SleepClocks = SleepClocks::Elapsed { most_ms: 100 };
 
     fn effect(flow: u8, number: u32) -> EffectId {
@@ -246,8 +280,14 @@ mod tests {
         for (now, pause, deadline) in table {
             for (clocks, over) in [(PAUSE, pause), (SleepClocks::Both, deadline)] {
                 let mut waits = Waits::new(at(0));
-                waits.sleep(effect(1, 1), Timestamp::from_ms(100), clocks, at(0));
-                let due = waits.due(now, false);
+                waits.sleep(
+                    effect(1, 1),
+                    Timestamp::from_ms(100),
+                    clocks,
+                    TRUSTED,
+                    at(0),
+                );
+                let due = waits.due(now, TRUSTED);
                 assert_eq!(due.is_some(), over, "{clocks:?} at {now:?}");
                 assert_eq!(
                     waits.next_time(Monotonic::START).is_none(),
@@ -261,9 +301,15 @@ mod tests {
     #[test]
     fn a_pause_that_began_by_a_wrong_clock_is_no_longer_after_a_restart() {
         let mut waits = Waits::new(at(0));
-        waits.sleep(effect(1, 1), Timestamp::from_ms(5_000), PAUSE, at(0));
-        assert_eq!(waits.due(at(99), false), None);
-        assert_eq!(waits.due(at(100), false), Some(effect(1, 1)));
+        waits.sleep(
+            effect(1, 1),
+            Timestamp::from_ms(5_000),
+            PAUSE,
+            TRUSTED,
+            at(0),
+        );
+        assert_eq!(waits.due(at(99), TRUSTED), None);
+        assert_eq!(waits.due(at(100), TRUSTED), Some(effect(1, 1)));
     }
 
     #[test]
@@ -279,15 +325,15 @@ mod tests {
         ];
         for (resumed, over) in table {
             let mut waits = Waits::new(set(0, 60));
-            waits.sleep(effect(1, 1), Timestamp::from_ms(100), PAUSE, resumed);
-            let over = Monotonic::from_ms(over).max(resumed.monotonic);
-            let early = over.as_ms().saturating_sub(1);
-            if early > resumed.monotonic.as_ms() {
-                let early = Moment::new(Monotonic::from_ms(early), resumed.wall);
-                assert_eq!(waits.due(early, false), None, "{resumed:?}");
+            let until = Timestamp::from_ms(100);
+            if !waits.sleep(effect(1, 1), until, PAUSE, TRUSTED, resumed) {
+                assert!(over <= resumed.monotonic.as_ms(), "{resumed:?}");
+                continue;
             }
-            let over = Moment::new(over, resumed.wall);
-            assert_eq!(waits.due(over, false), Some(effect(1, 1)), "{resumed:?}");
+            let at = |ms| Moment::new(Monotonic::from_ms(ms), resumed.wall);
+            assert_eq!(waits.due(at(over - 1), TRUSTED), None, "{resumed:?}");
+            let due = waits.due(at(over), TRUSTED);
+            assert_eq!(due, Some(effect(1, 1)), "{resumed:?}");
         }
     }
 
@@ -295,44 +341,67 @@ mod tests {
     fn a_deadline_waits_for_a_wall_clock_that_was_set_back() {
         let mut waits = Waits::new(at(0));
         let until = Timestamp::from_ms(100);
-        waits.sleep(effect(1, 1), until, SleepClocks::Both, at(0));
-        assert_eq!(waits.due(set(120, 40), false), None);
+        waits.sleep(effect(1, 1), until, SleepClocks::Both, TRUSTED, at(0));
+        assert_eq!(waits.due(set(120, 40), TRUSTED), None);
         assert_eq!(
             waits.next_time(Monotonic::START),
             Some(Monotonic::from_ms(180))
         );
-        assert_eq!(waits.due(set(179, 99), false), None);
-        assert_eq!(waits.due(set(180, 100), false), Some(effect(1, 1)));
+        assert_eq!(waits.due(set(179, 99), TRUSTED), None);
+        assert_eq!(waits.due(set(180, 100), TRUSTED), Some(effect(1, 1)));
         assert!(waits.of.is_empty() && waits.times.is_empty());
     }
 
     #[test]
-    fn no_deadline_of_a_doubted_wall_clock_passes() {
-        // The clock is ahead from the start on, so the wait seems to be over.
+    fn a_doubted_wall_clock_ends_no_wait() {
+        // The clock is ahead from the start on, so the waits seem to be over.
         let ahead = set(10, 5_000);
         let mut waits = Waits::new(ahead);
         let until = Timestamp::from_ms(100);
-        waits.sleep(effect(1, 1), until, SleepClocks::Both, ahead);
-        waits.sleep(effect(1, 2), until, PAUSE, ahead);
-        assert_eq!(waits.due(ahead, true), Some(effect(1, 2)));
-        assert_eq!(waits.due(ahead, true), None);
+        let long = SleepClocks::Elapsed { most_ms: 10_000 };
+        assert!(waits.sleep(effect(1, 1), until, SleepClocks::Both, DOUBTED, ahead));
+        assert!(waits.sleep(effect(1, 2), until, long, DOUBTED, ahead));
+        assert!(waits.sleep(effect(1, 3), until, PAUSE, DOUBTED, ahead));
+        assert_eq!(waits.due(set(109, 5_099), DOUBTED), None);
+        let over = set(110, 5_100);
         assert_eq!(
-            waits.next_time(Monotonic::START),
-            Some(Monotonic::from_ms(10 + DOUBT_MS))
+            waits.due(over, DOUBTED),
+            Some(effect(1, 3)),
+            "by its length"
         );
-        let right = set(1_010, 50);
-        assert_eq!(waits.due(right, false), None);
-        assert_eq!(waits.due(set(1_060, 100), false), Some(effect(1, 1)));
+        assert_eq!(waits.due(set(1_010, 6_000), DOUBTED), None, "put off");
+        let right = set(2_010, 50);
+        assert_eq!(waits.due(right, TRUSTED), None);
+        assert_eq!(waits.due(set(2_059, 99), TRUSTED), None);
+        let over = set(2_060, 100);
+        assert_eq!(waits.due(over, TRUSTED), Some(effect(1, 1)));
+        assert_eq!(waits.due(over, TRUSTED), Some(effect(1, 2)));
         assert!(waits.of.is_empty() && waits.times.is_empty());
+    }
+
+    #[test]
+    fn what_is_put_off_is_judged_as_soon_as_the_clock_is_trusted() {
+        let mut waits = Waits::new(at(0));
+        let until = Timestamp::from_ms(100);
+        assert!(waits.sleep(effect(1, 1), until, SleepClocks::Both, TRUSTED, at(0)));
+        assert!(waits.sleep(effect(1, 2), until, SleepClocks::Both, DOUBTED, at(0)));
+        assert!(waits.sleep(effect(1, 3), until, SleepClocks::Both, DOUBTED, at(0)));
+        assert_eq!(waits.due(at(100), DOUBTED), None);
+        waits.cancel(effect(1, 3));
+        for number in [1, 2] {
+            assert_eq!(waits.due(at(100), TRUSTED), Some(effect(1, number)));
+        }
+        assert_eq!(waits.due(at(100), TRUSTED), None);
+        assert!(waits.of.is_empty() && waits.times.is_empty() && waits.put_off.is_empty());
     }
 
     #[test]
     fn everything_comes_once_and_what_is_given_up_never() {
         let mut waits = Waits::new(at(0));
         let id = TxId::from_array([7; 32]);
-        waits.sleep(effect(1, 1), Timestamp::from_ms(10), PAUSE, at(0));
-        waits.sleep(effect(1, 2), Timestamp::from_ms(20), PAUSE, at(0));
-        waits.sleep(effect(2, 1), Timestamp::from_ms(5), PAUSE, at(0));
+        waits.sleep(effect(1, 1), Timestamp::from_ms(10), PAUSE, TRUSTED, at(0));
+        waits.sleep(effect(1, 2), Timestamp::from_ms(20), PAUSE, TRUSTED, at(0));
+        waits.sleep(effect(2, 1), Timestamp::from_ms(5), PAUSE, TRUSTED, at(0));
         waits.for_transaction(effect(1, 3), id);
         waits.for_transaction(effect(2, 2), id);
         waits.hold(4, select(1));
@@ -342,10 +411,10 @@ mod tests {
             waits.next_time(Monotonic::START),
             Some(Monotonic::from_ms(5))
         );
-        assert_eq!(waits.due(at(4), false), None);
-        assert_eq!(waits.due(at(15), false), Some(effect(2, 1)));
+        assert_eq!(waits.due(at(4), TRUSTED), None);
+        assert_eq!(waits.due(at(15), TRUSTED), Some(effect(2, 1)));
         waits.cancel(effect(1, 1));
-        assert_eq!(waits.due(at(15), false), None);
+        assert_eq!(waits.due(at(15), TRUSTED), None);
         assert_eq!(
             waits.released(3).map(|held| held.flow),
             Some(FlowId([2; 16]))
@@ -353,7 +422,7 @@ mod tests {
         assert!(waits.released(3).is_none());
         waits.cancel_flow(FlowId([1; 16]));
         assert!(waits.released(9).is_none());
-        assert_eq!(waits.due(at(u64::MAX - 1), false), None);
+        assert_eq!(waits.due(at(u64::MAX - 1), TRUSTED), None);
         assert_eq!(waits.recorded(&id), BTreeSet::from([effect(2, 2)]));
         assert!(!waits.expects(&id) && waits.of.is_empty());
     }

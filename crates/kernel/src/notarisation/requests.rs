@@ -55,10 +55,10 @@ impl Notarisation {
         }
     }
 
-    /// Judges windows while the machine's clock is trusted. When a doubt ends, time windows are judged by the clock as it is,
+    /// Judges windows while the machine's clock is trusted. When the trust returns, time windows are judged by the clock as it is,
     /// although it may have been ahead at earlier judgements.
-    pub(crate) fn follow_clock(&mut self, in_doubt: bool, context: &mut Context) {
-        if in_doubt {
+    pub(crate) fn follow_clock(&mut self, is_trusted: bool, context: &mut Context) {
+        if !is_trusted {
             self.notary.doubt_clock();
             return;
         }

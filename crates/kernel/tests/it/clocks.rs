@@ -29,9 +29,10 @@ fn pass(town: &mut Town, ms: u64) {
     town.settle();
 }
 
-/// Four others, node 4 of them played.
+/// Four others, node 4 of them played and silent about its clock.
 fn town() -> Town {
     let mut town = Town::new(4);
+    town.nodes[4].tells_time = false;
     town.play(4);
     town.heard(4);
     town
@@ -283,7 +284,54 @@ fn a_restarted_notary_judges_no_earlier_than_before() {
     assert_eq!(ask(&mut town, &second, open), "notary.time_window_invalid");
 }
 
-/// The machine of a notary boots with a clock that is ahead. Nothing shows it until the clock is corrected.
+/// The machine of a notary boots with a clock that is ahead.
+#[test]
+fn a_clock_that_was_set_while_the_node_was_down_judges_nothing() {
+    // The peers that are up, and whether they are enough for a doubt.
+    for (others, is_doubted) in [(4, true), (1, false)] {
+        let mut town = town();
+        town.nodes[4].tells_time = true;
+        let coin = coin(&town);
+        for node in others..4 {
+            town.down(node);
+        }
+        town.down(0);
+        town.nodes[0].clock_off_ms = DAY_MS;
+        town.up(0);
+        town.link(0, 4);
+        town.settle();
+        let until = Some(town.now + 2 * DAY_MS as u64);
+        // Without witnesses, a notary waits first.
+        pass(&mut town, 60_000);
+        assert_eq!(ask(&mut town, &coin, until), "wait", "{others} peers");
+        let clock = town.figures(0).clock;
+        assert!(clock.in_doubt, "{others} peers: told");
+        assert_eq!(clock.peers_ahead_ms, Some(-DAY_MS));
+        // A doubt survives a restart.
+        for node in 0..2 {
+            town.down(node);
+            town.settle();
+        }
+        town.up(0);
+        town.settle();
+        let clock = town.figures(0).clock;
+        assert_eq!(
+            clock.in_doubt, is_doubted,
+            "{others} peers: {:#?}",
+            town.logs
+        );
+        town.link(0, 4);
+        confirm_clock(&mut town);
+        pass(&mut town, 60_000);
+        assert_eq!(
+            ask(&mut town, &coin, until),
+            "signed",
+            "by the operator's word"
+        );
+    }
+}
+
+/// The machine of a notary boots with a clock that is ahead, and the operator vouches for it.
 #[test]
 fn judgements_that_were_made_ahead_end_with_the_doubt() {
     for by_operator in [false, true] {
@@ -294,6 +342,7 @@ fn judgements_that_were_made_ahead_end_with_the_doubt() {
         town.up(0);
         town.link(0, 4);
         town.settle();
+        confirm_clock(&mut town);
         let until = Some(town.now + 10 * DAY_MS as u64);
         assert_eq!(ask(&mut town, &first, until), "signed");
         town.down(0);

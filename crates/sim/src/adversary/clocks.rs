@@ -84,12 +84,16 @@ pub(crate) fn clock_faults(chance: &mut Chance) -> Vec<ClockFault> {
 }
 
 impl World {
-    /// Sets a running node's clock to this offset from the right time. A restart sets it right.
+    /// Sets a machine's clock to this offset from the right time, whether its node runs or not.
     pub(crate) fn set_clock(&mut self, node: usize, off_ms: i64) {
-        if !self.nodes[node].is_up() || self.nodes[node].off_ms == off_ms {
+        if self.nodes[node].off_ms == off_ms {
             return;
         }
         self.nodes[node].off_ms = off_ms;
+        if !self.nodes[node].is_up() {
+            self.note(node, format_args!("is down; its clock is set to {off_ms} ms"));
+            return;
+        }
         self.tally.clock_jumps += 1;
         self.note(node, format_args!("has a clock that is off by {off_ms} ms"));
         self.mail(node, Event::Tick);

@@ -66,6 +66,8 @@ pub struct Citizen {
     pub clock_off_ms: i64,
     /// Messages received for it while the test plays it.
     heard: Option<Vec<kernel::message::PeerMessage>>,
+    /// It tells the time of the town while the test plays it.
+    pub tells_time: bool,
 }
 
 /// All of them.
@@ -195,6 +197,7 @@ impl Town {
             files: Cabinet::default(),
             clock_off_ms: 0,
             heard: None,
+            tells_time: true,
         });
         let mut town = Town {
             nodes: nodes.collect(),

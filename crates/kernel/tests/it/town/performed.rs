@@ -109,7 +109,7 @@ impl Town {
                     if self.nodes[to].kernel.is_some() {
                         self.tell(to, Event::Message { peer: from, bytes });
                     } else {
-                        self.hear(to, &bytes);
+                        self.hear(node, to, &bytes);
                     }
                 }
                 Action::Reply { token, reply } => {

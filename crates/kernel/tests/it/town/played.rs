@@ -3,7 +3,7 @@
 use kernel::Event;
 use kernel::message::{Answer, FetchResponse, NOTICE_ID, PeerMessage, ServiceId, WaitingNotice};
 use ledger::SignedTransaction;
-use primitives::{Decode, Encode};
+use primitives::{Decode, Encode, Timestamp};
 
 use super::Town;
 
@@ -61,13 +61,22 @@ impl Town {
         self.settle();
     }
 
-    pub(super) fn hear(&mut self, node: usize, bytes: &[u8]) {
-        if let Some(heard) = &mut self.nodes[node].heard {
-            let message = PeerMessage::from_bytes(bytes).expect("nodes make sense");
+    pub(super) fn hear(&mut self, from: usize, node: usize, bytes: &[u8]) {
+        let tells_time = self.nodes[node].tells_time;
+        let Some(heard) = &mut self.nodes[node].heard else {
+            return;
+        };
+        let message = PeerMessage::from_bytes(bytes).expect("nodes make sense");
+        match message {
             // These are sent at each connection and concern no test.
-            if !matches!(message, PeerMessage::Standing(_) | PeerMessage::Mark(_)) {
-                heard.push(message);
+            PeerMessage::Standing(_) | PeerMessage::Mark(_) => {}
+            PeerMessage::Request { id, service, .. }
+                if tells_time && service == ServiceId::Clock as u8 =>
+            {
+                let answer = Answer::Done(Timestamp::from_ms(self.now).to_bytes());
+                self.say(node, from, &PeerMessage::Response { id, answer });
             }
+            message => heard.push(message),
         }
     }
 }
