@@ -152,9 +152,7 @@ const CYCLIC: &[(&str, usize)] = &[
     ("flow", 27),
     ("node", 24),
     ("perf", 57),
-    ("primitives", 6),
     ("sim", 25),
-    ("store", 15),
 ];
 
 /// Runs the chore. With the argument `cycles` it lists the uses that are part of a cycle.

@@ -19,7 +19,7 @@ use std::sync::MutexGuard;
 use primitives::storage::{StoreFailure, TableSet};
 
 use crate::copy_inventory::CopyInventory;
-use crate::directory::{self, LOG, TABLES, sync_directory};
+use crate::directory::{self, LOG, STORED, TABLES, sync_directory};
 use crate::embedded::Embedded;
 use crate::failure::copy_failed;
 use crate::shared::{Shared, Writer};
@@ -82,7 +82,7 @@ impl<T: TableSet> Embedded<T> {
             File::open(entry?.path())?.sync_all()?;
         }
         sync_directory(&to.join(LOG))?;
-        let inventory = CopyInventory::take(to)?;
+        let inventory = CopyInventory::take(to, &STORED)?;
         directory::finish_copy(to, T::TITLE, &inventory)?;
         Ok(CopyFigures {
             files: inventory.files(),

@@ -5,8 +5,6 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::directory::STORED;
-
 /// The files of a copy, in one line of its FORMAT file: `copy of FILES files BYTES bytes DIGEST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CopyInventory {
@@ -17,10 +15,10 @@ pub(crate) struct CopyInventory {
 }
 
 impl CopyInventory {
-    /// Looks at the folders of a store.
-    pub(crate) fn take(store: &Path) -> io::Result<Self> {
+    /// Looks at these folders of a store.
+    pub(crate) fn take(store: &Path, folders: &[&str]) -> io::Result<Self> {
         let mut found = Vec::new();
-        for folder in STORED {
+        for folder in folders {
             match walk(&store.join(folder), folder, &mut found) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 walked => walked?,

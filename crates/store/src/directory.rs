@@ -87,7 +87,7 @@ impl Inspected {
             return Err(io(io::ErrorKind::NotFound.into()));
         };
         let difference = match format.copy {
-            Some(made) => made.difference(&CopyInventory::take(path).map_err(io)?),
+            Some(made) => made.difference(&CopyInventory::take(path, &STORED).map_err(io)?),
             None => None,
         };
         Ok(Self {
@@ -219,7 +219,7 @@ pub(crate) fn check_whole(path: &Path, made: &CopyInventory) -> Result<(), OpenE
 
 /// Counts the files of a store as those of a copy.
 pub(crate) fn take_inventory(path: &Path) -> Result<CopyInventory, OpenError> {
-    CopyInventory::take(path).map_err(|source| OpenError::Io {
+    CopyInventory::take(path, &STORED).map_err(|source| OpenError::Io {
         path: path.to_path_buf(),
         source,
     })

@@ -16,7 +16,6 @@ use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use lsm_tree::{Cache, DescriptorTable};
 #[cfg(doc)]
@@ -29,28 +28,16 @@ use crate::directory::{self, Directory};
 use crate::failure::{OpenError, read_failed};
 use crate::log::{Log, LogError, PAYLOAD_BYTES_MAX, Record, list_slots};
 use crate::options::Options;
-use crate::shared::{Shared, Writer, check};
+use crate::shared::{Shared, WriteTimes, Writer, check};
 use crate::sorted::describe_tree;
 use crate::table::TableStore;
+use crate::threads;
 
 /// An open store of the tables `T`; cheap to clone. Reads go here, writes through a [`crate::Committer`].
 #[derive(Clone)]
 pub struct Embedded<T: TableSet> {
     running: Arc<Running>,
     tables: PhantomData<T>,
-}
-
-/// How long the parts of a write took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WriteTimes {
-    /// Waiting for a flush, and starting one.
-    pub room: Duration,
-    /// Encoding and appending the record.
-    pub append: Duration,
-    /// The sync.
-    pub sync: Duration,
-    /// Making the rows visible.
-    pub apply: Duration,
 }
 
 /// The cache of blocks of table files.
@@ -125,7 +112,7 @@ impl<T: TableSet> Embedded<T> {
             }),
             poison: OnceLock::new(),
         });
-        let threads = Background::start(&shared).map_err(|source| OpenError::Io {
+        let threads = threads::start(&shared).map_err(|source| OpenError::Io {
             path: path.to_path_buf(),
             source,
         })?;

@@ -6,18 +6,8 @@ use primitives::storage::{FailureKind, StoreFailure};
 use primitives::{Coded, ErrorInfo};
 use thiserror::Error;
 
-use crate::files;
-
-/// Every public error code of this crate.
-pub const ERRORS: &[ErrorInfo] = &[
-    files::ERRORS[0],
-    files::ERRORS[1],
-    files::ERRORS[2],
-    files::ERRORS[3],
-    files::ERRORS[4],
-    files::ERRORS[5],
-    files::ERRORS[6],
-    files::ERRORS[7],
+/// The codes of the store.
+pub(crate) const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "store.failed",
         cause: "A write or a sync failed (full disk, I/O error); nothing after it was acknowledged, and the store refuses writes.",
@@ -285,17 +275,5 @@ pub(crate) fn closed(path: &Path) -> StoreFailure {
         code: "store.closed",
         message: format!("the store at {} is closed", path.display()),
         hint: CLOSED_HINT,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_code_of_files_is_listed() {
-        for info in files::ERRORS {
-            assert!(ERRORS.contains(info), "{}", info.code);
-        }
     }
 }

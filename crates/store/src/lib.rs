@@ -12,6 +12,7 @@
 
 mod background;
 mod checkpoint;
+mod codes;
 mod committer;
 mod copy_inventory;
 mod custody;
@@ -29,17 +30,20 @@ mod sorted;
 mod sorted_files;
 mod stats;
 mod table;
+mod threads;
 mod verify;
 
 pub use checkpoint::CopyFigures;
+pub use codes::ERRORS;
 pub use committer::{Class, CommitHandle, Committer, CommitterOptions};
 pub use custody::{Custody, CustodyKey, StoreId};
-pub use embedded::{BlockCacheFigures, Embedded, WriteTimes};
-pub use failure::{ERRORS, OpenError};
+pub use embedded::{BlockCacheFigures, Embedded};
+pub use failure::OpenError;
 pub use files::{
     Claim, FileFound, FileReader, Files, FilesError, FilesOptions, NOTE_BYTES_MAX, Part, PartFound,
     PartId, Published, Removed, SYNC_BYTES,
 };
 pub use options::{LOG_BYTES_MAX, Options};
+pub use shared::WriteTimes;
 pub use stats::{CommitStats, CommitTotals, Distribution};
 pub use verify::{Checked, DAMAGE_MAX, Damage};

@@ -1,19 +1,31 @@
 //! State shared by the store's handles and threads: the write path from log to memory, and the start of flushes.
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use primitives::storage::{StoreFailure, TableSet, WriteBatch};
 
 use crate::background::{Background, FlushJob};
 use crate::custody::{Keeper, SlotListing, TableListing};
 use crate::directory::Directory;
-use crate::embedded::WriteTimes;
 use crate::failure::{bad_row, write_failed};
 use crate::log::{KEY_BYTES_MAX, Log, ROW_PREFIX_BYTES, Record, Row};
 use crate::memory::RowOrDeletion;
 use crate::options::Options;
 use crate::table::TableStore;
+
+/// How long the parts of a write took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteTimes {
+    /// Waiting for a flush, and starting one.
+    pub room: Duration,
+    /// Encoding and appending the record.
+    pub append: Duration,
+    /// The sync.
+    pub sync: Duration,
+    /// Making the rows visible.
+    pub apply: Duration,
+}
 
 /// A record buffer above this is given back after its commit.
 const RECORD_KEEP_BYTES: usize = 4 << 20;

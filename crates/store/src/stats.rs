@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::embedded::WriteTimes;
+use crate::shared::WriteTimes;
 
 /// Buckets of a [`Distribution`]: bucket `i` counts values in `[2^(i-1), 2^i)`, bucket 0 counts zero.
 pub const BUCKETS: usize = 32;

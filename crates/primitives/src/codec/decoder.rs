@@ -1,13 +1,10 @@
 //! Reads canonical CBOR and refuses everything else.
 
+use super::DecodeError;
 use super::encoder::{FALSE, NULL, TRUE, major};
-use super::{Decode, DecodeError};
 
 /// Maximum nesting of items that are skipped, or decoded by a recursive type.
 pub const DEPTH_MAX: u32 = 32;
-
-/// Maximum memory, in bytes, that is reserved for a list before its items are read. A longer list grows as items are read.
-const RESERVE_BYTES_MAX: usize = 4096;
 
 /// A position in canonical CBOR.
 #[derive(Clone, Debug)]
@@ -217,22 +214,6 @@ impl<'a> Decoder<'a> {
         let offset = self.at;
         let count = self.head_of(major::MAP, "a map")?;
         self.bounded(offset, count, self.remaining() / 2)
-    }
-
-    /// Reads a list of at most `limit` values: an array, or a byte string where the values are bytes.
-    pub fn vec_of<T: Decode>(&mut self, limit: usize) -> Result<Vec<T>, DecodeError> {
-        T::decode_all(self, limit)
-    }
-
-    /// Reads an array of at most `limit` values.
-    pub(super) fn array_items<T: Decode>(&mut self, limit: usize) -> Result<Vec<T>, DecodeError> {
-        let count = self.array_within(limit)?;
-        let reserve = RESERVE_BYTES_MAX / size_of::<T>().max(1);
-        let mut values = Vec::with_capacity(count.min(reserve));
-        for _ in 0..count {
-            values.push(T::decode(self)?);
-        }
-        Ok(values)
     }
 
     /// Runs `read` at one more level of nesting. A recursive type decodes its inner values with it, so that the nesting stays

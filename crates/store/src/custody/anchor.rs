@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 
 use super::authentication::{read as read_text, seal, unseal};
-use super::options::CustodyKey;
+use super::key::CustodyKey;
 use super::store_id::StoreId;
 use crate::directory::replace_file;
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use primitives::{Domain, Hash};
 
-use super::options::CustodyKey;
+use super::key::CustodyKey;
 
 /// Maximum bytes of a file that are read. An inventory of a million sorted files has this size.
 const BYTES_MAX: u64 = 64 << 20;

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::str::Lines;
 
 use super::authentication::{read as read_text, seal, unseal};
-use super::options::CustodyKey;
+use super::key::CustodyKey;
 use super::store_id::StoreId;
 use crate::directory::replace_file;
 

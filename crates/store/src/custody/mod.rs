@@ -20,6 +20,7 @@ mod anchor;
 mod authentication;
 mod check;
 mod keeper;
+mod key;
 mod listing;
 mod mark;
 mod options;
@@ -27,6 +28,7 @@ mod store_id;
 
 pub(crate) use admission::{Admitted, admit, readopt, vouched_tables};
 pub(crate) use keeper::Keeper;
+pub use key::CustodyKey;
 pub(crate) use listing::{SlotListing, TableListing};
-pub use options::{Custody, CustodyKey};
+pub use options::Custody;
 pub use store_id::StoreId;

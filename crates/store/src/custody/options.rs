@@ -1,38 +1,16 @@
-//! The place of a store's inventory, and the key that authenticates it.
+//! The places of a store's inventory and anchor.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use primitives::{Domain, Hash, Seed};
-
 use super::anchor::{self, Anchor};
+use super::key::CustodyKey;
 use crate::failure::OpenError;
 
 /// The inventory's file within a store's directory, when the options name no other place.
 const INVENTORY: &str = "INVENTORY";
 /// The extension of the mark, next to the inventory.
 const MARK: &str = "mark";
-/// Separates this key from everything else that is derived from the same seed.
-const KEY_CONTEXT: &[u8] = b"tallystick store custody";
-
-/// A secret that authenticates the inventory and the anchor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CustodyKey(Seed);
-
-impl CustodyKey {
-    /// Derives the key from the secret seed of the identity that owns the store.
-    #[must_use]
-    pub fn derive(seed: &[u8; 32]) -> Self {
-        let context = Hash::plain(KEY_CONTEXT);
-        let key = Hash::of(Domain::Derive, &[context.as_bytes(), seed]);
-        Self(Seed::new(*key.as_bytes()))
-    }
-
-    pub(super) fn bytes(&self) -> &[u8; 32] {
-        self.0.expose()
-    }
-}
-
 /// The places of a store's inventory and anchor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Custody {
@@ -103,7 +81,7 @@ impl Places {
                 inventory: store.join(INVENTORY),
                 mark: mark_of(&store.join(INVENTORY)),
                 anchor: None,
-                key: CustodyKey(Seed::new([0; 32])),
+                key: CustodyKey::of_nobody(),
             },
         }
     }

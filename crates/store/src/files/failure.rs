@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use primitives::{Coded, ErrorInfo, Hash};
 use thiserror::Error;
 
-use super::NOTE_BYTES_MAX;
+use super::sizes::NOTE_BYTES_MAX;
 
 /// The codes of this module.
 pub(crate) const ERRORS: &[ErrorInfo] = &[

@@ -1,15 +1,17 @@
 //! A part: a file that is being uploaded or fetched. It is written from start to end and hashed at the same time.
 
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use primitives::{Hash, Hasher};
 
 use super::claims::Claim;
-use super::failure::io_error;
-use super::place::{if_there, open_part};
-use super::{Files, FilesError, PartId, SYNC_BYTES, Writer, sync_names};
+use super::failure::{FilesError, io_error};
+use super::folder::{Files, Writer};
+use super::place::{PartId, if_there, open_part, sync_names};
+use super::sizes::{NOTE_BYTES_MAX, SYNC_BYTES};
 
 /// How often free space is looked at, in bytes written.
 const LOOK_BYTES: u64 = 4 << 20;
@@ -55,12 +57,47 @@ pub struct Part {
     _writer: Writer,
 }
 
+impl Files {
+    /// Opens the part of this id: an existing one is read and hashed again, otherwise a new one is created.
+    ///
+    /// # Errors
+    /// [`FilesError::Busy`] while another caller writes to it; [`FilesError::Full`], [`FilesError::Io`].
+    pub fn part(&self, id: PartId) -> Result<Part, FilesError> {
+        Part::open(self, id, true)?.ok_or_else(|| {
+            let path = self.inner.place.part(&id);
+            io_error("making a part", &path)(io::ErrorKind::NotFound.into())
+        })
+    }
+
+    /// Creates a new part with a note, which is opaque here and stays as long as the part does.
+    ///
+    /// # Errors
+    /// Those of [`Files::part`]; [`FilesError::NoteTooLong`].
+    pub fn new_part(&self, id: PartId, note: &[u8]) -> Result<Part, FilesError> {
+        if note.len() > NOTE_BYTES_MAX {
+            return Err(FilesError::NoteTooLong { bytes: note.len() });
+        }
+        let place = &self.inner.place;
+        place.write_note(&id, note)?;
+        let made = self.part(id);
+        if made.is_err() && !place.part(&id).exists() {
+            // A note without a part has no owner. If it cannot be removed now, the next start removes it.
+            let _ = place.remove_note(&id);
+        }
+        made
+    }
+
+    /// Opens the part with this id, if it exists.
+    ///
+    /// # Errors
+    /// Those of [`Files::part`].
+    pub fn find_part(&self, id: PartId) -> Result<Option<Part>, FilesError> {
+        Part::open(self, id, false)
+    }
+}
+
 impl Part {
-    pub(super) fn open(
-        files: &Files,
-        id: PartId,
-        create: bool,
-    ) -> Result<Option<Self>, FilesError> {
+    fn open(files: &Files, id: PartId, create: bool) -> Result<Option<Self>, FilesError> {
         let writer = files.write_to(id)?;
         let path = files.inner.place.part(&id);
         let opened = if_there(open_part(&path, create)).map_err(io_error("opening", &path))?;
@@ -161,7 +198,7 @@ impl Part {
                     });
                 }
                 Ok(wrote) => wrote,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
                     // The next try looks for room first.
                     self.look_at = 0;

@@ -8,8 +8,9 @@ use std::time::SystemTime;
 
 use primitives::{Hash, hex};
 
-use super::failure::io_error;
-use super::{FilesError, NOTE_BYTES_MAX, PartFound, SHELVES, sync_names};
+use super::failure::{FilesError, io_error};
+use super::sizes::{NOTE_BYTES_MAX, SHELVES};
+use crate::directory::sync_directory;
 
 /// The id of a part: its purpose and its upload id or hash. Its file name is derived from this id alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,6 +37,19 @@ impl PartId {
         }
         .filter(|id| id.name() == name)
     }
+}
+
+/// A part in the folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartFound {
+    /// Which.
+    pub id: PartId,
+    /// Its length in bytes.
+    pub len: u64,
+    /// When it was last written to.
+    pub modified: SystemTime,
+    /// Whether it is open for writing.
+    pub open: bool,
 }
 
 const PARTS: &str = "parts";
@@ -244,6 +258,11 @@ fn read_start(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FilesError> {
         Ok(Some(bytes))
     };
     read().map_err(io_error("reading", path))
+}
+
+/// Makes a folder's names durable.
+pub(super) fn sync_names(folder: &Path) -> Result<(), FilesError> {
+    sync_directory(folder).map_err(io_error("syncing", folder))
 }
 
 #[cfg(test)]

@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use primitives::Hash;
 
-use super::FilesError;
-use super::failure::io_error;
+use super::failure::{FilesError, io_error};
 
 /// A file that is open, to be read anywhere. Clones share it. It stays readable after its name was removed.
 #[derive(Clone, Debug)]

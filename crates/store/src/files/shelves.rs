@@ -9,12 +9,26 @@ use std::time::SystemTime;
 use primitives::{Hash, Hasher};
 
 use super::claims::Claim;
-use super::failure::io_error;
-use super::place::if_there;
-use super::{FileFound, FileReader, Files, FilesError, PartId, Published, SHELVES, sync_names};
+use super::failure::{FilesError, io_error};
+use super::folder::Files;
+use super::part::Published;
+use super::place::{PartId, if_there, sync_names};
+use super::reader::FileReader;
+use super::sizes::SHELVES;
 
 /// Bytes read at once when a file is checked.
 const READ_BYTES: usize = 256 << 10;
+
+/// A complete file in the folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileFound {
+    /// Its name and the hash of its bytes.
+    pub hash: Hash,
+    /// Its length in bytes.
+    pub size: u64,
+    /// When its last byte was written.
+    pub modified: SystemTime,
+}
 
 /// The outcome of a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
