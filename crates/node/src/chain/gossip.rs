@@ -1,16 +1,11 @@
 //! Between the core and the gossip transport: numbers and types of the one become those of the other.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chain::core::{Event, PeerId, RequestFailure, Ticket, Verdict};
-use chain::port::StoreFailure;
-use net::gossip::{self, GossipEvent, GossipEvents, GossipHandle, RequestError, Topic};
-use primitives::storage::FailureKind;
-
-use super::shared::Shared;
-use super::start_error::PANICKED;
+use net::gossip::{self, GossipEvent, GossipHandle, RequestError, Topic};
 
 /// Messages and questions that wait for the core at most; the oldest are given up.
 const WAITING_MAX: usize = 1 << 16;
@@ -146,7 +141,7 @@ impl Peers {
     }
 
     /// Returns the event for the core, or `None` for a response that the core no longer waits for.
-    fn event(&self, event: GossipEvent) -> Option<Event> {
+    pub(super) fn event(&self, event: GossipEvent) -> Option<Event> {
         Some(match event {
             GossipEvent::Connected { peer, address } => {
                 tracing::info!(%peer, %address, "a peer is connected");
@@ -186,38 +181,6 @@ impl Peers {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Passes the messages of peers to the core. Waits while its mailbox is full.
-pub(super) async fn pump(shared: Arc<Shared>, mut events: GossipEvents) {
-    while let Some(event) = events.next().await {
-        loop {
-            let taken = shared.taken.notified();
-            if !shared.core.is_full() || shared.is_stopping() {
-                break;
-            }
-            taken.await;
-        }
-        if let Some(event) = shared.peers.event(event) {
-            shared.tell(event);
-        }
-    }
-    if !shared.peers.handle().is_shut_down() {
-        // Without it the node would forge a chain of its own.
-        let failure = StoreFailure {
-            kind: FailureKind::Panic,
-            code: PANICKED.code,
-            message: "the node's gossip has ended".to_owned(),
-            hint: PANICKED.action,
-        };
-        tracing::error!(
-            code = failure.code,
-            hint = failure.hint,
-            "{}",
-            failure.message
-        );
-        shared.core.fail(&failure);
     }
 }
 

@@ -18,6 +18,7 @@ use primitives::{Hash, SecretText};
 
 use super::config::{ApiSection, BundlerEntry, ChainConfig, ForgingSection};
 use super::files::{CONFIG, GENESIS, chain_custody, load_chain_dir};
+use super::keys;
 use super::start_error::ChainStartError;
 use crate::bootstrap::BootstrapError;
 use crate::bootstrap::authority::{Authority, random_seed, seed_text};
@@ -165,7 +166,7 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
 }
 
 fn account_of(passphrase: &SecretText) -> AccountId {
-    super::account_of(&chain::key_of_passphrase(passphrase.expose()))
+    keys::account_of(&chain::key_of_passphrase(passphrase.expose()))
 }
 
 fn genesis_spec(plan: &NetworkPlan, passphrases: &[SecretText]) -> GenesisSpec {

@@ -19,10 +19,12 @@ mod files;
 mod gossip;
 mod history;
 mod http;
+mod keys;
 mod make;
 mod messages;
 mod metrics;
 mod perform;
+mod pump;
 mod queries;
 mod reads;
 mod shared;
@@ -40,26 +42,10 @@ pub use config::{
 };
 pub use files::{CONFIG, ChainFiles, GENESIS, is_chain_dir, load_chain_dir, read_genesis};
 pub use history::{HistoryMade, HistoryPlan, make_history};
+pub(crate) use keys::{account_of, ed25519};
 pub use make::{MadeServer, NetworkPlan, SERVERS_MAX, make_network};
 pub use metrics::chain_metrics;
 pub use start::ChainNode;
 pub use start_error::{ChainStartError, ERRORS};
 pub use store::STORE;
 pub use upkeep::{ChainChecked, accept_chain_store, check_store, init_chain_store, restore_store};
-
-use chain::AccountId;
-use primitives::{KeyPair, PublicKey};
-
-/// Returns the account of a key pair.
-pub(crate) fn account_of(key: &KeyPair) -> AccountId {
-    AccountId::of_key(&ed25519(key))
-}
-
-/// Returns the public key of a key pair of the chain.
-pub(crate) fn ed25519(key: &KeyPair) -> [u8; 32] {
-    match key.public() {
-        PublicKey::Ed25519(key) => *key,
-        // Seeds and passphrases make no other keys.
-        PublicKey::EcdsaP256(_) | PublicKey::Composite(_) => [0; 32],
-    }
-}

@@ -17,9 +17,8 @@ use futures_util::FutureExt;
 use http_body_util::BodyExt;
 use tokio::time::{Instant, timeout_at};
 
-use super::front::{Front, no_place};
 use super::options::HttpOptions;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, no_place};
 use super::share::{Held, LargePlace, Resource, Share, ShareLimits};
 use super::unread::discard;
 use super::waiting::WaitingBytes;
@@ -209,8 +208,10 @@ impl BodyPlace {
 }
 
 /// Reads a whole body of up to `body_bytes_max` bytes, and gives it with its place in memory.
-pub(crate) async fn whole(body: ClaimedBody, front: &Front) -> Result<(Bytes, BodyPlace), Refusal> {
-    let options = &front.options;
+pub(crate) async fn whole(
+    body: ClaimedBody,
+    options: &HttpOptions,
+) -> Result<(Bytes, BodyPlace), Refusal> {
     let deadline = Instant::now() + options.body_timeout;
     whole_within(body, options.body_bytes_max, deadline).await
 }

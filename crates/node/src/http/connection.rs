@@ -19,7 +19,7 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::io::{InspectReader, InspectWriter};
 
-use super::connections::{ConnectionPlace, Visitor};
+use super::connections::{ClientAddress, ConnectionPlace, Visitor};
 use super::cut::Cut;
 use super::front::Front;
 use super::http2::{Http2, StreamLimits};
@@ -30,10 +30,6 @@ use crate::metrics::Counter;
 
 /// The head of a request, in bytes.
 const HEAD_BYTES_MAX: u32 = 16 << 10;
-
-/// Where a request comes from.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ClientAddress(pub(crate) Option<std::net::IpAddr>);
 
 /// Serves a connection to its end, or until it has to end for another.
 pub(super) async fn serve(

@@ -64,6 +64,10 @@ struct Address {
     share: Arc<Share>,
 }
 
+/// Where a request comes from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ClientAddress(pub(crate) Option<std::net::IpAddr>);
+
 /// One connection and its client, as far as it is known.
 #[derive(Debug)]
 pub(crate) struct Visitor {

@@ -27,8 +27,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Sleep};
 
 use super::claim::Claim;
-use super::front::{Front, no_place};
+use super::front::Front;
 use super::refusal::Refusal;
+use super::refusal::no_place;
 use super::share::Resource;
 
 /// Pieces that wait for a reader.

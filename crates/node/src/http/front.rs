@@ -3,15 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use super::claim::Claim;
 use super::connections::{Connections, Visitor};
 use super::options::HttpOptions;
-use super::refusal::Refusal;
-use super::server::{HttpHandle, ListenError, accept};
+use super::refusal::{Refusal, no_place};
 use crate::metrics::{Counter, Gauge, Histogram, NodeMetrics, Registry, Unit};
 
 /// The shared part of an HTTP server.
@@ -25,33 +22,6 @@ pub(crate) struct Front {
 }
 
 impl Front {
-    /// Listens, and serves the router that `router` makes, on the current runtime.
-    pub(crate) async fn start(
-        options: HttpOptions,
-        counters: HttpCounters,
-        router: impl FnOnce(&Arc<Front>) -> Router,
-    ) -> Result<HttpHandle, ListenError> {
-        let failed = |source| ListenError {
-            address: options.listen,
-            source,
-        };
-        let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        let (stop, stopping) = watch::channel(false);
-        let patience = options.stop_patience;
-        let front = Arc::new(Front {
-            connections: Arc::new(Connections::new(&options)),
-            options,
-            counters,
-            stopping,
-        });
-        let router = router(&front);
-        let task = tokio::spawn(accept(listener, front, router));
-        Ok(HttpHandle::new(address, stop, patience, task))
-    }
-}
-
-impl Front {
     /// The shares that a user's request draws on, on a connection that is the user's from then on.
     pub(crate) fn claim_of(
         &self,
@@ -62,17 +32,6 @@ impl Front {
             return Err(no_place("connections"));
         }
         Ok(self.connections.claim_of_user(visitor, user))
-    }
-}
-
-/// Delay in milliseconds that a `busy` answer suggests when a place is missing.
-const PLACE_RETRY_MS: u64 = 200;
-
-/// No place, in the whole server or in the client's share: try again later.
-pub(crate) fn no_place(what: &str) -> Refusal {
-    Refusal {
-        message: format!("the maximum number of {what} is reached, in total or for this client"),
-        ..Refusal::busy(PLACE_RETRY_MS)
     }
 }
 

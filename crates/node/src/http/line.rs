@@ -8,8 +8,8 @@ use bytes::{BufMut, BytesMut};
 use ledger::TxId;
 
 use super::answer::{Answer, Ended};
+use super::output::{output_json, refused_json, status_of};
 use super::refusal::Refusal;
-use super::routes::flows::{output_json, refused_json, status_of};
 use super::services::FlowService;
 
 /// Appends one line.

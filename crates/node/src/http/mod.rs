@@ -12,8 +12,9 @@
 //! A ticket that is dropped answers by itself, so no client waits forever.
 //!
 //! Modules in reading order: `services`, `ticket`, `options`, `share`, `claim`, `connections`, `server`, `connection`, `http2`,
-//! `router`, `routes`, `stream`, `events` (server-sent), `followers`, `vault_tail` and `vault_pages` (the sources of events).
+//! `state`, `router`, `routes`, `stream`, `events` (server-sent), `followers`, `vault_tail` and `vault_pages` (the sources of events).
 
+mod allowance;
 mod answer;
 pub(crate) mod claim;
 pub(crate) mod connection;
@@ -31,6 +32,7 @@ mod line;
 mod line_place;
 mod network_view;
 mod options;
+mod output;
 mod patient;
 mod pending;
 mod permits;
@@ -39,15 +41,16 @@ mod query_permits;
 mod quotas;
 pub(crate) mod randomness;
 mod range;
-mod refusal;
+pub(crate) mod refusal;
 mod room;
 pub(crate) mod route;
 pub(crate) mod router;
 pub(crate) mod routes;
-mod server;
+pub(crate) mod server;
 mod services;
 pub(crate) mod share;
 mod start_request;
+mod state;
 mod stream;
 mod taking;
 mod ticket;

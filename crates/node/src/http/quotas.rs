@@ -5,7 +5,7 @@ use std::time::Instant;
 use api::codes::{BODY_TOO_LARGE, RATE_LIMITED};
 
 use super::refusal::Refusal;
-use super::router::ApiState;
+use super::state::ApiState;
 use crate::users::Caller;
 
 /// Maximum suggested delay in milliseconds. A longer one is cut to this.

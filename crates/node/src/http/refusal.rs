@@ -67,3 +67,14 @@ impl From<Rejection> for Refusal {
         }
     }
 }
+
+/// Delay in milliseconds that a `busy` answer suggests when a place is missing.
+const PLACE_RETRY_MS: u64 = 200;
+
+/// No place, in the whole server or in the client's share: try again later.
+pub(crate) fn no_place(what: &str) -> Refusal {
+    Refusal {
+        message: format!("the maximum number of {what} is reached, in total or for this client"),
+        ..Refusal::busy(PLACE_RETRY_MS)
+    }
+}

@@ -1,73 +1,32 @@
 //! The router: it leads each request to its handler.
 
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 use api::codes::{INTERNAL, METHOD_NOT_ALLOWED, NO_SUCH_PATH};
 use api::operations::{self, Operation, Permission};
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use flow::FlowId;
 use tower::ServiceExt;
 
 use super::claim::Claim;
-use super::connection::ClientAddress;
-use super::connections::Visitor;
+use super::connections::{ClientAddress, Visitor};
 use super::contain::contain;
-use super::front::{Front, no_place};
+use super::front::Front;
 use super::permits;
 use super::problem::RefusedWith;
-use super::randomness::Randomness;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, no_place};
 use super::route::{route, router_of};
 use super::routes::{self, status};
-use super::services::Services;
 use super::share::Resource;
+use super::state::{About, ApiState, Subject, User};
 use super::unread::discard;
-use super::vault_pages::VaultPages;
-use super::vault_tail::Allowance;
-use crate::metrics::NodeMetrics;
-use crate::users::{AuditLine, AuditNote, Caller, StartRates};
-
-/// The state that every request uses.
-pub(super) struct ApiState {
-    pub(super) front: Arc<Front>,
-    pub(super) services: Services,
-    pub(super) metrics: Arc<NodeMetrics>,
-    pub(super) randomness: Randomness,
-    /// The API's description, after the first request for it.
-    pub(super) description: OnceLock<Bytes>,
-    /// Pages of the vault's changes, shared by its followers.
-    pub(super) vault_pages: VaultPages,
-    pub(super) allowance: Allowance,
-    /// How fast users have started flows lately.
-    pub(super) start_rates: StartRates,
-}
-
-impl std::ops::Deref for ApiState {
-    type Target = Front;
-
-    fn deref(&self) -> &Front {
-        &self.front
-    }
-}
-
-/// The user whose token the request carried.
-#[derive(Clone, Debug)]
-pub(super) struct User(pub(super) Arc<str>);
-
-/// Details of a change for the audit log, attached to the answer.
-#[derive(Clone, Debug)]
-pub(super) struct About(pub(super) String);
-
-/// The user that a change concerns, for the audit log, if the path does not name one.
-#[derive(Clone, Debug)]
-pub(super) struct Subject(pub(super) String);
+use crate::users::{AuditLine, AuditNote, Caller};
 
 /// All routes.
 pub(super) fn router(state: Arc<ApiState>) -> Router {
@@ -231,24 +190,6 @@ fn segment_of<'a>(template: &str, path: &'a str, name: &str) -> Option<&'a str> 
     let mut segments = template.split('/').zip(path.split('/'));
     let found = segments.find(|(segment, _)| *segment == name);
     found.map(|(_, segment)| segment)
-}
-
-impl ApiState {
-    /// A line of the audit log about a start, to be ended by its answer.
-    pub(super) fn start_note(
-        &self,
-        caller: &Caller,
-        address: ClientAddress,
-        flow: (&str, &FlowId),
-        client_id: Option<&str>,
-    ) -> Option<AuditNote> {
-        let audit = self.options.audit.as_ref()?;
-        let mut line = AuditLine::new(Arc::clone(&caller.name), address.0, "flow.start");
-        line.flow = Some(flow.0.chars().take(128).collect());
-        line.flow_id = Some(flow.1.to_string());
-        line.client_id = client_id.map(str::to_owned);
-        Some(AuditNote::new(audit, line))
-    }
 }
 
 pub(crate) async fn no_such_path(request: Request) -> Refusal {

@@ -1,7 +1,7 @@
 //! The listener, and the tasks behind it.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -11,17 +11,14 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::connection::serve;
-use super::connections::Admitted;
+use super::connections::{Admitted, Connections};
 use super::front::{Front, HttpCounters};
 use super::options::HttpOptions;
-use super::randomness::Randomness;
-use super::router::{ApiState, router};
+use super::router::router;
 use super::services::Services;
-use super::vault_pages::VaultPages;
-use super::vault_tail::Allowance;
+use super::state::ApiState;
 use crate::metrics::NodeMetrics;
 use crate::open_files::ENDING_MAX;
-use crate::users::StartRates;
 
 /// After an accept that failed (most often: no file descriptors left).
 const REST_AFTER_FAULT: Duration = Duration::from_millis(50);
@@ -73,37 +70,18 @@ impl HttpServer {
         metrics: Arc<NodeMetrics>,
     ) -> Result<HttpHandle, ListenError> {
         let counters = HttpCounters::of_node(&metrics);
-        Front::start(options, counters, |front| {
-            router(Arc::new(ApiState {
-                allowance: Allowance::new(front.options.followers_bytes_per_s),
-                start_rates: StartRates::default(),
-                front: Arc::clone(front),
+        listen(options, counters, |front| {
+            router(Arc::new(ApiState::new(
+                Arc::clone(front),
                 services,
                 metrics,
-                randomness: Randomness::default(),
-                description: OnceLock::new(),
-                vault_pages: VaultPages::default(),
-            }))
+            )))
         })
         .await
     }
 }
 
 impl HttpHandle {
-    pub(super) fn new(
-        address: SocketAddr,
-        stop: watch::Sender<bool>,
-        patience: Duration,
-        task: tokio::task::JoinHandle<()>,
-    ) -> Self {
-        Self {
-            address,
-            stop,
-            patience,
-            task,
-        }
-    }
-
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -130,8 +108,38 @@ impl Drop for HttpHandle {
     }
 }
 
+/// Listens, and serves the router that `router` makes, on the current runtime.
+pub(crate) async fn listen(
+    options: HttpOptions,
+    counters: HttpCounters,
+    router: impl FnOnce(&Arc<Front>) -> Router,
+) -> Result<HttpHandle, ListenError> {
+    let failed = |source| ListenError {
+        address: options.listen,
+        source,
+    };
+    let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let (stop, stopping) = watch::channel(false);
+    let patience = options.stop_patience;
+    let front = Arc::new(Front {
+        connections: Arc::new(Connections::new(&options)),
+        options,
+        counters,
+        stopping,
+    });
+    let router = router(&front);
+    let task = tokio::spawn(accept(listener, front, router));
+    Ok(HttpHandle {
+        address,
+        stop,
+        patience,
+        task,
+    })
+}
+
 /// Accepts until the server stops, then waits for the connections. Aborting it ends them all.
-pub(super) async fn accept(listener: TcpListener, front: Arc<Front>, router: Router) {
+async fn accept(listener: TcpListener, front: Arc<Front>, router: Router) {
     let most = front.options.connections_max.saturating_add(ENDING_MAX);
     let tasks = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
     let mut stopping = front.stopping.clone();

@@ -1,6 +1,5 @@
 //! Following changes of the vault. A reader holds a position and nothing else.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -9,42 +8,12 @@ use tokio::time::Instant;
 
 use super::events::{Sink, cut};
 use super::refusal::Refusal;
-use super::router::ApiState;
+use super::state::ApiState;
 use super::vault_pages::Sight;
 use crate::users::Caller;
 
 /// Delay between two pieces at the end of the ledger, so that one write carries the changes of many transactions.
 const LINGER: Duration = Duration::from_millis(50);
-
-/// The bytes of events that all followers together may be sent in a second. Following costs a share of the node that does
-/// not grow with the followers: under load they fall behind, lose nothing, and catch up.
-#[derive(Debug)]
-pub(super) struct Allowance {
-    bytes_per_s: u64,
-    /// The time at which the bytes granted so far will have been used up.
-    used_up_at: Mutex<Instant>,
-}
-
-impl Allowance {
-    pub(super) fn new(bytes_per_s: u64) -> Self {
-        Self {
-            bytes_per_s: bytes_per_s.max(1),
-            used_up_at: Mutex::new(Instant::now()),
-        }
-    }
-
-    /// Grants some bytes, first come first served; says from when on they may be sent.
-    fn grant(&self, bytes: usize, now: Instant) -> Instant {
-        let micros = (bytes as u64).saturating_mul(1_000_000) / self.bytes_per_s;
-        let mut used_up_at = self
-            .used_up_at
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let from = (*used_up_at).max(now);
-        *used_up_at = from + Duration::from_micros(micros);
-        from
-    }
-}
 
 /// Returns an id without an event: the position for a reader that was sent nothing for a while.
 fn passed(seq: u64) -> Bytes {
@@ -98,28 +67,6 @@ pub(super) async fn follow(
         if reached.changed().await.is_err() {
             let text = "the vault's view has stopped";
             return cut(Refusal::listed(&api::codes::NODE_STOPPING, text));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn all_followers_share_one_allowance() {
-        let allowance = Allowance::new(1_000);
-        let start = Instant::now() + Duration::from_secs(1);
-        let ms = |ms| start + Duration::from_millis(ms);
-        // Bytes asked for, when, and from when on they may be sent.
-        for (bytes, asked, granted) in [
-            (100, 0, 0),
-            (50, 0, 100),
-            (500, 120, 150),
-            (10, 2_000, 2_000),
-            (10, 2_000, 2_010),
-        ] {
-            assert_eq!(allowance.grant(bytes, ms(asked)), ms(granted), "{bytes}");
         }
     }
 }

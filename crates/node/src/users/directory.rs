@@ -12,9 +12,9 @@ use primitives::{ErrorInfo, Hash, Seed, hex};
 use tokio::sync::Semaphore;
 
 use super::attempts::Attempts;
+use super::clock::now_s;
 use super::error::UsersError;
 use super::file::{FILE, UserRecord, UsersFile};
-use super::now_s;
 use super::options::UserLimits;
 use super::password::{PASSWORD_BYTES_MAX, PasswordHash};
 use super::permission::Permissions;

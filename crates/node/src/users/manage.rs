@@ -6,10 +6,10 @@ use std::time::Instant;
 use api::SecretText;
 use primitives::Hash;
 
+use super::clock::now_s;
 use super::directory::{Caller, Known, Users, fresh_token, lock, stamp};
 use super::error::UsersError;
 use super::file::{Sha256Text, TokenRecord, UserRecord, UsersFile};
-use super::now_s;
 use super::password::{PASSWORD_BYTES_MAX, PasswordHash};
 
 /// Longest life of a long-lived token, in days.
@@ -174,7 +174,7 @@ impl Users {
 
 /// Refuses to change a user that has a permission which the caller lacks.
 fn within(caller: &Caller, user: &UserRecord) -> Result<(), ManageError> {
-    let beyond = |held: &&super::Permission| !caller.permissions.cover(held);
+    let beyond = |held: &&super::permission::Permission| !caller.permissions.cover(held);
     match user.permissions.iter().find(beyond) {
         Some(permission) => Err(ManageError::Beyond(permission.to_string())),
         None => Ok(()),

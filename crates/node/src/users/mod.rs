@@ -8,6 +8,7 @@
 
 mod attempts;
 mod audit;
+mod clock;
 mod directory;
 mod error;
 mod file;
@@ -19,6 +20,7 @@ mod quota;
 mod sessions;
 
 pub use audit::{AuditFile, AuditLine, AuditLog, AuditNote};
+pub use clock::now_s;
 pub use directory::{Caller, LoginError, Users};
 pub use error::{AUDIT_LOST, ERRORS, UsersError};
 pub use file::{
@@ -29,9 +31,3 @@ pub use options::UserLimits;
 pub use password::{PASSWORD_BYTES_MAX, PasswordHash};
 pub use permission::{ACTIONS, BadPermission, Permission, Permissions};
 pub use quota::{StartQuota, StartRates};
-
-/// Seconds since the Unix epoch; 0 on a clock before it.
-pub fn now_s() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
-}

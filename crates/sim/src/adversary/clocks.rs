@@ -91,7 +91,10 @@ impl World {
         }
         self.nodes[node].off_ms = off_ms;
         if !self.nodes[node].is_up() {
-            self.note(node, format_args!("is down; its clock is set to {off_ms} ms"));
+            self.note(
+                node,
+                format_args!("is down; its clock is set to {off_ms} ms"),
+            );
             return;
         }
         self.tally.clock_jumps += 1;

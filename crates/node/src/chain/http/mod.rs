@@ -29,9 +29,11 @@ use super::clock::unix_ms;
 use super::config::ChainConfig;
 use super::reads::StateHashes;
 use super::shared::Shared;
-use crate::http::front::{Front, no_place};
+use crate::http::front::Front;
+use crate::http::refusal::no_place;
 use crate::http::route::{route, router_of};
 use crate::http::router::{method_not_allowed, no_such_path, visitor};
+use crate::http::server::listen;
 use crate::http::share::Resource;
 use crate::http::unread::discard;
 use crate::http::{HttpHandle, HttpOptions, ListenError, Refusal};
@@ -70,7 +72,7 @@ pub(super) async fn start(
     snapshots: PathBuf,
 ) -> Result<HttpHandle, ListenError> {
     let counters = shared.metrics.http.clone();
-    Front::start(options, counters, |front| {
+    listen(options, counters, |front| {
         router(Arc::new(Api {
             front: Arc::clone(front),
             submits: Arc::new(Semaphore::new(

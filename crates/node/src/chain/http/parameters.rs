@@ -99,7 +99,7 @@ impl Api {
 
     /// A body as JSON of a certain shape.
     pub(super) async fn body<T: DeserializeOwned>(&self, body: ClaimedBody) -> Result<T, Refusal> {
-        let (bytes, _place) = whole(body, &self.front).await?;
+        let (bytes, _place) = whole(body, &self.front.options).await?;
         from_json(&bytes)
     }
 }

@@ -57,7 +57,7 @@ pub(super) async fn submit_batch(
 ) -> Answered {
     let kind = headers.get(CONTENT_TYPE).map(|kind| kind.as_bytes());
     let decoded = if kind.is_some_and(|kind| kind.starts_with(OCTETS)) {
-        let (bytes, _place) = whole(body, &api.front).await?;
+        let (bytes, _place) = whole(body, &api.front.options).await?;
         of_bytes(&bytes)
     } else {
         let batch: SubmitBatch = api.body(body).await?;

@@ -19,14 +19,14 @@ use axum::response::{IntoResponse, Response};
 use primitives::Hash;
 use serde::Deserialize;
 
+use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, from_json, parsed, query, segment, whole};
 use super::receive::receive;
-use super::{Answered, Route, json, route};
 use crate::http::cut::Cut;
 use crate::http::file_body::FileBody;
 use crate::http::range::{asked, content_range};
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
+use crate::http::state::ApiState;
 use crate::http::taking::Taking;
 use crate::http::unread::discard;
 use crate::uploads::{Incoming, Place, Promise};
@@ -198,7 +198,7 @@ pub(in crate::http) async fn change(
 ) -> Answered {
     let hash = named(hash)?;
     let change: AttachmentChange = {
-        let (body, _place) = whole(body, &state).await?;
+        let (body, _place) = whole(body, &state.options).await?;
         from_json(&body)?
     };
     let service = &*state.services.attachments;

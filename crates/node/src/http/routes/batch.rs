@@ -14,14 +14,14 @@ use primitives::Seed;
 use tokio::time::{Instant, timeout_at};
 
 use super::flows::{outcome, where_it_stands};
+use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, checked_client_id, from_json, patience, whole};
-use super::{Answered, Route, json, route};
 use crate::http::answer::Answer;
-use crate::http::connection::ClientAddress;
+use crate::http::connections::ClientAddress;
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
 use crate::http::services::FlowService;
 use crate::http::start_request::StartRequest;
+use crate::http::state::ApiState;
 use crate::http::ticket::{Answers, Ticket};
 use crate::users::Caller;
 
@@ -61,7 +61,7 @@ pub(in crate::http) async fn start(
     Extension(address): Extension<ClientAddress>,
     body: ClaimedBody,
 ) -> Answered {
-    let (body, _place) = whole(body, &state).await?;
+    let (body, _place) = whole(body, &state.options).await?;
     let batch: StartBatch = from_json(&body)?;
     drop(body);
     if batch.starts.is_empty() || batch.starts.len() > BATCH_STARTS_MAX {

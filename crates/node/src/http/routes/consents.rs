@@ -11,10 +11,10 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use primitives::Hash;
 
+use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, from_json, parsed, whole};
-use super::{Answered, Route, json, route};
 use crate::http::refusal::Refusal;
-use crate::http::router::{About, ApiState};
+use crate::http::state::{About, ApiState};
 use crate::users::Caller;
 
 /// The operations that this module answers.
@@ -49,7 +49,7 @@ pub(in crate::http) async fn change(
     body: ClaimedBody,
 ) -> Answered {
     let ConsentChange { notary_changes } = {
-        let (body, _place) = whole(body, &state).await?;
+        let (body, _place) = whole(body, &state.options).await?;
         from_json(&body)?
     };
     let accept = match notary_changes {
@@ -68,7 +68,7 @@ pub(in crate::http) async fn authorise(
     body: ClaimedBody,
 ) -> Answered {
     let NewUpgrade { from, to } = {
-        let (body, _place) = whole(body, &state).await?;
+        let (body, _place) = whole(body, &state.options).await?;
         from_json(&body)?
     };
     let (from, to) = (descriptor(&from)?, descriptor(&to)?);

@@ -15,9 +15,9 @@ use axum::http::header::{
 use axum::response::IntoResponse;
 use schemars::SchemaGenerator;
 
-use super::{Answered, Route, route};
+use super::handler::{Answered, Route, route};
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
+use crate::http::state::ApiState;
 
 /// The operations that this module answers.
 pub(super) fn routes() -> impl Iterator<Item = Route> {

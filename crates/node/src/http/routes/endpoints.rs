@@ -13,11 +13,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::flows::started;
+use super::handler::{Answered, Route, route};
 use super::parameters::{ClaimedBody, checked_client_id, from_json, query, segment, whole};
-use super::{Answered, Route, route};
-use crate::http::connection::ClientAddress;
+use crate::http::connections::ClientAddress;
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
+use crate::http::state::ApiState;
 use crate::users::Caller;
 
 /// The operations that this module answers.
@@ -65,7 +65,7 @@ pub(in crate::http) async fn start(
         body.discard().await;
         return started(&state, (&caller, address), &wish, admitted).await;
     }
-    let (body, _place) = whole(body, &state).await?;
+    let (body, _place) = whole(body, &state.options).await?;
     let fits = state.fits(&caller, body.len());
     let args = match body.trim_ascii() {
         [] => NOTHING,

@@ -14,13 +14,13 @@ use axum::http::HeaderMap;
 use flow::FlowId;
 
 use super::flows::{Waiting, outcome, where_it_stands};
+use super::handler::{Answered, Route, route};
 use super::parameters::{AfterQuery, FollowQuery, parsed, query, segment};
-use super::{Answered, Route, route};
 use crate::http::claim::Claim;
 use crate::http::events::{Sink, cut, event, open, slow};
 use crate::http::followers::Follower;
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
+use crate::http::state::ApiState;
 use crate::http::vault_tail;
 use crate::users::Caller;
 

@@ -13,20 +13,19 @@ use axum::http::header::{LINK, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse;
 use flow::FlowId;
-use primitives::Seed;
 
+use super::handler::{Answered, Route, json, route};
 use super::parameters::{
     ClaimedBody, FlowsQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query,
     segment, whole,
 };
-use super::{Answered, Route, json, route};
-use crate::http::answer::{Answer, Ended, Output};
-use crate::http::connection::ClientAddress;
-use crate::http::permits::marked;
+use crate::http::answer::{Answer, Ended};
+use crate::http::connections::ClientAddress;
+use crate::http::output::{output_json, refused_json, status_of};
 use crate::http::refusal::Refusal;
-use crate::http::router::{ApiState, User};
 use crate::http::services::FlowService;
 use crate::http::start_request::StartRequest;
+use crate::http::state::{ApiState, User};
 use crate::http::ticket::{Answers, Ticket};
 use crate::users::Caller;
 
@@ -55,7 +54,7 @@ pub(in crate::http) async fn start(
     Extension(address): Extension<ClientAddress>,
     body: ClaimedBody,
 ) -> Answered {
-    let (body, _place) = whole(body, &state).await?;
+    let (body, _place) = whole(body, &state.options).await?;
     let bytes = body.len();
     let wish: StartFlow = from_json(&body)?;
     drop(body);
@@ -200,21 +199,6 @@ pub(in crate::http) async fn forget_client_id(
     }
 }
 
-impl ApiState {
-    /// A new flow's id, marked as a user's, and seed.
-    pub(in crate::http) fn fresh_for(&self, user: &Arc<str>) -> Result<(FlowId, Seed), Refusal> {
-        let (flow_id, seed) = self.fresh()?;
-        Ok((marked(flow_id, user), seed))
-    }
-
-    /// A new flow's id and seed.
-    pub(in crate::http) fn fresh(&self) -> Result<(FlowId, Seed), Refusal> {
-        self.randomness
-            .flow()
-            .map_err(|_| Refusal::listed(&INTERNAL, "the system gives no random bytes"))
-    }
-}
-
 /// Gives the ticket back when its waiter goes away before the answer.
 pub(super) struct Waiting<'a> {
     service: &'a dyn FlowService,
@@ -338,40 +322,5 @@ fn end(service: &dyn FlowService, ended: Ended) -> Outcome {
         step: None,
         transactions: ended.transactions.iter().map(ToString::to_string).collect(),
         refused: ended.refused.into_iter().map(refused_json).collect(),
-    }
-}
-
-/// A refusal as the API writes it.
-pub(in crate::http) fn refused_json(refused: kernel::DeliveryRefusal) -> api::DeliveryRefusal {
-    api::DeliveryRefusal {
-        transaction: refused.transaction.to_string(),
-        party: refused.party,
-        code: refused.rejection.code,
-        message: refused.rejection.message,
-        hint: refused.rejection.hint,
-    }
-}
-
-/// Where an ended flow stands.
-pub(in crate::http) fn status_of(ended: &Ended) -> FlowStatus {
-    match (&ended.output, ended.delivered) {
-        (Err(_), _) => FlowStatus::Failed,
-        (Ok(_), true) => FlowStatus::Delivered,
-        (Ok(_), false) => FlowStatus::Completed,
-    }
-}
-
-/// A flow's output as JSON.
-pub(in crate::http) fn output_json(
-    service: &dyn FlowService,
-    output: Output,
-) -> Result<api::RawJson, Refusal> {
-    match output {
-        Output::Json(json) => Ok(json),
-        Output::Encoded {
-            flow,
-            version,
-            bytes,
-        } => service.output_to_json(&flow, version, &bytes),
     }
 }

@@ -12,12 +12,12 @@ use axum::http::StatusCode;
 use flow::FlowId;
 
 use super::flows::{answered, where_it_stands};
+use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, JournalQuery, from_json, parsed, query, segment, whole};
-use super::{Answered, Route, json, route};
 use crate::http::answer::Answer;
 use crate::http::flow_action::FlowAction;
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
+use crate::http::state::ApiState;
 use crate::users::Caller;
 
 /// The operations that this module answers.
@@ -137,7 +137,7 @@ async fn many(
         return Err(Refusal::listed(&FORBIDDEN, text));
     }
     let order: FlowOrder = {
-        let (body, _place) = whole(body, state).await?;
+        let (body, _place) = whole(body, &state.options).await?;
         from_json(&body)?
     };
     let ordered = state.services.hospital.order(action, None, order).await?;

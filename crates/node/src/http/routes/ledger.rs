@@ -12,10 +12,10 @@ use axum::http::{HeaderValue, StatusCode, header::CONTENT_TYPE};
 use axum::response::IntoResponse;
 use ledger::TxId;
 
+use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, PageQuery, from_json, parsed, query, segment, whole};
-use super::{Answered, Route, json, route};
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
+use crate::http::state::ApiState;
 use crate::users::Caller;
 
 /// The operations that this module answers.
@@ -74,7 +74,7 @@ pub(in crate::http) async fn add_note(
     body: ClaimedBody,
 ) -> Answered {
     let id = transaction(id)?;
-    let (body, _place) = whole(body, &state).await?;
+    let (body, _place) = whole(body, &state.options).await?;
     let note: NewNote = from_json(&body)?;
     if note.text.is_empty() || note.text.len() > api::notes::NOTE_BYTES_MAX {
         let most = api::notes::NOTE_BYTES_MAX;

@@ -13,13 +13,13 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::IntoResponse;
 use tokio::time::Instant;
 
+use super::handler::{Answered, Route, json, route};
 use super::parameters::from_json;
-use super::{Answered, Route, json, route};
 use crate::http::claim::{ClaimedBody, whole_within};
-use crate::http::connection::ClientAddress;
+use crate::http::connections::ClientAddress;
 use crate::http::connections::Visitor;
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
+use crate::http::state::ApiState;
 use crate::http::tokens::token_hash;
 use crate::users::{AuditLine, LoginError};
 

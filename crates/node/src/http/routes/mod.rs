@@ -6,7 +6,8 @@ mod consents;
 mod description;
 mod endpoints;
 mod events;
-pub(super) mod flows;
+mod flows;
+mod handler;
 mod hospital;
 mod ledger;
 mod login;
@@ -19,21 +20,11 @@ mod uploads;
 mod users;
 mod vault;
 
-use std::sync::Arc;
-
 use api::operations;
-use axum::Json;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use handler::Route;
 
-use super::refusal::Refusal;
-pub(super) use super::route::route;
-use super::router::ApiState;
+use super::route::route;
 use super::stream;
-
-/// An operation with its handler.
-pub(super) type Route = super::route::Route<Arc<ApiState>>;
 
 /// Returns all operations with their handlers, except `/health`.
 pub(super) fn all() -> impl Iterator<Item = Route> {
@@ -54,14 +45,6 @@ pub(super) fn all() -> impl Iterator<Item = Route> {
         .chain(status::routes())
         .chain(description::routes())
         .chain(login::routes())
-}
-
-/// The result of a handler.
-pub(super) type Answered = Result<Response, Refusal>;
-
-/// A JSON answer.
-fn json(status: StatusCode, value: &impl Serialize) -> Answered {
-    Ok((status, Json(value)).into_response())
 }
 
 #[cfg(test)]

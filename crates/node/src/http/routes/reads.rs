@@ -10,10 +10,10 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use ledger::{StateRef, TxId};
 
+use super::handler::{Answered, Route, json, route};
 use super::parameters::{PageQuery, StatesQuery, TimeoutQuery, parsed, patience, query, segment};
-use super::{Answered, Route, json, route};
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
+use crate::http::state::ApiState;
 use crate::users::Caller;
 
 /// The operations that this module answers.

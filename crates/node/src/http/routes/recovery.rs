@@ -8,9 +8,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use kernel::integrity::IntegrityOrder;
 
+use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, from_json, whole};
-use super::{Answered, Route, json, route};
-use crate::http::router::ApiState;
+use crate::http::state::ApiState;
 
 /// The operations that this module answers.
 pub(super) fn routes() -> impl Iterator<Item = Route> {
@@ -38,7 +38,7 @@ pub(in crate::http) async fn finish(
     body: ClaimedBody,
 ) -> Answered {
     let FinishRecovery { accept_missing } = {
-        let (body, _place) = whole(body, &state).await?;
+        let (body, _place) = whole(body, &state.options).await?;
         from_json(&body)?
     };
     order(&state, IntegrityOrder::Finish { accept_missing }).await

@@ -11,10 +11,10 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse;
 use primitives::hex;
 
+use super::handler::{Answered, Route, json, route};
 use super::parameters::{PageQuery, query};
-use super::{Answered, Route, json, route};
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
+use crate::http::state::ApiState;
 use crate::users::Caller;
 
 /// The operations that this module answers.

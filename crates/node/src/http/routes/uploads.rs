@@ -14,11 +14,11 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::attachments::{created, outcome, promise};
+use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, from_json, parsed, segment, whole};
 use super::receive::receive;
-use super::{Answered, Route, json, route};
 use crate::http::refusal::Refusal;
-use crate::http::router::ApiState;
+use crate::http::state::ApiState;
 use crate::http::unread::discard;
 use crate::uploads::{Incoming, Upload};
 use crate::users::Caller;
@@ -44,7 +44,7 @@ pub(in crate::http) async fn begin(
     body: ClaimedBody,
 ) -> Answered {
     let wish: NewUpload = {
-        let (body, _place) = whole(body, &state).await?;
+        let (body, _place) = whole(body, &state.options).await?;
         from_json(&body)?
     };
     let (name, media_type) = (wish.name.clone(), wish.media_type.clone());

@@ -13,10 +13,10 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse;
 use primitives::Coded;
 
+use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, from_json, query, segment, whole};
-use super::{Answered, Route, json, route};
 use crate::http::refusal::Refusal;
-use crate::http::router::{ApiState, Subject};
+use crate::http::state::{ApiState, Subject};
 use crate::users::{
     Caller, ManageError, Permission, TOKEN_DAYS_MAX, UserRecord, Users, UsersError,
 };
@@ -70,7 +70,7 @@ pub(in crate::http) async fn add(
     body: ClaimedBody,
 ) -> Answered {
     let new: NewUser = {
-        let (body, _place) = whole(body, &state).await?;
+        let (body, _place) = whole(body, &state.options).await?;
         from_json(&body)?
     };
     let subject = Subject(new.name.clone());
@@ -124,7 +124,7 @@ pub(in crate::http) async fn change(
 ) -> Answered {
     let name = segment(name)?;
     let mut asked: UserChange = {
-        let (body, _place) = whole(body, &state).await?;
+        let (body, _place) = whole(body, &state.options).await?;
         from_json(&body)?
     };
     let permissions = match asked.permissions.take() {
@@ -171,7 +171,7 @@ pub(in crate::http) async fn add_token(
 ) -> Answered {
     let name = segment(name)?;
     let NewToken { days } = {
-        let (body, _place) = whole(body, &state).await?;
+        let (body, _place) = whole(body, &state.options).await?;
         from_json(&body)?
     };
     if !(1..=TOKEN_DAYS_MAX).contains(&days) {

@@ -9,12 +9,12 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
 
+use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, from_json, patience, whole};
-use super::{Answered, Route, json, route};
 use crate::http::claim::Claim;
-use crate::http::front::no_place;
-use crate::http::router::ApiState;
+use crate::http::refusal::no_place;
 use crate::http::share::Resource;
+use crate::http::state::ApiState;
 use crate::users::Caller;
 
 /// The operations that this module answers.
@@ -30,7 +30,7 @@ pub(in crate::http) async fn query(
     body: ClaimedBody,
 ) -> Answered {
     let query: VaultQuery = {
-        let (body, _place) = whole(body, &state).await?;
+        let (body, _place) = whole(body, &state.options).await?;
         from_json(&body)?
     };
     caller.check_query(&query)?;
