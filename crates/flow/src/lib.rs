@@ -10,6 +10,7 @@
 mod arguments;
 mod cell;
 mod context;
+mod deadline;
 mod digest;
 mod effect;
 pub mod empty;
@@ -30,16 +31,18 @@ mod session_state;
 mod shared;
 mod start;
 pub mod transitions;
+mod waiting;
 
 pub use arguments::ArgumentField;
-pub use context::{Deadline, FlowContext};
+pub use context::FlowContext;
+pub use deadline::Deadline;
 pub use effect::{
     CLAIM_BYTES_MAX, EffectKind, EffectRequest, EffectResult, Fetching, Rehydrate, Service,
     SleepClocks,
 };
 pub use engine::{
     EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVersion, Pause, PeerUsage,
-    RESPONDER_BYTES, Stage, Waiting, WaitsFor,
+    RESPONDER_BYTES, Stage,
 };
 pub use error::{COUNTERPARTY_SILENT_CODE, ERRORS, FlowError, SHARE_EXCEEDED_CODE};
 pub use flow::{Flow, Responder};
@@ -54,3 +57,4 @@ pub use options::{EFFECTS_OF_A_SCOPE_MAX, FlowLimits, SUB_FLOWS_MAX};
 pub use registry::{FlowDescription, FlowRegistry, FlowSchemas};
 pub use session::Session;
 pub use start::{Origin, StartRecord};
+pub use waiting::{Waiting, WaitsFor};

@@ -32,6 +32,15 @@ struct End {
     error: Option<FlowError>,
 }
 
+/// A session that a journal mentions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KnownSession {
+    pub(crate) number: u32,
+    pub(crate) id: SessionId,
+    pub(crate) peer: PartyId,
+    pub(crate) initiated: bool,
+}
+
 /// The outcome for an arriving message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
@@ -44,6 +53,16 @@ pub(crate) enum Arrival {
 }
 
 impl SessionState {
+    /// Returns what a journal tells of the session, under its number.
+    pub(crate) fn known(&self, number: u32) -> KnownSession {
+        KnownSession {
+            number,
+            id: self.id,
+            peer: self.peer,
+            initiated: self.initiated,
+        }
+    }
+
     pub(crate) fn new(id: SessionId, peer: PartyId, initiated: bool) -> SessionState {
         SessionState {
             id,

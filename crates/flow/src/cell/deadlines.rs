@@ -2,14 +2,13 @@
 
 use primitives::Timestamp;
 
-use super::effects::{Slot, SlotState};
-use super::{Cell, Output};
-use crate::context::Deadline;
+use super::slot::{Slot, SlotState};
+use super::state::{Cell, Output};
 use crate::digest::Digest;
-use crate::engine::WaitsFor;
 use crate::error::LIMIT_EXCEEDED;
 use crate::options::EFFECTS_OF_A_SCOPE_MAX;
-use crate::{EffectKind, EffectRequest, FlowError, SleepClocks};
+use crate::waiting::WaitsFor;
+use crate::{Deadline, EffectKind, EffectRequest, FlowError, SleepClocks};
 
 impl Cell {
     /// Sets a timer and returns its number. Deadlines are numbered downwards from the end of the scope's numbers, so that all

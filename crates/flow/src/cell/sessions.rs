@@ -4,8 +4,9 @@ use std::task::Poll;
 
 use ledger::{PartyId, Rejection};
 
-use super::effects::SlotState;
-use super::{Cell, Input, Output};
+use super::input::Input;
+use super::slot::SlotState;
+use super::state::{Cell, Output};
 use crate::error::{LIMIT_EXCEEDED, MESSAGE_TOO_LARGE, SESSION_ENDED};
 use crate::journal::{ORIGIN_SESSION, RowWriter, scope_of};
 use crate::session_state::{Arrival, SessionState, overflow};

@@ -2,24 +2,14 @@
 
 use ledger::Rejection;
 
-use super::Cell;
-use super::effects::{Slot, SlotState};
-use super::undo::known;
-use crate::engine::WaitsFor;
+use super::scope::Scope;
+use super::slot::{Slot, SlotState};
+use super::state::Cell;
 use crate::error::LIMIT_EXCEEDED;
 use crate::journal::scope_of;
 use crate::options::SUB_FLOWS_MAX;
+use crate::waiting::WaitsFor;
 use crate::{EffectKind, FlowError};
-
-/// A flow or a sub-flow that is running.
-pub(super) struct Scope {
-    pub(super) index: u16,
-    pub(super) parent: u16,
-    pub(super) effects: u16,
-    /// The number of deadlines; they are numbered from the other end.
-    pub(super) deadlines: u16,
-    pub(super) took_input: bool,
-}
 
 /// Tells whether a sub-flow has to run or is skipped.
 pub(crate) enum SubFlowStart {
@@ -129,7 +119,7 @@ impl Cell {
         self.sessions.retain(|number, state| {
             let stays = scope_of(*number) != index;
             if !stays {
-                removed.push(known(*number, state));
+                removed.push(state.known(*number));
             }
             stays
         });

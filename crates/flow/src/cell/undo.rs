@@ -2,29 +2,10 @@
 
 use primitives::Decoder;
 
-use super::Cell;
-use crate::digest::Digest;
-use crate::engine::KnownSession;
+use super::input::{Input, Mark};
+use super::state::Cell;
 use crate::journal::{Entry, RowWriter};
-use crate::session_state::SessionState;
-
-/// The input that caused a poll.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Input {
-    /// The start of the flow.
-    Start,
-    /// The answer of an effect.
-    Answer(u32),
-    /// A message or an end on a session.
-    Message,
-}
-
-/// The state of the cell before its last input.
-pub(super) struct Mark {
-    input: Input,
-    row: Option<(usize, u32)>,
-    asked: Digest,
-}
+use crate::session_state::KnownSession;
 
 /// The remains of a flow whose last poll was undone.
 pub(crate) struct Undone {
@@ -66,7 +47,7 @@ impl Cell {
     pub(crate) fn known_sessions(&self) -> Vec<KnownSession> {
         let sessions = self.sessions.iter();
         sessions
-            .map(|(number, state)| known(*number, state))
+            .map(|(number, state)| state.known(*number))
             .collect()
     }
 
@@ -106,14 +87,5 @@ impl Cell {
             undone.row = Some(row.into_bytes());
         }
         undone
-    }
-}
-
-pub(super) fn known(number: u32, state: &SessionState) -> KnownSession {
-    KnownSession {
-        number,
-        id: state.id,
-        peer: state.peer,
-        initiated: state.initiated,
     }
 }

@@ -8,21 +8,9 @@
 use std::future::{Future, poll_fn};
 use std::task::Poll;
 
-use primitives::Timestamp;
-
 use super::FlowContext;
 use crate::error::COUNTERPARTY_SILENT;
-use crate::{EffectKind, FlowError};
-
-/// The time that a flow waits for a counterparty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deadline {
-    /// Until a moment that follows from what the flow does, such as the end of a transaction's time window. A jump of the wall clock
-    /// never makes this wait shorter.
-    At(Timestamp),
-    /// For this many milliseconds. After a restart of this node the counterparty has the whole time again.
-    AfterMs(u64),
-}
+use crate::{Deadline, EffectKind, FlowError};
 
 impl FlowContext {
     /// Waits for an action of a counterparty until the deadline. `what` names the awaited thing in the error.

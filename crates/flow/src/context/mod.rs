@@ -13,8 +13,6 @@ use std::sync::Arc;
 use ledger::{NetworkMap, Party, PartyId};
 use primitives::{Domain, Hash, Timestamp};
 
-pub use deadlines::Deadline;
-
 use crate::error::{NO_NOTARY, UNKNOWN_PARTY};
 use crate::shared::Shared;
 use crate::{FlowError, FlowId};

@@ -8,7 +8,8 @@
 
 use primitives::Monotonic;
 
-use super::{EngineAction, FlowEngine, Live};
+use super::actions::EngineAction;
+use super::flow_engine::{FlowEngine, Live};
 use crate::error::SESSION_IDLE;
 use crate::journal::ORIGIN_SESSION;
 use crate::{FlowError, FlowId};

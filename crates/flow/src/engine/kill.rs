@@ -1,7 +1,8 @@
 //! Kills flows at their next suspension, but never between a notary's signature and the recording.
 
-use super::parked::chart_action;
-use super::{EngineAction, FlowEngine, Live};
+use super::actions::EngineAction;
+use super::flow_engine::{FlowEngine, Live};
+use super::set_aside::chart_action;
 use crate::error::KILLED;
 use crate::hospital::Condition;
 use crate::{FlowError, FlowId};

@@ -4,9 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use primitives::Timestamp;
 
-use super::parked::{ParkedFlow, chart_action};
+use super::actions::EngineAction;
+use super::flow_engine::{FlowEngine, Live, Running};
+use super::parked::ParkedFlow;
 use super::run::drain;
-use super::{EngineAction, FlowEngine, Live, Running};
+use super::set_aside::chart_action;
 use crate::cell::{Input, Output};
 use crate::hospital::{Chart, Condition, KEPT_CODES, RetryKind};
 use crate::{FlowError, FlowId};

@@ -4,10 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
-use super::load::LoadedFlow;
-use super::parked::{ParkedFlow, chart_action};
+use super::actions::EngineAction;
+use super::flow_engine::{FlowEngine, Live, Running};
+use super::loaded::LoadedFlow;
+use super::parked::ParkedFlow;
 use super::run::drain;
-use super::{EngineAction, FlowEngine, Live, Running};
+use super::set_aside::chart_action;
 use crate::cell::{Input, Replay};
 use crate::error::{JOURNAL_UNREADABLE, JOURNAL_UNRESOLVED, REPLAY_MISMATCHED};
 use crate::hospital::Condition;

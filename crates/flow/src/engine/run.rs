@@ -4,7 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use super::{EngineAction, FlowEngine, Live, Running};
+use super::actions::EngineAction;
+use super::flow_engine::{FlowEngine, Live, Running};
 use crate::cell::{Cell, Output};
 use crate::journal::ORIGIN_SESSION;
 use crate::shared::Shared;

@@ -2,7 +2,8 @@
 
 use ledger::PartyId;
 
-use super::{EngineAction, FlowEngine, Live};
+use super::actions::EngineAction;
+use super::flow_engine::{FlowEngine, Live};
 use crate::cell::Input;
 use crate::error::SESSION_UNKNOWN;
 use crate::journal::ORIGIN_SESSION;

@@ -13,7 +13,7 @@ use std::hash::BuildHasherDefault;
 use ledger::PartyId;
 use primitives::Monotonic;
 
-use super::IdHasher;
+use super::id_hasher::IdHasher;
 use crate::error::{SHARE_EXCEEDED, TOO_MANY_RESPONDERS};
 use crate::{FlowError, FlowId, FlowLimits};
 

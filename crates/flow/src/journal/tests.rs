@@ -1,11 +1,11 @@
 //! Round trips of rows, and the pinned format.
 
-use ledger::TxId;
+use ledger::{PartyId, Rejection, StateRef, TxId};
 use primitives::{Hash, Seed, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{FlowId, Origin, SessionId};
+use crate::{EffectKind, EffectResult, FlowError, FlowId, Origin, SessionId, StartRecord};
 
 fn write(row: &mut RowWriter, entry: &Entry) {
     match entry {

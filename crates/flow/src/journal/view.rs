@@ -4,7 +4,7 @@
 use ledger::{PartyId, Rejection, StateRef, TxId};
 use primitives::{DecodeError, Hash};
 
-use super::{Entry, Outcome, decode_row};
+use super::row::{Entry, Outcome, decode_row};
 
 /// One entry of a journal, readable. Fields that do not apply are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

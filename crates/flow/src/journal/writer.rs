@@ -3,7 +3,7 @@
 use ledger::{PartyId, Rejection, StateRef};
 use primitives::{Encode, Encoder};
 
-use super::ROW_VERSION;
+use super::row::ROW_VERSION;
 use crate::{EffectKind, EffectResult, FlowError, StartRecord};
 
 /// Writes a row, entry by entry.

@@ -10,6 +10,7 @@
 
 mod back_off;
 mod delivery;
+mod delivery_action;
 mod inbox;
 mod outbox;
 mod requests;
@@ -17,7 +18,8 @@ mod stream;
 mod waiters;
 
 pub use back_off::BackOff;
-pub use delivery::{Deliveries, DeliveryAction, DeliveryOptions, PendingDelivery};
+pub use delivery::{Deliveries, DeliveryOptions, PendingDelivery};
+pub use delivery_action::DeliveryAction;
 pub use inbox::{INBOX_EARLY_MAX, Inbox, InboxAction};
 pub use outbox::{Outbox, OutboxAction, OutboxOptions};
 pub use requests::{RequestAction, RequestId, RequestOptions, Requests};

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use ledger::{PartyId, Rejection, TxId};
 
-use super::DeliveryAction;
+use super::delivery_action::DeliveryAction;
 
 /// The waiters, by transaction and by token.
 #[derive(Debug, Default)]

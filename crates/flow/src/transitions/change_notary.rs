@@ -6,7 +6,7 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CONVERSATION, Moved, move_states, respond};
+use super::moving::{CONVERSATION, Moved, move_states, respond};
 use crate::error::{NOT_A_NOTARY, UNKNOWN_PARTY};
 use crate::{Flow, FlowContext, FlowError, Responder, Session};
 

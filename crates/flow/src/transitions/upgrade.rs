@@ -6,7 +6,7 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, Hash};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CONVERSATION, Moved, move_states, respond};
+use super::moving::{CONVERSATION, Moved, move_states, respond};
 use crate::{Flow, FlowContext, FlowError, Responder, Session};
 
 /// Arguments of `ledger.upgrade`. Encoded as an array of the fields in their order.
