@@ -114,7 +114,7 @@ const OPEN_FIELDS: &[(&[&str], &str)] = &[
         &["Clients.by_token", "Clients.tokens", "Waiters.tokens"],
         "numbers of starts, or an index by them",
     ),
-    (&["Known.by_token"], "an index by the hashes of tokens"),
+    (&["Accounts.by_token"], "an index by the hashes of tokens"),
     (
         &["ChainStartError.token", "StartError.token"],
         "the name of the user whose token has a bad hash",

@@ -57,11 +57,11 @@ impl RequestBody {
 /// Bytes on their way out; everything written between two turns of the connection leaves as one chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
-    state: Mutex<State>,
+    state: Mutex<BodyState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BodyState {
     bytes: BytesMut,
     waker: Option<Waker>,
     closed: bool,

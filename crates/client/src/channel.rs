@@ -24,12 +24,12 @@ pub(crate) type Answer = Result<Outcome, ClientError>;
 /// One opened stream request, shared by the callers that wait on it.
 pub(crate) struct Channel {
     outgoing: Arc<Outgoing>,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<Callers>,
 }
 
 /// The waiting callers. Once `ended` is set no caller can join, so none waits without end.
 #[derive(Default)]
-struct Waiting {
+struct Callers {
     next: u64,
     by_number: HashMap<u64, oneshot::Sender<Answer>>,
     ended: Option<ClientError>,
@@ -159,7 +159,7 @@ impl Channel {
         self.outgoing.close();
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Callers> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

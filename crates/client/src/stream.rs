@@ -14,10 +14,10 @@ use crate::error::ClientError;
 /// When the connection is lost, the starts outstanding fail with `client.connection_lost` and the next start opens a new stream.
 #[derive(Clone)]
 pub struct Stream {
-    shared: Arc<Shared>,
+    shared: Arc<StreamState>,
 }
 
-struct Shared {
+struct StreamState {
     connection: Arc<Connection>,
     places: Semaphore,
     current: Mutex<Option<Arc<Channel>>>,
@@ -34,7 +34,7 @@ impl Stream {
                 .min(Semaphore::MAX_PERMITS),
         );
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(StreamState {
                 connection,
                 places,
                 current: Mutex::new(None),
@@ -77,7 +77,7 @@ impl Stream {
     }
 }
 
-impl Shared {
+impl StreamState {
     async fn channel(&self) -> Result<Arc<Channel>, ClientError> {
         if let Some(channel) = self.live() {
             return Ok(channel);
@@ -100,7 +100,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for StreamState {
     fn drop(&mut self) {
         if let Some(channel) = &*self.current.lock().unwrap_or_else(PoisonError::into_inner) {
             channel.close();

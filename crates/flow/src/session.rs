@@ -9,18 +9,18 @@ use primitives::{Decode, Encode};
 
 use crate::FlowError;
 use crate::error::MESSAGE_MALFORMED;
-use crate::shared::Shared;
+use crate::flow_state::FlowState;
 
 /// One side of a session; cheap to clone. It ends with its flow, or when it is closed.
 #[derive(Clone)]
 pub struct Session {
-    shared: Arc<Shared>,
+    shared: Arc<FlowState>,
     number: u32,
     peer: PartyId,
 }
 
 impl Session {
-    pub(crate) fn new(shared: Arc<Shared>, number: u32, peer: PartyId) -> Session {
+    pub(crate) fn new(shared: Arc<FlowState>, number: u32, peer: PartyId) -> Session {
         Session {
             shared,
             number,

@@ -14,7 +14,7 @@ use crate::errors;
 use crate::handshake;
 use crate::refusal::Refusal;
 use crate::service;
-use crate::shared::Shared;
+use crate::shared::TransportState;
 
 /// Pause after the system refused a connection: it is out of something, and asking at once would not help.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -35,7 +35,7 @@ impl HalfOpen {
 
 /// Accepts connections until the transport stops. If too many handshakes are unfinished, the oldest goes first. A
 /// flood therefore displaces its own connections, because a party of the network needs only a few milliseconds.
-pub(crate) async fn accept(shared: Arc<Shared>, listener: TcpListener) {
+pub(crate) async fn accept(shared: Arc<TransportState>, listener: TcpListener) {
     let half_open = Arc::new(HalfOpen::default());
     for number in 0.. {
         match listener.accept().await {
@@ -51,7 +51,7 @@ pub(crate) async fn accept(shared: Arc<Shared>, listener: TcpListener) {
 }
 
 fn begin(
-    shared: &Arc<Shared>,
+    shared: &Arc<TransportState>,
     half_open: &Arc<HalfOpen>,
     number: u64,
     socket: TcpStream,
@@ -79,7 +79,7 @@ fn begin(
 }
 
 async fn one(
-    shared: Arc<Shared>,
+    shared: Arc<TransportState>,
     half_open: Arc<HalfOpen>,
     number: u64,
     socket: TcpStream,

@@ -12,13 +12,13 @@ use crate::handshake::{self, Met};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::service;
-use crate::shared::Shared;
+use crate::shared::TransportState;
 
 /// A connection that stood so long was a good one: the next attempt follows at once.
 const GOOD: Duration = Duration::from_secs(1);
 
 /// Keeps a connection to a peer until the peer is retired.
-pub(crate) async fn dial(shared: Arc<Shared>, peer: Arc<Peer>) {
+pub(crate) async fn dial(shared: Arc<TransportState>, peer: Arc<Peer>) {
     let mut back_off = BackOff::new(shared.limits.back_off_min, shared.limits.back_off_max);
     let mut told = false;
     while !peer.is_retired() {
@@ -45,7 +45,7 @@ pub(crate) async fn dial(shared: Arc<Shared>, peer: Arc<Peer>) {
 }
 
 /// Tries each address; the first failure is the one that counts.
-async fn reach(shared: &Shared, peer: &Arc<Peer>) -> Result<Met, Refusal> {
+async fn reach(shared: &TransportState, peer: &Arc<Peer>) -> Result<Met, Refusal> {
     let limit = shared.limits.handshake_timeout;
     let mut first = None;
     for address in peer.addresses() {
@@ -58,7 +58,7 @@ async fn reach(shared: &Shared, peer: &Arc<Peer>) -> Result<Met, Refusal> {
     Err(first.unwrap_or_else(|| Refusal::HandshakeFailed("the peer has no address".to_owned())))
 }
 
-async fn try_address(shared: &Shared, peer: &Arc<Peer>, to: &str) -> Result<Met, Refusal> {
+async fn try_address(shared: &TransportState, peer: &Arc<Peer>, to: &str) -> Result<Met, Refusal> {
     let unreachable = |source| Refusal::Unreachable {
         address: to.to_owned(),
         source,

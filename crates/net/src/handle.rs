@@ -14,12 +14,12 @@ use crate::metrics::{Counter, NetFigures};
 use crate::options::PeerAddress;
 use crate::outbox::Sent;
 use crate::peer::Peer;
-use crate::shared::Shared;
+use crate::shared::TransportState;
 
 /// Sends, from any thread; cheap to clone.
 #[derive(Clone)]
 pub struct Handle {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<TransportState>,
     pub(crate) runtime: runtime::Handle,
     pub(crate) address: SocketAddr,
 }
@@ -200,7 +200,7 @@ impl SendReport {
     }
 }
 
-impl Shared {
+impl TransportState {
     fn pump(&self, peer: &Peer) {
         if let Some(link) = peer.link() {
             if self.linger.is_zero() {

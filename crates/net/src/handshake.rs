@@ -13,7 +13,7 @@ use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 use crate::frame::{FrameError, HEADER_BYTES, HELLO_BYTES_MAX, Header, Hello, Kind};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
-use crate::shared::Shared;
+use crate::shared::TransportState;
 use crate::tls::{is_certificate_of, server_name};
 
 /// A connection whose other end is known.
@@ -27,7 +27,7 @@ pub(crate) struct Met {
 
 /// The side that was connected to. It says who it is only to a party of the network.
 pub(crate) async fn accept(
-    shared: &Shared,
+    shared: &TransportState,
     socket: TcpStream,
     address: SocketAddr,
 ) -> Result<Met, Refusal> {
@@ -53,7 +53,7 @@ pub(crate) async fn accept(
 
 /// The side that connects.
 pub(crate) async fn connect(
-    shared: &Shared,
+    shared: &TransportState,
     peer: &Arc<Peer>,
     socket: TcpStream,
     address: SocketAddr,

@@ -15,7 +15,7 @@ use crate::options::Compression;
 use crate::peer::Peer;
 use crate::reader::{Buffers, Turn};
 use crate::refusal::Refusal;
-use crate::shared::Shared;
+use crate::shared::TransportState;
 
 /// How often a full sink is asked whether it has room.
 const FULL_POLL: Duration = Duration::from_millis(1);
@@ -32,7 +32,7 @@ fn with_buffers<T>(work: impl FnOnce(&mut Buffers) -> T) -> T {
 }
 
 /// Serves a connection until it ends. Returns how long it stood.
-pub(crate) async fn serve(shared: &Arc<Shared>, met: Met) -> Duration {
+pub(crate) async fn serve(shared: &Arc<TransportState>, met: Met) -> Duration {
     let Met {
         peer,
         hello,
@@ -91,7 +91,7 @@ pub(crate) async fn serve(shared: &Arc<Shared>, met: Met) -> Duration {
 }
 
 struct Service<'a> {
-    shared: &'a Shared,
+    shared: &'a TransportState,
     peer: &'a Peer,
     link: &'a Link,
     /// When the peer was last heard of.

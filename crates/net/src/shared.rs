@@ -18,7 +18,7 @@ use crate::sink::Sink;
 use crate::tls::{TlsConfigs, TlsMaterialError};
 
 /// State shared by all connections of a transport.
-pub(crate) struct Shared {
+pub(crate) struct TransportState {
     pub(crate) me: PartyId,
     pub(crate) tls: TlsConfigs,
     pub(crate) sink: Arc<dyn Sink>,
@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     overrun: AtomicUsize,
 }
 
-impl Shared {
+impl TransportState {
     /// Creates the state without any peer.
     pub(crate) fn new(options: Options, sink: Arc<dyn Sink>) -> Result<Self, TlsMaterialError> {
         Ok(Self {

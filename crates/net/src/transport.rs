@@ -14,7 +14,7 @@ use crate::accept;
 use crate::errors;
 use crate::handle::Handle;
 use crate::options::Options;
-use crate::shared::Shared;
+use crate::shared::TransportState;
 use crate::sink::Sink;
 use crate::tls::TlsMaterialError;
 
@@ -69,7 +69,7 @@ impl Transport {
         options.check().map_err(StartError::Option)?;
         let address = options.listen;
         let peers = std::mem::take(&mut options.peers);
-        let shared = Arc::new(Shared::new(options, sink)?);
+        let shared = Arc::new(TransportState::new(options, sink)?);
         let listening = |source| StartError::Listen { address, source };
         let listener = TcpListener::bind(address).map_err(listening)?;
         listener.set_nonblocking(true).map_err(listening)?;

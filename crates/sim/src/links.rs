@@ -38,7 +38,7 @@ struct Link {
 
 /// A notification to a node about a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct LinkNotice {
     pub at_us: u64,
     pub node: usize,
     pub peer: usize,
@@ -73,7 +73,7 @@ impl Links {
         pair: (usize, usize),
         now_us: u64,
         chance: &mut Chance,
-    ) -> Option<[Told; 2]> {
+    ) -> Option<[LinkNotice; 2]> {
         let link = &mut self.links[place(pair.0, pair.1).0];
         if link.open || now_us < link.cut_until_us || link.told_up != [false; 2] {
             return None;
@@ -84,7 +84,7 @@ impl Links {
         let mut told = |node: usize, peer: usize| {
             let at_us = now_us + chance.between(100, 5_000);
             link.quiet_until_us[place(node, peer).1] = at_us;
-            Told {
+            LinkNotice {
                 at_us,
                 node,
                 peer,
@@ -95,7 +95,7 @@ impl Links {
     }
 
     /// Tells a side that the connection is up. Returns false if that connection no longer exists.
-    pub fn told_up(&mut self, told: &Told) -> bool {
+    pub fn told_up(&mut self, told: &LinkNotice) -> bool {
         let (at, side) = place(told.node, told.peer);
         let link = &mut self.links[at];
         let current = link.open && link.generation == told.generation;
@@ -112,7 +112,7 @@ impl Links {
         now_us: u64,
         until_us: u64,
         chance: &mut Chance,
-    ) -> Vec<Told> {
+    ) -> Vec<LinkNotice> {
         let link = &mut self.links[place(pair.0, pair.1).0];
         link.cut_until_us = link.cut_until_us.max(until_us);
         if !link.open {
@@ -123,7 +123,7 @@ impl Links {
         let sides = [pair, (pair.1, pair.0)].into_iter();
         let knows = sides.filter(|(node, peer)| link.told_up[place(*node, *peer).1]);
         knows
-            .map(|(node, peer)| Told {
+            .map(|(node, peer)| LinkNotice {
                 at_us: now_us + chance.between(50, 20_000),
                 node,
                 peer,
@@ -133,7 +133,7 @@ impl Links {
     }
 
     /// Tells a side that a connection is gone. Returns false if the side already knows or a newer connection exists.
-    pub fn told_down(&mut self, told: &Told) -> bool {
+    pub fn told_down(&mut self, told: &LinkNotice) -> bool {
         let (at, _) = place(told.node, told.peer);
         self.links[at].generation == told.generation && self.forget(told.node, told.peer)
     }

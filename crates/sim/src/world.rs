@@ -13,7 +13,7 @@ use crate::chance::Chance;
 use crate::clients::Clients;
 use crate::epilogue::Epilogue;
 use crate::files::{Files, Step};
-use crate::links::{Links, Told};
+use crate::links::{LinkNotice, Links};
 use crate::node::Node;
 use crate::phases::Phase;
 use crate::plan::{Fault, Plan};
@@ -57,8 +57,8 @@ pub(crate) enum What {
     Connect {
         pair: (usize, usize),
     },
-    Up(Told),
-    Down(Told),
+    Up(LinkNotice),
+    Down(LinkNotice),
     /// The next step of a file transfer.
     File(Box<Step>),
     /// A client starts its flow, or asks again.

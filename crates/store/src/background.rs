@@ -15,12 +15,12 @@ pub(crate) struct FlushJob {
 /// State shared by the writer and the two background threads.
 #[derive(Default)]
 pub(crate) struct Background {
-    state: Mutex<State>,
+    state: Mutex<Work>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct Work {
     job: Option<FlushJob>,
     flushing: bool,
     merges: Vec<u8>,
@@ -161,14 +161,14 @@ impl Background {
         self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, Work> {
         // A panic of another holder does no harm: the state is consistent after each statement that changes it.
         self.state
             .lock()
             .unwrap_or_else(|panicked| panicked.into_inner())
     }
 
-    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    fn wait<'a>(&self, state: MutexGuard<'a, Work>) -> MutexGuard<'a, Work> {
         self.changed
             .wait(state)
             .unwrap_or_else(|panicked| panicked.into_inner())

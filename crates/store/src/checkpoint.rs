@@ -22,7 +22,7 @@ use crate::copy_inventory::CopyInventory;
 use crate::directory::{self, LOG, STORED, TABLES, sync_directory};
 use crate::embedded::Embedded;
 use crate::failure::copy_failed;
-use crate::shared::{Shared, Writer};
+use crate::shared::{StoreState, Writer};
 use crate::sorted::describe_tree;
 use crate::sorted_files::SortedCopy;
 
@@ -92,7 +92,7 @@ impl<T: TableSet> Embedded<T> {
     }
 }
 
-impl Shared {
+impl StoreState {
     /// Takes the sorted files and a copy of the log while the writer is stopped and no flush runs.
     fn stop_for_copy(&self, log: &Path) -> io::Result<Vec<SortedCopy>> {
         let writer = self.quiet_writer().map_err(io::Error::other)?;

@@ -62,20 +62,20 @@ pub enum Class {
 
 /// The running commit thread. Dropping it finishes the queue, then stops the thread.
 pub struct Committer<T: TableSet> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<CommitterState<T>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Submits batches; cheap to clone.
 #[derive(Clone)]
 pub struct CommitHandle<T: TableSet> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<CommitterState<T>>,
 }
 
-struct Shared<T: TableSet> {
+struct CommitterState<T: TableSet> {
     store: Embedded<T>,
     options: CommitterOptions,
-    state: Mutex<State<T>>,
+    state: Mutex<Submissions<T>>,
     /// Something was submitted, or the committer closes.
     arrived: Condvar,
     /// The queue has room again.
@@ -83,7 +83,7 @@ struct Shared<T: TableSet> {
     stats: CommitStats,
 }
 
-struct State<T> {
+struct Submissions<T> {
     queue: Queue<T>,
     closing: bool,
     /// Submissions are refused with this: the store failed or was closed.
@@ -93,10 +93,10 @@ struct State<T> {
 impl<T: TableSet> Committer<T> {
     /// Starts the commit thread of an open store.
     pub fn start(store: Embedded<T>, options: CommitterOptions) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(CommitterState {
             store,
             options,
-            state: Mutex::new(State {
+            state: Mutex::new(Submissions {
                 queue: Queue::default(),
                 closing: false,
                 refusal: None,
@@ -208,8 +208,8 @@ impl<T: TableSet> CommitHandle<T> {
     }
 }
 
-impl<T: TableSet> Shared<T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+impl<T: TableSet> CommitterState<T> {
+    fn lock(&self) -> MutexGuard<'_, Submissions<T>> {
         // The state is consistent between any two statements that hold the lock.
         self.state
             .lock()

@@ -28,7 +28,7 @@ use crate::directory::{self, Directory};
 use crate::failure::{OpenError, read_failed};
 use crate::log::{Log, LogError, PAYLOAD_BYTES_MAX, Record, list_slots};
 use crate::options::Options;
-use crate::shared::{Shared, WriteTimes, Writer, check};
+use crate::shared::{StoreState, WriteTimes, Writer, check};
 use crate::sorted::describe_tree;
 use crate::table::TableStore;
 use crate::threads;
@@ -55,7 +55,7 @@ pub struct BlockCacheFigures {
 
 struct Running {
     cache: Arc<Cache>,
-    shared: Arc<Shared>,
+    shared: Arc<StoreState>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -97,7 +97,7 @@ impl<T: TableSet> Embedded<T> {
             });
         }
         settle(&keeper, &directory, &tables, &log)?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(StoreState {
             keeper,
             directory,
             options: Options {
@@ -235,7 +235,7 @@ impl<T: TableSet> Reads<T> for Embedded<T> {
 }
 
 impl<T: TableSet> Embedded<T> {
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &StoreState {
         &self.running.shared
     }
 

@@ -25,7 +25,7 @@ pub(crate) struct Memory {
 
 /// The state of a key in memory.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum KeyState {
     /// The row's value, or `None` if it is deleted.
     Row(Option<Vec<u8>>),
     /// Memory knows nothing of the key. The sorted table may hold it.
@@ -61,11 +61,11 @@ impl Memory {
     }
 
     /// Looks a key up.
-    pub(crate) fn get(&self, key: &[u8]) -> Known {
+    pub(crate) fn get(&self, key: &[u8]) -> KeyState {
         let frozen = || self.frozen.as_ref().and_then(|frozen| frozen.get(key));
         match self.active.get(key).or_else(frozen) {
-            Some(row) => Known::Row(row.clone()),
-            None => Known::Nothing,
+            Some(row) => KeyState::Row(row.clone()),
+            None => KeyState::Nothing,
         }
     }
 
@@ -230,14 +230,14 @@ mod tests {
         let mut memory = Memory::default();
         put(&mut memory, 1);
         memory.write(key(1), None, false);
-        assert_eq!(memory.get(&key(1)), Known::Row(None));
+        assert_eq!(memory.get(&key(1)), KeyState::Row(None));
         assert_eq!(memory.tombstones(), 1);
         put(&mut memory, 2);
         memory.freeze();
         memory.write(key(2), None, true);
-        assert_eq!(memory.get(&key(2)), Known::Row(None), "frozen holds it");
+        assert_eq!(memory.get(&key(2)), KeyState::Row(None), "frozen holds it");
         memory.write(key(3), None, true);
-        assert_eq!(memory.get(&key(3)), Known::Nothing);
+        assert_eq!(memory.get(&key(3)), KeyState::Nothing);
         memory.thaw();
         memory.forget_tombstones();
         assert_eq!((memory.active.len(), memory.active_bytes()), (0, 0));

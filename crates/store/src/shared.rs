@@ -30,7 +30,7 @@ pub struct WriteTimes {
 /// A record buffer above this is given back after its commit.
 const RECORD_KEEP_BYTES: usize = 4 << 20;
 
-pub(crate) struct Shared {
+pub(crate) struct StoreState {
     pub(crate) directory: Directory,
     pub(crate) options: Options,
     /// By their numbers.
@@ -47,7 +47,7 @@ pub(crate) struct Writer {
     pub(crate) record: Record,
 }
 
-impl Shared {
+impl StoreState {
     pub(crate) fn lock_writer(&self) -> MutexGuard<'_, Writer> {
         // A writer that panicked may have left an incomplete record. Refuses all later writes.
         self.writer.lock().unwrap_or_else(|panicked| {

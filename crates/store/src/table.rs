@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use lsm_tree::{Cache, DescriptorTable};
 use primitives::storage::{Habit, Row};
 
-use crate::memory::{Known, Memory, RowOrDeletion};
+use crate::memory::{KeyState, Memory, RowOrDeletion};
 use crate::sorted::Sorted;
 
 pub(crate) struct TableStore {
@@ -64,8 +64,8 @@ impl TableStore {
     pub(crate) fn get(&self, key: &[u8]) -> lsm_tree::Result<Option<Vec<u8>>> {
         let known = self.read().get(key);
         match known {
-            Known::Row(row) => Ok(row),
-            Known::Nothing => self.sorted.get(key),
+            KeyState::Row(row) => Ok(row),
+            KeyState::Nothing => self.sorted.get(key),
         }
     }
 

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use crate::background::FlushJob;
 use crate::log::slot_name;
 use crate::priority;
-use crate::shared::Shared;
+use crate::shared::StoreState;
 use crate::sorted::{TOP_RUNS_MAX, describe_tree};
 
 /// Maximum size of a resident table's sorted files at which they are merged as a whole, in bytes. A whole merge removes all
@@ -14,7 +14,7 @@ use crate::sorted::{TOP_RUNS_MAX, describe_tree};
 const MERGE_WHOLE_BYTES: u64 = 64 << 20;
 
 /// Starts both threads.
-pub(crate) fn start(shared: &Arc<Shared>) -> std::io::Result<Vec<JoinHandle<()>>> {
+pub(crate) fn start(shared: &Arc<StoreState>) -> std::io::Result<Vec<JoinHandle<()>>> {
     // Requests the merges that a killed process had not finished.
     for (table, store) in shared.numbered() {
         if store.sorted.wants_merge() || (store.resident && !store.sorted.is_empty()) {
@@ -47,7 +47,11 @@ pub(crate) fn start(shared: &Arc<Shared>) -> std::io::Result<Vec<JoinHandle<()>>
     }
 }
 
-fn spawn(shared: &Arc<Shared>, name: &str, run: fn(&Shared)) -> std::io::Result<JoinHandle<()>> {
+fn spawn(
+    shared: &Arc<StoreState>,
+    name: &str,
+    run: fn(&StoreState),
+) -> std::io::Result<JoinHandle<()>> {
     let shared = Arc::clone(shared);
     let thread = std::thread::Builder::new().name(name.into());
     thread.spawn(move || {
@@ -58,13 +62,13 @@ fn spawn(shared: &Arc<Shared>, name: &str, run: fn(&Shared)) -> std::io::Result<
     })
 }
 
-fn fail(shared: &Shared, reason: String) {
+fn fail(shared: &StoreState, reason: String) {
     tracing::error!(%reason, "a background task of the store failed");
     shared.poisoned(reason.clone());
     shared.background.fail(reason);
 }
 
-fn flush(shared: &Shared, job: FlushJob) -> Result<(), String> {
+fn flush(shared: &StoreState, job: FlushJob) -> Result<(), String> {
     let background = &shared.background;
     for table in job.tables {
         let store = &shared.tables[usize::from(table)];
@@ -99,7 +103,7 @@ fn flush(shared: &Shared, job: FlushJob) -> Result<(), String> {
     Ok(())
 }
 
-fn merge(shared: &Shared, table: u8) -> Result<(), String> {
+fn merge(shared: &StoreState, table: u8) -> Result<(), String> {
     let store = &shared.tables[usize::from(table)];
     let whole = store.resident && store.sorted.bytes() <= MERGE_WHOLE_BYTES;
     let merged = if whole {

@@ -32,7 +32,7 @@ pub(crate) struct Source {
 ///                                            └── not all of its own ┘
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum FetchState {
     /// Its peer is away.
     Away,
     /// Waits until the peer may be asked for the file. If `pausing` is set, it first waits for its timer.
@@ -56,7 +56,7 @@ pub(crate) struct Fetch {
     pub(crate) sources: Vec<Source>,
     /// Order of arrival: lower is older.
     pub(crate) order: u64,
-    pub(crate) state: State,
+    pub(crate) state: FetchState,
     pub(crate) offer: Option<Offer>,
     /// The numbers of bytes requested (`asked`), received and written: `written <= received <= asked`.
     pub(crate) asked: u64,
@@ -79,7 +79,7 @@ impl Fetch {
         Self {
             sources: vec![source],
             order,
-            state: State::Away,
+            state: FetchState::Away,
             offer: None,
             asked: 0,
             received: 0,

@@ -4,7 +4,7 @@ use ledger::PartyId;
 use primitives::Hash;
 
 use crate::event::Action;
-use crate::fetch::{Fetch, State};
+use crate::fetch::{Fetch, FetchState};
 use crate::inbound::{is_large, is_oldest_turn, large_max};
 use crate::message::Message;
 use crate::out::Out;
@@ -50,7 +50,7 @@ impl Receiving {
                     continue;
                 };
                 inbound.wanted += 1;
-                fetch.state = State::Wanted;
+                fetch.state = FetchState::Wanted;
                 fetch.pace.begin(now);
                 let until = later(now, fetch.patience_ms(silence_ms));
                 let transaction = source.transaction;
@@ -92,7 +92,7 @@ impl Receiving {
                 inbound.withdraw(fetch.size(), fetch.order, hash);
                 inbound.moving.insert(hash);
                 inbound.large += usize::from(is_large);
-                fetch.state = State::Opening;
+                fetch.state = FetchState::Opening;
                 moving += 1;
                 large += usize::from(is_large);
                 self.turn = Some(peer);
@@ -183,7 +183,7 @@ impl Receiving {
         let file_bytes = self.options.file_bytes;
         let fits = |(_, fetch): &(Hash, &Fetch)| {
             let length = length(fetch);
-            fetch.state == State::Moving
+            fetch.state == FetchState::Moving
                 && length > 0
                 && length <= room
                 && fetch.in_flight() + length <= file_bytes

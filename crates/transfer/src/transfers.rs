@@ -3,7 +3,7 @@
 use ledger::PartyId;
 
 use crate::event::{Action, Event, Fault};
-use crate::fetch::{Source, State};
+use crate::fetch::{FetchState, Source};
 use crate::figures::Figures;
 use crate::message::Message;
 use crate::options::Options;
@@ -113,7 +113,7 @@ impl Transfers {
 
     /// Returns counters and current gauges.
     pub fn figures(&self) -> Figures {
-        let moving = |fetch: &&crate::fetch::Fetch| matches!(fetch.state, State::Moving);
+        let moving = |fetch: &&crate::fetch::Fetch| matches!(fetch.state, FetchState::Moving);
         let fetches = &self.receiving.fetches;
         Figures {
             fetches: fetches.len() as u64,

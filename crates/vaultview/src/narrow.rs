@@ -39,7 +39,7 @@ impl Source {
 
 /// Restrictions that other tests of the query add to one test.
 #[derive(Clone, Copy)]
-struct Around<'a> {
+struct Restrictions<'a> {
     /// Only unconsumed states count.
     open: bool,
     /// Only these tokens count.
@@ -66,7 +66,7 @@ impl VaultReader {
         criterion: &Criterion,
         most: u64,
     ) -> Result<Option<Source>, QueryError> {
-        let around = Around {
+        let around = Restrictions {
             open: false,
             tokens: None,
         };
@@ -76,13 +76,13 @@ impl VaultReader {
     fn best(
         &self,
         criterion: &Criterion,
-        around: Around<'_>,
+        around: Restrictions<'_>,
         most: u64,
     ) -> Result<Option<Source>, QueryError> {
         match criterion {
             Criterion::All(parts) => {
                 let tokens = self.tokens(parts)?;
-                let around = Around {
+                let around = Restrictions {
                     open: around.open || parts.contains(&Criterion::Consumed(false)),
                     tokens: tokens.as_deref().or(around.tokens),
                 };
@@ -191,7 +191,7 @@ impl VaultReader {
     fn places(
         &self,
         leaf: &Criterion,
-        around: Around<'_>,
+        around: Restrictions<'_>,
     ) -> Result<Option<(String, Vec<Value>)>, QueryError> {
         let (field, test, values) = match leaf {
             Criterion::Quarantined(true) => {

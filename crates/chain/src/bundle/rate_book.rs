@@ -15,7 +15,7 @@ pub const RATES_AGE_SECONDS: u32 = 600;
 pub const RATES_EVERY_SECONDS: u32 = 60;
 
 #[derive(Clone, Debug)]
-struct Known {
+struct BundlerRates {
     rates: SignedRates,
     balance: u64,
 }
@@ -24,7 +24,7 @@ struct Known {
 /// beyond the limit those with the largest balances are kept.
 #[derive(Clone, Debug, Default)]
 pub struct RateBook {
-    known: BTreeMap<(ChainId, [u8; 32]), Known>,
+    known: BTreeMap<(ChainId, [u8; 32]), BundlerRates>,
 }
 
 impl RateBook {
@@ -51,7 +51,7 @@ impl RateBook {
         {
             return Ok(false);
         }
-        self.known.insert(key, Known { rates, balance });
+        self.known.insert(key, BundlerRates { rates, balance });
         let chain = (key.0, [0; 32])..=(key.0, [u8::MAX; 32]);
         if self.known.range(chain.clone()).count() > BUNDLERS_MAX {
             let of_chain = self.known.range(chain);

@@ -8,7 +8,7 @@ use super::check::{When, check_transaction};
 use super::leases::Leasing;
 use super::rows::{self, Former, HeaderRow, Place};
 use super::touched::{Touched, conserves_supply};
-use super::window::Seen;
+use super::window::BlockSummary;
 use super::{BlockFault, Overlay, Point, check_header};
 use crate::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use crate::port::{Reads, StoreFailure, Table, damaged};
@@ -330,7 +330,7 @@ fn write<R: Reads<Table>>(
         rows::META_TIP,
         rows::tip_value(height, &block.hash),
     );
-    overlay.window.push(height, Seen::of(&row))?;
+    overlay.window.push(height, BlockSummary::of(&row))?;
     overlay.tip = Point::of(&block.header, block.hash);
     Ok(())
 }

@@ -8,7 +8,7 @@ use primitives::Hash;
 
 use super::held::HeldCache;
 use super::recent::{BalanceCache, RecentIds};
-use super::window::{Seen, Window};
+use super::window::{BlockSummary, Window};
 use super::{Fault, Point, rows};
 use crate::genesis::write_genesis;
 use crate::port::{Reads, Row, StoreFailure, Table, WriteBatch, damaged};
@@ -126,7 +126,8 @@ impl<R: Reads<Table>> Overlay<R> {
             if rows::read_u32(&key)? != row.header.height {
                 return Err(damaged("a header stands at another's height"));
             }
-            self.window.push(row.header.height, Seen::of(&row))?;
+            self.window
+                .push(row.header.height, BlockSummary::of(&row))?;
             self.tip = Point::of(&row.header, row.hash);
         }
         if (self.tip.height, self.tip.hash) != (height, hash) {

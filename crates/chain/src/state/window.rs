@@ -9,7 +9,7 @@ use crate::port::{StoreFailure, damaged};
 
 /// The remembered data of a block.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct BlockSummary {
     pub(super) hash: Hash,
     pub(super) time: u32,
     pub(super) forger: [u8; 32],
@@ -17,7 +17,7 @@ pub(super) struct Seen {
     pub(super) leases: u32,
 }
 
-impl Seen {
+impl BlockSummary {
     pub(super) fn of(row: &HeaderRow) -> Self {
         Self {
             hash: row.hash,
@@ -31,7 +31,7 @@ impl Seen {
 /// Blocks of consecutive heights up to the tip.
 #[derive(Debug)]
 pub(super) struct Window {
-    blocks: VecDeque<Seen>,
+    blocks: VecDeque<BlockSummary>,
     /// The height of the first block.
     first: u32,
 }
@@ -48,17 +48,17 @@ impl Window {
         }
     }
 
-    pub(super) fn get(&self, height: u32) -> Option<&Seen> {
+    pub(super) fn get(&self, height: u32) -> Option<&BlockSummary> {
         let place = height.checked_sub(self.first)?;
         self.blocks.get(place as usize)
     }
 
     /// Returns the blocks, the newest first.
-    pub(super) fn newest(&self) -> impl Iterator<Item = &Seen> {
+    pub(super) fn newest(&self) -> impl Iterator<Item = &BlockSummary> {
         self.blocks.iter().rev()
     }
 
-    pub(super) fn push(&mut self, height: u32, seen: Seen) -> Result<(), StoreFailure> {
+    pub(super) fn push(&mut self, height: u32, seen: BlockSummary) -> Result<(), StoreFailure> {
         if u64::from(height) != u64::from(self.first) + self.blocks.len() as u64 {
             return Err(damaged(format!(
                 "block {height} does not follow the one before it"

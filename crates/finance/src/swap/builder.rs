@@ -7,7 +7,7 @@ use super::{Goods, SwapError};
 
 /// One party's contribution: its states, the quantity to give, the receiver's key and the key for the change.
 #[derive(Clone, Debug)]
-pub(crate) struct Given {
+pub(crate) struct Contribution {
     pub(crate) goods: Goods,
     pub(crate) states: Vec<StateAndRef>,
     pub(crate) quantity: u64,
@@ -30,11 +30,11 @@ struct Movers {
 }
 
 /// Builds the transaction that exchanges all contributions at once. The owners of all states consumed have to sign.
-pub(crate) fn swap(notary: Party, given: &[Given]) -> Result<Swap, SwapError> {
+pub(crate) fn swap(notary: Party, given: &[Contribution]) -> Result<Swap, SwapError> {
     let mut builder = TransactionBuilder::new(notary);
     let mut codes: Vec<Hash> = Vec::new();
     let mut movers: Vec<Movers> = Vec::new();
-    let mut over: Vec<(usize, &Given, Constraint, u64)> = Vec::new();
+    let mut over: Vec<(usize, &Contribution, Constraint, u64)> = Vec::new();
     let mut places: Vec<(u32, Option<u32>)> = Vec::new();
     for (index, given) in given.iter().enumerate() {
         let (held, owners) = given.goods.sum(&given.states)?;

@@ -18,7 +18,7 @@ pub(crate) enum Goods {
 
 /// The quantity and the owner of the goods in one state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Held {
+pub(crate) struct Holding {
     pub(crate) quantity: u64,
     pub(crate) owner: PublicKey,
 }
@@ -69,7 +69,7 @@ impl Goods {
     }
 
     /// Returns the quantity and owner that a state holds of it; `None` for a state of something else.
-    pub(crate) fn held(&self, state: &StateAndRef) -> Option<Held> {
+    pub(crate) fn held(&self, state: &StateAndRef) -> Option<Holding> {
         if state.state.contract != *self.contract() {
             return None;
         }
@@ -78,14 +78,14 @@ impl Goods {
             Goods::Cash(token) => CashState::from_bytes(data)
                 .ok()
                 .filter(|cash| cash.token == *token)
-                .map(|cash| Held {
+                .map(|cash| Holding {
                     quantity: cash.quantity,
                     owner: cash.owner,
                 }),
             Goods::Stock(token) => StockState::from_bytes(data)
                 .ok()
                 .filter(|stock| stock.token == *token)
-                .map(|stock| Held {
+                .map(|stock| Holding {
                     quantity: stock.quantity,
                     owner: stock.owner,
                 }),

@@ -4,17 +4,17 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::shared::Shared;
+use crate::flow_state::FlowState;
 use crate::{EffectKind, EffectResult, FlowError};
 
 /// A future for the result of one effect. A failed effect becomes an error.
 pub(super) struct EffectFuture<'a> {
-    shared: &'a Shared,
+    shared: &'a FlowState,
     kind: EffectKind,
-    state: Waiting,
+    state: EffectState,
 }
 
-enum Waiting {
+enum EffectState {
     For(u32),
     Failed(FlowError),
     Over,
@@ -22,13 +22,13 @@ enum Waiting {
 
 impl<'a> EffectFuture<'a> {
     pub(super) fn new(
-        shared: &'a Shared,
+        shared: &'a FlowState,
         issued: Result<u32, FlowError>,
         kind: EffectKind,
     ) -> EffectFuture<'a> {
         let state = match issued {
-            Ok(effect) => Waiting::For(effect),
-            Err(error) => Waiting::Failed(error),
+            Ok(effect) => EffectState::For(effect),
+            Err(error) => EffectState::Failed(error),
         };
         EffectFuture {
             shared,
@@ -42,24 +42,24 @@ impl Future for EffectFuture<'_> {
     type Output = Result<EffectResult, FlowError>;
 
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        match std::mem::replace(&mut self.state, Waiting::Over) {
-            Waiting::For(effect) => match self.shared.cell().take(effect) {
+        match std::mem::replace(&mut self.state, EffectState::Over) {
+            EffectState::For(effect) => match self.shared.cell().take(effect) {
                 Some(EffectResult::Failed(error)) => Poll::Ready(Err(error)),
                 Some(result) => Poll::Ready(Ok(result)),
                 None => {
-                    self.state = Waiting::For(effect);
+                    self.state = EffectState::For(effect);
                     Poll::Pending
                 }
             },
-            Waiting::Failed(error) => Poll::Ready(Err(error)),
-            Waiting::Over => Poll::Ready(Err(FlowError::mismatched(self.kind))),
+            EffectState::Failed(error) => Poll::Ready(Err(error)),
+            EffectState::Over => Poll::Ready(Err(FlowError::mismatched(self.kind))),
         }
     }
 }
 
 impl Drop for EffectFuture<'_> {
     fn drop(&mut self) {
-        if let Waiting::For(effect) = self.state {
+        if let EffectState::For(effect) = self.state {
             self.shared.cell().abandon(effect);
         }
     }

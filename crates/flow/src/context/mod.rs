@@ -14,7 +14,7 @@ use ledger::{NetworkMap, Party, PartyId};
 use primitives::{Domain, Hash, Timestamp};
 
 use crate::error::{NO_NOTARY, UNKNOWN_PARTY};
-use crate::shared::Shared;
+use crate::flow_state::FlowState;
 use crate::{FlowError, FlowId};
 
 /// A flow's view of the world; cheap to clone.
@@ -23,14 +23,14 @@ use crate::{FlowError, FlowId};
 /// result in the same place.
 #[derive(Clone)]
 pub struct FlowContext {
-    shared: Arc<Shared>,
+    shared: Arc<FlowState>,
     scope: u16,
     name: &'static str,
     version: u32,
 }
 
 impl FlowContext {
-    pub(crate) fn new(shared: Arc<Shared>, name: &'static str, version: u32) -> FlowContext {
+    pub(crate) fn new(shared: Arc<FlowState>, name: &'static str, version: u32) -> FlowContext {
         FlowContext {
             shared,
             scope: 0,

@@ -9,7 +9,7 @@ use super::FlowContext;
 use crate::cell::SubFlowStart;
 use crate::digest::Digest;
 use crate::error::BAD_OUTPUT;
-use crate::shared::Shared;
+use crate::flow_state::FlowState;
 use crate::{EffectKind, Flow, FlowError};
 
 impl FlowContext {
@@ -61,7 +61,7 @@ impl FlowContext {
 
 /// Ends a sub-flow's scope, even if its future is dropped.
 struct ScopeGuard<'a> {
-    shared: &'a Shared,
+    shared: &'a FlowState,
     effect: u32,
     scope: u16,
     digest: u64,

@@ -14,9 +14,9 @@ use super::parked::ParkedFlow;
 use super::shares::{PeerShares, PeerUsage};
 use crate::cell::Input;
 use crate::error::DUPLICATE_FLOW;
+use crate::flow_state::{Environment, FlowState};
 use crate::hospital::Chart;
 use crate::registry::FlowFuture;
-use crate::shared::{Environment, Shared};
 use crate::{EffectResult, FlowError, FlowId, FlowLimits, FlowRegistry, StartRecord};
 
 /// The engine of one node (or of one shard of its flows).
@@ -42,7 +42,7 @@ pub(super) enum Live {
 pub(super) struct Running {
     pub(super) start: StartRecord,
     pub(super) future: FlowFuture,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<FlowState>,
     /// The number of rows of its journal.
     pub(super) rows: u32,
     /// Whether it is among the touched flows of this round.

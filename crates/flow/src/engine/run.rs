@@ -7,15 +7,15 @@ use std::task::{Context, Poll, Waker};
 use super::actions::EngineAction;
 use super::flow_engine::{FlowEngine, Live, Running};
 use crate::cell::{Cell, Output};
+use crate::flow_state::FlowState;
 use crate::journal::ORIGIN_SESSION;
-use crate::shared::Shared;
 use crate::{FlowContext, FlowError, FlowId, Session, StartRecord};
 
 impl FlowEngine {
     /// Creates a flow that is ready for its first poll.
     pub(super) fn make(&self, start: StartRecord) -> Result<Running, FlowError> {
         let cell = Cell::new(start.id, self.now, self.environment.limits);
-        let shared = Arc::new(Shared::new(
+        let shared = Arc::new(FlowState::new(
             start.id,
             start.seed.clone(),
             self.environment.clone(),

@@ -50,7 +50,7 @@ pub(super) async fn take_signatures(
     ctx: &FlowContext,
     transaction: SignedTransaction,
     sessions: &[Session],
-    collected: Vec<Given>,
+    collected: Vec<PartySignatures>,
 ) -> Result<SignedTransaction, FlowError> {
     let mut expected = unsigned_keys(&transaction);
     let mut messages = Vec::with_capacity(collected.len());
@@ -115,15 +115,15 @@ impl Asked {
 }
 
 /// The signatures given by one party. Encoded as a list of 1 to [`SIGNATURES_MAX`].
-pub(super) struct Given(Vec<TransactionSignature>);
+pub(super) struct PartySignatures(Vec<TransactionSignature>);
 
-impl Encode for Given {
+impl Encode for PartySignatures {
     fn encode(&self, e: &mut Encoder) {
         self.0.encode(e);
     }
 }
 
-impl Decode for Given {
+impl Decode for PartySignatures {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         d.vec_of(SIGNATURES_MAX).map(Self)
     }
@@ -201,7 +201,7 @@ pub async fn sign_proposal(
             batch: None,
         });
     }
-    session.send(&Given(given)).await?;
+    session.send(&PartySignatures(given)).await?;
     Ok(id)
 }
 

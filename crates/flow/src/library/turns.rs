@@ -5,7 +5,7 @@ use primitives::{Encode, PublicKey};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::signatures::{Given, answers, take_signatures};
+use super::signatures::{PartySignatures, answers, take_signatures};
 use super::windows::until_void;
 use super::{finality, notarise, receive_finality};
 use crate::error::{MESSAGE_MALFORMED, SESSION_ENDED};
@@ -40,7 +40,7 @@ pub async fn collect_signatures_by<M: Encode>(
     turns: Turns,
 ) -> Result<SignedTransaction, FlowError> {
     ctx.progress("collecting signatures");
-    let collected: Vec<Given> = match turns {
+    let collected: Vec<PartySignatures> = match turns {
         Turns::Parallel => {
             ctx.send_all(sessions, message).await?;
             answers(ctx, &transaction, ctx.receive_all(sessions)).await?

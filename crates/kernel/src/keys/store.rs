@@ -41,14 +41,14 @@ pub(super) struct Fresh {
 }
 
 /// Values by key: first those that are not durable yet, then a cache, then the table.
-struct Known<V> {
+struct CachedTable<V> {
     table: Table,
     unsaved: HashMap<PublicKey, (u64, V)>,
     order: VecDeque<(u64, PublicKey)>,
     cache: RefCell<GenerationCache<PublicKey, Option<V>>>,
 }
 
-impl<V: Copy> Known<V> {
+impl<V: Copy> CachedTable<V> {
     fn new(table: Table, cache_bytes: usize) -> Self {
         Self {
             table,
@@ -109,8 +109,8 @@ pub(crate) struct KeyBook {
     fixed: BTreeMap<PublicKey, usize>,
     /// The number of the next fresh key.
     next: u64,
-    own: Known<Fresh>,
-    owners: Known<PartyId>,
+    own: CachedTable<Fresh>,
+    owners: CachedTable<PartyId>,
     /// The slot of the next key that each peer is told. It is durable, so that no peer is told a key again after a restart while
     /// the key is in use.
     told: BTreeMap<PartyId, u32>,
@@ -149,8 +149,8 @@ impl KeyBook {
         Ok(Self {
             fixed: fixed.collect(),
             next: next.ok_or_else(|| damaged("the number of fresh keys"))?,
-            own: Known::new(Table::OwnKeys, cache_bytes),
-            owners: Known::new(Table::KeyOwners, cache_bytes),
+            own: CachedTable::new(Table::OwnKeys, cache_bytes),
+            owners: CachedTable::new(Table::KeyOwners, cache_bytes),
             told: BTreeMap::new(),
             owned: BTreeMap::new(),
         })

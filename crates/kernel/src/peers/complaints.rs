@@ -11,7 +11,7 @@ pub(crate) const LINES_MAX: u32 = 20;
 pub(crate) const WINDOW_MS: u64 = 60_000;
 
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct LogWindow {
     since: Monotonic,
     lines: u32,
     silent: u64,
@@ -20,13 +20,13 @@ struct Told {
 /// The log lines about peers. It has one entry for each peer, so the network map bounds it.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints {
-    peers: BTreeMap<PartyId, Told>,
+    peers: BTreeMap<PartyId, LogWindow>,
 }
 
 impl Complaints {
     /// Whether a line about the peer may be written now; then also how many were not written before it.
     pub(crate) fn may_tell(&mut self, peer: PartyId, now: Monotonic) -> Option<u64> {
-        let fresh = Told {
+        let fresh = LogWindow {
             since: now,
             lines: 0,
             silent: 0,

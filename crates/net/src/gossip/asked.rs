@@ -10,10 +10,10 @@ use super::{PeerId, RequestError, RequestId, Ticket};
 /// The requests of this node. A request whose caller has given up keeps its place until libp2p is done with it, so that a
 /// peer that never answers does not get more and more requests.
 #[derive(Debug, Default)]
-pub(super) struct Asked(HashMap<OutboundRequestId, One>);
+pub(super) struct Asked(HashMap<OutboundRequestId, AskedPeer>);
 
 #[derive(Debug)]
-struct One {
+struct AskedPeer {
     peer: PeerId,
     waits: Waits,
 }
@@ -31,7 +31,7 @@ enum Waits {
     Nobody,
 }
 
-impl One {
+impl AskedPeer {
     fn is_application(&self) -> bool {
         !matches!(self.waits, Waits::Addresses)
     }
@@ -70,7 +70,7 @@ impl Asked {
             until: now + deadline,
             deadline,
         });
-        self.0.insert(key, One { peer, waits });
+        self.0.insert(key, AskedPeer { peer, waits });
     }
 
     /// One has come to its end: whose it was, and who waits for it.

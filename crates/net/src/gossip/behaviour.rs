@@ -23,7 +23,7 @@ use {
 
 use super::codec::RequestCodec;
 use super::gate::Gate;
-use super::shared::Shared;
+use super::shared::GossipState;
 use super::topic::{BLOCKS_BYTES_MAX, Names, Topic};
 use super::wire::Counted;
 use super::{GossipOptions, peer_id};
@@ -71,12 +71,12 @@ pub(super) struct Behaviour {
     pub(super) ping: ping::Behaviour,
 }
 
-type Gossipsub = gossipsub::Behaviour<Seen, WhitelistSubscriptionFilter>;
+type Gossipsub = gossipsub::Behaviour<CountingTransform, WhitelistSubscriptionFilter>;
 
 /// Counts received messages, including duplicates.
-pub(super) struct Seen(Arc<Shared>);
+pub(super) struct CountingTransform(Arc<GossipState>);
 
-impl DataTransform for Seen {
+impl DataTransform for CountingTransform {
     fn inbound_transform(&self, raw: RawMessage) -> Result<gossipsub::Message, std::io::Error> {
         self.0.counters.messages_seen.add(1);
         Ok(gossipsub::Message {
@@ -96,7 +96,7 @@ impl DataTransform for Seen {
 pub(super) fn swarm(
     options: &GossipOptions,
     names: &Names,
-    shared: &Arc<Shared>,
+    shared: &Arc<GossipState>,
 ) -> Result<Swarm<Behaviour>, &'static str> {
     let keys = peer_id::keypair(options.key_seed.expose());
     let noise = noise::Config::new(&keys).map_err(|_| "the node's key cannot be used")?;
@@ -140,7 +140,7 @@ pub(super) fn swarm(
 fn gossip(
     options: &GossipOptions,
     names: &Names,
-    shared: &Arc<Shared>,
+    shared: &Arc<GossipState>,
 ) -> Result<Gossipsub, &'static str> {
     let topic_hash = |topic| IdentTopic::new(names.topic(topic)).hash();
     let mut config = gossipsub::ConfigBuilder::default();
@@ -179,7 +179,7 @@ fn gossip(
         MessageAuthenticity::Anonymous,
         config,
         WhitelistSubscriptionFilter(ours),
-        Seen(Arc::clone(shared)),
+        CountingTransform(Arc::clone(shared)),
     )?;
     let mut score = PeerScoreParams {
         // Our own points against a peer. Half of them, since a ban is for them to decide and not for this score.

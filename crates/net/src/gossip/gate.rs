@@ -20,7 +20,7 @@ use super::arrivals::Arrivals;
 use super::error::GossipRefusal;
 use super::network::Network;
 use super::peers::PER_PEER_MAX;
-use super::shared::Shared;
+use super::shared::GossipState;
 use super::slots::Slots;
 use super::wire::socket_address;
 
@@ -29,12 +29,12 @@ const SAME_MOMENT: Duration = Duration::from_secs(3);
 
 /// Decides which connections may be set up.
 pub(super) struct Gate {
-    shared: Arc<Shared>,
+    shared: Arc<GossipState>,
     arrivals: Arrivals,
 }
 
 impl Gate {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+    pub(super) fn new(shared: Arc<GossipState>) -> Self {
         Self {
             shared,
             arrivals: Arrivals::default(),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 
 use super::codec::{REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX};
-use super::shared::Shared;
+use super::shared::GossipState;
 use super::{
     GossipFigures, MessageId, PeerId, PeerView, RequestId, SendError, Ticket, Topic, Verdict,
 };
@@ -48,9 +48,9 @@ impl Call {
 
 /// Bytes of calls that wait.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(AtomicUsize);
+pub(super) struct WaitingBytes(AtomicUsize);
 
-impl Waiting {
+impl WaitingBytes {
     fn add(&self, bytes: usize, max: usize) -> bool {
         let before = self.0.fetch_add(bytes, Ordering::Relaxed);
         let fits = before + bytes <= max;
@@ -70,8 +70,8 @@ impl Waiting {
 #[derive(Clone, Debug)]
 pub struct GossipHandle {
     pub(super) calls: mpsc::Sender<Call>,
-    pub(super) waiting: Arc<Waiting>,
-    pub(super) shared: Arc<Shared>,
+    pub(super) waiting: Arc<WaitingBytes>,
+    pub(super) shared: Arc<GossipState>,
     pub(super) requests: Arc<AtomicU64>,
     pub(super) stop: Arc<watch::Sender<bool>>,
     pub(super) me: PeerId,

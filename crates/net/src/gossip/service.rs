@@ -16,10 +16,10 @@ use super::asked::{Asked, Tickets};
 use super::behaviour::{Behaviour, BehaviourEvent};
 use super::book::Book;
 use super::codec::Question;
-use super::handle::{Call, Waiting};
+use super::handle::{Call, WaitingBytes};
 use super::network::Network;
 use super::queue::Outlet;
-use super::shared::Shared;
+use super::shared::GossipState;
 use super::slots::{HALVED_EVERY, Slots, least_useful};
 use super::topic::Names;
 use super::wire::multiaddress;
@@ -45,10 +45,10 @@ pub(super) struct Service {
     pub(super) me: PeerId,
     pub(super) names: Names,
     pub(super) topics: [TopicHash; Topic::ALL.len()],
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<GossipState>,
     pub(super) swarm: Swarm<Behaviour>,
     pub(super) outlet: Outlet,
-    waiting: Arc<Waiting>,
+    waiting: Arc<WaitingBytes>,
     pub(super) book: Book,
     pub(super) dials: HashMap<ConnectionId, SocketAddr>,
     pub(super) asked: Asked,
@@ -65,10 +65,10 @@ impl Service {
     pub(super) fn new(
         options: GossipOptions,
         names: Names,
-        shared: Arc<Shared>,
+        shared: Arc<GossipState>,
         swarm: Swarm<Behaviour>,
         outlet: Outlet,
-        waiting: Arc<Waiting>,
+        waiting: Arc<WaitingBytes>,
     ) -> Self {
         let now = Instant::now();
         let topics = Topic::ALL.map(|topic| gossipsub::IdentTopic::new(names.topic(topic)).hash());

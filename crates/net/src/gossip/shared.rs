@@ -9,14 +9,14 @@ use super::wire::Wires;
 
 /// State shared by the service, its gate and its handles.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct GossipState {
     pub(super) limits: GossipLimits,
     pub(super) counters: Arc<Counters>,
     pub(super) wires: Wires,
     peers: Mutex<Peers>,
 }
 
-impl Shared {
+impl GossipState {
     pub(super) fn new(limits: GossipLimits) -> Self {
         Self {
             limits,

@@ -10,9 +10,9 @@ use libp2p_swarm::{Swarm, SwarmEvent};
 use tokio::sync::{mpsc, watch};
 
 use super::behaviour::{Behaviour, BehaviourEvent, swarm};
-use super::handle::{GossipHandle, Waiting};
+use super::handle::{GossipHandle, WaitingBytes};
 use super::service::Service;
-use super::shared::Shared;
+use super::shared::GossipState;
 use super::topic::Names;
 use super::wire::{multiaddress, socket_address};
 use super::{GossipError, GossipEvents, GossipOptions, PeerId, queue};
@@ -24,7 +24,7 @@ const LISTEN_PATIENCE: Duration = Duration::from_secs(5);
 pub async fn start(options: GossipOptions) -> Result<(GossipHandle, GossipEvents), GossipError> {
     options.check().map_err(GossipError::Option)?;
     let names = Names::new(&options.network);
-    let shared = Arc::new(Shared::new(options.limits.clone()));
+    let shared = Arc::new(GossipState::new(options.limits.clone()));
     let mut swarm = swarm(&options, &names, &shared).map_err(GossipError::Option)?;
     let (address, early) = listen(&mut swarm, options.listen).await?;
     let (outlet, events) = queue::queue(&options.limits);
@@ -32,7 +32,7 @@ pub async fn start(options: GossipOptions) -> Result<(GossipHandle, GossipEvents
     let (stop, stopped) = watch::channel(false);
     let handle = GossipHandle {
         calls,
-        waiting: Arc::new(Waiting::default()),
+        waiting: Arc::new(WaitingBytes::default()),
         shared: Arc::clone(&shared),
         requests: Arc::new(AtomicU64::new(0)),
         stop: Arc::new(stop),

@@ -8,7 +8,7 @@ use net::gossip::{GossipHandle, PeerId};
 use primitives::hex;
 use serde::{Deserialize, Serialize};
 
-use super::shared::Shared;
+use super::shared::ChainNodeState;
 
 /// The file, within the data folder.
 const FILE: &str = "bans.json";
@@ -60,7 +60,7 @@ impl Bans {
     }
 
     /// Writes the bans after each change, until the node stops.
-    pub(super) async fn keep(mut self, shared: Arc<Shared>) {
+    pub(super) async fn keep(mut self, shared: Arc<ChainNodeState>) {
         let mut stopping = false;
         while !stopping {
             // It waits first, because the restored bans take effect meanwhile.

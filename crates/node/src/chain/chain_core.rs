@@ -10,14 +10,14 @@ use runtime::{Commit, Core, Output};
 
 use super::messages::ChainMessages;
 use super::queries::ChainQuery;
-use super::shared::Shared;
+use super::shared::ChainNodeState;
 use super::start_error::PANICKED;
 use super::store::Store;
 
 /// The chain's core with its clock.
 pub(super) struct ChainCore {
     core: Decisions<Store>,
-    shared: Arc<Shared>,
+    shared: Arc<ChainNodeState>,
     /// Rounds that were submitted and are not durable yet.
     outstanding: usize,
     /// Events of the current round.
@@ -28,7 +28,7 @@ pub(super) struct ChainCore {
 
 impl ChainCore {
     /// Returns the core before its first round.
-    pub(super) fn new(core: Decisions<Store>, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(core: Decisions<Store>, shared: Arc<ChainNodeState>) -> Self {
         Self {
             core,
             shared,

@@ -15,11 +15,11 @@ const TRANSACTIONS: u8 = 1;
 /// Sends the core's messages.
 pub(super) struct Peers {
     handle: GossipHandle,
-    state: Mutex<State>,
+    state: Mutex<GossipTables>,
 }
 
 #[derive(Default)]
-struct State {
+struct GossipTables {
     /// By our numbers.
     messages: Numbered<gossip::MessageId>,
     questions: Numbered<gossip::Ticket>,
@@ -179,7 +179,7 @@ impl Peers {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, GossipTables> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

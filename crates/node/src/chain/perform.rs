@@ -7,9 +7,9 @@ use chain::port::StoreFailure;
 use runtime::Shell;
 
 use super::chain_core::ChainCore;
-use super::shared::{Shared, Waiter};
+use super::shared::{ChainNodeState, Waiter};
 
-impl Shell<ChainCore> for Shared {
+impl Shell<ChainCore> for ChainNodeState {
     fn perform(&self, actions: Vec<Action>) {
         perform_all(self, actions);
     }
@@ -24,7 +24,7 @@ impl Shell<ChainCore> for Shared {
 }
 
 /// Performs the actions of a round, in order. Nothing here blocks.
-fn perform_all(shared: &Shared, actions: Vec<Action>) {
+fn perform_all(shared: &ChainNodeState, actions: Vec<Action>) {
     for action in actions {
         match action {
             Action::Gossip(bytes) => shared.peers.broadcast(bytes),
@@ -75,7 +75,7 @@ fn perform_all(shared: &Shared, actions: Vec<Action>) {
     }
 }
 
-fn note(shared: &Shared, notice: Notice) {
+fn note(shared: &ChainNodeState, notice: Notice) {
     let metrics = &shared.metrics;
     let now_ms = shared.clock.now_ms();
     match &notice {

@@ -6,11 +6,11 @@ use chain::port::StoreFailure;
 use net::gossip::GossipEvents;
 use primitives::storage::FailureKind;
 
-use super::shared::Shared;
+use super::shared::ChainNodeState;
 use super::start_error::PANICKED;
 
 /// Passes the messages of peers to the core. Waits while its mailbox is full.
-pub(super) async fn pump(shared: Arc<Shared>, mut events: GossipEvents) {
+pub(super) async fn pump(shared: Arc<ChainNodeState>, mut events: GossipEvents) {
     while let Some(event) = events.next().await {
         loop {
             let taken = shared.taken.notified();

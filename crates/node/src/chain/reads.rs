@@ -14,7 +14,7 @@ use chain::{AccountId, Carried, ChainId, Genesis, TxId};
 use primitives::{Hash, hex};
 use tokio::sync::Semaphore;
 
-use super::shared::Shared;
+use super::shared::ChainNodeState;
 use super::store::Store;
 use super::views::{block_view, child_blocks, ids_by_chain, transaction_view};
 use crate::http::Refusal;
@@ -417,7 +417,7 @@ impl StateHashes {
     }
 }
 
-impl Shared {
+impl ChainNodeState {
     pub(super) fn reader(&self) -> Reader {
         Reader {
             store: self.store.clone(),

@@ -34,7 +34,7 @@ pub(super) enum Waiter {
 }
 
 /// State that the core's thread, the commit thread, the peers and the API share.
-pub(super) struct Shared {
+pub(super) struct ChainNodeState {
     pub(super) genesis: Arc<Genesis>,
     pub(super) clock: ChainClock,
     pub(super) core: CoreHandle,
@@ -50,7 +50,7 @@ pub(super) struct Shared {
     tickets: AtomicU64,
 }
 
-impl Shared {
+impl ChainNodeState {
     pub(super) fn new(
         genesis: Arc<Genesis>,
         store: Store,

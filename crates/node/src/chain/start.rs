@@ -19,7 +19,7 @@ use super::gossip::Peers;
 use super::http;
 use super::messages::CoreHandle;
 use super::pump::pump;
-use super::shared::Shared;
+use super::shared::ChainNodeState;
 use super::start_check::check_at_start;
 use super::start_error::ChainStartError;
 use super::store::{Store, open_store};
@@ -35,7 +35,7 @@ pub(super) const SOFTWARE: &str = concat!("tally/", env!("CARGO_PKG_VERSION"));
 
 /// A running chain node. Dropping it stops it without ceremony, as a crash would.
 pub struct ChainNode {
-    shared: Arc<Shared>,
+    shared: Arc<ChainNodeState>,
     http: HttpHandle,
     running: Running<ChainCore>,
 }
@@ -81,7 +81,7 @@ impl ChainNode {
         .await?;
         let bans = Bans::restore(&data, &gossip);
         let handle = CoreHandle::new(config.p2p.inbound_bytes);
-        let shared = Arc::new(Shared::new(
+        let shared = Arc::new(ChainNodeState::new(
             Arc::clone(&files.genesis),
             store,
             Peers::new(gossip),

@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use super::queries::ChainQuery;
 use super::reads::{Fault, Reader, failed};
-use super::shared::{Outcomes, Shared, Waiter};
+use super::shared::{ChainNodeState, Outcomes, Waiter};
 use crate::http::Refusal;
 
 /// The deadline of a prepared transaction if the request has none.
@@ -22,7 +22,7 @@ const ANCHOR_SLACK: u32 = 10;
 /// The `retry_after_ms` of a refusal because too many submitted transactions wait.
 const RETRY_MS: u64 = 250;
 
-impl Shared {
+impl ChainNodeState {
     /// Hands transactions to the core; each gets an outcome once that is durable.
     pub(super) async fn submit(
         &self,
@@ -84,7 +84,7 @@ pub(super) fn answered(outcome: Result<chain::TxId, Rejection>) -> SubmitAnswer 
 }
 
 /// A transaction to prepare, checked as far as that is possible without the chain's state.
-pub(super) struct Wish {
+pub(super) struct TransactionRequest {
     pub(super) chain: ChainId,
     pub(super) sender: [u8; 32],
     pub(super) body: Body,
@@ -92,9 +92,9 @@ pub(super) struct Wish {
     pub(super) deadline_minutes: Option<u16>,
 }
 
-impl Wish {
+impl TransactionRequest {
     /// Takes a request apart.
-    pub(super) fn of(shared: &Shared, prepare: Prepare) -> Result<Self, Refusal> {
+    pub(super) fn of(shared: &ChainNodeState, prepare: Prepare) -> Result<Self, Refusal> {
         let key = |text: &str| {
             primitives::hex::decode_array(text).ok_or_else(|| {
                 let text = format!("'{text}' is no key of 64 hexadecimal digits");
@@ -145,7 +145,7 @@ impl Wish {
     /// The transaction, without a signature, and the bundler whose rate its fee is enough for, if the fee follows from one.
     pub(super) async fn transaction(
         self,
-        shared: &Shared,
+        shared: &ChainNodeState,
     ) -> Result<(Transaction, Option<AccountId>), Refusal> {
         let params = &shared.genesis.params;
         let depth = params.anchor_depth_min.saturating_add(ANCHOR_SLACK);
@@ -187,7 +187,10 @@ fn anchor(reader: &Reader, depth: u32) -> Result<Anchor, Fault> {
 }
 
 /// The fee that the cheapest usable bundler asks, and that bundler; without one, a whole child token for a whole parent token.
-async fn child_fee(shared: &Shared, child: ChainId) -> Result<(u64, Option<AccountId>), Refusal> {
+async fn child_fee(
+    shared: &ChainNodeState,
+    child: ChainId,
+) -> Result<(u64, Option<AccountId>), Refusal> {
     let usable = shared
         .query(|to| ChainQuery::UsableRates(child, to))
         .await?;

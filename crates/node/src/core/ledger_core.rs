@@ -11,7 +11,7 @@ use primitives::{ErrorInfo, Moment};
 use runtime::{Commit, Core, Output};
 
 use super::messages::KernelMessages;
-use super::shared::Shared;
+use super::shared::NodeState;
 use super::start_error::PANICKED;
 use crate::ledger_store::LedgerStore;
 
@@ -22,7 +22,7 @@ const CLOCK_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct LedgerCore {
     pub(super) kernel: Kernel,
     pub(super) reads: LedgerStore,
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<NodeState>,
     /// The time at which the round began.
     pub(super) now: Moment,
     /// Events of the round, and those of them that start a flow.
@@ -45,7 +45,7 @@ pub(super) struct LedgerActions {
 
 impl LedgerCore {
     /// Returns the core before its first round.
-    pub(super) fn new(kernel: Kernel, reads: LedgerStore, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(kernel: Kernel, reads: LedgerStore, shared: Arc<NodeState>) -> Self {
         Self {
             kernel,
             reads,

@@ -7,9 +7,9 @@ use kernel::port::StoreFailure;
 use runtime::Shell;
 
 use super::ledger_core::{LedgerActions, LedgerCore};
-use super::shared::{Shared, rejection_of};
+use super::shared::{NodeState, rejection_of};
 
-impl Shell<LedgerCore> for Shared {
+impl Shell<LedgerCore> for NodeState {
     fn perform(&self, actions: LedgerActions) {
         let LedgerActions {
             steps,
@@ -28,7 +28,7 @@ impl Shell<LedgerCore> for Shared {
     }
 }
 
-fn perform_all(shared: &Shared, actions: Vec<Action>) {
+fn perform_all(shared: &NodeState, actions: Vec<Action>) {
     let mut sends = Vec::new();
     let mut replies = Vec::new();
     let mut views = Vec::new();

@@ -10,12 +10,12 @@ use vaultview::ViewProgress;
 use super::columns::Columns;
 use super::folder_record::Loss;
 use super::readers::Readers;
-use super::shared::Shared;
+use super::shared::NodeState;
 use crate::ledger_store::LedgerStore;
 
 /// The parts of a node that the services of the API use. Each service is implemented in a file of `services`.
 pub(super) struct Service {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<NodeState>,
     pub(super) info: NodeInfo,
     pub(super) network: Arc<NetworkMap>,
     pub(super) contracts: Arc<ContractRegistry>,

@@ -15,7 +15,7 @@ use super::gate::Gate;
 use super::messages::KernelHandle;
 use super::replies::Replies;
 use super::view_feed::ViewFeed;
-use crate::files::Desk;
+use crate::files::TransferHandle;
 use crate::http::Followers;
 use crate::metrics::NodeMetrics;
 use crate::users::{AuditLine, AuditLog};
@@ -37,7 +37,7 @@ pub(super) struct PeerTable {
 }
 
 /// State that the kernel's thread, the commit thread, the view's thread and the API share.
-pub(super) struct Shared {
+pub(super) struct NodeState {
     pub(super) clock: Clock,
     pub(super) kernel: KernelHandle,
     pub(super) gate: Gate,
@@ -45,7 +45,7 @@ pub(super) struct Shared {
     pub(super) followers: Arc<Followers>,
     pub(super) view: Arc<ViewFeed>,
     /// File transfers between nodes.
-    pub(super) files: Arc<Desk>,
+    pub(super) files: Arc<TransferHandle>,
     pub(super) send: SendMessages,
     pub(super) cut_off: CutOff,
     pub(super) metrics: Arc<NodeMetrics>,
@@ -64,7 +64,7 @@ pub(super) fn rejection_of(failure: &StoreFailure) -> Rejection {
     Rejection::new(code.code, text, code.action)
 }
 
-impl Shared {
+impl NodeState {
     /// Audits the start of a flow that a state had scheduled, or the refusal of the start.
     pub(super) fn note_scheduled(
         &self,

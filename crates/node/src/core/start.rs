@@ -24,14 +24,14 @@ use super::options::{http_options, kernel_options, random, store_options, view_o
 use super::readers::Readers;
 use super::replies::Replies;
 use super::service::Service;
-use super::shared::Shared;
+use super::shared::NodeState;
 use super::start_error::{PANICKED, StartError};
 use super::stuck;
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
 use crate::bootstrap::NodeFiles;
-use crate::files::{Desk, FILES_LANE};
+use crate::files::{FILES_LANE, TransferHandle};
 use crate::http::{HttpHandle, HttpServer, Services, server_config};
 use crate::ledger_store::{LedgerCommitter, LedgerStore};
 use crate::metrics::NodeMetrics;
@@ -46,7 +46,7 @@ pub(super) const VIEW: &str = "vault.sqlite";
 
 /// A running node. Dropping it stops it without ceremony, as a crash would.
 pub struct Node {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<NodeState>,
     pub(super) transport: Transport,
     pub(super) http: HttpHandle,
     pub(super) running: Running<LedgerCore>,
@@ -154,7 +154,7 @@ impl Node {
         let message_bytes_max = network.parameters().max_message_bytes;
         let message_bytes_max = u32::try_from(message_bytes_max).unwrap_or(u32::MAX);
         let queue_bytes_max = config.p2p.queue_bytes.max(2 * message_bytes_max as usize);
-        let desk = Arc::new(Desk::new(config.attachments.memory_bytes));
+        let transfers = Arc::new(TransferHandle::new(config.attachments.memory_bytes));
         let transport = Transport::start(
             net::Options {
                 me,
@@ -177,7 +177,7 @@ impl Node {
             },
             Arc::new(FromPeers {
                 kernel: handle.clone(),
-                desk: Arc::clone(&desk),
+                transfers: Arc::clone(&transfers),
             }),
         )?;
 
@@ -192,14 +192,14 @@ impl Node {
             tracing::error!(code, hint, "{}", loss.message);
         }
         let users = Arc::new(Users::open(&dir, config.users.into())?);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(NodeState {
             clock,
             kernel: handle.clone(),
             gate: Gate::new(kernel.room()),
             replies: Replies::default(),
             followers: Arc::default(),
             view: Arc::clone(&feed),
-            files: Arc::clone(&desk),
+            files: Arc::clone(&transfers),
             send: Box::new(move |messages| {
                 let lane = |priority| match priority {
                     Priority::Normal => 0,
@@ -245,7 +245,7 @@ impl Node {
         });
         let transfers = crate::files::start(
             crate::files::Shell {
-                desk,
+                transfers,
                 files: files.clone(),
                 store: store.clone(),
                 kernel: handle.clone(),
@@ -317,7 +317,7 @@ impl Node {
 /// Passes the messages of peers to the kernel, and those about files to the transfer thread.
 struct FromPeers {
     kernel: KernelHandle,
-    desk: Arc<Desk>,
+    transfers: Arc<TransferHandle>,
 }
 
 impl Sink for FromPeers {
@@ -325,15 +325,15 @@ impl Sink for FromPeers {
         let events = batch.drain(..).filter_map(|inbound| {
             Some(match inbound {
                 Inbound::PeerUp { peer, epoch } => {
-                    self.desk.peer_up(peer);
+                    self.transfers.peer_up(peer);
                     Event::PeerUp { peer, epoch }
                 }
                 Inbound::PeerDown { peer } => {
-                    self.desk.peer_down(peer);
+                    self.transfers.peer_down(peer);
                     Event::PeerDown { peer }
                 }
                 Inbound::Message { peer, lane, bytes } if lane >= FILES_LANE => {
-                    self.desk.message(peer, bytes);
+                    self.transfers.message(peer, bytes);
                     return None;
                 }
                 Inbound::Message { peer, bytes, .. } => Event::Message { peer, bytes },

@@ -1,11 +1,11 @@
 //! The figures of the transfers as metrics. They are copied when the metrics are read.
 
-use super::desk::Desk;
+use super::handle::TransferHandle;
 use crate::metrics::NodeMetrics;
 
 /// Shows them.
-pub(crate) fn show(metrics: &NodeMetrics, desk: &Desk) {
-    let (figures, dropped) = desk.figures();
+pub(crate) fn show(metrics: &NodeMetrics, transfers: &TransferHandle) {
+    let (figures, dropped) = transfers.figures();
     let gauges = [
         (&metrics.files_fetches, figures.fetches),
         (&metrics.files_moving, figures.moving),

@@ -1,7 +1,7 @@
 //! Files that nodes fetch from each other: the shell around [`transfer`]. The bytes never pass through the kernel.
 //!
 //! ```text
-//!  peers ──net, lane 3──► desk ──► transfer thread ──► disk workers ──► store::Files
+//!  peers ──net, lane 3──► transfers ──► transfer thread ──► disk workers ──► store::Files
 //!  kernel ──FetchFile …──►  ▲            │    ▲             │
 //!     ▲                     └────────────┼────┴── answers ──┘
 //!     └── FileArrived, FilePermit … ◄────┴──► net, lane 3
@@ -10,18 +10,18 @@
 //! one file, so this work is done in order. The kernel alone decides which parties may have a file.
 
 mod claims;
-mod desk;
 mod errors;
 mod figures;
+mod handle;
 mod start;
 mod thread;
 mod upkeep;
 mod workers;
 
-pub(crate) use desk::{Desk, FILES_LANE};
 pub use errors::ERRORS;
 pub(crate) use errors::lost;
 pub(crate) use figures::show;
+pub(crate) use handle::{FILES_LANE, TransferHandle};
 pub(crate) use start::{Running, Shell, start};
 pub(crate) use upkeep::UpkeepOptions;
 pub(crate) use workers::remove_without_row;

@@ -8,7 +8,7 @@ use ledger::NetworkMap;
 use store::Files;
 use transfer::{Options, Transfers};
 
-use super::desk::Desk;
+use super::handle::TransferHandle;
 use super::thread::TransferThread;
 use super::upkeep::{Upkeep, UpkeepOptions};
 use super::workers::Workers;
@@ -19,7 +19,7 @@ use crate::metrics::NodeMetrics;
 
 /// The parts of the node that the transfers use.
 pub(crate) struct Shell {
-    pub(crate) desk: Arc<Desk>,
+    pub(crate) transfers: Arc<TransferHandle>,
     pub(crate) files: Files,
     pub(crate) store: LedgerStore,
     pub(crate) kernel: KernelHandle,
@@ -28,7 +28,7 @@ pub(crate) struct Shell {
     pub(crate) metrics: Arc<NodeMetrics>,
 }
 
-/// Transfers that run. They end once the desk is closed and this is dropped.
+/// Transfers that run. They end once the transfers are closed and this is dropped.
 pub(crate) struct Running {
     pub(crate) threads: Vec<JoinHandle<()>>,
     /// While it is there, the upkeep goes on.
@@ -45,7 +45,7 @@ pub(crate) fn start(
     upkeep: UpkeepOptions,
 ) -> std::io::Result<Running> {
     let Shell {
-        desk,
+        transfers,
         files,
         store,
         kernel,
@@ -53,10 +53,10 @@ pub(crate) fn start(
         network,
         metrics,
     } = shell;
-    let (workers, mut threads) = Workers::start(&files, &store, &desk, &kernel)?;
+    let (workers, mut threads) = Workers::start(&files, &store, &transfers, &kernel)?;
     let thread = TransferThread {
         machine: Transfers::new(options),
-        desk,
+        transfers,
         workers,
         kernel: kernel.clone(),
         net,

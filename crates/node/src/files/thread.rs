@@ -8,8 +8,8 @@ use ledger::{NetworkMap, PartyId};
 use transfer::{Action, Event, Failure, Fault, Transfers};
 
 use super::claims::Claims;
-use super::desk::{Arrival, Desk, FILES_LANE};
 use super::errors::PEER_FAULT;
+use super::handle::{Arrival, FILES_LANE, TransferHandle};
 use super::workers::Workers;
 use super::workers::job::Job;
 use crate::core::messages::KernelHandle;
@@ -21,7 +21,7 @@ const ROUND_MAX: usize = 1_024;
 /// The state of the transfer thread.
 pub(super) struct TransferThread {
     pub(super) machine: Transfers,
-    pub(super) desk: Arc<Desk>,
+    pub(super) transfers: Arc<TransferHandle>,
     pub(super) workers: Workers,
     pub(super) kernel: KernelHandle,
     pub(super) net: net::Handle,
@@ -30,7 +30,7 @@ pub(super) struct TransferThread {
 }
 
 impl TransferThread {
-    /// Runs until the desk is closed.
+    /// Runs until the transfers are closed.
     pub(super) fn run(mut self) {
         let began = Instant::now();
         let now_ms = || u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -40,9 +40,11 @@ impl TransferThread {
             let wakeup = self.machine.next_wakeup();
             let wakeup = wakeup.and_then(|at| began.checked_add(Duration::from_millis(at)));
             let deadline = [wakeup, claims.next_look()].into_iter().flatten().min();
-            let desk = Arc::clone(&self.desk);
-            desk.arrivals().take(ROUND_MAX, deadline, &mut arrivals);
-            if desk.arrivals().is_closed() {
+            let transfers = Arc::clone(&self.transfers);
+            transfers
+                .arrivals()
+                .take(ROUND_MAX, deadline, &mut arrivals);
+            if transfers.arrivals().is_closed() {
                 return;
             }
             let now = now_ms();
@@ -56,7 +58,7 @@ impl TransferThread {
             }
             self.machine.flush(now, &mut actions);
             self.perform(&mut actions);
-            desk.note(self.machine.figures());
+            transfers.note(self.machine.figures());
             claims.look(&self.store);
         }
     }
@@ -88,7 +90,7 @@ impl TransferThread {
                 }),
                 Action::Gauge { peer } => {
                     let bytes = self.net.queued_bytes(&peer) as u64;
-                    self.desk.tell(Event::Queued { peer, bytes });
+                    self.transfers.tell(Event::Queued { peer, bytes });
                 }
                 Action::Fault { peer, fault } => self.say(&peer, fault),
                 other => events.extend(for_kernel(other)),

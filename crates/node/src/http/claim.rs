@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::options::HttpOptions;
 use super::refusal::{Refusal, no_place};
-use super::share::{Held, LargePlace, Resource, Share, ShareLimits};
+use super::share::{LargePlace, Reserved, Resource, Share, ShareLimits};
 use super::unread::discard;
 use super::waiting::WaitingBytes;
 use super::windows::WINDOWS_BYTES_MAX;
@@ -54,7 +54,7 @@ impl Claim {
     }
 
     /// Takes one place of a resource in the client's share.
-    pub(crate) fn take(&self, resource: Resource) -> Option<Held> {
+    pub(crate) fn take(&self, resource: Resource) -> Option<Reserved> {
         self.client.take(resource, 1)
     }
 }
@@ -130,7 +130,7 @@ pub(crate) struct BodyPlace {
     claim: Claim,
     /// Bytes that this covers.
     covered: usize,
-    small: Option<(Held, Held)>,
+    small: Option<(Reserved, Reserved)>,
     large: Option<(LargePlace, LargePlace)>,
 }
 

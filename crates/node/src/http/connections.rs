@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::claim::{Claim, connection_share, whole_share};
 use super::options::HttpOptions;
-use super::share::{Held, Resource, Share, ShareLimits};
+use super::share::{Reserved, Resource, Share, ShareLimits};
 use super::user_shares::UserShares;
 use super::waiting::WaitingBytes;
 use super::windows::{LargerWindow, Window};
@@ -78,7 +78,7 @@ pub(crate) struct Visitor {
     /// Whether it has carried a request that its server accepts; one that does not soon is closed.
     is_used: AtomicBool,
     /// The place among its user's connections, once it has carried a good token.
-    user: OnceLock<Held>,
+    user: OnceLock<Reserved>,
     in_flight: AtomicUsize,
     /// Milliseconds since the server began.
     active_ms: AtomicU64,

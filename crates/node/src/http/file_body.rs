@@ -11,9 +11,9 @@ use primitives::Coded;
 use store::{FileReader, FilesError};
 use tokio::task::JoinHandle;
 
+use super::download_watch::DownloadWatch;
 use super::options::PROGRESS_BYTES;
 use super::range::Span;
-use super::taking::Taking;
 use crate::uploads::PIECE_BYTES;
 
 /// Bytes given at once. A reader that asks again has therefore taken as many.
@@ -31,11 +31,11 @@ pub(super) struct FileBody {
     /// The part of a piece that was read and not given yet.
     piece: Bytes,
     /// Held until the body is dropped, or taken too slowly.
-    taking: Taking,
+    taking: DownloadWatch,
 }
 
 impl FileBody {
-    pub(super) fn new(reader: FileReader, (from, to): Span, taking: Taking) -> Self {
+    pub(super) fn new(reader: FileReader, (from, to): Span, taking: DownloadWatch) -> Self {
         Self {
             reader,
             at: from,

@@ -31,12 +31,12 @@ pub(super) struct Missed;
 
 #[derive(Debug, Default)]
 struct Steps {
-    held: Mutex<Held>,
+    held: Mutex<FollowerQueue>,
     arrived: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct FollowerQueue {
     steps: VecDeque<&'static str>,
     missed: bool,
 }

@@ -100,7 +100,7 @@ impl Share {
     }
 
     /// Takes so much of a resource from this share and all wider ones, or nothing.
-    pub(crate) fn take(self: &Arc<Self>, resource: Resource, count: usize) -> Option<Held> {
+    pub(crate) fn take(self: &Arc<Self>, resource: Resource, count: usize) -> Option<Reserved> {
         for (depth, share) in self.chain().enumerate() {
             if !share.add(resource, count) {
                 for share in self.chain().take(depth) {
@@ -109,7 +109,7 @@ impl Share {
                 return None;
             }
         }
-        Some(Held {
+        Some(Reserved {
             share: Arc::clone(self),
             resource,
             count,
@@ -156,13 +156,13 @@ impl Share {
 
 /// A part of a share, given back when dropped.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct Reserved {
     share: Arc<Share>,
     resource: Resource,
     count: usize,
 }
 
-impl Held {
+impl Reserved {
     /// Takes more of the same resource; on `false` the part stays as it was.
     pub(crate) fn grow(&mut self, more: usize) -> bool {
         let Some(mut held) = self.share.take(self.resource, more) else {
@@ -182,7 +182,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Reserved {
     fn drop(&mut self) {
         for share in self.share.chain() {
             share.remove(self.resource, self.count);

@@ -47,7 +47,7 @@ use super::refusal::Refusal;
 use super::refusal::no_place;
 use super::room::Room;
 use super::routes::parameters::{checked_client_id, from_json};
-use super::share::{Held, Resource};
+use super::share::{Reserved, Resource};
 use super::start_request::StartRequest;
 use super::state::ApiState;
 use super::ticket::{Answers, Arrived, Ticket};
@@ -102,11 +102,11 @@ struct StreamBody {
     limited: TurnedAway,
     out: BytesMut,
     stopping: Pin<Box<dyn Future<Output = ()> + Send>>,
-    _place: Held,
+    _place: Reserved,
 }
 
 /// A start that came in.
-struct Wish<'a> {
+struct IncomingStart<'a> {
     line: StreamStart<'a>,
     flow_id: FlowId,
     seed: Seed,
@@ -131,7 +131,7 @@ impl StreamBody {
         state: Arc<ApiState>,
         (caller, address): (Caller, ClientAddress),
         body: Body,
-        (claim, place): (Claim, Held),
+        (claim, place): (Claim, Reserved),
     ) -> Self {
         state.metrics.http_streams.increment();
         let mut stopping = state.stopping.clone();
@@ -290,7 +290,11 @@ impl StreamBody {
     }
 
     /// A line that is a start, or one that is turned away.
-    fn wish<'a>(&self, text: &'a [u8], room: &mut Room) -> Result<Result<Wish<'a>, Away>, Refusal> {
+    fn wish<'a>(
+        &self,
+        text: &'a [u8],
+        room: &mut Room,
+    ) -> Result<Result<IncomingStart<'a>, Away>, Refusal> {
         let line: StreamStart<'a> = from_json(text)?;
         checked_client_id(line.client_id.as_deref())?;
         let bytes = text.len();
@@ -316,7 +320,7 @@ impl StreamBody {
             }
             return Err(refusal);
         }
-        Ok(Ok(Wish {
+        Ok(Ok(IncomingStart {
             line,
             flow_id,
             seed,

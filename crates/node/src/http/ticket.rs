@@ -85,11 +85,11 @@ pub(super) struct Arrived {
 /// Where answers arrive. Their number is bounded by that of the tickets.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    state: Mutex<State>,
+    state: Mutex<AnswerQueue>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AnswerQueue {
     arrived: VecDeque<Arrived>,
     waker: Option<Waker>,
     closed: bool,
@@ -150,7 +150,7 @@ impl Answers {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, AnswerQueue> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

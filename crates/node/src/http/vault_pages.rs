@@ -26,13 +26,13 @@ const PIECE_BYTES: usize = 32 << 10;
 /// The pages of events.
 #[derive(Debug, Default)]
 pub(super) struct VaultPages {
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptPages>,
     /// Held by the one who reads on for all: the ledger is read by one at a time.
     reading: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptPages {
     /// By number: page `n` tells of the positions after `n * PAGE_POSITIONS`.
     pages: BTreeMap<u64, Page>,
     bytes: usize,
@@ -42,7 +42,7 @@ struct Kept {
 
 #[derive(Debug, Default)]
 struct Page {
-    events: Vec<Told>,
+    events: Vec<ToldChange>,
     bytes: usize,
     /// It tells everything up to this position.
     upto: u64,
@@ -51,7 +51,7 @@ struct Page {
 
 /// A change, as it is told.
 #[derive(Debug)]
-struct Told {
+struct ToldChange {
     seq: u64,
     /// The event for callers that may see all of it.
     event: Bytes,
@@ -81,7 +81,7 @@ pub(super) struct Piece {
     pub(super) upto: u64,
 }
 
-impl Told {
+impl ToldChange {
     fn of(seen: SeenChange, names: &mut BTreeSet<Arc<str>>) -> Self {
         let seq = seen.change.seq;
         let event = event(CHANGE, Some(seq), &seen.change);
@@ -163,7 +163,7 @@ impl VaultPages {
         let read = service.vault_changes(begin, end, limit).await?;
         let mut names = BTreeSet::new();
         let changes = read.changes.into_iter();
-        let events = changes.map(|change| Told::of(change, &mut names));
+        let events = changes.map(|change| ToldChange::of(change, &mut names));
         let events = events.collect();
         let mut kept = self.kept();
         // A reading that tells nothing would be asked for again without end.
@@ -176,12 +176,12 @@ impl VaultPages {
         }))
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, KeptPages> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl KeptPages {
     fn after(&mut self, after: u64, sight: Sight<'_>) -> Option<Piece> {
         let page = self.pages.get_mut(&(after / PAGE_POSITIONS))?;
         if after >= page.upto {
@@ -210,9 +210,9 @@ impl Kept {
         })
     }
 
-    fn add(&mut self, number: u64, events: Vec<Told>, upto: u64) {
+    fn add(&mut self, number: u64, events: Vec<ToldChange>, upto: u64) {
         self.readings += 1;
-        let bytes: usize = events.iter().map(Told::weight).sum();
+        let bytes: usize = events.iter().map(ToldChange::weight).sum();
         let page = self.pages.entry(number).or_default();
         page.events.extend(events);
         page.bytes += bytes;
@@ -242,8 +242,8 @@ impl Kept {
 mod tests {
     use super::*;
 
-    fn of(seqs: impl IntoIterator<Item = u64>, size: usize) -> Vec<Told> {
-        let event = |seq: u64| Told {
+    fn of(seqs: impl IntoIterator<Item = u64>, size: usize) -> Vec<ToldChange> {
+        let event = |seq: u64| ToldChange {
             seq,
             event: Bytes::from(format!("{}{seq},", "x".repeat(size))),
             about: About::One("x".into()),
@@ -251,7 +251,7 @@ mod tests {
         seqs.into_iter().map(event).collect()
     }
 
-    fn change(seq: u64, produced: &[&str], consumed: &[&str]) -> Told {
+    fn change(seq: u64, produced: &[&str], consumed: &[&str]) -> ToldChange {
         let state = |(at, contract): (usize, &&str)| api::ProducedState {
             state_ref: format!("made{at}"),
             contract: (*contract).to_owned(),
@@ -270,12 +270,12 @@ mod tests {
             },
             consumed_contracts: consumed.iter().map(|name| (*name).to_owned()).collect(),
         };
-        Told::of(seen, &mut BTreeSet::new())
+        ToldChange::of(seen, &mut BTreeSet::new())
     }
 
     #[test]
     fn whoever_may_see_some_contracts_is_told_of_their_states_alone() {
-        let mut kept = Kept::default();
+        let mut kept = KeptPages::default();
         let all = vec![
             change(1, &["x.a"], &["x.a"]),
             change(2, &["y"], &[]),
@@ -325,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_page_grows_and_is_read_from_anywhere() {
-        let mut kept = Kept::default();
+        let mut kept = KeptPages::default();
         kept.add(1, of([65, 67], 0), 70);
         for (after, expected) in [
             (63, None),
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_large_page_is_handed_out_in_pieces() {
-        let mut kept = Kept::default();
+        let mut kept = KeptPages::default();
         kept.add(0, of(1..=3, PIECE_BYTES / 2), 64);
         let first = kept.after(0, None).expect("the first piece");
         assert_eq!((first.events.len() > PIECE_BYTES, first.upto), (true, 2));
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded_and_what_was_read_last_stays() {
-        let mut kept = Kept::default();
+        let mut kept = KeptPages::default();
         let quarter = KEPT_BYTES_MAX / 4;
         for number in 0..4 {
             let begin = number * PAGE_POSITIONS;

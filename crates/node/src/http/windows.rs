@@ -3,7 +3,7 @@
 //! Such bytes lie in memory outside the budget of bodies. Each connection begins with the smallest window of HTTP/2. After a good
 //! token it gets a larger one out of the budget of all users, as long as there is one.
 
-use super::share::{Held, Resource, Share};
+use super::share::{Reserved, Resource, Share};
 
 /// Bytes of memory for all larger windows.
 pub(super) const WINDOWS_BYTES_MAX: usize = 256 << 20;
@@ -19,7 +19,7 @@ pub(super) struct Window {
 #[derive(Debug)]
 pub(super) struct LargerWindow {
     pub(super) window: Window,
-    _held: Held,
+    _held: Reserved,
 }
 
 impl Window {

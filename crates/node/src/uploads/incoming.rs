@@ -5,7 +5,7 @@ use bytes::Bytes;
 use store::{Part, Published};
 
 use super::blocking::blocking;
-use super::held::Held;
+use super::part_owner::PartOwner;
 use super::promise::Promise;
 use crate::http::Refusal;
 
@@ -15,7 +15,7 @@ pub const PIECE_BYTES: usize = 128 << 10;
 /// A part that a request holds. When it is dropped, it goes back to its upload. A part without an upload is discarded.
 #[derive(Debug)]
 pub struct Incoming {
-    held: Held,
+    held: PartOwner,
     promise: Promise,
     bytes_max: u64,
     gathered: Vec<u8>,
@@ -23,7 +23,7 @@ pub struct Incoming {
 
 impl Incoming {
     /// Returns the incoming bytes of a hold that has its part.
-    pub(super) fn new(held: Held, promise: Promise, bytes_max: u64) -> Self {
+    pub(super) fn new(held: PartOwner, promise: Promise, bytes_max: u64) -> Self {
         Self {
             held,
             promise,

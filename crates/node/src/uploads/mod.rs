@@ -11,10 +11,10 @@
 
 mod begun;
 mod blocking;
-mod held;
 mod incoming;
 mod node_uploads;
 mod options;
+mod part_owner;
 mod places;
 mod promise;
 mod upload;

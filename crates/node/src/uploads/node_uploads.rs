@@ -10,9 +10,9 @@ use primitives::Coded;
 use store::{Files, FilesError, PartId};
 
 use super::blocking::blocking;
-use super::held::Held;
 use super::incoming::Incoming;
 use super::options::UploadLimits;
+use super::part_owner::PartOwner;
 use super::places::{Place, Places, TransferFigures};
 use super::promise::Promise;
 use super::upload::{Note, Slot, Upload, now_ms};
@@ -102,7 +102,7 @@ impl Uploads {
     pub async fn single(self: &Arc<Self>, promise: Promise) -> Result<Incoming, Refusal> {
         self.check_size(promise.size)?;
         let (files, id) = (self.files.clone(), fresh_id()?);
-        let made = blocking(move || files.part(PartId::Upload(id)).map(Held::single));
+        let made = blocking(move || files.part(PartId::Upload(id)).map(PartOwner::single));
         Ok(Incoming::new(made.await??, promise, self.limits.bytes_max))
     }
 
@@ -129,7 +129,7 @@ impl Uploads {
     /// # Errors
     /// Another request has it, or the disk fails.
     pub async fn take(self: &Arc<Self>, upload: &Arc<Upload>) -> Result<Incoming, Refusal> {
-        let mut held = Held::of(upload).ok_or_else(busy)?;
+        let mut held = PartOwner::of(upload).ok_or_else(busy)?;
         if held.part.is_none() {
             held = self.reopened(held, upload.part_id()).await?;
         }
@@ -144,7 +144,7 @@ impl Uploads {
 
     /// Opens a stored part, which reads and hashes it whole. It continues without the request, so that the next request finds the
     /// part open.
-    async fn reopened(&self, mut held: Held, id: PartId) -> Result<Held, Refusal> {
+    async fn reopened(&self, mut held: PartOwner, id: PartId) -> Result<PartOwner, Refusal> {
         let files = self.files.clone();
         let opened = blocking(move || {
             held.part = files.find_part(id)?;

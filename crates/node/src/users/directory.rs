@@ -53,7 +53,7 @@ pub enum LoginError {
 pub struct Users {
     pub(super) folder: PathBuf,
     limits: UserLimits,
-    pub(super) known: RwLock<Known>,
+    pub(super) known: RwLock<Accounts>,
     pub(super) looked: Mutex<(Instant, Stamp)>,
     /// The fault of the file when it was read last, if it had one.
     pub(super) fault: Mutex<Option<(ErrorInfo, String)>>,
@@ -67,7 +67,7 @@ pub struct Users {
 pub(super) type Stamp = Option<(u64, u64, i64, i64)>;
 
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct Accounts {
     by_name: HashMap<Arc<str>, Account>,
     /// By the token's hash: when it ends, and whose it is.
     by_token: HashMap<[u8; 32], (u64, Arc<str>)>,
@@ -79,7 +79,7 @@ struct Account {
     password: Option<PasswordHash>,
 }
 
-impl Known {
+impl Accounts {
     pub(super) fn new(file: UsersFile) -> Self {
         let mut known = Self::default();
         for user in file.users.into_iter().filter(|user| user.enabled) {
@@ -121,7 +121,7 @@ impl Users {
         Ok(Self {
             folder: folder.to_owned(),
             limits,
-            known: RwLock::new(Known::new(UsersFile::read(folder)?)),
+            known: RwLock::new(Accounts::new(UsersFile::read(folder)?)),
             looked: Mutex::new((Instant::now(), seen)),
             fault: Mutex::new(None),
             sessions: RwLock::new(Sessions::new(limits.logins_per_user_max)),
@@ -241,7 +241,7 @@ impl Users {
     fn read_again(&self) {
         match UsersFile::read(&self.folder) {
             Ok(file) => {
-                let known = Known::new(file);
+                let known = Accounts::new(file);
                 tracing::info!(users = known.by_name.len(), "users.toml was read again");
                 *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
                 *lock(&self.fault) = None;

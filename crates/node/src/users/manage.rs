@@ -7,7 +7,7 @@ use api::SecretText;
 use primitives::Hash;
 
 use super::clock::now_s;
-use super::directory::{Caller, Known, Users, fresh_token, lock, stamp};
+use super::directory::{Accounts, Caller, Users, fresh_token, lock, stamp};
 use super::error::UsersError;
 use super::file::{Sha256Text, TokenRecord, UserRecord, UsersFile};
 use super::password::{PASSWORD_BYTES_MAX, PasswordHash};
@@ -162,7 +162,7 @@ impl Users {
             let given = UsersFile::change(&users.folder, change)?;
             // The command line may have changed the file since; the next look finds that.
             let seen = stamp(&users.folder);
-            let known = Known::new(UsersFile::read(&users.folder)?);
+            let known = Accounts::new(UsersFile::read(&users.folder)?);
             *users.known.write().unwrap_or_else(PoisonError::into_inner) = known;
             *lock(&users.fault) = None;
             *looked = (Instant::now(), seen);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use super::team::{Task, Team, Together};
-use crate::load::engine::{Around, Real, Settings};
+use super::team::{Task, Team, TeamOutcome};
+use crate::load::engine::{LoadEnvironment, Real, Settings};
 use crate::plan::Load;
 use crate::workload::Site;
 
@@ -46,9 +46,9 @@ impl Agents {
         task: &Task,
         load: &Load,
         settings: &Settings,
-        around: &Around,
+        around: &LoadEnvironment,
         site: &Arc<Site>,
-    ) -> Together {
+    ) -> TeamOutcome {
         let mut team = self.team.lock().await;
         team.stretch(clock, task, load, settings, around, site)
             .await

@@ -12,8 +12,8 @@ use super::serve::next;
 use super::wire::{Ask, Job, Progress, Tell};
 use crate::load::Live;
 use crate::load::engine::{
-    self, Around, Clock, Driven, Ended, Real, SampleRow, SampleSink, Settings, Slice, SliceSink,
-    Stop,
+    self, Clock, Driven, Ended, LoadEnvironment, Real, SampleRow, SampleSink, Settings, Slice,
+    SliceSink, Stop,
 };
 use crate::results::Stretch;
 use crate::workload::{Failed, Mix, Site, SiteNode, Workloads};
@@ -125,7 +125,7 @@ async fn ready(
     let live = Arc::new(Live::default());
     let (slice_sink, slices) = SliceSink::channel();
     let (row_sink, rows) = SampleSink::channel();
-    let around = Around {
+    let around = LoadEnvironment {
         live: Arc::clone(&live),
         stop: stop.clone(),
         samples: job.rows.then_some(row_sink),

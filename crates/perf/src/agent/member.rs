@@ -14,7 +14,7 @@ use super::channel::{self, Channel, Gone, Role, Token, proof, same};
 use super::error::{AgentError, LOST};
 use super::merge::Part;
 use super::wire::{Ask, Job, PROTOCOL, Progress, Tell, VERSION};
-use crate::load::engine::{Around, Clock, Real, SampleRow, Slice};
+use crate::load::engine::{Clock, LoadEnvironment, Real, SampleRow, Slice};
 use crate::results::Stretch;
 use crate::workload::{Failed, Site};
 
@@ -56,7 +56,7 @@ impl From<Gone> for Halt {
 /// Destination of an agent's reports during a stretch.
 pub(super) struct Following {
     pub site: Arc<Site>,
-    pub around: Around,
+    pub around: LoadEnvironment,
     pub clock: Real,
     /// Outstanding units of each agent. `at` is this agent's index.
     pub outstanding: Arc<Vec<AtomicU64>>,

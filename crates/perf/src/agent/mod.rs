@@ -31,4 +31,4 @@ pub use channel::Token;
 pub use error::{AgentError, ERRORS};
 pub use handle::Agents;
 pub use serve::{Agent, Said};
-pub use team::{Task, Team, Together};
+pub use team::{Task, Team, TeamOutcome};

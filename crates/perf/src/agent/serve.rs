@@ -46,10 +46,10 @@ pub struct Agent {
     listener: TcpListener,
     acceptor: TlsAcceptor,
     fingerprint: Hash,
-    shared: Arc<Shared>,
+    shared: Arc<AgentState>,
 }
 
-struct Shared {
+struct AgentState {
     token: Token,
     workloads: Workloads,
     busy: AtomicBool,
@@ -69,7 +69,7 @@ impl Agent {
             listener: TcpListener::bind(address).await?,
             acceptor: TlsAcceptor::from(Arc::new(config)),
             fingerprint,
-            shared: Arc::new(Shared {
+            shared: Arc::new(AgentState {
                 token,
                 workloads,
                 busy: AtomicBool::new(false),
@@ -117,7 +117,7 @@ impl Agent {
 }
 
 /// A guard held while a coordinator is served.
-struct Busy(Arc<Shared>);
+struct Busy(Arc<AgentState>);
 
 impl Drop for Busy {
     fn drop(&mut self) {
@@ -127,7 +127,7 @@ impl Drop for Busy {
 
 async fn welcome(
     acceptor: TlsAcceptor,
-    shared: &Arc<Shared>,
+    shared: &Arc<AgentState>,
     socket: TcpStream,
     from: SocketAddr,
 ) -> Option<(Channel<Ask>, Busy)> {
@@ -173,7 +173,7 @@ async fn welcome(
     Some((channel, busy))
 }
 
-async fn serve(mut channel: Channel<Ask>, shared: &Shared) -> Result<(), Gone> {
+async fn serve(mut channel: Channel<Ask>, shared: &AgentState) -> Result<(), Gone> {
     let clock = Real::since(Instant::now());
     loop {
         match next(&mut channel).await? {

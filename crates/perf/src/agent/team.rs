@@ -16,7 +16,7 @@ use super::merge::{Part, merge};
 use super::split;
 use super::wire::{Job, NodeAccess};
 use crate::load::engine::knee::{Next, Search, meets};
-use crate::load::engine::{Around, Clock, Real, Settings};
+use crate::load::engine::{Clock, LoadEnvironment, Real, Settings};
 use crate::plan::{Knee, Load, Open, Shape, Work};
 use crate::results::Stretch;
 use crate::workload::{Failed, Site, SiteBooks};
@@ -47,7 +47,7 @@ pub struct Task {
 }
 
 /// The outcome of a stretch.
-pub struct Together {
+pub struct TeamOutcome {
     /// The merged stretch of all agents.
     pub stretch: Stretch,
     /// The reason if it stopped early.
@@ -90,9 +90,9 @@ impl Team {
         task: &Task,
         load: &Load,
         settings: &Settings,
-        around: &Around,
+        around: &LoadEnvironment,
         site: &Arc<Site>,
-    ) -> Together {
+    ) -> TeamOutcome {
         let Load::Knee(knee) = load else {
             return self.once(clock, task, load, settings, around, site).await;
         };
@@ -105,9 +105,9 @@ impl Team {
         task: &Task,
         knee: &Knee,
         settings: &Settings,
-        around: &Around,
+        around: &LoadEnvironment,
         site: &Arc<Site>,
-    ) -> Together {
+    ) -> TeamOutcome {
         let mut search = Search::new(knee);
         let mut last = None;
         for trial in 0u64.. {
@@ -125,7 +125,7 @@ impl Team {
                 seed: settings.seed.wrapping_add(trial),
                 ..settings.clone()
             };
-            let around = Around {
+            let around = LoadEnvironment {
                 samples,
                 ..around.clone()
             };
@@ -151,9 +151,9 @@ impl Team {
         task: &Task,
         load: &Load,
         settings: &Settings,
-        around: &Around,
+        around: &LoadEnvironment,
         site: &Arc<Site>,
-    ) -> Together {
+    ) -> TeamOutcome {
         let weights: Vec<u32> = self
             .members
             .iter()
@@ -253,14 +253,14 @@ impl Team {
         let before = (self.lost - lost_before).saturating_sub(stretch.generator.agents_lost);
         stretch.generator.agents += before;
         stretch.generator.agents_lost += before;
-        Together { stretch, failure }
+        TeamOutcome { stretch, failure }
     }
 
     /// Has all that are ready begin, and follows them to the end; those that live go to `back`.
     async fn followed(
         &mut self,
         clock: &Real,
-        around: &Around,
+        around: &LoadEnvironment,
         site: &Arc<Site>,
         ready: Vec<(Member, SiteBooks, i64, f64)>,
         back: &mut Vec<Member>,
@@ -332,8 +332,8 @@ async fn signs_of_life(member: &Member) {
 }
 
 /// Returns an empty result, for a stretch that no agent ran.
-fn nobody(failure: Option<Failed>) -> Together {
-    Together {
+fn nobody(failure: Option<Failed>) -> TeamOutcome {
+    TeamOutcome {
         stretch: Stretch::default(),
         failure,
     }
@@ -360,7 +360,7 @@ fn job(
     load: Load,
     count: Option<u64>,
     settings: &Settings,
-    around: &Around,
+    around: &LoadEnvironment,
     books: SiteBooks,
     (at, units_from): (u64, u64),
 ) -> Job {

@@ -36,7 +36,7 @@ pub struct Line {
 
 /// The outcome of taking in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum LineUpdate {
     /// They are in the line.
     Taken,
     /// They do not connect. The blocks from this height on are needed first.
@@ -71,13 +71,13 @@ impl Line {
     }
 
     /// Takes in blocks of a node's main chain, ascending without gaps. `at_ms` is the time of the reading.
-    pub fn tell(&mut self, blocks: &[BlockSeen], at_ms: u64) -> Told {
+    pub fn tell(&mut self, blocks: &[BlockSeen], at_ms: u64) -> LineUpdate {
         let Some(first) = blocks.first() else {
-            return Told::Taken;
+            return LineUpdate::Taken;
         };
         if let (Some(tip), Some(lowest)) = (self.blocks.last(), self.blocks.first()) {
             if first.height > tip.height.saturating_add(1) {
-                return Told::Needed(tip.height + 1);
+                return LineUpdate::Needed(tip.height + 1);
             }
             let before = first
                 .height
@@ -94,7 +94,7 @@ impl Line {
                     .saturating_sub(first.height)
                     .saturating_add(2)
                     .saturating_mul(2);
-                return Told::Needed(
+                return LineUpdate::Needed(
                     first
                         .height
                         .saturating_sub(back.min(BACK_MAX))
@@ -108,7 +108,7 @@ impl Line {
         };
         let new = blocks.iter().position(|block| !known(self, block));
         let Some(new) = new.map(|new| &blocks[new..]).filter(|new| !new.is_empty()) else {
-            return Told::Taken;
+            return LineUpdate::Taken;
         };
         let keep = self
             .blocks
@@ -130,7 +130,7 @@ impl Line {
                 id: block.id.clone(),
                 seen_ms: at_ms,
             }));
-        Told::Taken
+        LineUpdate::Taken
     }
 }
 
@@ -168,7 +168,7 @@ mod tests {
     fn what_comes_in_what_order_makes_which_line() {
         let told = |told: &[(&str, &[&str])]| {
             let mut line = Line::default();
-            let mut last = Told::Taken;
+            let mut last = LineUpdate::Taken;
             for (at, (previous, ids)) in told.iter().enumerate() {
                 last = line.tell(&blocks(previous, ids), at as u64);
             }
@@ -178,51 +178,55 @@ mod tests {
             (
                 &[("", &["a1", "a2"][..]), ("a2", &["a3"])][..],
                 "a1@0 a2@0 a3@1 ",
-                Told::Taken,
+                LineUpdate::Taken,
             ),
             // Known blocks change nothing.
             (
                 &[("", &["a1", "a2"]), ("a1", &["a2"])],
                 "a1@0 a2@0 ",
-                Told::Taken,
+                LineUpdate::Taken,
             ),
             (
                 &[("", &["a1", "a2"]), ("a1", &["a2", "a3"])],
                 "a1@0 a2@0 a3@1 ",
-                Told::Taken,
+                LineUpdate::Taken,
             ),
             // A sibling of the tip.
             (
                 &[("", &["a1", "a2"]), ("a1", &["b2"])],
                 "a1@0 b2@1 -1",
-                Told::Taken,
+                LineUpdate::Taken,
             ),
             // A longer branch, given from its middle: the blocks below are requested.
             (
                 &[("", &["a1", "a2", "a3"]), ("b3", &["b4"])],
                 "a1@0 a2@0 a3@0 ",
-                Told::Needed(1),
+                LineUpdate::Needed(1),
             ),
             (
                 &[("", &["a1", "a2", "a3"]), ("", &["a1", "b2", "b3", "b4"])],
                 "a1@0 b2@1 b3@1 b4@1 -2",
-                Told::Taken,
+                LineUpdate::Taken,
             ),
             // A gap.
-            (&[("", &["a1"]), ("a3", &["a4"])], "a1@0 ", Told::Needed(2)),
+            (
+                &[("", &["a1"]), ("a3", &["a4"])],
+                "a1@0 ",
+                LineUpdate::Needed(2),
+            ),
             // An entirely different chain.
             (
                 &[("x4", &["a5", "a6"]), ("y4", &["c5", "c6", "c7"])],
                 "c5@1 c6@1 c7@1 -2",
-                Told::Taken,
+                LineUpdate::Taken,
             ),
             // Shorter, but better.
             (
                 &[("", &["a1", "a2", "a3"]), ("a1", &["b2"])],
                 "a1@0 b2@1 -2",
-                Told::Taken,
+                LineUpdate::Taken,
             ),
-            (&[("", &["a1"]), ("", &[])], "a1@0 ", Told::Taken),
+            (&[("", &["a1"]), ("", &[])], "a1@0 ", LineUpdate::Taken),
         ] {
             assert_eq!(told(given), (wanted.to_owned(), last), "{given:?}");
         }

@@ -9,7 +9,7 @@ use crate::measure::Latencies;
 use crate::results::{ChainNode, ChainResult, DiskLook, Process};
 
 /// The input of a result. Times are milliseconds since the scenario began.
-pub struct Seen<'a> {
+pub struct ResultInput<'a> {
     /// Each node's observed main chain.
     pub lines: &'a [Line],
     /// The audit's result.
@@ -32,7 +32,7 @@ pub struct Seen<'a> {
 
 /// Computes the result.
 #[must_use]
-pub fn outcome(seen: &Seen<'_>) -> ChainResult {
+pub fn outcome(seen: &ResultInput<'_>) -> ChainResult {
     let blocks = &seen.audited.blocks;
     let nodes: Vec<ChainNode> = seen
         .audited
@@ -101,7 +101,7 @@ fn rate(line: &Line, blocks: &[BlockRow], (from, to): (u64, u64)) -> f64 {
 }
 
 /// Measures from each payment's due time until the node that accepted it showed its block.
-fn to_block(seen: &Seen<'_>) -> Latencies {
+fn to_block(seen: &ResultInput<'_>) -> Latencies {
     let mut latencies = Latencies::new();
     for (place, height) in &seen.audited.placed {
         let Some(accepted) = seen.accepted.get(*place) else {
@@ -121,7 +121,7 @@ fn to_block(seen: &Seen<'_>) -> Latencies {
 }
 
 /// Pairs each disk reading with the number of transactions in blocks at that time.
-fn disk(seen: &Seen<'_>, nodes: &[ChainNode]) -> Vec<DiskLook> {
+fn disk(seen: &ResultInput<'_>, nodes: &[ChainNode]) -> Vec<DiskLook> {
     let mut looks = Vec::new();
     for (at, node) in nodes.iter().enumerate() {
         let process = seen
@@ -232,7 +232,7 @@ mod tests {
                 look(20_000, 40_500),
             ],
         }];
-        let found = outcome(&Seen {
+        let found = outcome(&ResultInput {
             lines: &lines,
             audited: &audited,
             accepted: &accepted,

@@ -29,11 +29,11 @@ pub struct Payments {
 struct Lane {
     target: Arc<dyn ChainTarget>,
     /// Collects payments for a batch. `None` if each payment is sent on its own.
-    gathered: Option<mpsc::Sender<Waiting>>,
+    gathered: Option<mpsc::Sender<QueuedPayment>>,
 }
 
 /// A payment in a queue, and the channel for its answer.
-struct Waiting {
+struct QueuedPayment {
     payment: Payment,
     answer: oneshot::Sender<Result<TxKey, Fault>>,
 }
@@ -117,7 +117,7 @@ impl Payments {
             Some(gathered) => {
                 let (answer, answered) = oneshot::channel();
                 gathered
-                    .send(Waiting { payment, answer })
+                    .send(QueuedPayment { payment, answer })
                     .await
                     .map_err(|_| gone())?;
                 answered.await.map_err(|_| gone())??
@@ -151,7 +151,11 @@ fn ended(outcome: Result<(), Fault>) -> Ended {
 }
 
 /// Sends the payments that gathered while earlier requests were in flight. It never waits for a batch to fill.
-async fn lane(target: Arc<dyn ChainTarget>, mut gathered: mpsc::Receiver<Waiting>, batch: usize) {
+async fn lane(
+    target: Arc<dyn ChainTarget>,
+    mut gathered: mpsc::Receiver<QueuedPayment>,
+    batch: usize,
+) {
     let under_way = Arc::new(Semaphore::new(UNDER_WAY_MAX));
     loop {
         let Ok(place) = Arc::clone(&under_way).acquire_owned().await else {

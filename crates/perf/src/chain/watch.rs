@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::backlog::Backlog;
-use super::line::{Line, Told};
+use super::line::{Line, LineUpdate};
 use super::{ChainTarget, Detail};
 use crate::load::Fault;
 
@@ -90,8 +90,8 @@ async fn look(
         let at_ms = u64::try_from(epoch.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut line = lock(line);
         next = match line.tell(&blocks, at_ms) {
-            Told::Needed(height) => height,
-            Told::Taken => match blocks.last() {
+            LineUpdate::Needed(height) => height,
+            LineUpdate::Taken => match blocks.last() {
                 Some(last) if last.height < status.height => last.height + 1,
                 _ => return Ok(()),
             },

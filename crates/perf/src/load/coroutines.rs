@@ -33,7 +33,7 @@ const WORDS_BYTES_MAX: u64 = 4_000;
 /// A process that runs flows in Python coroutines. Dropping it ends the process.
 pub struct Coroutines {
     stdin: tokio::sync::Mutex<ChildStdin>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<Waiters>,
     next: AtomicU64,
     /// Killed when it is dropped.
     _process: Child,
@@ -41,9 +41,9 @@ pub struct Coroutines {
 
 /// The waiters by number; `None` once no more answers will come.
 #[derive(Default)]
-struct Waiting(Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>);
+struct Waiters(Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>);
 
-impl Waiting {
+impl Waiters {
     fn lock(&self) -> MutexGuard<'_, Option<HashMap<u64, oneshot::Sender<Answer>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,7 +139,7 @@ impl Coroutines {
                 eprintln!("python: {line}");
             }
         });
-        let waiting = Arc::new(Waiting(Mutex::new(Some(HashMap::new()))));
+        let waiting = Arc::new(Waiters(Mutex::new(Some(HashMap::new()))));
         tokio::spawn(read(lines, Arc::clone(&waiting)));
         Ok(Self {
             stdin: tokio::sync::Mutex::new(stdin),
@@ -190,7 +190,7 @@ impl Coroutines {
 }
 
 /// Hands answers to their waiters until the process ends. The remaining waiters then get an error.
-async fn read(lines: BufReader<ChildStdout>, waiting: Arc<Waiting>) {
+async fn read(lines: BufReader<ChildStdout>, waiting: Arc<Waiters>) {
     let mut lines = lines.lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let Ok(answer) = serde_json::from_str::<Answer>(&line) else {

@@ -72,7 +72,7 @@ impl<D> Window<D> {
     }
 }
 
-struct Shared<W: Work> {
+struct DriverState<W: Work> {
     work: Arc<W>,
     live: Arc<Live>,
     next: AtomicU64,
@@ -90,7 +90,7 @@ pub async fn window<W: Work>(
     catch_up: impl Future<Output = ()>,
 ) -> Window<W::Done> {
     let start = Instant::now();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(DriverState {
         work,
         live,
         next: AtomicU64::new(first),
@@ -123,7 +123,7 @@ pub async fn window<W: Work>(
     result
 }
 
-async fn slot<W: Work>(shared: Arc<Shared<W>>) {
+async fn slot<W: Work>(shared: Arc<DriverState<W>>) {
     while Instant::now() < shared.until {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
         if number >= shared.most {

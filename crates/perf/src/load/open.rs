@@ -62,7 +62,7 @@ pub async fn arrivals<W: Work>(
     done: impl Fn(W::Done) + Send + Sync + 'static,
 ) -> Arrived {
     let start = Instant::now();
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(OpenLoadState {
         work,
         live,
         outstanding: AtomicUsize::new(0),
@@ -107,7 +107,7 @@ pub async fn arrivals<W: Work>(
     }
 }
 
-struct Shared<W: Work, D> {
+struct OpenLoadState<W: Work, D> {
     work: Arc<W>,
     live: Arc<Live>,
     outstanding: AtomicUsize,
@@ -116,7 +116,7 @@ struct Shared<W: Work, D> {
 }
 
 async fn unit<W: Work, D: Fn(W::Done) + Send + Sync>(
-    shared: Arc<Shared<W, D>>,
+    shared: Arc<OpenLoadState<W, D>>,
     number: u64,
     due: Instant,
 ) {
@@ -136,7 +136,7 @@ async fn unit<W: Work, D: Fn(W::Done) + Send + Sync>(
     }
 }
 
-impl<W: Work, D> Shared<W, D> {
+impl<W: Work, D> OpenLoadState<W, D> {
     fn note(&self, note: impl FnOnce(&mut Arrived)) {
         note(&mut self.arrived.lock().unwrap_or_else(PoisonError::into_inner));
     }

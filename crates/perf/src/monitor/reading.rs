@@ -6,7 +6,7 @@ use crate::measure::ProcessReading;
 
 /// A process, identified by its id and its start time, so that a later one with the same id is not confused with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct ProcessKey {
     pid: u32,
     started: u64,
 }
@@ -20,7 +20,7 @@ pub(super) struct Look {
     pub written_bytes: u64,
 }
 
-impl Known {
+impl ProcessKey {
     /// Returns the process that has this id now; `None` if there is none.
     pub fn of(pid: u32) -> Option<Self> {
         let started = started(pid)?;
@@ -83,9 +83,9 @@ mod tests {
 
     #[test]
     fn a_process_is_seen_until_it_ends_and_never_taken_for_another() {
-        let known = Known::of(std::process::id()).expect("this process runs");
+        let known = ProcessKey::of(std::process::id()).expect("this process runs");
         assert!(known.look().expect("it still does").rss_bytes > 0);
-        let other = Known {
+        let other = ProcessKey {
             started: known.started + 1,
             ..known
         };
@@ -94,7 +94,7 @@ mod tests {
             .stdin(Stdio::piped())
             .spawn()
             .expect("cat is there");
-        let known = Known::of(child.id()).expect("it runs");
+        let known = ProcessKey::of(child.id()).expect("it runs");
         child.kill().expect("it runs");
         // Ends soon, and remains unreaped.
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
@@ -103,7 +103,7 @@ mod tests {
         }
         assert_eq!(known.look(), None);
         child.wait().expect("it ended");
-        assert_eq!(Known::of(child.id()), None);
+        assert_eq!(ProcessKey::of(child.id()), None);
     }
 
     #[test]

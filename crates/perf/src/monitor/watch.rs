@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, timeout};
 
 use super::looks::Looks;
-use super::reading::{Known, Look, own_cpu_ns};
+use super::reading::{Look, ProcessKey, own_cpu_ns};
 use super::scrape::{Counters, Scrape, read};
 use crate::measure::DiskUse;
 use crate::results::{MetricSeries, Process, ProcessSample};
@@ -116,7 +116,7 @@ impl Monitor {
 /// The state of a subject between readings.
 struct Watch {
     subject: Subject,
-    process: Option<Known>,
+    process: Option<ProcessKey>,
     client: Option<Client>,
     /// The counters of the last answer; `None` before the first answer.
     counters: Option<Counters>,
@@ -134,7 +134,7 @@ impl Watch {
         // A client that cannot be created leaves a gap from the first round on.
         let endpoint = subject.endpoint.clone();
         Self {
-            process: subject.pid.and_then(Known::of),
+            process: subject.pid.and_then(ProcessKey::of),
             client: endpoint.and_then(|endpoint| Client::with_limits(endpoint, limits).ok()),
             counters: None,
             disk_bytes: 0,
@@ -256,7 +256,7 @@ fn ticks(every: Duration) -> tokio::time::Interval {
 async fn round(watches: &mut [Watch], looks: &mut Looks, at_ms: u64, wanted: &HashSet<String>) {
     let seen: Vec<Option<Look>> = watches
         .iter()
-        .map(|watch| watch.process.and_then(Known::look))
+        .map(|watch| watch.process.and_then(ProcessKey::look))
         .collect();
     let mut asked = JoinSet::new();
     for (position, watch) in watches.iter().enumerate() {

@@ -37,12 +37,12 @@ pub(super) async fn run(
 }
 
 /// Points, and their own executables by index. The executables may be fewer than the points; the others use the run's.
-pub(super) type Given = (Vec<PointPlan>, Vec<Option<PathBuf>>);
+pub(super) type PlannedPoints = (Vec<PointPlan>, Vec<Option<PathBuf>>);
 
 /// Runs these points as those of the scenario. Failures are recorded in the result.
 pub(super) async fn run_points(
     plan: &Plan,
-    given: Result<Given, RunError>,
+    given: Result<PlannedPoints, RunError>,
     options: &Options,
     events: &Events,
     samples: Option<&Path>,
@@ -151,11 +151,11 @@ pub(super) async fn run_points(
 /// Returns the points that this machine has enough cores for, and adds a finding for each other one. With fewer cores, a
 /// point would have another point's figures.
 fn on_this_machine(
-    (points, binaries): Given,
+    (points, binaries): PlannedPoints,
     cores: u32,
     left_out: &mut Vec<Finding>,
-) -> Result<Given, RunError> {
-    let mut there: Given = Given::default();
+) -> Result<PlannedPoints, RunError> {
+    let mut there: PlannedPoints = PlannedPoints::default();
     for (at, point) in points.into_iter().enumerate() {
         let nodes = point.plan.network.nodes.values();
         let wanted = nodes.filter_map(|node| node.cores).max().unwrap_or(0);
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
     use crate::plan::{NoChecks, Options, parse};
 
-    fn points(cores: &str) -> Given {
+    fn points(cores: &str) -> PlannedPoints {
         let text = format!(
             "[work]\nkind = 'pay'\n[[sweep]]\nset = 'network.nodes.bank-1.cores'\nvalues = [{cores}]"
         );

@@ -12,7 +12,7 @@ use super::prepared::Prepared;
 use crate::agent::{Agents, Task};
 use crate::load::Live;
 use crate::load::engine::{
-    self, Around, Driven, Ended, Real, SampleSink, Settings, Stop, UNFINISHED_AFTER,
+    self, Driven, Ended, LoadEnvironment, Real, SampleSink, Settings, Stop, UNFINISHED_AFTER,
 };
 use crate::monitor::{Monitor, Options as Watching};
 use crate::plan::{Load, Plan};
@@ -197,8 +197,8 @@ impl Measure<'_> {
     }
 
     /// Returns the engine's connections for a warm-up, which is not recorded.
-    fn around(&self) -> Around {
-        Around {
+    fn around(&self) -> LoadEnvironment {
+        LoadEnvironment {
             live: Arc::default(),
             stop: self.stop.clone(),
             samples: None,

@@ -180,7 +180,7 @@ impl Stock {
         Ok(())
     }
 
-    fn consuming(&self, token: &Held, quantity: u64) -> Result<StartFlow, ClientError> {
+    fn consuming(&self, token: &Holding, quantity: u64) -> Result<StartFlow, ClientError> {
         if token.issuer == self.names[0] {
             cash::exit(&token.symbol, quantity)
         } else {
@@ -194,7 +194,7 @@ impl Stock {
         }
     }
 
-    async fn tokens(&self) -> Result<Vec<Held>, LabError> {
+    async fn tokens(&self) -> Result<Vec<Holding>, LabError> {
         let query = VaultQuery {
             group_by: Some(vec!["symbol".into(), "issuer".into()]),
             ..VaultQuery::default()
@@ -205,7 +205,7 @@ impl Stock {
             _ => None,
         };
         let held = answer.groups.iter().filter_map(|group| {
-            Some(Held {
+            Some(Holding {
                 symbol: text(group.key.first())?,
                 issuer: text(group.key.get(1))?,
                 states: group.states,
@@ -234,7 +234,7 @@ impl Stock {
     }
 }
 
-struct Held {
+struct Holding {
     symbol: String,
     issuer: String,
     states: u64,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{COMPARISONS, Planted, Tried};
 use crate::fake::{Behaviour, ServiceTime, Target};
-use crate::load::engine::{Around, Chance, Settings, UNFINISHED_AFTER, Virtual, stretch};
+use crate::load::engine::{Chance, LoadEnvironment, Settings, UNFINISHED_AFTER, Virtual, stretch};
 use crate::plan::{Closed, Load, Think};
 use crate::results::Stretch;
 use crate::stats::{Case, CompareError, Comparison, Design, Side, Verdict, compare};
@@ -141,7 +141,7 @@ fn one(ms: f64, seed: u64) -> Stretch {
             &target,
             &load,
             &settings,
-            &Around::default(),
+            &LoadEnvironment::default(),
             async {},
         )
         .await

@@ -76,7 +76,7 @@ struct PairStates {
 
 /// The return value of `swap.mandate`.
 #[derive(Deserialize)]
-struct Given {
+struct MandateReply {
     state: StateRef,
 }
 
@@ -227,7 +227,7 @@ async fn mandate(site: &Arc<Site>, party: u32, arguments: &Value) -> Result<(), 
     let start = site.start_of("swap.mandate", arguments)?;
     let delivered = site.run(party as usize, &start, true).await?;
     site.acknowledge(&delivered.transactions, &[party]);
-    let given: Given = delivered.returned()?;
+    let given: MandateReply = delivered.returned()?;
     let revoke = site.start_of("swap.revoke", &json!({ "mandate": given.state }))?;
     site.stands_until(what, party, revoke);
     Ok(())

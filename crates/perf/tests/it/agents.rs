@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use perf::agent::{Agent, AgentAddress, AgentError, Task, Team, Token};
-use perf::load::engine::{Around, Real, SampleSink, Settings};
+use perf::load::engine::{LoadEnvironment, Real, SampleSink, Settings};
 use perf::plan::{Closed, Load, Open, Shape, Think, Work};
 use perf::results::Stretch;
 use perf::workload::{Site, Workloads};
@@ -60,7 +60,7 @@ async fn measure(
     task: &Task,
     load: &Load,
     settings: &Settings,
-    around: &Around,
+    around: &LoadEnvironment,
 ) -> Stretch {
     let clock = Real::since(Instant::now());
     let site = Arc::new(Site::new(Vec::new(), None, 1));
@@ -97,9 +97,9 @@ async fn agents_share_a_load_and_their_results_add_up() {
     });
     for load in [&closed, &open] {
         let (sink, mut rows) = SampleSink::channel();
-        let around = Around {
+        let around = LoadEnvironment {
             samples: Some(sink),
-            ..Around::default()
+            ..LoadEnvironment::default()
         };
         let all = measure(
             &mut team,
@@ -130,7 +130,7 @@ async fn agents_share_a_load_and_their_results_add_up() {
         outstanding: 1,
         think: Think::Fixed(0.0),
     });
-    let around = Around::default();
+    let around = LoadEnvironment::default();
     let all = measure(&mut team, &task, &single, &settings(60.0, None), &{
         around.stop.ask();
         around
@@ -201,7 +201,7 @@ async fn work_that_cannot_be_set_up_is_told_and_the_agent_stays() {
         outstanding: 1,
         think: Think::Fixed(0.0),
     });
-    let around = Around::default();
+    let around = LoadEnvironment::default();
     let bad = fake("nonsense = 1");
     let together = team
         .stretch(&clock, &bad, &load, &settings(1.0, Some(5)), &around, &site)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use perf::fake::{Behaviour, ServiceTime, Stall, Target};
 use perf::load::engine::{
-    Around, Chance, Clock, Driven, Ended, SampleSink, Settings, Virtual, findings, stretch,
+    Chance, Clock, Driven, Ended, LoadEnvironment, SampleSink, Settings, Virtual, findings, stretch,
 };
 use perf::plan::{Closed, Knee, Load, Open, Shape, Step, Think};
 use perf::results::Stretch;
@@ -46,8 +46,14 @@ fn measure(behaviour: Behaviour, load: &Load, settings: &Settings) -> Stretch {
     let clock = Virtual::default();
     clock.run(async {
         let target = Arc::new(Target::new(&clock, behaviour));
-        stretch(&clock, &target, load, settings, &Around::default(), async {
-        })
+        stretch(
+            &clock,
+            &target,
+            load,
+            settings,
+            &LoadEnvironment::default(),
+            async {},
+        )
         .await
     })
 }
@@ -374,7 +380,7 @@ fn starved(burn_ms: u64, every: u64) -> Stretch {
             &burner,
             &constant(1000.0),
             &settings,
-            &Around::default(),
+            &LoadEnvironment::default(),
             async {},
         )
         .await
@@ -534,7 +540,7 @@ fn stopping_starts_nothing_more_and_says_what_was_left() {
         ..Behaviour::default()
     };
     for load in [constant(100.0), closed(50, Think::Fixed(100.0))] {
-        let around = Around::default();
+        let around = LoadEnvironment::default();
         let stop = around.stop.clone();
         let result = clock.run(async {
             let asker = clock.clone();
@@ -589,9 +595,9 @@ fn kinds_of_work_are_told_apart_and_rows_say_the_same_as_the_histogram() {
     }
     let clock = Virtual::default();
     let (sink, mut batches) = SampleSink::channel();
-    let around = Around {
+    let around = LoadEnvironment {
         samples: Some(sink.clone()),
-        ..Around::default()
+        ..LoadEnvironment::default()
     };
     let mut settings = settings(0.5, 4.0);
     settings.labels = vec!["quick".to_owned(), "slow".to_owned()];
@@ -653,7 +659,7 @@ fn views_that_catch_up_count_into_the_time() {
             &target,
             &load,
             &settings,
-            &Around::default(),
+            &LoadEnvironment::default(),
             caught_up,
         )
         .await

@@ -177,7 +177,7 @@ pub(crate) fn vouched_tables(
 }
 
 /// The state of a store's files, read before it is opened.
-struct Seen {
+struct FoundFiles {
     anchor: Anchored,
     format: Option<Format>,
     listing: Option<Listing>,
@@ -196,8 +196,8 @@ impl Entrance<'_> {
     }
 
     /// Reads the three files that the decision depends on, and decides.
-    fn look(&self) -> Result<(Plan, Seen), OpenError> {
-        let seen = Seen {
+    fn look(&self) -> Result<(Plan, FoundFiles), OpenError> {
+        let seen = FoundFiles {
             anchor: self.read_anchor()?,
             format: directory::read_format(self.path, self.title)?,
             listing: self.read_listing()?,
@@ -253,7 +253,7 @@ impl Entrance<'_> {
     /// Begins a store, or the adoption of one. A step that is cut short here is repeated at the next start.
     fn begin(
         &self,
-        seen: &Seen,
+        seen: &FoundFiles,
         tables: &[&str],
     ) -> Result<(Listing, (Mark, Position)), OpenError> {
         match &seen.format {
@@ -282,7 +282,7 @@ impl Entrance<'_> {
 
     /// Continues with a store that has an inventory: completes a store whose creation was interrupted, and compares a complete
     /// one with its inventory.
-    fn resume(&self, seen: Seen) -> Result<(Listing, (Mark, Position)), OpenError> {
+    fn resume(&self, seen: FoundFiles) -> Result<(Listing, (Mark, Position)), OpenError> {
         let Some(listing) = seen.listing else {
             return Err(self.refused(Refusal::InventoryMissing));
         };

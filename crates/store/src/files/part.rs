@@ -34,7 +34,7 @@ pub struct Published {
 
 /// How far a part is, and the hash's state there.
 #[derive(Clone)]
-struct State {
+struct Progress {
     len: u64,
     hasher: Hasher,
 }
@@ -45,9 +45,9 @@ pub struct Part {
     id: PartId,
     path: PathBuf,
     file: File,
-    at: State,
+    at: Progress,
     /// Up to here it is durable.
-    synced: State,
+    synced: Progress,
     /// Its name is durable.
     named: bool,
     resumed: u64,
@@ -104,7 +104,7 @@ impl Part {
         let Some(file) = opened else {
             return Ok(None);
         };
-        let start = State {
+        let start = Progress {
             len: 0,
             hasher: Hasher::new(),
         };

@@ -27,11 +27,11 @@ const CHAIN_FIXED: [&str; 7] = [
 const NOTARY: &str = "notary";
 
 /// The checks of this program.
-pub struct Known {
+pub struct ProgramChecks {
     workloads: Workloads,
 }
 
-impl Known {
+impl ProgramChecks {
     /// Returns the checks for all workloads of this program.
     pub fn new() -> Self {
         Self {
@@ -40,7 +40,7 @@ impl Known {
     }
 }
 
-impl Checks for Known {
+impl Checks for ProgramChecks {
     fn work(&self, work: &Work, network: &Network) -> Result<(), KnobError> {
         let made = self.workloads.make(&work.kind, &work.knobs);
         let needed = made.as_ref().map_or(0, |workload| workload.banks_min());
@@ -177,7 +177,13 @@ mod tests {
         ] {
             let text = format!("[work]\n{text}");
             let options = Options::default();
-            let error = parse("x", "x.toml", text.as_bytes(), &options, &Known::new());
+            let error = parse(
+                "x",
+                "x.toml",
+                text.as_bytes(),
+                &options,
+                &ProgramChecks::new(),
+            );
             let error = error.expect_err(&text).to_string();
             assert!(error.contains(wanted), "{text}: {error}");
         }
@@ -194,7 +200,13 @@ mod tests {
         ] {
             let text = format!("{knee}[work]\n{work}");
             let options = Options::default();
-            let read = parse("x", "x.toml", text.as_bytes(), &options, &Known::new());
+            let read = parse(
+                "x",
+                "x.toml",
+                text.as_bytes(),
+                &options,
+                &ProgramChecks::new(),
+            );
             match (read, line) {
                 (Ok(_), None) => {}
                 (Err(error), Some(line)) => {
@@ -233,7 +245,7 @@ mod tests {
             ("node.data_dir", "'x'", Err("can't be set")),
         ] {
             let table: Table = format!("x = {value}").parse().expect("TOML");
-            let found = Known::new().chain_setting(name, &table["x"]);
+            let found = ProgramChecks::new().chain_setting(name, &table["x"]);
             match (found, wanted) {
                 (Ok(()), Ok(())) => {}
                 (Err(found), Err(wanted)) => assert!(found.contains(wanted), "{name}: {found}"),
@@ -242,7 +254,13 @@ mod tests {
         }
         let text = "[chain]\nnodes = 1\n[chain.settings]\npool.transactions_mx = 5\n";
         let options = Options::default();
-        let error = parse("x", "x.toml", text.as_bytes(), &options, &Known::new());
+        let error = parse(
+            "x",
+            "x.toml",
+            text.as_bytes(),
+            &options,
+            &ProgramChecks::new(),
+        );
         let error = error.expect_err(text).to_string();
         assert!(
             error.contains(":4") && error.contains("transactions_max"),
@@ -286,7 +304,7 @@ mod tests {
             ("node.name", "'x'", false, Err("can't be set")),
         ] {
             let table: Table = format!("x = {value}").parse().expect("TOML");
-            let found = Known::new().setting(name, &table["x"], notary);
+            let found = ProgramChecks::new().setting(name, &table["x"], notary);
             match (found, wanted) {
                 (Ok(()), Ok(())) => {}
                 (Err(found), Err(wanted)) => assert!(found.contains(wanted), "{name}: {found}"),

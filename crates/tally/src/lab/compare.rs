@@ -156,13 +156,17 @@ impl Args {
     }
 
     /// Returns the scenarios to run.
-    fn given(&self) -> Result<sides::Given, Failure> {
+    fn given(&self) -> Result<sides::ComparisonPlan, Failure> {
         let open = |name: &String, set: &[String]| self.opening.with(set).open(name);
         if let Some(axis) = &self.axis {
             let [name] = &self.sides[..] else {
                 return Err(mixed("--axis is for one report or one scenario"));
             };
-            return Ok(sides::Given::of_axis(open(name, &[])?, axis, self.pairs));
+            return Ok(sides::ComparisonPlan::of_axis(
+                open(name, &[])?,
+                axis,
+                self.pairs,
+            ));
         }
         let mut names = self.sides.clone();
         let differ = self.set_a != self.set_b || self.binary_a != self.binary_b;
@@ -193,7 +197,7 @@ impl Args {
                 binary,
             });
         }
-        sides::Given::of_plans(opened, self.pairs).map_err(|error| Failure::coded(&error))
+        sides::ComparisonPlan::of_plans(opened, self.pairs).map_err(|error| Failure::coded(&error))
     }
 
     /// Writes the comparison's own files.

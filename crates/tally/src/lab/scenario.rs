@@ -3,7 +3,7 @@
 use perf::plan::{Options, Plan, PointPlan, open};
 use serde::Serialize;
 
-use super::checks::Known;
+use super::checks::ProgramChecks;
 use crate::failure::Failure;
 
 /// The options that open a scenario.
@@ -42,7 +42,7 @@ impl Opening {
             full: self.full,
             set: self.set.clone(),
         };
-        open(file_or_name, &options, &Known::new()).map_err(|error| Failure::coded(&error))
+        open(file_or_name, &options, &ProgramChecks::new()).map_err(|error| Failure::coded(&error))
     }
 }
 

@@ -6,7 +6,7 @@ use perf::selftest::{Planted, SCENARIO, Tried, judge, on_fake, planted, sides};
 use perf::stats::{ERRORS, SELFTEST_FAILED};
 use serde::Serialize;
 
-use super::checks::Known;
+use super::checks::ProgramChecks;
 use super::run::{interrupted, options, stamp, to_the_end, verdict};
 use crate::failure::Failure;
 use crate::output::{Output, pairs};
@@ -76,7 +76,7 @@ impl Args {
             "selftest.toml",
             SCENARIO.as_bytes(),
             &opened,
-            &Known::new(),
+            &ProgramChecks::new(),
         )
         .map_err(|error| Failure::coded(&error))?;
         let options = options(plan.title.clone(), false)?;

@@ -4,7 +4,7 @@ use primitives::Hash;
 
 use super::Receiving;
 use crate::event::{Action, Failure};
-use crate::fetch::State;
+use crate::fetch::FetchState;
 use crate::message::Message;
 use crate::out::Out;
 use crate::time::later;
@@ -18,7 +18,7 @@ impl Receiving {
                 discard: false,
             });
         };
-        if fetch.state != State::Opening {
+        if fetch.state != FetchState::Opening {
             return;
         }
         let size = fetch.size();
@@ -30,7 +30,7 @@ impl Receiving {
             });
             return out.act(Action::Open { hash });
         }
-        fetch.state = State::Moving;
+        fetch.state = FetchState::Moving;
         fetch.clean = have == 0;
         fetch.resumed |= have > 0;
         fetch.asked = have;
@@ -42,7 +42,7 @@ impl Receiving {
     }
 
     pub(crate) fn open_failed(&mut self, hash: Hash, code: &'static str, out: &mut Out<'_>) {
-        if self.is_in(&hash, State::Opening) {
+        if self.is_in(&hash, FetchState::Opening) {
             self.fail(hash, Failure::Disk { code }, out);
         }
     }
@@ -62,7 +62,7 @@ impl Receiving {
             return;
         };
         // In any other state it is a write from before the file was closed.
-        if fetch.state == State::Moving {
+        if fetch.state == FetchState::Moving {
             fetch.written = fetch.written.max(upto.min(fetch.received));
             self.publish_if_whole(hash, out);
         }
@@ -75,7 +75,7 @@ impl Receiving {
         out: &mut Out<'_>,
     ) {
         self.end_write(bytes);
-        if self.is_in(&hash, State::Moving) {
+        if self.is_in(&hash, FetchState::Moving) {
             self.fail(hash, Failure::Disk { code }, out);
         }
     }
@@ -86,7 +86,7 @@ impl Receiving {
             return;
         };
         let Some(source) = fetch.source() else { return };
-        if !matches!(fetch.state, State::Opening | State::Publishing) {
+        if !matches!(fetch.state, FetchState::Opening | FetchState::Publishing) {
             return;
         }
         let (name, media_type) = fetch
@@ -112,7 +112,7 @@ impl Receiving {
         let Some(fetch) = self.fetches.get_mut(&hash) else {
             return;
         };
-        if fetch.state != State::Publishing {
+        if fetch.state != FetchState::Publishing {
             return;
         }
         out.figures.mismatched += 1;
@@ -123,7 +123,7 @@ impl Receiving {
         } else if is_up {
             // The bytes came from several peers, and it is unknown which were wrong. Fetches the whole file again, from this
             // peer alone.
-            fetch.state = State::Opening;
+            fetch.state = FetchState::Opening;
             out.act(Action::Open { hash });
         } else {
             // Ask all sources once more, starting with the first that is connected.
@@ -134,7 +134,7 @@ impl Receiving {
     }
 
     pub(crate) fn publish_failed(&mut self, hash: Hash, code: &'static str, out: &mut Out<'_>) {
-        if self.is_in(&hash, State::Publishing) {
+        if self.is_in(&hash, FetchState::Publishing) {
             self.fail(hash, Failure::Disk { code }, out);
         }
     }
@@ -143,7 +143,7 @@ impl Receiving {
         if let Some(fetch) = self.fetches.get_mut(&hash)
             && fetch.written == fetch.size()
         {
-            fetch.state = State::Publishing;
+            fetch.state = FetchState::Publishing;
             let size = fetch.size();
             self.disarm(hash);
             out.act(Action::Publish { hash, size });

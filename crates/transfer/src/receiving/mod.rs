@@ -11,7 +11,7 @@ use primitives::Hash;
 
 use crate::bucket::Bucket;
 use crate::event::{Action, Failure, Fault};
-use crate::fetch::{ASKED_AGAIN_MAX, Fetch, SOURCES_MAX, Source, State};
+use crate::fetch::{ASKED_AGAIN_MAX, Fetch, FetchState, SOURCES_MAX, Source};
 use crate::inbound::Inbound;
 use crate::message::{Message, Payload, Reason};
 use crate::offer::Offer;
@@ -75,7 +75,7 @@ impl Receiving {
                 out.failed(hash, source.peer, Failure::Gone);
             }
             // A fetch that waits for a disconnected peer continues with a connected one.
-            if fetch.state == State::Away {
+            if fetch.state == FetchState::Away {
                 self.leave_silently(hash);
                 self.next_source(hash);
                 self.enlist(now, hash);
@@ -117,7 +117,10 @@ impl Receiving {
         for hash in inbound.own.clone() {
             let state = self.fetches.get(&hash).map(|fetch| fetch.state);
             // A complete file needs no peer.
-            if matches!(state, None | Some(State::Publishing | State::Away)) {
+            if matches!(
+                state,
+                None | Some(FetchState::Publishing | FetchState::Away)
+            ) {
                 continue;
             }
             self.leave(hash, out);
@@ -134,7 +137,7 @@ impl Receiving {
 
     /// Handles a peer's offer of a file.
     pub(crate) fn offered(&mut self, peer: PartyId, hash: Hash, offer: Offer, out: &mut Out<'_>) {
-        let Some(fetch) = self.of(&hash, peer, &[State::Wanted]) else {
+        let Some(fetch) = self.of(&hash, peer, &[FetchState::Wanted]) else {
             return;
         };
         let size = offer.size;
@@ -145,7 +148,7 @@ impl Receiving {
             return;
         }
         fetch.offer = Some(offer);
-        fetch.state = State::Offered;
+        fetch.state = FetchState::Offered;
         let order = fetch.order;
         self.disarm(hash);
         if let Some(inbound) = self.peers.get_mut(&peer) {
@@ -163,7 +166,12 @@ impl Receiving {
         reason: Reason,
         out: &mut Out<'_>,
     ) {
-        let states = [State::Wanted, State::Offered, State::Opening, State::Moving];
+        let states = [
+            FetchState::Wanted,
+            FetchState::Offered,
+            FetchState::Opening,
+            FetchState::Moving,
+        ];
         let Some(fetch) = self.of(&hash, peer, &states) else {
             return;
         };
@@ -178,7 +186,7 @@ impl Receiving {
                 out.figures.asked_again += 1;
                 self.leave(hash, out);
                 if let Some(fetch) = self.fetches.get_mut(&hash) {
-                    fetch.state = State::Queued { pausing: true };
+                    fetch.state = FetchState::Queued { pausing: true };
                 }
                 self.arm(hash, later(now, pause));
             }
@@ -196,7 +204,7 @@ impl Receiving {
         let length = bytes.len() as u64;
         let known = self.fetches.contains_key(&hash) || self.ended.contains(&hash);
         let (silence_ms, enough) = (self.options.silence_ms, self.enough());
-        let fetch = self.of(&hash, peer, &[State::Moving]);
+        let fetch = self.of(&hash, peer, &[FetchState::Moving]);
         // No overflow below: `length` bytes are in memory and were requested, and the sum of requested bytes fits 64 bits.
         let fetch = fetch.filter(|f| offset == f.received && length <= f.on_the_way());
         let Some(fetch) = fetch else {
@@ -236,12 +244,12 @@ impl Receiving {
         }
     }
 
-    fn is_in(&self, hash: &Hash, state: State) -> bool {
+    fn is_in(&self, hash: &Hash, state: FetchState) -> bool {
         self.fetches.get(hash).is_some_and(|f| f.state == state)
     }
 
     /// Returns the fetch of a file if this peer is its current source and it is in one of these states.
-    fn of(&mut self, hash: &Hash, peer: PartyId, states: &[State]) -> Option<&mut Fetch> {
+    fn of(&mut self, hash: &Hash, peer: PartyId, states: &[FetchState]) -> Option<&mut Fetch> {
         let fetch = self.fetches.get_mut(hash)?;
         let fits = fetch.source()?.peer == peer && states.contains(&fetch.state);
         fits.then_some(fetch)

@@ -5,7 +5,7 @@ use primitives::Hash;
 
 use super::Receiving;
 use crate::event::Failure;
-use crate::fetch::{ASKED_AGAIN_MAX, MOVING_AGAIN_MAX, State};
+use crate::fetch::{ASKED_AGAIN_MAX, FetchState, MOVING_AGAIN_MAX};
 use crate::message::Message;
 use crate::out::Out;
 use crate::pace::PROGRESS_BYTES;
@@ -30,11 +30,11 @@ impl Receiving {
             return;
         };
         match fetch.state {
-            State::Away => self.fail(hash, Failure::Gone, out),
-            State::Queued { .. } => self.enlist(now, hash),
-            State::Wanted | State::Moving => {
+            FetchState::Away => self.fail(hash, Failure::Gone, out),
+            FetchState::Queued { .. } => self.enlist(now, hash),
+            FetchState::Wanted | FetchState::Moving => {
                 // Nothing is on the way: the fetch waits for a budget or for the disk.
-                if fetch.state == State::Moving && fetch.on_the_way() == 0 {
+                if fetch.state == FetchState::Moving && fetch.on_the_way() == 0 {
                     fetch.pace.begin(now);
                 }
                 let until = self.awaited_until(&hash);
@@ -43,7 +43,7 @@ impl Receiving {
                 }
                 self.ask_again(now, hash, out);
             }
-            State::Offered | State::Opening | State::Publishing => {}
+            FetchState::Offered | FetchState::Opening | FetchState::Publishing => {}
         }
     }
 
@@ -74,14 +74,14 @@ impl Receiving {
         fetch.pace.begin(now);
         out.figures.asked_again += 1;
         let Some(source) = fetch.source() else { return };
-        if fetch.state == State::Moving && fetch.asked_again > MOVING_AGAIN_MAX {
+        if fetch.state == FetchState::Moving && fetch.asked_again > MOVING_AGAIN_MAX {
             return self.give_way(now, hash, source.peer, out);
         }
         let until = later(now, fetch.patience_ms(silence_ms));
         // The bytes on the way are lost, and are asked for again.
         let lost = fetch.on_the_way();
         fetch.asked = fetch.received;
-        if fetch.state == State::Wanted {
+        if fetch.state == FetchState::Wanted {
             let transaction = source.transaction;
             out.send(source.peer, &Message::Want { hash, transaction });
         }

@@ -5,7 +5,7 @@ use primitives::Hash;
 
 use super::Receiving;
 use crate::event::{Action, Failure};
-use crate::fetch::{Source, State};
+use crate::fetch::{FetchState, Source};
 use crate::inbound::{Inbound, is_large};
 use crate::out::Out;
 use crate::time::later;
@@ -68,16 +68,16 @@ impl Receiving {
         let Some(source) = fetch.source() else { return };
         let inbound = self.peers.entry(source.peer).or_default();
         inbound.own.insert(hash);
-        if fetch.state == State::Publishing {
+        if fetch.state == FetchState::Publishing {
             return;
         }
         fetch.offer = None;
         if inbound.up {
-            fetch.state = State::Queued { pausing: false };
+            fetch.state = FetchState::Queued { pausing: false };
             inbound.wanting.insert((fetch.order, hash));
             self.disarm(hash);
         } else {
-            fetch.state = State::Away;
+            fetch.state = FetchState::Away;
             self.arm(hash, later(now, away_ms));
         }
     }
@@ -85,7 +85,7 @@ impl Receiving {
     /// Gives up the fetch's place, and closes its open part.
     pub(super) fn leave(&mut self, hash: Hash, out: &mut Out<'_>) {
         let state = self.fetches.get(&hash).map(|fetch| fetch.state);
-        if matches!(state, Some(State::Opening | State::Moving)) {
+        if matches!(state, Some(FetchState::Opening | FetchState::Moving)) {
             out.act(Action::Close {
                 hash,
                 discard: false,
@@ -106,18 +106,18 @@ impl Receiving {
             return;
         };
         match fetch.state {
-            State::Away => {}
-            State::Queued { .. } => {
+            FetchState::Away => {}
+            FetchState::Queued { .. } => {
                 inbound.wanting.remove(&(order, hash));
             }
-            State::Wanted => inbound.wanted -= 1,
-            State::Offered => inbound.withdraw(size, order, hash),
-            State::Opening | State::Moving | State::Publishing => {
+            FetchState::Wanted => inbound.wanted -= 1,
+            FetchState::Offered => inbound.withdraw(size, order, hash),
+            FetchState::Opening | FetchState::Moving | FetchState::Publishing => {
                 inbound.moving.remove(&hash);
                 inbound.large -= usize::from(is_large(size, chunk_bytes));
             }
         }
-        fetch.state = State::Away;
+        fetch.state = FetchState::Away;
         fetch.asked = 0;
         fetch.received = 0;
         fetch.written = 0;

@@ -40,7 +40,7 @@ pub(crate) struct Serving {
 #[derive(Debug, Default)]
 struct Outbound {
     up: bool,
-    pending: BTreeMap<Hash, Wish>,
+    pending: BTreeMap<Hash, RequestState>,
     files: BTreeMap<Hash, Served>,
     /// Bytes that are being read.
     reading: u64,
@@ -51,7 +51,7 @@ struct Outbound {
 /// A peer's request for a file that waits for the decision whether the peer may have it. At most one decision is outstanding,
 /// even if the peer takes the request back or repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum RequestState {
     Open,
     /// The peer withdrew the request, or its connection was lost.
     TakenBack,
@@ -83,7 +83,7 @@ impl Served {
 impl Outbound {
     fn take_back_all(&mut self) {
         for wish in self.pending.values_mut() {
-            *wish = Wish::TakenBack;
+            *wish = RequestState::TakenBack;
         }
     }
 
@@ -143,15 +143,15 @@ impl Serving {
             return;
         };
         if let Some(wish) = outbound.pending.get_mut(&hash) {
-            if *wish == Wish::TakenBack {
-                *wish = Wish::Renewed;
+            if *wish == RequestState::TakenBack {
+                *wish = RequestState::Renewed;
             }
             return;
         }
         if outbound.pending.len() >= PENDING_PER_PEER_MAX {
             return refuse(peer, hash, Reason::Again, out);
         }
-        outbound.pending.insert(hash, Wish::Open);
+        outbound.pending.insert(hash, RequestState::Open);
         out.act(Action::Permit {
             peer,
             hash,
@@ -171,11 +171,11 @@ impl Serving {
             return;
         };
         let reason = match outbound.pending.remove(&hash) {
-            Some(Wish::Open) => Reason::Unknown,
+            Some(RequestState::Open) => Reason::Unknown,
             // The decision was about the earlier request. The repeated one may name another transaction, which permits the
             // file.
-            Some(Wish::Renewed) => Reason::Again,
-            Some(Wish::TakenBack) => return self.tidy(peer),
+            Some(RequestState::Renewed) => Reason::Again,
+            Some(RequestState::TakenBack) => return self.tidy(peer),
             None => return,
         };
         let Some(mut offer) = offer else {
@@ -233,7 +233,7 @@ impl Serving {
     pub(crate) fn done(&mut self, peer: PartyId, hash: Hash) {
         if let Some(outbound) = self.peers.get_mut(&peer) {
             if let Some(wish) = outbound.pending.get_mut(&hash) {
-                *wish = Wish::TakenBack;
+                *wish = RequestState::TakenBack;
             }
             outbound.files.remove(&hash);
         }

@@ -69,7 +69,7 @@ primitives::record!(NetResult {
 struct Wanted(Vec<StateRef>);
 
 /// The requested transactions that a party has. Encoded as a list of transactions.
-struct Shared(Vec<SignedTransaction>);
+struct KnownTransactions(Vec<SignedTransaction>);
 
 /// Maximum total size of the transactions that a party shares, in bytes. Transactions beyond it count as not shared. Otherwise
 /// a party could issue obligations to this node in huge transactions, and fill this node's memory by asking for them.
@@ -87,13 +87,13 @@ impl Decode for Wanted {
     }
 }
 
-impl Encode for Shared {
+impl Encode for KnownTransactions {
     fn encode(&self, e: &mut Encoder) {
         self.0.encode(e);
     }
 }
 
-impl Decode for Shared {
+impl Decode for KnownTransactions {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         d.vec_of(OBLIGATIONS_MAX).map(Self)
     }
@@ -156,12 +156,16 @@ impl Flow for NetObligations {
 /// Opens a session with a party that is asked only for its signature.
 async fn invite(ctx: &FlowContext, party: &PartyId) -> Result<Session, FlowError> {
     let session = ctx.open_session_offering(party, &[NetsObligations::VERSION])?;
-    let _: Shared = ask(ctx, &session, &Wanted(Vec::new())).await?;
+    let _: KnownTransactions = ask(ctx, &session, &Wanted(Vec::new())).await?;
     Ok(session)
 }
 
 /// Asks a party for the transactions of obligations. No signature has left this node yet, so its locked states may be released.
-async fn ask(ctx: &FlowContext, session: &Session, wanted: &Wanted) -> Result<Shared, FlowError> {
+async fn ask(
+    ctx: &FlowContext,
+    session: &Session,
+    wanted: &Wanted,
+) -> Result<KnownTransactions, FlowError> {
     let wait = Deadline::AfterMs(ANSWER_MS_MAX);
     let shared = session.send_and_receive(wanted);
     ctx.within(wait, "the transactions of obligations", shared)
@@ -189,7 +193,7 @@ async fn fetch(ctx: &FlowContext, args: &NetObligationsArgs) -> Result<Vec<Sessi
         }
         ctx.progress("asking for obligations");
         let session = ctx.open_session_offering(&party, &[NetsObligations::VERSION])?;
-        let Shared(transactions) = ask(ctx, &session, &wanted).await?;
+        let KnownTransactions(transactions) = ask(ctx, &session, &wanted).await?;
         for transaction in transactions {
             let id = transaction.id();
             if !missing.iter().any(|state| state.tx == id) {
@@ -329,7 +333,7 @@ impl Responder for NetsObligations {
                 shared.push(transaction);
             }
         }
-        session.send(&Shared(shared)).await?;
+        session.send(&KnownTransactions(shared)).await?;
         let proposal = match receive_proposal(&ctx, &session).await {
             // The initiator did not need this party.
             Err(error) if error.code == "flow.session_ended" => return Ok(()),

@@ -145,15 +145,15 @@ impl Decode for Wanted {
 
 /// Some of the requested transactions, at least one. Encoded as a list.
 #[derive(Clone, Debug)]
-pub(super) struct Shared(pub(super) Vec<SignedTransaction>);
+pub(super) struct KnownTransactions(pub(super) Vec<SignedTransaction>);
 
-impl Encode for Shared {
+impl Encode for KnownTransactions {
     fn encode(&self, e: &mut Encoder) {
         self.0.encode(e);
     }
 }
 
-impl Decode for Shared {
+impl Decode for KnownTransactions {
     fn decode(d: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         d.vec_of(STATES_MAX).map(Self)
     }

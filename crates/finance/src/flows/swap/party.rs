@@ -6,7 +6,7 @@ use ledger::{SignedTransaction, TxId};
 
 use super::check::{Agreed, WINDOW_MS_MAX};
 use super::leg::{
-    ALONG_BYTES_MAX, DEADLINE_MS_MAX, Leg, Next, SHARED_BYTES_MAX, Shared, Stake, Wanted,
+    ALONG_BYTES_MAX, DEADLINE_MS_MAX, KnownTransactions, Leg, Next, SHARED_BYTES_MAX, Stake, Wanted,
 };
 use super::states::{Locked, check_distinct, lock};
 use super::{Resolve, Swap, mandate};
@@ -155,7 +155,7 @@ async fn proposal(
             room = room.saturating_sub(bytes);
             shared.push(transaction);
         }
-        session.send(&Shared(shared)).await?;
+        session.send(&KnownTransactions(shared)).await?;
     }
     Err(SwapError::Proposal("it asks for more transactions than there are").into())
 }

@@ -6,10 +6,10 @@ use ledger::{Party, PartyId, SignedTransaction, StateRef, TimeWindow, TxId};
 use primitives::{PublicKey, Timestamp};
 
 use super::arguments::{ExchangeResult, PAIRS_MAX, Resolve, SwapArgs, SwapResult};
-use super::leg::{DEADLINE_MS_MAX, Leg, Next, Shared, Stake, Wanted};
+use super::leg::{DEADLINE_MS_MAX, KnownTransactions, Leg, Next, Stake, Wanted};
 use super::states::{check_distinct, lock};
 use crate::flows::arguments::{SELECTION_DEADLINE_MS, notary, party};
-use crate::swap::builder::{Given, swap};
+use crate::swap::builder::{Contribution, swap};
 use crate::swap::{Market, Side, SwapError};
 
 /// Time for the notary to accept the swap after it is proposed, in milliseconds.
@@ -256,7 +256,7 @@ async fn receive_part(
         };
         let question = Next::Wanted(Wanted(wanted));
         let shared = session.send_and_receive(&question);
-        let Shared(transactions) = ctx
+        let KnownTransactions(transactions) = ctx
             .within(patience, "a party's transactions", shared)
             .await?;
         if transactions.is_empty() {
@@ -295,7 +295,7 @@ async fn given(
     ctx: &FlowContext,
     places: &[Place],
     parts: Vec<Part>,
-) -> Result<Vec<Given>, FlowError> {
+) -> Result<Vec<Contribution>, FlowError> {
     let all = parts.iter().flat_map(|part| part.states.iter().copied());
     let mut states = ctx.states(all.collect()).await?.into_iter();
     let receivers: Vec<PublicKey> = parts.iter().map(|part| part.receiver.clone()).collect();
@@ -304,7 +304,7 @@ async fn given(
         // Buyers have even indices, and the seller of each pair has the next index.
         let to = receivers.get(index ^ 1).cloned();
         let (goods, quantity) = place.leg.gives();
-        given.push(Given {
+        given.push(Contribution {
             goods,
             states: states.by_ref().take(part.states.len()).collect(),
             quantity,

@@ -28,7 +28,7 @@ use tokio::sync::Semaphore;
 use super::clock::unix_ms;
 use super::config::ChainConfig;
 use super::reads::StateHashes;
-use super::shared::Shared;
+use super::shared::ChainNodeState;
 use crate::http::front::Front;
 use crate::http::refusal::no_place;
 use crate::http::route::{route, router_of};
@@ -41,7 +41,7 @@ use crate::http::{HttpHandle, HttpOptions, ListenError, Refusal};
 /// The state that all requests share.
 struct Api {
     front: Arc<Front>,
-    shared: Arc<Shared>,
+    shared: Arc<ChainNodeState>,
     config: ChainConfig,
     /// Places for submitted transactions that wait to be judged.
     submits: Arc<Semaphore>,
@@ -67,7 +67,7 @@ fn json(value: &impl Serialize) -> Answered {
 /// Listens and serves.
 pub(super) async fn start(
     options: HttpOptions,
-    shared: Arc<Shared>,
+    shared: Arc<ChainNodeState>,
     config: ChainConfig,
     snapshots: PathBuf,
 ) -> Result<HttpHandle, ListenError> {

@@ -15,7 +15,7 @@ use chain::state::Pruned;
 
 use super::{Answered, Api, Route, json, route};
 use crate::chain::queries::ChainQuery;
-use crate::chain::shared::Shared;
+use crate::chain::shared::ChainNodeState;
 use crate::chain::start::SOFTWARE;
 
 /// The operations that this module answers.
@@ -77,7 +77,7 @@ pub(super) async fn health(State(api): State<Arc<Api>>) -> Answered {
 }
 
 /// Whether the node takes transactions, and why not.
-pub(in crate::chain) fn health_of(shared: &Shared) -> ChainHealth {
+pub(in crate::chain) fn health_of(shared: &ChainNodeState) -> ChainHealth {
     let figures = shared.shown().core;
     let failure = shared.failure();
     let sync = sync_state(&figures);

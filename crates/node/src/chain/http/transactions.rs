@@ -20,7 +20,7 @@ use super::{Answered, Api, Route, json, route};
 use crate::chain::core_views::PoolRange;
 use crate::chain::ed25519;
 use crate::chain::queries::ChainQuery;
-use crate::chain::submit::{Wish, answered, refused};
+use crate::chain::submit::{TransactionRequest, answered, refused};
 use crate::chain::views::view_of;
 use crate::http::Refusal;
 use crate::http::claim::ClaimedBody;
@@ -149,7 +149,7 @@ pub(super) async fn unconfirmed(
 /// `POST /v1/chain/prepare`
 pub(super) async fn prepare(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let prepare: Prepare = api.body(body).await?;
-    let wish = Wish::of(&api.shared, prepare)?;
+    let wish = TransactionRequest::of(&api.shared, prepare)?;
     let (transaction, bundler) = wish.transaction(&api.shared).await?;
     let hash = transaction.hash(&api.shared.genesis.hash);
     let id = transaction.id_of(&hash);
@@ -184,7 +184,7 @@ pub(super) async fn sign_and_send(State(api): State<Arc<Api>>, body: ClaimedBody
         fee: send.fee,
         deadline_minutes: send.deadline_minutes,
     };
-    let wish = Wish::of(&api.shared, prepare)?;
+    let wish = TransactionRequest::of(&api.shared, prepare)?;
     let (mut transaction, _) = wish.transaction(&api.shared).await?;
     transaction.sign(&api.shared.genesis.hash, &key);
     json(&api.submit_one(transaction).await?)

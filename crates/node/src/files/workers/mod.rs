@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use primitives::Hash;
 use store::Files;
 
-use super::desk::Desk;
+use super::handle::TransferHandle;
 use crate::core::messages::KernelHandle;
 use crate::core::start_error::PANICKED;
 use crate::ledger_store::LedgerStore;
@@ -34,14 +34,14 @@ impl Workers {
     pub(super) fn start(
         files: &Files,
         store: &LedgerStore,
-        desk: &Arc<Desk>,
+        transfers: &Arc<TransferHandle>,
         kernel: &KernelHandle,
     ) -> std::io::Result<(Self, Vec<JoinHandle<()>>)> {
         let mut senders = Vec::with_capacity(WORKERS);
         let mut threads = Vec::with_capacity(WORKERS);
         for number in 0..WORKERS {
             let (sender, jobs) = channel();
-            let worker = Worker::new(files.clone(), store.clone(), Arc::clone(desk));
+            let worker = Worker::new(files.clone(), store.clone(), Arc::clone(transfers));
             let thread = std::thread::Builder::new().name(format!("files-{number}"));
             let beside = kernel.clone();
             let work = move || beside.guard(PANICKED, "files", || worker.run(&jobs));

@@ -10,8 +10,8 @@ use store::{FileReader, Files, FilesError, Part, PartId};
 use transfer::{Event, Payload};
 
 use super::job::Job;
-use crate::files::desk::Desk;
 use crate::files::errors::LOST;
+use crate::files::handle::TransferHandle;
 use crate::ledger_store::LedgerStore;
 
 /// How far workers stand behind the node's other threads when there are fewer processors than work, as `nice` has it.
@@ -23,18 +23,18 @@ const READERS_MAX: usize = 32;
 pub(super) struct Worker {
     files: Files,
     store: LedgerStore,
-    desk: Arc<Desk>,
+    transfers: Arc<TransferHandle>,
     parts: HashMap<Hash, Part>,
     /// The one used last is at the end.
     readers: VecDeque<FileReader>,
 }
 
 impl Worker {
-    pub(super) fn new(files: Files, store: LedgerStore, desk: Arc<Desk>) -> Self {
+    pub(super) fn new(files: Files, store: LedgerStore, transfers: Arc<TransferHandle>) -> Self {
         Self {
             files,
             store,
-            desk,
+            transfers,
             parts: HashMap::new(),
             readers: VecDeque::new(),
         }
@@ -54,10 +54,10 @@ impl Worker {
             let event = self.perform(job);
             // The file is closed in every case: each time it is opened, a part is written to until there is none.
             for _ in u8::from(self.parts.contains_key(&hash))..before {
-                self.desk.ended(hash);
+                self.transfers.ended(hash);
             }
             if let Some(event) = event {
-                self.desk.tell(event);
+                self.transfers.tell(event);
             }
         }
     }
@@ -111,7 +111,7 @@ impl Worker {
         if let Some(claim) = self.files.claim(&hash)?
             && let Some(size) = self.files.size(&hash)?
         {
-            self.desk.claim(claim);
+            self.transfers.claim(claim);
             return Ok(Event::Present { hash, size });
         }
         self.parts.remove(&hash);
@@ -159,7 +159,7 @@ impl Worker {
         };
         match part.finish(Some(hash), Some(size)) {
             Ok(published) => {
-                self.desk.claim(published.claim);
+                self.transfers.claim(published.claim);
                 Event::Published { hash, size }
             }
             Err(error) if error.is_senders_fault() => {

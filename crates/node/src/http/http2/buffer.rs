@@ -12,10 +12,10 @@ const JOINED_BYTES: usize = 4 << 10;
 
 /// Bytes between the connection and the handler of a request. Clones share them. The connection's window bounds their number.
 #[derive(Clone, Default)]
-pub(super) struct Buffer(Arc<Mutex<State>>);
+pub(super) struct Buffer(Arc<Mutex<BufferState>>);
 
 #[derive(Default)]
-struct State {
+struct BufferState {
     whole: VecDeque<Bytes>,
     /// Comes after `whole`.
     joined: BytesMut,
@@ -110,12 +110,12 @@ impl Buffer {
         state.abandoned
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BufferState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl BufferState {
     fn close_joined(&mut self) {
         if !self.joined.is_empty() {
             let joined = std::mem::take(&mut self.joined).freeze();

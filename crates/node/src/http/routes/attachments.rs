@@ -23,11 +23,11 @@ use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, from_json, parsed, query, segment, whole};
 use super::receive::receive;
 use crate::http::cut::Cut;
+use crate::http::download_watch::DownloadWatch;
 use crate::http::file_body::FileBody;
 use crate::http::range::{asked, content_range};
 use crate::http::refusal::Refusal;
 use crate::http::state::ApiState;
-use crate::http::taking::Taking;
 use crate::http::unread::discard;
 use crate::uploads::{Incoming, Place, Promise};
 use crate::users::Caller;
@@ -248,7 +248,7 @@ pub(in crate::http) async fn content(
         }
     };
     let cut = cut.map(|Extension(cut)| cut);
-    let taking = Taking::new(place, state.options.body_timeout, cut);
+    let taking = DownloadWatch::new(place, state.options.body_timeout, cut);
     let body = FileBody::new(reader, span.unwrap_or((0, size)), taking);
     let mut response = Response::new(body.into_body());
     if span.is_some() {

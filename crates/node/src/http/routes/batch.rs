@@ -31,14 +31,14 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
 }
 
 /// A start of the batch.
-struct Wish {
+struct BatchStart {
     start: StartFlow,
     flow_id: FlowId,
     seed: Seed,
     until: Instant,
 }
 
-impl Wish {
+impl BatchStart {
     fn request<'a>(&'a self, user: &'a Arc<str>, wait: Wait, ticket: Ticket) -> StartRequest<'a> {
         StartRequest {
             flow_id: self.flow_id,
@@ -69,7 +69,7 @@ pub(in crate::http) async fn start(
         let text = format!("the batch holds {count} starts; 1 to {BATCH_STARTS_MAX} are taken");
         return Err(Refusal::listed(&BAD_BATCH, text));
     }
-    let wishes: Vec<Result<Wish, Refusal>> = batch
+    let wishes: Vec<Result<BatchStart, Refusal>> = batch
         .starts
         .iter()
         .map(|start| wish(&state, &caller, address, start.get().as_bytes()))
@@ -95,7 +95,7 @@ fn wish(
     caller: &Caller,
     address: ClientAddress,
     start: &[u8],
-) -> Result<Wish, Refusal> {
+) -> Result<BatchStart, Refusal> {
     let bytes = start.len();
     let start: StartFlow = from_json(start)?;
     checked_client_id(start.client_id.as_deref())?;
@@ -111,7 +111,7 @@ fn wish(
         return Err(refusal);
     }
     let until = Instant::now() + patience(&state.options, start.timeout_ms);
-    Ok(Wish {
+    Ok(BatchStart {
         start,
         flow_id,
         seed,
@@ -141,7 +141,7 @@ impl Drop for Open<'_> {
 async fn wait_for_all(
     state: &ApiState,
     (caller, address): (&Caller, ClientAddress),
-    wishes: &[Result<Wish, Refusal>],
+    wishes: &[Result<BatchStart, Refusal>],
 ) -> BTreeMap<usize, Answer> {
     let service = &*state.services.flows;
     let mut open = Open {
@@ -192,7 +192,11 @@ async fn wait_for_all(
 }
 
 /// Where a start stands whose time is over.
-async fn late(service: &dyn FlowService, user: &Arc<str>, wish: &Wish) -> Result<Answer, Refusal> {
+async fn late(
+    service: &dyn FlowService,
+    user: &Arc<str>,
+    wish: &BatchStart,
+) -> Result<Answer, Refusal> {
     where_it_stands(service, |ticket| match wish.start.client_id {
         Some(_) => service.start(vec![wish.request(user, Wait::None, ticket)]),
         None => service.attach(wish.flow_id, Wait::None, ticket),

@@ -13,7 +13,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use flow::FlowId;
 
-use super::flows::{Waiting, outcome, where_it_stands};
+use super::flows::{PendingAnswer, outcome, where_it_stands};
 use super::handler::{Answered, Route, route};
 use super::parameters::{AfterQuery, FollowQuery, parsed, query, segment};
 use crate::http::claim::Claim;
@@ -84,7 +84,7 @@ async fn follow_flow(
     sink.send(event(STATE, None, &now)).await?;
     let service = &*state.services.flows;
     let mut number = 0;
-    let waiting = Waiting::ask(service, |ticket| service.attach(flow_id, wait, ticket));
+    let waiting = PendingAnswer::ask(service, |ticket| service.attach(flow_id, wait, ticket));
     let answer = {
         let mut waiting = waiting;
         loop {

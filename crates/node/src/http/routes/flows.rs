@@ -200,13 +200,13 @@ pub(in crate::http) async fn forget_client_id(
 }
 
 /// Gives the ticket back when its waiter goes away before the answer.
-pub(super) struct Waiting<'a> {
+pub(super) struct PendingAnswer<'a> {
     service: &'a dyn FlowService,
     answers: Arc<Answers>,
     ticket: u64,
 }
 
-impl<'a> Waiting<'a> {
+impl<'a> PendingAnswer<'a> {
     /// Asks.
     pub(super) fn ask(service: &'a dyn FlowService, ask: impl FnOnce(Ticket)) -> Self {
         let answers = Arc::new(Answers::default());
@@ -228,7 +228,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PendingAnswer<'_> {
     fn drop(&mut self) {
         self.answers.close();
         if self.ticket != 0 {
@@ -243,7 +243,7 @@ async fn waited(
     patience: Duration,
     ask: impl FnOnce(Ticket),
 ) -> Option<Answer> {
-    let mut waiting = Waiting::ask(service, ask);
+    let mut waiting = PendingAnswer::ask(service, ask);
     tokio::time::timeout(patience, waiting.one()).await.ok()
 }
 

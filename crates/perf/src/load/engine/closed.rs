@@ -12,7 +12,7 @@ use super::clock::Clock;
 use super::generator::Gauge;
 use super::schedule::seconds;
 use super::stage::Stage;
-use super::{Around, Driven, Settings};
+use super::{Driven, LoadEnvironment, Settings};
 use crate::plan::{Closed, Think};
 use crate::results::Stretch;
 
@@ -36,7 +36,7 @@ pub(super) async fn run<C: Clock, D: Driven>(
     driven: &Arc<D>,
     load: &Closed,
     settings: &Settings,
-    around: &Around,
+    around: &LoadEnvironment,
 ) -> Stretch {
     if settings.warm_up > Duration::ZERO && !around.stop.is_asked() {
         let warm_up = Settings {
@@ -45,7 +45,7 @@ pub(super) async fn run<C: Clock, D: Driven>(
             ..settings.clone()
         };
         // The warm-up begins to measure after its end, so nothing is measured.
-        let around = Around {
+        let around = LoadEnvironment {
             samples: None,
             slices: None,
             ..around.clone()
@@ -60,7 +60,7 @@ async fn part<C: Clock, D: Driven>(
     driven: &Arc<D>,
     load: &Closed,
     settings: &Settings,
-    around: &Around,
+    around: &LoadEnvironment,
     measured_after: Duration,
 ) -> Stretch {
     let mut ticks = clock.ticks();

@@ -90,7 +90,7 @@ pub struct Settings {
 
 /// The connections of a load to its environment.
 #[derive(Clone, Default)]
-pub struct Around {
+pub struct LoadEnvironment {
     /// Counters for progress bars.
     pub live: Arc<Live>,
     /// Ends the load early.
@@ -129,7 +129,7 @@ pub async fn stretch<C: Clock, D: Driven>(
     driven: &Arc<D>,
     load: &Load,
     settings: &Settings,
-    around: &Around,
+    around: &LoadEnvironment,
     caught_up: impl Future<Output = ()>,
 ) -> Stretch {
     let mut stretch = match load {
@@ -148,10 +148,10 @@ async fn search<C: Clock, D: Driven>(
     driven: &Arc<D>,
     knee: &Knee,
     settings: &Settings,
-    around: &Around,
+    around: &LoadEnvironment,
 ) -> Stretch {
     let mut search = knee::Search::new(knee);
-    let without_rows = Around {
+    let without_rows = LoadEnvironment {
         samples: None,
         slices: None,
         ..around.clone()

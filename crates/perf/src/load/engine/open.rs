@@ -10,7 +10,7 @@ use super::clock::{Clock, TICK, whole_tick};
 use super::generator::Gauge;
 use super::schedule::Schedule;
 use super::stage::Stage;
-use super::{Around, Driven, Settings};
+use super::{Driven, LoadEnvironment, Settings};
 use crate::plan::Open;
 use crate::results::Stretch;
 
@@ -20,7 +20,7 @@ pub(super) async fn run<C: Clock, D: Driven>(
     driven: &Arc<D>,
     load: &Open,
     settings: &Settings,
-    around: &Around,
+    around: &LoadEnvironment,
 ) -> Stretch {
     let mut ticks = clock.ticks();
     let start = whole_tick(clock.now() + TICK);

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use super::clock::{Clock, Ticks};
 use super::generator::Gauge;
 use super::recorder::{Merged, Noted, Recorder, millis};
-use super::{Around, Driven, Ended, Settings};
+use super::{Driven, Ended, LoadEnvironment, Settings};
 use crate::load::{Fault, Live};
 use crate::results::Stretch;
 
@@ -46,7 +46,7 @@ impl<C: Clock, D: Driven> Stage<C, D> {
         clock: &C,
         driven: &Arc<D>,
         settings: &Settings,
-        around: &Around,
+        around: &LoadEnvironment,
         begin: Duration,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -115,7 +115,7 @@ impl<C: Clock, D: Driven> Stage<C, D> {
     pub async fn drain(
         &self,
         settings: &Settings,
-        around: &Around,
+        around: &LoadEnvironment,
         ticks: &mut C::Ticks,
         gauge: &mut Gauge,
     ) {

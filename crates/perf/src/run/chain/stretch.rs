@@ -10,10 +10,12 @@ use crate::chain::audit::{self, Question};
 use crate::chain::backlog::Backlog;
 use crate::chain::books::Books;
 use crate::chain::line::Line;
-use crate::chain::outcome::{Seen, outcome};
+use crate::chain::outcome::{ResultInput, outcome};
 use crate::chain::payments::Payments;
 use crate::chain::watch::Watch;
-use crate::load::engine::{self, Around, Real, SampleSink, Settings, Stop, UNFINISHED_AFTER};
+use crate::load::engine::{
+    self, LoadEnvironment, Real, SampleSink, Settings, Stop, UNFINISHED_AFTER,
+};
 use crate::load::{Fault, Live};
 use crate::monitor::{Monitor, Options as Watching};
 use crate::plan::{ChainPlan, Load, Plan};
@@ -101,7 +103,7 @@ impl Measure<'_> {
             Load::Closed(_) | Load::Open(_) => stretch.seconds.min(self.plan.run.seconds),
         };
         let began = stretch.started_ms;
-        let seen = Seen {
+        let seen = ResultInput {
             lines: &lines,
             audited: &audited,
             accepted: &accepted,
@@ -150,7 +152,7 @@ impl Measure<'_> {
             labels: self.labels.clone(),
             unfinished_after: UNFINISHED_AFTER,
         };
-        let around = Around {
+        let around = LoadEnvironment {
             live,
             stop: self.stop.clone(),
             samples: self.samples.clone(),

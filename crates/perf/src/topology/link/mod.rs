@@ -52,7 +52,7 @@ pub struct Links {
 
 /// The state that every connection needs.
 #[derive(Clone)]
-struct Shared {
+struct LinkState {
     speeds: watch::Receiver<LinkSpeeds>,
     carried: Arc<AtomicU64>,
     pids: Arc<Vec<Arc<AtomicU32>>>,
@@ -75,7 +75,7 @@ impl Links {
         let (speeds, receiver) = watch::channel(LinkSpeeds::default());
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let carried = Arc::new(AtomicU64::new(0));
-        let shared = Shared {
+        let shared = LinkState {
             speeds: receiver,
             carried: Arc::clone(&carried),
             pids: Arc::new(nodes.iter().map(|node| Arc::clone(&node.pid)).collect()),
@@ -133,7 +133,7 @@ impl Drop for Links {
 }
 
 /// Accepts connections for the node at a position until dropped.
-async fn accept(listener: TcpListener, at: usize, to: SocketAddr, shared: Shared) {
+async fn accept(listener: TcpListener, at: usize, to: SocketAddr, shared: LinkState) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
         return;
     };
@@ -152,7 +152,7 @@ async fn accept(listener: TcpListener, at: usize, to: SocketAddr, shared: Shared
 }
 
 /// Carries one connection until either end closes or fails. If the node does not listen, closes it at once.
-async fn connect(near: TcpStream, from: SocketAddr, at: usize, to: SocketAddr, shared: Shared) {
+async fn connect(near: TcpStream, from: SocketAddr, at: usize, to: SocketAddr, shared: LinkState) {
     let dialler = Dialler {
         address: from,
         proxy: match near.local_addr() {

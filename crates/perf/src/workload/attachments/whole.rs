@@ -20,7 +20,7 @@ const AT_ONCE: usize = 4;
 
 /// A file that a bank must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Held {
+struct HeldFile {
     bank: usize,
     hash: Hash,
     size: u64,
@@ -30,12 +30,12 @@ struct Held {
 /// Checks every file at every bank that must hold it, and adds faults to a verdict.
 pub(in crate::workload) async fn check(site: &Site, verdict: &mut Verdict) -> Result<(), Failed> {
     let books = site.books();
-    let mut held: Vec<Held> = books
+    let mut held: Vec<HeldFile> = books
         .files()
         .filter_map(|(hash, note)| {
             let hash: Hash = hash.parse().ok()?;
             let banks = note.banks.iter();
-            Some(banks.map(move |bank| Held {
+            Some(banks.map(move |bank| HeldFile {
                 bank: *bank as usize,
                 hash,
                 size: note.size,
@@ -53,7 +53,7 @@ pub(in crate::workload) async fn check(site: &Site, verdict: &mut Verdict) -> Re
             false => None,
         });
     }
-    let mut running: JoinSet<(Held, Result<(), Failed>)> = JoinSet::new();
+    let mut running: JoinSet<(HeldFile, Result<(), Failed>)> = JoinSet::new();
     let mut left = held.into_iter();
     loop {
         while running.len() < AT_ONCE
@@ -86,7 +86,7 @@ pub(in crate::workload) async fn check(site: &Site, verdict: &mut Verdict) -> Re
 
 /// Chooses the files to read: all, or evenly as many as fit. Receivers' files come first, since a sender received its
 /// file whole.
-fn choose(held: &mut [Held], bytes_max: u64) {
+fn choose(held: &mut [HeldFile], bytes_max: u64) {
     held.sort_by_key(|held| (std::cmp::Reverse(held.bank), held.hash));
     let all: u64 = held.iter().map(|held| held.size).sum();
     let one_in = all.div_ceil(bytes_max.max(1)).max(1);
@@ -106,9 +106,9 @@ mod tests {
 
     #[test]
     fn all_files_are_read_if_they_fit_and_else_some_evenly_over_all() {
-        let files = |count: u64| -> Vec<Held> {
+        let files = |count: u64| -> Vec<HeldFile> {
             (0..count)
-                .map(|number| Held {
+                .map(|number| HeldFile {
                     bank: (number % 2) as usize,
                     hash: Hash::plain(&number.to_be_bytes()),
                     size: 10,

@@ -25,7 +25,7 @@ pub struct Opened {
 }
 
 /// The plan of a comparison.
-pub struct Given {
+pub struct ComparisonPlan {
     /// The whole plan, with its pairs as repeats.
     pub plan: Plan,
     /// Points of different scenarios. `None` if the plan's own axis distinguishes the sides.
@@ -39,7 +39,7 @@ pub struct Given {
     not_fresh: bool,
 }
 
-impl Given {
+impl ComparisonPlan {
     /// Compares the cases of one axis of a scenario.
     pub fn of_axis(mut plan: Plan, axis: &str, pairs: u32) -> Self {
         let not_fresh = plan.run.fresh;
@@ -181,7 +181,8 @@ mod tests {
     #[test]
     fn every_point_of_every_side_has_its_side() {
         let sweep = "[[sweep]]\nset = 'run.seconds'\nvalues = [1, 2]";
-        let given = Given::of_plans(vec![opened(sweep), opened(sweep)], 11).expect("two sides");
+        let given =
+            ComparisonPlan::of_plans(vec![opened(sweep), opened(sweep)], 11).expect("two sides");
         assert_eq!(
             (given.plan.run.repeats, given.plan.run.interleave),
             (11, true)
@@ -204,18 +205,18 @@ mod tests {
         assert!(!given.own_networks);
         let mut other = opened("");
         other.binary = Some("older".into());
-        let given = Given::of_plans(vec![opened(""), other], 11).expect("two sides");
+        let given = ComparisonPlan::of_plans(vec![opened(""), other], 11).expect("two sides");
         let mut comparison = Comparison::default();
         given.describe(&mut comparison);
         assert_eq!(comparison.notes, [OWN_NETWORKS]);
-        let alone = Given::of_plans(vec![opened("")], 11);
+        let alone = ComparisonPlan::of_plans(vec![opened("")], 11);
         assert!(matches!(alone, Err(CompareError::Sides(1))));
     }
 
     #[test]
     fn the_cases_of_a_scenario_with_fresh_networks_take_turns_too() {
         let sweep = "[run]\nfresh = true\n[[sweep]]\nset = 'run.seconds'\nvalues = [1, 2]";
-        let given = Given::of_axis(opened(sweep).plan, "seconds", 11);
+        let given = ComparisonPlan::of_axis(opened(sweep).plan, "seconds", 11);
         let points = given.plan.points().expect("it can run");
         assert!(points.iter().all(|point| !point.plan.run.fresh));
         let mut comparison = Comparison::default();

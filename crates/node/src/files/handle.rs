@@ -17,7 +17,7 @@ pub(crate) const FILES_LANE: u8 = 3;
 const SMALL_BYTES: usize = 4 << 20;
 
 /// Where everything goes that the transfer thread has to know; cheap to share.
-pub(crate) struct Desk {
+pub(crate) struct TransferHandle {
     arrivals: Mailbox<Arrival>,
     /// Messages of peers dropped because too many waited.
     dropped: AtomicU64,
@@ -46,8 +46,8 @@ impl Weigh for Arrival {
     }
 }
 
-impl Desk {
-    /// Returns a desk with this budget for fetched bytes.
+impl TransferHandle {
+    /// Returns a handle with this budget for fetched bytes.
     pub(crate) fn new(memory_bytes: usize) -> Self {
         Self {
             arrivals: Mailbox::new(memory_bytes.saturating_add(SMALL_BYTES)),

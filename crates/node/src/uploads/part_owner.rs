@@ -13,12 +13,12 @@ use super::upload::{Slot, Upload, now_ms};
 /// The only hold of an upload's part, or a part without an upload. Dropped, the first goes back to its upload, open if it was
 /// opened; the other is thrown away.
 #[derive(Debug, Default)]
-pub(super) struct Held {
+pub(super) struct PartOwner {
     pub(super) part: Option<Part>,
     pub(super) upload: Option<Arc<Upload>>,
 }
 
-impl Held {
+impl PartOwner {
     /// Takes hold of an upload, unless another request has it. Its part is in the hold if it is open.
     pub(super) fn of(upload: &Arc<Upload>) -> Option<Self> {
         let part = match upload.take_slot() {
@@ -41,7 +41,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for PartOwner {
     fn drop(&mut self) {
         match (self.part.take(), &self.upload) {
             (Some(part), Some(upload)) => {

@@ -19,21 +19,21 @@ pub(crate) struct Environment {
 }
 
 /// One running flow.
-pub(crate) struct Shared {
+pub(crate) struct FlowState {
     pub(crate) flow: FlowId,
     pub(crate) seed: Seed,
     pub(crate) environment: Arc<Environment>,
     cell: Mutex<Cell>,
 }
 
-impl Shared {
+impl FlowState {
     pub(crate) fn new(
         flow: FlowId,
         seed: Seed,
         environment: Arc<Environment>,
         cell: Cell,
-    ) -> Shared {
-        Shared {
+    ) -> FlowState {
+        FlowState {
             flow,
             seed,
             environment,

@@ -15,7 +15,7 @@ use super::options::PROGRESS_BYTES;
 use crate::uploads::Place;
 
 /// The supervision of a download. It gives its place back when it is dropped.
-pub(super) struct Taking {
+pub(super) struct DownloadWatch {
     due: Arc<Mutex<Due>>,
     patience: Duration,
     watcher: AbortHandle,
@@ -28,7 +28,7 @@ struct Due {
     at: Option<Instant>,
 }
 
-impl Taking {
+impl DownloadWatch {
     /// Call within the runtime.
     pub(super) fn new(place: Place, patience: Duration, cut: Option<Cut>) -> Self {
         let due = Arc::new(Mutex::new(Due {
@@ -57,7 +57,7 @@ impl Taking {
     }
 }
 
-impl Drop for Taking {
+impl Drop for DownloadWatch {
     fn drop(&mut self) {
         self.watcher.abort();
         lock(&self.due).place = None;
