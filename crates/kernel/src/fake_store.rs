@@ -26,6 +26,11 @@ impl FakeStore {
         }
     }
 
+    /// Puts one row, whoever writes such rows.
+    pub(crate) fn put(&mut self, table: Table, key: &[u8], value: &[u8]) {
+        self.rows.insert((table, key.to_vec()), value.to_vec());
+    }
+
     /// Returns the number of rows in all tables.
     pub(crate) fn rows(&self) -> usize {
         self.rows.len()

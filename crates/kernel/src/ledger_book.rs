@@ -208,7 +208,10 @@ impl Book {
 }
 
 /// The stored transaction and the size of its row.
-fn load(id: &TxId, reads: &dyn Reads) -> Result<Option<(Recorded, usize)>, StoreFailure> {
+pub(crate) fn load(
+    id: &TxId,
+    reads: &dyn Reads,
+) -> Result<Option<(Recorded, usize)>, StoreFailure> {
     let Some(seq) = reads.get(Table::TxIndex, id.as_bytes())? else {
         return Ok(None);
     };

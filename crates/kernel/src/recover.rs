@@ -140,7 +140,7 @@ impl Kernel {
         }
         for flow in flows {
             // Those that stay as they are.
-            kernel.flows.resume(flow, reads, &mut kernel.context);
+            kernel.flows.resume(flow, reads, &mut kernel.context)?;
         }
         kernel.settle(reads)?;
         kernel.wake(AT_ONCE_MAX, reads)?;
@@ -184,9 +184,8 @@ impl Kernel {
                 .map(|(last, _)| after(last))
                 .unwrap_or_default();
             for (key, value) in page.rows {
-                let Some((flow, step)) = journal_key_of(&key) else {
-                    continue;
-                };
+                let (flow, step) =
+                    journal_key_of(&key).ok_or_else(|| damaged("the key of a journal's row"))?;
                 if current != Some(flow)
                     && let Some(done) = current.replace(flow)
                 {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use primitives::{Decode, Hash, Timestamp};
 
-use crate::port::{Reads, StoreFailure, Table};
+use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::prefix_end;
 use crate::writes::{RowRange, Writer};
 
@@ -99,7 +99,11 @@ impl Writer for Consents {
 }
 
 impl Consents {
-    /// As the store has them.
+    /// Reads the consents from the store.
+    ///
+    /// # Errors
+    /// The store could not be read, or a row does not decode. A decision that cannot be read may be a refusal of proposals that
+    /// the configuration allows, so the node must not run without it.
     pub(crate) fn open(
         configured: ConsentOptions,
         reads: &dyn Reads,
@@ -112,13 +116,16 @@ impl Consents {
         for (key, value) in reads.scan(Table::Meta, META_UPGRADE, to.as_deref(), UPGRADES_MAX)? {
             let pair = key.get(META_UPGRADE.len()..).and_then(pair_of);
             let row = ConsentRow::from_bytes(&value).ok();
-            // A row that does not decode authorises nothing.
-            if let (Some(pair), Some(row)) = (pair, row) {
-                consents.upgrades.insert(pair, row);
-            }
+            let (Some(pair), Some(row)) = (pair, row) else {
+                return Err(damaged("an authorised upgrade"));
+            };
+            consents.upgrades.insert(pair, row);
         }
-        let row = reads.get(Table::Meta, META_NOTARY)?;
-        consents.notary_changes = row.and_then(|row| NotaryConsentRow::from_bytes(&row).ok());
+        if let Some(row) = reads.get(Table::Meta, META_NOTARY)? {
+            let row = NotaryConsentRow::from_bytes(&row);
+            let row = row.map_err(|_| damaged("the decision about changes of notary"))?;
+            consents.notary_changes = Some(row);
+        }
         Ok(consents)
     }
 
@@ -144,4 +151,24 @@ fn pair_of(key: &[u8]) -> Option<(Hash, Hash)> {
     let (from, to) = key.split_first_chunk::<32>()?;
     let to: [u8; 32] = to.try_into().ok()?;
     Some((Hash::from_bytes(*from), Hash::from_bytes(to)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::errors::DAMAGED;
+    use crate::fake_store::FakeStore;
+
+    #[test]
+    fn refuses_rows_that_do_not_decode() {
+        let pair = [META_UPGRADE, &[1; 64]].concat();
+        let short_pair = [META_UPGRADE, &[1; 63]].concat();
+        for key in [pair.as_slice(), &short_pair, META_NOTARY] {
+            let mut store = FakeStore::default();
+            store.put(Table::Meta, key, &[0xff]);
+            let refused = Consents::open(ConsentOptions::default(), &store).err();
+            let code = refused.map(|failure| failure.code);
+            assert_eq!(code, Some(DAMAGED.code), "{}", key.escape_ascii());
+        }
+    }
 }

@@ -11,7 +11,7 @@ use crate::flows::Flows;
 use crate::flows::caller::{Caller, client_of};
 use crate::flows::clients::{Clients, LiveFlow};
 use crate::flows::waits::{EffectId, HeldSelect};
-use crate::port::{Reads, Table};
+use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{journal_key, journal_row, split_journal_row};
 
 impl Flows {
@@ -276,8 +276,13 @@ impl Flows {
     }
 
     /// Continues a loaded flow that was not shelved.
-    pub(crate) fn resume(&mut self, flow: FlowId, reads: &dyn Reads, context: &mut Context) {
-        self.runner.resume(flow, reads, context);
+    pub(crate) fn resume(
+        &mut self,
+        flow: FlowId,
+        reads: &dyn Reads,
+        context: &mut Context,
+    ) -> Result<(), StoreFailure> {
+        self.runner.resume(flow, reads, context)
     }
 
     /// Adds the gauges of the flows to the metrics.

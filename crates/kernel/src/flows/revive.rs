@@ -164,7 +164,7 @@ impl Flows {
             let admission = &mut self.starts.admission;
             *place = Some(admission.take(&name, args, context.now.monotonic));
         }
-        self.runner.retry(flow, reads, context);
+        self.runner.retry(flow, reads, context)?;
         context.command(Command::KeepLocks { flow, locked });
         Ok(())
     }

@@ -11,7 +11,7 @@ use primitives::{Moment, Monotonic};
 use crate::context::Context;
 use crate::flows::steps::Steps;
 use crate::part::Part;
-use crate::port::Reads;
+use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
 use crate::stored::Stored;
 
@@ -117,17 +117,31 @@ impl Runner {
     }
 
     /// Continues a loaded flow that was not shelved.
-    pub(crate) fn resume(&mut self, flow: FlowId, reads: &dyn Reads, context: &mut Context) {
-        self.engine
-            .resume(flow, &Stored { reads }, &mut self.actions);
+    pub(crate) fn resume(
+        &mut self,
+        flow: FlowId,
+        reads: &dyn Reads,
+        context: &mut Context,
+    ) -> Result<(), StoreFailure> {
+        let stored = Stored::new(reads);
+        self.engine.resume(flow, &stored, &mut self.actions);
+        stored.checked()?;
         self.pass_on(context);
+        Ok(())
     }
 
     /// Lets a flow that was set aside continue from its journal.
-    pub(crate) fn retry(&mut self, flow: FlowId, reads: &dyn Reads, context: &mut Context) {
-        self.engine
-            .retry(flow, &Stored { reads }, &mut self.actions);
+    pub(crate) fn retry(
+        &mut self,
+        flow: FlowId,
+        reads: &dyn Reads,
+        context: &mut Context,
+    ) -> Result<(), StoreFailure> {
+        let stored = Stored::new(reads);
+        self.engine.retry(flow, &stored, &mut self.actions);
+        stored.checked()?;
         self.pass_on(context);
+        Ok(())
     }
 
     /// Ends flows whose peers have been silent for too long.

@@ -114,12 +114,15 @@ impl Integrity {
             unsaved: BTreeSet::new(),
         };
         for (peer, row) in peer_rows(reads, META_MARK)? {
-            if let Ok(mark) = DataMark::from_bytes(&row) {
-                integrity.marks.insert(peer, mark);
-            }
+            let mark = DataMark::from_bytes(&row);
+            let mark = mark.map_err(|_| damaged("the latest mark of a peer"))?;
+            integrity.marks.insert(peer, mark);
         }
         for (peer, row) in peer_rows(reads, META_NOTARISED)? {
-            let (ids, _) = row.as_chunks::<32>();
+            let (ids, rest) = row.as_chunks::<32>();
+            if !rest.is_empty() {
+                return Err(damaged("the transactions that a notary has signed last"));
+            }
             let ids = ids.iter().map(|id| TxId::from_array(*id)).collect();
             integrity.notarised.insert(peer, ids);
         }
@@ -170,11 +173,12 @@ impl Integrity {
 fn peer_rows(reads: &dyn Reads, prefix: &[u8]) -> Result<Vec<(PartyId, Vec<u8>)>, StoreFailure> {
     let to = prefix_end(prefix);
     let rows = reads.scan(Table::Meta, prefix, to.as_deref(), usize::MAX)?;
-    let rows = rows.into_iter().filter_map(|(key, value)| {
+    let rows = rows.into_iter().map(|(key, value)| {
         let peer = key.get(prefix.len()..).and_then(crate::rows::peer_of);
-        Some((peer?, value))
+        let peer = peer.ok_or_else(|| damaged("the peer that a row is about"))?;
+        Ok((peer, value))
     });
-    Ok(rows.collect())
+    rows.collect()
 }
 
 #[cfg(test)]
@@ -182,7 +186,26 @@ mod tests {
     use primitives::{Hash, KeyPair, Scheme};
 
     use super::*;
+    use crate::errors::DAMAGED;
     use crate::fake_store::FakeStore;
+
+    #[test]
+    fn refuses_rows_that_do_not_decode() {
+        let peer = [7; 32];
+        for (prefix, peer) in [
+            (META_MARK, peer.as_slice()),
+            (META_NOTARISED, &peer),
+            (META_NOTARISED, &[7; 5]),
+            (META_ROLLBACK, &[]),
+            (META_NOTARY_ACCEPTED, &[]),
+        ] {
+            let mut store = FakeStore::default();
+            store.put(Table::Meta, &meta_key(prefix, peer), &[0xff; 3]);
+            let refused = Integrity::open(&store, [7; 32].into(), 0).err();
+            let code = refused.map(|failure| failure.code);
+            assert_eq!(code, Some(DAMAGED.code), "{}", prefix.escape_ascii());
+        }
+    }
 
     #[test]
     fn keeps_the_latest_mark_of_a_peer() {

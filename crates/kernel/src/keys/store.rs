@@ -298,8 +298,8 @@ impl KeyBook {
         let slot_row = owned_row(&proof.owner, slot % OWNED_KEYS_MAX);
         if slot >= OWNED_KEYS_MAX
             && let Some(row) = reads.get(Table::KeyOwners, &slot_row)?
-            && let Ok(oldest) = PublicKey::from_bytes(&row)
         {
+            let oldest = PublicKey::from_bytes(&row).map_err(|_| damaged("a key of a peer"))?;
             self.owners.forget(&oldest, batch);
         }
         batch
