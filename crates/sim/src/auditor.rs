@@ -20,7 +20,7 @@ use primitives::{Decode, PublicKey};
 use crate::clients::{Client, Clients};
 use crate::disk::Tables;
 use crate::node::Node;
-use crate::plan::Effect;
+use crate::planned_flow::Effect;
 use crate::town::{NODES, NOTARY, SHORT, Town};
 
 /// A rule that a run broke.

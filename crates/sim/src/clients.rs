@@ -7,7 +7,7 @@ use kernel::rows::Outcome;
 use kernel::{Event, Reply, Start, Token, Wait};
 
 use crate::chance::Chance;
-use crate::plan::PlannedFlow;
+use crate::planned_flow::PlannedFlow;
 
 /// A flow and its client's knowledge of it.
 pub struct Client {

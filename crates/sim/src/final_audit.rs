@@ -10,10 +10,11 @@ use kernel::rows::Outcome;
 use ledger::{SignedTransaction, StateRef, TokenId, TxId};
 use primitives::Decode;
 
+use crate::adversary::is_caused;
 use crate::auditor::{Auditor, has, holder, notary_of, owners};
 use crate::clients::Clients;
 use crate::node::Node;
-use crate::plan::Effect;
+use crate::planned_flow::Effect;
 use crate::stories::Steps;
 use crate::town::{NODES, SHORT, Town};
 
@@ -53,7 +54,7 @@ impl Auditor {
             }
             if let Effect::Perhaps = client.plan.effect {
                 if let Err(rejection) = &outcome.result {
-                    let caused = Self::is_caused(client.plan.node, &rejection.code);
+                    let caused = is_caused(client.plan.node, &rejection.code);
                     self.expect(caused, || {
                         let name = client.plan.name;
                         format!("{} ({name}): failed: {rejection}", client.client_id)

@@ -110,6 +110,18 @@ impl SimOptions {
         }
     }
 
+    /// Returns the harmful member: the chosen one, or the one that the seed selects.
+    pub(crate) fn harmful_member(&self) -> Adversary {
+        let of_seed = match self.seed % 5 {
+            0 => Adversary::Swarm,
+            1 => Adversary::Replayer,
+            2 => Adversary::Clocks,
+            3 => Adversary::Silent,
+            _ => Adversary::Garbage,
+        };
+        self.adversary.unwrap_or(of_seed)
+    }
+
     /// Returns the command that replays the simulation.
     pub fn command(&self) -> String {
         let bug = self.bug.map(|bug| format!(" --bug {}", bug.name()));

@@ -2,61 +2,19 @@
 //! limits of the nodes.
 
 use finance::IssuedToken;
-use finance::flows::{PayArgs, Payment};
 use flow::messaging::BackOff;
-use kernel::{KernelOptions, Wait};
+use kernel::KernelOptions;
 use notary::{NotaryKind, NotaryOptions};
-use primitives::{Encode, Hash};
 use vault::SelectionOptions;
 
 use crate::adversary::{self, ClockFault};
 use crate::chance::Chance;
 use crate::links::Weather;
+use crate::planned_flow::{PlannedFlow, WORK_US};
 use crate::swarm::RESPONDERS_MAX;
 use crate::town::{NODES, Town, pairs};
 use crate::workload::Workload;
 use crate::{Adversary, Bug, SimOptions};
-
-/// A change of a node's balance.
-#[derive(Clone, Copy, Debug)]
-pub struct Move {
-    pub token: usize,
-    pub node: usize,
-    pub by: i64,
-}
-
-/// The predicted result of a flow.
-#[derive(Clone, Debug)]
-pub enum Effect {
-    /// A number of transactions that move cash, with the changes of balances.
-    Cash {
-        transactions: usize,
-        moves: Vec<Move>,
-    },
-    /// An answer.
-    Answer(u64),
-    /// Any end without a transaction. Flows of an adversary have this effect.
-    Nothing,
-    /// Transactions that depend on a silent counterparty, or a failure that it may cause.
-    Perhaps,
-}
-
-/// A flow that a client starts.
-#[derive(Clone, Debug)]
-pub struct PlannedFlow {
-    pub node: usize,
-    /// Start time after the beginning of its phase, in microseconds.
-    pub at_us: u64,
-    pub name: &'static str,
-    pub args: Vec<u8>,
-    pub effect: Effect,
-    /// The client's waits in order. The last one is `Delivered`.
-    pub waits: Vec<Wait>,
-    /// Time from the flow's acceptance until the client cancels it, in microseconds. The flow may be done by then.
-    pub cancelled_after_us: Option<u64>,
-    /// The file that the client uploads before each start, with its size.
-    pub upload: Option<(Hash, u64)>,
-}
 
 /// A fault.
 #[derive(Clone, Copy, Debug)]
@@ -102,12 +60,10 @@ pub struct Plan {
 /// How long a flow opened by the silent member waits for its next message, in milliseconds. This exceeds every silence that ends.
 /// A node's default is a week, which is longer than a simulation.
 const RESPONDER_IDLE_MS: u64 = 1_200_000;
-/// Time over which clients start their flows, in microseconds.
-pub const WORK_US: u64 = 2_000_000;
 
 impl Plan {
     pub fn new(options: &SimOptions, town: &Town, chance: &mut Chance) -> Self {
-        let adversary = Adversary::of(options);
+        let adversary = options.harmful_member();
         let mut workload = Workload::new(town, chance.fork());
         workload.without_exchange = adversary.is_the_exchange();
         let mut funding = workload.funding();
@@ -224,62 +180,4 @@ fn small_kernel(chance: &mut Chance) -> KernelOptions {
     options.requests.in_flight_max = chance.one_of(&[1, 5, 4_096]);
     options.requests.resend = soon;
     options
-}
-
-/// Returns a payment of a node's whole balance of a token to another node. It fails if a part of the balance stays locked.
-pub fn sweep(
-    town: &Town,
-    tokens: &[IssuedToken],
-    token: usize,
-    from: usize,
-    to: usize,
-    quantity: u64,
-) -> PlannedFlow {
-    let payment = Payment {
-        to: town.parties[to].name.clone(),
-        quantity,
-        states: None,
-    };
-    PlannedFlow {
-        node: from,
-        at_us: 0,
-        name: "cash.pay",
-        args: pay_args(&tokens[token], vec![payment], false).to_bytes(),
-        effect: Effect::Cash {
-            transactions: 1,
-            moves: vec![loses(token, from, quantity), gains(token, to, quantity)],
-        },
-        waits: vec![Wait::Delivered],
-        cancelled_after_us: None,
-        upload: None,
-    }
-}
-
-pub fn pay_args(token: &IssuedToken, payments: Vec<Payment>, anonymous: bool) -> PayArgs {
-    PayArgs {
-        token: Some(token.id()),
-        currency: None,
-        issuer: None,
-        reference: None,
-        payments,
-        notary: None,
-        deadline_ms: Some(600_000),
-        anonymous: Some(anonymous),
-    }
-}
-
-pub fn gains(token: usize, node: usize, quantity: u64) -> Move {
-    Move {
-        token,
-        node,
-        by: quantity as i64,
-    }
-}
-
-pub fn loses(token: usize, node: usize, quantity: u64) -> Move {
-    Move {
-        token,
-        node,
-        by: -(quantity as i64),
-    }
 }

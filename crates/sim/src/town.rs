@@ -10,9 +10,6 @@ use ledger::{
 };
 use primitives::{Hash, KeyPair, Scheme, Timestamp};
 
-use crate::converse::{Converse, Echo};
-use crate::swarm::{Swarm, Swarmed};
-
 /// Index of the default notary.
 pub const NOTARY: usize = 0;
 /// Index of the other notary, to which states are moved.
@@ -57,7 +54,8 @@ pub fn pairs() -> Vec<(usize, usize)> {
 }
 
 impl Town {
-    pub fn new(validating: bool) -> Self {
+    /// Returns the network of these members. All of them run the same flows.
+    pub fn new(validating: bool, flows: FlowRegistry) -> Self {
         let parties = [0, 1, 2, 3, 4].map(|node: usize| {
             let name = ["Notary", "Bank A", "Bank B", "Notary 2", "Exchange"][node];
             let name = LegalName::new(name, "London", "GB").expect("a legal name");
@@ -77,17 +75,6 @@ impl Town {
         let network = Arc::new(NetworkMap::new(parameters, infos));
         let mut contracts = ContractRegistry::new();
         finance::register_contracts(&mut contracts).expect("the built-in contracts");
-        let mut flows = FlowRegistry::new();
-        flow::transitions::register_flows(&mut flows);
-        flow::identities::register_flows(&mut flows);
-        finance::register_flows(&mut flows);
-        flows.register::<Converse>();
-        flows.register_responder::<Echo>();
-        crate::stories::register(&mut flows);
-        crate::swaps::register(&mut flows);
-        crate::adversary::register(&mut flows);
-        flows.register::<Swarm>();
-        flows.register_responder::<Swarmed>();
         Self {
             ids: [0, 1, 2, 3, 4].map(|node: usize| parties[node].id()),
             parties,

@@ -10,7 +10,7 @@ use primitives::{Encode, Hash, Timestamp};
 use crate::adversary::TimedArgs;
 use crate::chance::Chance;
 use crate::converse::{ConverseArgs, expected};
-use crate::plan::{Effect, Move, PlannedFlow, WORK_US, gains, loses, pay_args};
+use crate::planned_flow::{Effect, Move, PlannedFlow, WORK_US, gains, loses, pay_args};
 use crate::stories::StoryArgs;
 use crate::swaps::SettleArgs;
 use crate::swarm::{SESSIONS, SwarmArgs};

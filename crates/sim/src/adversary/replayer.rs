@@ -9,15 +9,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use flow::{SessionBody, SessionId, SessionMessage};
+use kernel::Priority;
 use kernel::message::PeerMessage;
-use kernel::{Priority, Wait};
-use primitives::{Decode, Encode};
+use primitives::Decode;
 
 use super::replays::{REPLAYED, ReplayArgs};
 use crate::chance::Chance;
-use crate::plan::{Effect, PlannedFlow};
-use crate::town::{BANKS, EXCHANGE, NODES, SHORT, is_notary};
-use crate::world::{What, World};
+use crate::town::{BANKS, EXCHANGE, NODES, Town};
 
 /// Sessions that are kept. Later ones are not replayed.
 const SESSIONS_MAX: usize = 64;
@@ -25,9 +23,8 @@ const SESSIONS_MAX: usize = 64;
 const MESSAGES_MAX: usize = 32;
 /// Replays of each session.
 const TIMES: u64 = 4;
-/// Delay in microseconds before a session that has not ended well is looked at again. The next constant limits these looks.
-const LATER_US: u64 = 400_000;
-const LOOKS_MAX: u32 = 20;
+/// Delay in microseconds before a session that has not ended well is looked at again.
+pub(crate) const LATER_US: u64 = 400_000;
 /// The flow whose responder gives value for evidence.
 const GIVES: &str = "cash.reissue";
 
@@ -48,11 +45,11 @@ impl Heard {
 }
 
 /// A recorded message.
-type Sent = (Priority, Vec<u8>);
+pub(crate) type Sent = (Priority, Vec<u8>);
 
 /// The recorded sessions and messages.
 pub(crate) struct Replayer {
-    chance: Chance,
+    pub(crate) chance: Chance,
     sessions: BTreeMap<SessionId, Heard>,
     messages: [[VecDeque<Sent>; NODES]; NODES],
 }
@@ -67,7 +64,13 @@ impl Replayer {
     }
 
     /// Records a message. If it opens a session to be replayed, returns the delays after which to replay it, in microseconds.
-    fn hear(&mut self, from: usize, to: usize, priority: Priority, bytes: &[u8]) -> Opened {
+    pub(crate) fn hear(
+        &mut self,
+        from: usize,
+        to: usize,
+        priority: Priority,
+        bytes: &[u8],
+    ) -> Opened {
         let Ok(message) = PeerMessage::from_bytes(bytes) else {
             return None;
         };
@@ -140,7 +143,7 @@ impl Replayer {
     }
 
     /// Chooses the node that replays the session and the party that receives it.
-    fn presented(&mut self, world: &crate::town::Town, id: &SessionId) -> Presented {
+    pub(crate) fn presented(&mut self, world: &Town, id: &SessionId) -> Presented {
         let Some(one) = self.sessions.get(id) else {
             return Presented::Never;
         };
@@ -170,7 +173,7 @@ impl Replayer {
     }
 
     /// Returns one of the recorded messages, with the node that sends it again and its receiver.
-    fn message(&mut self) -> Option<(usize, usize, Sent)> {
+    pub(crate) fn message(&mut self) -> Option<(usize, usize, Sent)> {
         let members = [BANKS[0], BANKS[1], EXCHANGE];
         let from = self.chance.one_of(&members);
         let first = self.chance.below(NODES);
@@ -193,74 +196,11 @@ impl Replayer {
 }
 
 /// A session and the delays after which it is replayed.
-type Opened = Option<(SessionId, [u64; TIMES as usize])>;
+pub(crate) type Opened = Option<(SessionId, [u64; TIMES as usize])>;
 
 /// The decision about a session that is due for replay.
-enum Presented {
+pub(crate) enum Presented {
     Now(usize, ReplayArgs),
     Later,
     Never,
-}
-
-impl World {
-    /// Observes a message when it leaves a node for the first time.
-    pub(crate) fn overhear(&mut self, from: usize, to: usize, priority: Priority, bytes: &[u8]) {
-        let Some(replayer) = self.replayer.as_mut().filter(|_| !is_notary(from)) else {
-            return;
-        };
-        let Some((session, times)) = replayer.hear(from, to, priority, bytes) else {
-            return;
-        };
-        for after_us in times {
-            self.at(after_us, What::Replay { session, looks: 0 });
-        }
-    }
-
-    /// Replays a session.
-    pub(crate) fn replay(&mut self, session: SessionId, looks: u32) {
-        let Some(replayer) = &mut self.replayer else {
-            return;
-        };
-        match replayer.presented(&self.town, &session) {
-            Presented::Now(node, args) => {
-                self.tally.replays += 1;
-                self.note(node, format_args!("presents {} again", args.flow));
-                let flow = PlannedFlow {
-                    node,
-                    at_us: 0,
-                    name: "sim.replay",
-                    args: args.to_bytes(),
-                    effect: Effect::Nothing,
-                    waits: vec![Wait::Delivered],
-                    cancelled_after_us: None,
-                    upload: None,
-                };
-                self.add_clients(vec![flow]);
-            }
-            Presented::Later if looks < LOOKS_MAX => {
-                let looks = looks + 1;
-                self.at(LATER_US, What::Replay { session, looks });
-            }
-            Presented::Later | Presented::Never => {}
-        }
-    }
-
-    /// Sends a single recorded message again, unchanged.
-    pub(crate) fn repeat_message(&mut self) {
-        let Some(replayer) = &mut self.replayer else {
-            return;
-        };
-        let next = replayer.chance.between(1_000, 40_000);
-        let message = replayer.message();
-        if let Some((from, to, (priority, bytes))) = message
-            && self.nodes[from].is_up()
-        {
-            self.tally.replays += 1;
-            self.note(from, format_args!("repeats a message to {}", SHORT[to]));
-            self.transmit(from, to, priority, bytes);
-        }
-        if !self.calm {
-            self.at(next, What::RepeatMessage);
-        }
-    }
 }

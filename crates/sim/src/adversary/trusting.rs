@@ -5,8 +5,8 @@ use finance::{IssuedToken, Reference};
 use kernel::Wait;
 use primitives::Encode;
 
-use super::silence::{SILENT, perhaps};
-use crate::plan::{Effect, PlannedFlow, WORK_US, sweep};
+use super::silence::SILENT;
+use crate::planned_flow::{Effect, PlannedFlow, WORK_US, perhaps, sweep};
 use crate::stories::StoryArgs;
 use crate::swaps::SettleArgs;
 use crate::town::BANKS;

@@ -1,7 +1,6 @@
 //! The simulated world: one queue of scheduled events.
 
 mod delivery;
-mod foe;
 
 use std::cmp::Reverse;
 use std::collections::hash_map::DefaultHasher;
@@ -18,10 +17,8 @@ use super::network::{Network, peer};
 use super::node::Node;
 use super::plan::{Plan, key};
 use super::report::{ChainReport, ChainTally};
-use super::traffic::Traffic;
-use super::{ChainBug, ChainOptions, audit};
+use super::{ChainBug, ChainOptions};
 use crate::chance::Chance;
-use foe::Foe;
 
 /// A scheduled event.
 pub(super) enum Coming {
@@ -88,48 +85,49 @@ pub(super) struct World {
 /// Maximum number of violations that one run reports.
 const VIOLATIONS_MAX: usize = 20;
 
-/// Runs one simulation.
-#[must_use]
-pub fn run_chain(options: &ChainOptions) -> ChainReport {
-    let mut chance = Chance::new(options.seed);
-    let plan = Plan::draw(options, &mut chance);
-    let network = Network::draw(&plan, &mut chance);
-    let nodes = (0..plan.nodes)
-        .map(|n| Node::new(plan.settings(n), plan.skews_ms[n]))
-        .collect();
-    let mut world = World {
-        nodes,
-        network,
-        chance,
-        now_ms: 0,
-        tally: ChainTally::default(),
-        violations: Vec::new(),
-        queue: BinaryHeap::new(),
-        coming: BTreeMap::new(),
-        order: 0,
-        asked: BTreeMap::new(),
-        unjudged: BTreeMap::new(),
-        tickets: 0,
-        points: BTreeMap::new(),
-        trace: DefaultHasher::new(),
-        text: options.keep_trace.then(String::new),
-        bug: options.bug,
-        plan,
-    };
-    world.begin();
-    world.run();
-    audit::audit(&mut world);
-    ChainReport {
-        options: *options,
-        violations: world.violations,
-        tally: world.tally,
-        trace: world.trace.finish(),
-        text: world.text,
-    }
-}
-
 impl World {
-    fn begin(&mut self) {
+    /// Returns the world of a simulation before its first event.
+    pub(super) fn new(options: &ChainOptions) -> Self {
+        let mut chance = Chance::new(options.seed);
+        let plan = Plan::draw(options, &mut chance);
+        let network = Network::draw(&plan, &mut chance);
+        let nodes = (0..plan.nodes)
+            .map(|n| Node::new(plan.settings(n), plan.skews_ms[n]))
+            .collect();
+        Self {
+            nodes,
+            network,
+            chance,
+            now_ms: 0,
+            tally: ChainTally::default(),
+            violations: Vec::new(),
+            queue: BinaryHeap::new(),
+            coming: BTreeMap::new(),
+            order: 0,
+            asked: BTreeMap::new(),
+            unjudged: BTreeMap::new(),
+            tickets: 0,
+            points: BTreeMap::new(),
+            trace: DefaultHasher::new(),
+            text: options.keep_trace.then(String::new),
+            bug: options.bug,
+            plan,
+        }
+    }
+
+    /// Returns the report of the run.
+    pub(super) fn report(self, options: &ChainOptions) -> ChainReport {
+        ChainReport {
+            options: *options,
+            violations: self.violations,
+            tally: self.tally,
+            trace: self.trace.finish(),
+            text: self.text,
+        }
+    }
+
+    /// Starts the nodes and schedules the planned events.
+    pub(super) fn begin(&mut self) {
         for n in 0..self.nodes.len() {
             self.start(n);
         }
@@ -173,44 +171,36 @@ impl World {
         }
     }
 
-    fn run(&mut self) {
-        let mut traffic = Traffic::default();
-        let mut adversaries: Vec<Foe> = (0..self.plan.adversaries)
-            .map(|n| Foe::new(&self.plan, n, &mut self.chance))
-            .collect();
-        while let Some(Reverse((at_ms, order))) = self.queue.pop() {
+    /// Moves the clock to the next event and returns it. Returns `None` at the end of the run, or after too many violations.
+    pub(super) fn next_event(&mut self) -> Option<Coming> {
+        loop {
+            let Reverse((at_ms, order)) = self.queue.pop()?;
             if at_ms > self.plan.end_ms || self.violations.len() >= VIOLATIONS_MAX {
-                return;
+                return None;
             }
+            debug_assert!(at_ms >= self.now_ms, "no event is scheduled in the past");
             self.now_ms = at_ms;
-            let Some(coming) = self.coming.remove(&order) else {
-                continue;
-            };
-            match coming {
-                Coming::Event(to, _, event) if to >= self.nodes.len() => {
-                    let place = to - self.nodes.len();
-                    if let Some(adversary) = adversaries.get_mut(place) {
-                        adversary.hear(self, event);
-                    }
-                }
-                Coming::Event(to, life, event) => self.event(to, life, event),
-                Coming::Flush(n, life) => self.flush(n, life),
-                Coming::Durable(n, life) => self.durable(n, life),
-                Coming::Wake(n, life) => self.wake(n, life),
-                Coming::Crash(n, down_ms) => self.crash(n, down_ms),
-                Coming::Restart(n) => self.start(n),
-                Coming::Split(at) => self.split(at),
-                Coming::Heal(at) => self.heal(at),
-                Coming::Client => traffic.step(self),
-                Coming::Attack(at) => {
-                    if let Some(adversary) = adversaries.get_mut(at) {
-                        adversary.attack(self, at);
-                    }
-                }
-                Coming::StopForging => self.stop_forging(),
-                Coming::Redial(a, b) => self.redial(a, b),
-                Coming::Probe => self.probe(),
+            if let Some(coming) = self.coming.remove(&order) {
+                return Some(coming);
             }
+        }
+    }
+
+    /// Lets an event happen at the nodes or between them. Events of clients and adversaries are not handled here.
+    pub(super) fn happen(&mut self, coming: Coming) {
+        match coming {
+            Coming::Event(to, life, event) => self.event(to, life, event),
+            Coming::Flush(n, life) => self.flush(n, life),
+            Coming::Durable(n, life) => self.durable(n, life),
+            Coming::Wake(n, life) => self.wake(n, life),
+            Coming::Crash(n, down_ms) => self.crash(n, down_ms),
+            Coming::Restart(n) => self.start(n),
+            Coming::Split(at) => self.split(at),
+            Coming::Heal(at) => self.heal(at),
+            Coming::StopForging => self.stop_forging(),
+            Coming::Redial(a, b) => self.redial(a, b),
+            Coming::Probe => self.probe(),
+            Coming::Client | Coming::Attack(_) => unreachable!("the simulation handles these"),
         }
     }
 

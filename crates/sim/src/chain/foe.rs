@@ -2,12 +2,12 @@
 
 use chain::core::Event;
 
-use super::World;
-use crate::chain::adversary::Adversary;
-use crate::chain::equivocator::Equivocator;
-use crate::chain::plan::Plan;
-use crate::chain::scenario::Scenario;
-use crate::chain::siege::Siege;
+use super::Scenario;
+use super::adversary::Adversary;
+use super::equivocator::Equivocator;
+use super::plan::Plan;
+use super::siege::Siege;
+use super::world::World;
 use crate::chance::Chance;
 
 /// An adversarial peer.

@@ -6,22 +6,10 @@ use kernel::port::Table;
 use crate::Bug;
 use crate::auditor::Auditor;
 use crate::node::Node;
-use crate::plan::{PlannedFlow, WORK_US, sweep};
+use crate::phase::Phase;
+use crate::planned_flow::{PlannedFlow, WORK_US, sweep};
 use crate::town::BANKS;
 use crate::world::{What, World};
-
-/// The current phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
-    /// Cash is issued, without faults.
-    Funding,
-    /// The work, with faults.
-    Work,
-    /// One bank pays everything to the other. The number is the index of the payer.
-    Sweep(usize),
-    /// No more flows are started.
-    Rest,
-}
 
 impl World {
     /// Returns whether no message is in flight and no node has work left.

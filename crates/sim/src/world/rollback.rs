@@ -1,0 +1,274 @@
+//! The adversary that puts a bank or a notary back on an older copy of its disk at the end of a run. The node must notice this,
+//! stop, and recover from the other nodes. At no later time may more money appear than was issued.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use finance::IssuedToken;
+use flow::FlowId;
+use kernel::integrity::{IntegrityOrder, IntegrityReport, PeerProgress};
+use kernel::port::Table;
+use kernel::rows::{META_NOTARY_ACCEPTED, seq_of, state_ref_of};
+use kernel::{Event, Reply, Start, Token, Wait};
+use ledger::StateRef;
+
+use crate::auditor::{Auditor, has, owners};
+use crate::disk::Tables;
+use crate::epilogue::EPILOGUE_TOKEN;
+use crate::node::Node;
+use crate::planned_flow::sweep;
+use crate::town::{BANKS, NODES, NOTARY, OTHER_NOTARY, SHORT, is_notary};
+use crate::world::World;
+
+/// Simulated time within which progress marks are exchanged, links connect and answers arrive, in microseconds.
+const A_WHILE_US: u64 = 3_000_000;
+/// Maximum number of looks at a recovery before it counts as stuck.
+const LOOKS_MAX: usize = 2_000;
+/// The nodes that are rolled back. A notary and a bank that are rolled back together can spend twice before a witness connects,
+/// which no protocol prevents. The test with real processes covers that case.
+const VICTIMS: [&[usize]; 3] = [&[NOTARY], &[BANKS[0]], &[BANKS[1]]];
+
+/// Returns a node's own measure of its progress, read from a disk.
+fn progress(tables: &Tables) -> u64 {
+    let accepted = tables.rows(Table::Meta).get(META_NOTARY_ACCEPTED);
+    let accepted = accepted.and_then(|row| seq_of(row)).unwrap_or(0);
+    tables.rows(Table::Ledger).len() as u64 + accepted
+}
+
+impl World {
+    /// Copies all disks.
+    pub(crate) fn copy_disks(&mut self) {
+        let copies = self.nodes.iter().map(|node| node.disk.durable().clone());
+        self.epilogue.copies = Some(copies.collect());
+    }
+
+    /// Rolls some nodes back to their copies, and checks the consequences.
+    pub(crate) fn roll_back(&mut self, tokens: &[IssuedToken]) {
+        let Some(copies) = self.epilogue.copies.take() else {
+            return;
+        };
+        self.go_on(A_WHILE_US);
+        self.epilogue.begun = true;
+        let victims = self.chance.one_of(&VICTIMS);
+        let mut older = BTreeSet::new();
+        for victim in victims {
+            if progress(&copies[*victim]) < progress(self.nodes[*victim].disk.durable()) {
+                older.insert(*victim);
+            }
+            self.nodes[*victim].down_us = 1_000;
+            self.crash(*victim);
+            self.nodes[*victim].disk.restore(copies[*victim].clone());
+        }
+        self.tally.rollbacks += older.len() as u64;
+        let together = victims.len() > 1;
+        self.go_on(if together { A_WHILE_US } else { 1_200 });
+        // A node that is rolled back alone pays at once, before any peer has sent it a message.
+        let payer = if victims[0] == NOTARY {
+            BANKS[0]
+        } else {
+            victims[0]
+        };
+        self.pay_everything(payer, tokens);
+        self.go_on(A_WHILE_US);
+        self.check_money(tokens);
+        for victim in victims {
+            let Some(report) = self.order(*victim, IntegrityOrder::Show) else {
+                return;
+            };
+            if older.contains(victim) && report.rollback.is_none() {
+                let text = format!("{} runs on an older copy and does not know", SHORT[*victim]);
+                self.auditor.found(text);
+            }
+            if report.rollback.is_some() {
+                self.recover(*victim);
+            }
+        }
+        self.go_on(A_WHILE_US);
+        self.pay_everything(BANKS[0], tokens);
+        self.pay_everything(BANKS[1], tokens);
+        self.go_on(A_WHILE_US);
+        self.check_money(tokens);
+        self.check_recovered(victims);
+    }
+
+    /// Runs the world for some time.
+    fn go_on(&mut self, for_us: u64) {
+        let until = self.now_us + for_us;
+        while let Some(entry) = self.queue.first_entry() {
+            if entry.key().0 > until {
+                break;
+            }
+            let ((at_us, _), what) = entry.remove_entry();
+            self.now_us = at_us;
+            self.happen(what);
+        }
+        self.now_us = until;
+    }
+
+    fn token(&mut self) -> u64 {
+        self.epilogue.next += 1;
+        EPILOGUE_TOKEN + self.epilogue.next
+    }
+
+    /// Sends an order to a node and waits for the answer.
+    fn order(&mut self, node: usize, order: IntegrityOrder) -> Option<IntegrityReport> {
+        let token = self.token();
+        let event = Event::Integrity {
+            order,
+            token: Token(token),
+        };
+        self.mail(node, event);
+        self.go_on(500_000);
+        match self.epilogue.replies.remove(&token) {
+            Some(Reply::Integrity(report)) => Some(*report),
+            other => {
+                let text = format!("{}: {order:?} was answered {other:?}", SHORT[node]);
+                self.auditor.found(text);
+                None
+            }
+        }
+    }
+
+    /// Starts payments to the other bank of everything that a bank's view shows. Their success is not checked.
+    fn pay_everything(&mut self, bank: usize, tokens: &[IssuedToken]) {
+        let to = if bank == BANKS[0] { BANKS[1] } else { BANKS[0] };
+        for token in 0..tokens.len() {
+            let id = tokens[token].id();
+            let coins = self.nodes[bank].view.coins();
+            let of_token = coins.filter(|(token, ..)| *token == id);
+            let quantity: u64 = of_token.map(|(_, _, quantity)| quantity).sum();
+            if quantity == 0 || !self.nodes[bank].is_up() {
+                continue;
+            }
+            let plan = sweep(&self.town, tokens, token, bank, to, quantity);
+            let mut flow = [0; 16];
+            flow.copy_from_slice(&self.chance.bytes32()[..16]);
+            let start = Start {
+                flow: FlowId(flow),
+                seed: self.chance.bytes32().into(),
+                name: plan.name.to_owned(),
+                version: None,
+                args: plan.args,
+                user: "adversary".to_owned(),
+                client_id: None,
+                wait: Wait::Finalised,
+                token: Token(self.token()),
+            };
+            self.mail(bank, Event::Start(Box::new(start)));
+        }
+    }
+
+    fn recover(&mut self, node: usize) {
+        if self.order(node, IntegrityOrder::Recover).is_none() {
+            return;
+        }
+        for _ in 0..LOOKS_MAX {
+            let Some(report) = self.order(node, IntegrityOrder::Show) else {
+                return;
+            };
+            let recovery = report.recovery.as_ref();
+            let mut peers = recovery
+                .into_iter()
+                .flat_map(|recovery| recovery.peers.values());
+            if peers.all(|peer| peer.progress == PeerProgress::Done) {
+                let finish = IntegrityOrder::Finish {
+                    accept_missing: false,
+                };
+                let ended = self
+                    .order(node, finish)
+                    .is_some_and(|r| r.rollback.is_none());
+                return self
+                    .auditor
+                    .expect(ended, || format!("{} is not let go on", SHORT[node]));
+            }
+        }
+        let left = self.nodes.iter().map(Node::left);
+        let left: Vec<_> = left.collect();
+        self.auditor
+            .found(format!("{} does not recover: {left:?}", SHORT[node]));
+    }
+
+    /// Checks that no ledger has two consumers of a state, and that all vaults together show no more than was issued.
+    fn check_money(&mut self, tokens: &[IssuedToken]) {
+        let predicted = Auditor::predicted(&self.clients, tokens.len());
+        let spent = self.consumed();
+        for (token, predicted) in tokens.iter().zip(predicted) {
+            let issued: i64 = predicted.iter().sum();
+            let id = token.id();
+            let mut held = BTreeMap::new();
+            for node in &self.nodes {
+                let coins = node.view.coins().filter(|(token, ..)| *token == id);
+                held.extend(coins.map(|(_, reference, quantity)| (reference, quantity)));
+            }
+            // A bank on an older copy may show coins that are spent. Coins that another node knows to be spent do not count.
+            let shown = held
+                .iter()
+                .filter(|(reference, _)| !spent.contains(reference));
+            let shown: u64 = shown.map(|(_, quantity)| quantity).sum();
+            let within = i64::try_from(shown).is_ok_and(|shown| shown <= issued);
+            self.auditor.expect(within, || {
+                format!("{shown} {} are shown, {issued} were issued", token.currency)
+            });
+        }
+        for (node, name) in SHORT.iter().enumerate().take(NODES) {
+            let mut consumers = BTreeSet::new();
+            for row in self.nodes[node].disk.durable().rows(Table::Ledger).values() {
+                let Ok((_, signed)) = kernel::decode_row(row) else {
+                    continue;
+                };
+                for input in signed.wire().inputs() {
+                    let first = consumers.insert(*input);
+                    self.auditor
+                        .expect(first, || format!("{name} has two consumers of {input}"));
+                }
+            }
+        }
+    }
+
+    /// Returns the states that any ledger or notary records as consumed.
+    fn consumed(&self) -> BTreeSet<StateRef> {
+        let rows = self
+            .nodes
+            .iter()
+            .flat_map(|node| node.disk.durable().rows(Table::Ledger).values());
+        let signed = rows.filter_map(|row| kernel::decode_row(row).ok());
+        let inputs = signed.flat_map(|(_, signed)| signed.wire().inputs().to_vec());
+        let mut consumed: BTreeSet<StateRef> = inputs.collect();
+        // An exit concerns its node alone, so no other ledger has it. The notary still refuses the cash.
+        for notary in [NOTARY, OTHER_NOTARY] {
+            let rows = self.nodes[notary].disk.durable().rows(Table::NotaryStates);
+            let states = rows.keys().filter_map(|key| state_ref_of(key));
+            consumed.extend(states);
+        }
+        consumed
+    }
+
+    /// Checks that every recovered node has the transactions that concern it in other ledgers, and that the notary knows every
+    /// consumption.
+    fn check_recovered(&mut self, victims: &[usize]) {
+        for (node, name) in SHORT.iter().enumerate().take(NODES) {
+            let rows: Vec<Vec<u8>> = {
+                let rows = self.nodes[node].disk.durable().rows(Table::Ledger);
+                rows.values().cloned().collect()
+            };
+            for row in rows {
+                let Ok((_, signed)) = kernel::decode_row(&row) else {
+                    continue;
+                };
+                let concerned = owners(&self.town, &self.nodes, &signed);
+                // A validating notary cannot tell which node owns a fresh key.
+                let victims = victims.iter().filter(|_| !is_notary(node));
+                for victim in victims.filter(|victim| concerned.contains(victim)) {
+                    let there = has(self.nodes[*victim].disk.durable(), &signed.id());
+                    self.auditor.expect(there, || {
+                        let victim = SHORT[*victim];
+                        format!("{victim} lacks {}, which {name} has", signed.id())
+                    });
+                }
+                if signed.wire().needs_notary() {
+                    self.auditor
+                        .check_notarised(&self.town, &self.nodes, &signed);
+                }
+            }
+        }
+    }
+}
