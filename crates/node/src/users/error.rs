@@ -16,8 +16,8 @@ pub enum UsersError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// There is no `users.toml`.
-    #[error("{path} is missing, so the list of users is unknown")]
+    /// There is no `users.toml`, or nothing is in it.
+    #[error("{path} is missing or empty, so the list of users is unknown")]
     Missing {
         /// The file.
         path: PathBuf,
@@ -63,7 +63,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "users.missing",
-        cause: "The file users.toml is not in the node's folder: it was deleted, or the folder is older than the rule that it must exist. A node does not take that for an empty list.",
+        cause: "The file users.toml is not in the node's folder, or nothing is in it: it was deleted or emptied, or the folder is older than the rule that it must exist. A node does not take that for an empty list, which has a first line.",
         action: "Restore users.toml from a backup, or start with no users at all: tally user init --node DIR.",
     },
     ErrorInfo {

@@ -110,7 +110,7 @@ impl UsersFile {
     /// Reads a node's folder.
     ///
     /// # Errors
-    /// The file is missing, can't be read, is open to others, or something in it is wrong: the message names the line.
+    /// The file is missing or empty, can't be read, is open to others, or something in it is wrong: the message names the line.
     pub fn read(folder: &Path) -> Result<Self, UsersError> {
         let path = folder.join(FILE);
         let failed = |source| UsersError::File {
@@ -128,8 +128,12 @@ impl UsersFile {
             return Err(UsersError::Exposed { path, mode });
         }
         let mut text = String::new();
-        let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
+        // One byte more than allowed, so that a file that is too long is refused and not cut.
+        let read = file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text);
         read.map_err(failed)?;
+        if is_blank(&text) {
+            return Err(UsersError::Missing { path });
+        }
         Self::parse(&text, &path)
     }
 
@@ -142,6 +146,10 @@ impl UsersFile {
             path: path.to_owned(),
             message,
         };
+        if text.len() as u64 > FILE_BYTES_MAX {
+            let message = format!("the file has more than {FILE_BYTES_MAX} bytes");
+            return Err(invalid(message));
+        }
         let placed: Placed = crate::config::parse_toml(text, path).map_err(|error| {
             let message = match error {
                 crate::config::ConfigError::Invalid { message, .. } => message,
@@ -172,7 +180,7 @@ impl UsersFile {
         Ok(Self { users })
     }
 
-    /// Writes an empty list into a folder without one.
+    /// Writes an empty list into a folder without one, or in place of a file without content.
     ///
     /// # Errors
     /// There is a list, or it can't be written.
@@ -183,8 +191,9 @@ impl UsersFile {
             source,
         };
         let _lock = lock(folder)?;
-        if fs::exists(&path).map_err(failed)? {
-            return Err(UsersError::Exists { path });
+        match Self::read(folder) {
+            Err(UsersError::Missing { .. }) => {}
+            _ => return Err(UsersError::Exists { path }),
         }
         write(&path, HEAD.as_bytes()).map_err(failed)
     }
@@ -217,6 +226,11 @@ impl UsersFile {
     pub fn user_mut(&mut self, name: &str) -> Option<&mut UserRecord> {
         self.users.iter_mut().find(|user| user.name == name)
     }
+}
+
+/// Returns whether nothing is in a file. A list without users has a first line, so this is no list.
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
 }
 
 impl UserRecord {
@@ -294,7 +308,36 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use primitives::Coded;
+
     use super::*;
+
+    #[test]
+    fn a_file_is_read_whole_or_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(FILE);
+        let read = || UsersFile::read(folder.path()).map_err(|error| error.code());
+        assert_eq!(read().err(), Some("users.missing"), "no file");
+        let user = "[[user]]\nname = \"ann\"\n";
+        let too_long = format!("{user}{}", "#".repeat(FILE_BYTES_MAX as usize));
+        for (text, expected) in [
+            ("", Err("users.missing")),
+            (" \n", Err("users.missing")),
+            (HEAD, Ok(0)),
+            (user, Ok(1)),
+            (&too_long[..FILE_BYTES_MAX as usize], Ok(1)),
+            (&too_long, Err("users.invalid")),
+        ] {
+            write(&path, text.as_bytes()).expect("written");
+            let count = read().map(|file| file.users.len());
+            assert_eq!(count, expected, "{} bytes", text.len());
+        }
+        write(&path, b"\n").expect("written");
+        UsersFile::init(folder.path()).expect("an emptied file is replaced");
+        assert_eq!(read().map(|file| file.users.len()), Ok(0));
+        let again = UsersFile::init(folder.path()).map_err(|error| error.code());
+        assert_eq!(again, Err("users.exists"));
+    }
 
     #[test]
     fn mistakes_are_named_with_their_line() {
