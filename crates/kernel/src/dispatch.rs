@@ -114,6 +114,9 @@ impl Kernel {
                 effect,
                 found,
             } => self.on_looked_up((flow, effect), found, reads)?,
+            Event::UniquenessChecked { number, answer } => {
+                self.on_uniqueness_checked(number, &answer?, reads)?;
+            }
             Event::Consents {
                 change,
                 user,

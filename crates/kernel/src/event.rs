@@ -6,7 +6,7 @@
 //!   Start, Attach, Cancel ─────────────┐
 //!   PeerUp, PeerDown, Message ─────────┤
 //!   FileStored, FileArrived, … ────────┤
-//!   Committed, Refilled, LookedUp ─────┤
+//!   Committed, Refilled, LookedUp, … ──┤
 //!   Tick, Drain ───────────────────────┴─► handle() … handle() ─► flush()
 //!                                                                  │
 //!        Commit { batch, then: [Send, Reply, View, …] } ◄──────────┘   one a round
@@ -15,6 +15,7 @@
 
 use flow::{FlowId, FlowStatus};
 use ledger::{ContractName, PartyId, Rejection, StateAndRef, StateRef, TokenId, TxId};
+use notary::{UniquenessAnswer, UniquenessCheck};
 use primitives::{Hash, Seed, Timestamp};
 use vault::{CoinRow, Lock, RefillRequest, ViewChange};
 
@@ -25,7 +26,7 @@ use crate::flows::orders::{Order, Ordered};
 use crate::integrity::{IntegrityOrder, IntegrityReport};
 use crate::notes::NoteId;
 use crate::peers::refusals::DeliveryRefusal;
-use crate::port::WriteBatch;
+use crate::port::{StoreFailure, WriteBatch};
 use crate::rows::Outcome;
 
 /// Identifies a client's wait. The shell chooses it, and each [`Reply`] returns it.
@@ -202,6 +203,13 @@ pub enum Event {
         effect: u32,
         /// The result.
         found: Found,
+    },
+    /// The answer to an [`Action::CheckUniqueness`].
+    UniquenessChecked {
+        /// The number of the question.
+        number: u64,
+        /// The rows that exist. The kernel stops if they could not be read.
+        answer: Result<UniquenessAnswer, StoreFailure>,
     },
     /// An operator reads or changes the consents: the transitions by other parties that this node signs.
     Consents {
@@ -465,6 +473,9 @@ pub enum Action {
         /// The question.
         what: LookUp,
     },
+    /// Asks the store which states of a notary's batch are consumed. It waits for no commit, and no round waits for it. The answer
+    /// is an [`Event::UniquenessChecked`]; see [`crate::check_uniqueness`].
+    CheckUniqueness(UniquenessCheck),
     /// A state's scheduled flow was started or refused. The audit log gets a line.
     Scheduled {
         /// The flow. It is all zeros if the start was refused.

@@ -73,7 +73,7 @@ impl Kernel {
         self.settle(reads)
     }
 
-    /// Ends a round: checks the collected signatures, lets the notary decide, and returns the actions.
+    /// Ends a round: checks the collected signatures, takes a batch for the notary, and returns the actions.
     ///
     /// # Errors
     /// The store could not be read: the node has to stop.
@@ -98,11 +98,14 @@ impl Kernel {
                 continue;
             }
             self.serve_back_chains(reads)?;
-            self.decide_notarisations(reads)?;
+            if self.is_rolled_back() {
+                self.refuse_undecided();
+            }
             if self.context.work.is_empty() && !self.signatures.has_waiting() {
                 break;
             }
         }
+        self.ask_for_uniqueness(out);
         self.flows.end_of_round(&mut self.context);
         self.settle(reads)?;
         self.send_marks();
@@ -130,14 +133,14 @@ impl Kernel {
 
     /// The next time at which [`Event::Tick`] is due, if nothing else happens.
     pub fn next_wakeup(&self) -> Option<Monotonic> {
-        let decides = self.judges_from().is_none()
+        let asks = self.judges_from().is_none()
             && self
                 .notarisation
                 .as_ref()
-                .is_some_and(Notarisation::can_decide);
+                .is_some_and(Notarisation::can_ask);
         let at_once = self.flows.can_revive(&self.context)
             || self.flows.next_to_wake(&self.context).is_some()
-            || decides;
+            || asks;
         // Wake-ups that depend on several parts.
         let joint = [
             at_once.then_some(self.context.now.monotonic),

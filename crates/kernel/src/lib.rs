@@ -68,6 +68,7 @@ pub use integrity::quarantine::quarantined_states;
 pub use kernel::Kernel;
 pub use keys::{OWNED_KEYS_MAX, UNUSED_KEYS_MAX, is_own_key, key_owner};
 pub use ledger_book::{LedgerRows, decode_row, ledger_page};
+pub use notarisation::requests::check_uniqueness;
 pub use notes::{NOTE_BYTES_MAX, NOTES_MAX, NoteId, NoteRow};
 pub use options::KernelOptions;
 pub use peers::budget::{

@@ -47,8 +47,6 @@ pub(crate) struct Round {
     pub(crate) chains_verified: bool,
     /// Back chains were served in this round.
     pub(crate) chains_served: bool,
-    /// The notary has decided a batch in this round.
-    pub(crate) notary_decided: bool,
 }
 
 /// The effects of a durable commit.

@@ -2,14 +2,13 @@
 //! `cargo run --release -p notary --example decision_speed`.
 
 use std::collections::{HashMap, HashSet};
-use std::convert::Infallible;
 use std::time::Instant;
 
 use ledger::{
     Constraint, ContractName, FilteredTransaction, LegalName, Party, StateAndRef, StateRef,
     TransactionBuilder, TransactionState, TxId,
 };
-use notary::{ConsumedSet, Notary, NotaryOptions, Request, Subject};
+use notary::{Notary, NotaryOptions, Request, Subject, UniquenessAnswer, UniquenessCheck};
 use primitives::{Domain, Hash, KeyPair, Moment, Scheme, SignatureContext};
 
 #[derive(Default)]
@@ -18,15 +17,19 @@ struct Consumed {
     transactions: HashSet<TxId>,
 }
 
-impl ConsumedSet for Consumed {
-    type Error = Infallible;
-
-    fn consumer(&self, state: &StateRef) -> Result<Option<TxId>, Infallible> {
-        Ok(self.states.get(state).copied())
-    }
-
-    fn is_committed(&self, transaction: &TxId) -> Result<bool, Infallible> {
-        Ok(self.transactions.contains(transaction))
+impl Consumed {
+    fn answer(&self, check: &UniquenessCheck) -> UniquenessAnswer {
+        let is_accepted = |id: &&TxId| self.transactions.contains(*id);
+        let row = |state: &StateRef| Some((*state, *self.states.get(state)?));
+        UniquenessAnswer {
+            accepted: check
+                .transactions
+                .iter()
+                .filter(is_accepted)
+                .copied()
+                .collect(),
+            consumers: check.states.iter().filter_map(row).collect(),
+        }
     }
 }
 
@@ -82,7 +85,9 @@ fn main() {
                 notary.admit(request, now).expect("room");
             }
             commit += 1;
-            let decision = notary.decide_batch(commit, &consumed).expect("never fails");
+            let check = notary.ask().expect("requests wait");
+            let answer = consumed.answer(&check);
+            let decision = notary.decide(check.number, &answer, commit);
             decided += began.elapsed();
             let decision = decision.expect("a batch");
             consumed.states.extend(decision.states.iter().copied());

@@ -1,15 +1,16 @@
 //! A notary's decisions: which transaction was first to consume a state, and whether it came in time.
 //!
 //! ```text
-//!  admit(request, now) ──► queues ─► decide_batch(commit, consumed set) ──► rows to write, a verdict for each request
-//!                                                                              │ once durable
-//!                                                                              └─► committed(commit)
+//!  admit(request, now) ──► queues ─► ask() ──► the store is read ──► decide(answer) ──► rows to write, verdicts
+//!                                                                                         │ once durable
+//!                                                                                         └─► committed(commit)
 //! ```
-//! Pure: the caller writes the rows, checks the signatures on requests and supplies the time. Decisions that are not durable
-//! yet are remembered until [`Notary::committed`], so batches may follow each other without waiting.
+//! Pure: the caller reads and writes the rows, checks the signatures on requests and supplies the time. The engine remembers the
+//! decisions that are not durable yet, so the next batch may be decided before the last one is durable.
 
 mod batch;
 mod budget;
+mod check;
 mod clock;
 mod error;
 mod notary;
@@ -21,9 +22,10 @@ mod request;
 mod requesters;
 
 pub use batch::{BatchDecision, Verdict};
+pub use check::{UniquenessAnswer, UniquenessCheck};
 pub use clock::Arrival;
 pub use error::{AdmissionError, ERRORS};
-pub use notary::{ConsumedSet, Notary, NotaryFigures};
+pub use notary::{Notary, NotaryFigures};
 pub use options::{NotaryKind, NotaryOptions};
 pub use record::RequestRecord;
 pub use request::{Request, Subject};

@@ -2,6 +2,8 @@
 //!
 //! # Invariants
 //! - A state has at most one consumer, counting durable and pending decisions together.
+//! - One question to the store is out at a time. A decision is remembered until it was durable before the last question was made,
+//!   so what the answer lacks is remembered.
 //! - A transaction that was accepted once is accepted whenever it comes again.
 //! - Requests of one requester are decided in the order of admission; requesters take turns.
 //! - No time window is judged while the clock is in doubt: a request with a window waits (`NotaryError::Busy`).
@@ -20,32 +22,30 @@ use crate::rate::Rate;
 use crate::requesters::{NewRows, Queued, Requesters};
 use crate::{
     AdmissionError, BatchDecision, NotaryKind, NotaryOptions, Request, RequestRecord,
-    RequesterFigures, Subject, Verdict,
+    RequesterFigures, Subject, UniquenessAnswer, UniquenessCheck, Verdict,
 };
-
-/// Look-ups of durable rows. They may also find rows that were submitted and are not durable yet.
-pub trait ConsumedSet {
-    /// Error of a look-up.
-    type Error;
-
-    /// Returns the transaction that consumed a state.
-    fn consumer(&self, state: &StateRef) -> Result<Option<TxId>, Self::Error>;
-
-    /// Tells whether the notary has accepted a transaction.
-    fn is_committed(&self, transaction: &TxId) -> Result<bool, Self::Error>;
-}
 
 /// Gauges for the metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NotaryFigures {
-    /// Requests that wait.
+    /// Requests that wait for their decision, those of the batch that waits for the store included.
     pub queued_requests: usize,
     /// Their states.
     pub queued_states: usize,
-    /// Batches that are not durable yet.
+    /// Batches that are remembered because an answer of the store may lack them.
     pub batches_in_flight: usize,
     /// Their states.
     pub states_in_flight: usize,
+}
+
+/// A batch whose question to the store is not answered yet.
+struct AskedBatch {
+    number: u64,
+    requests: Vec<Queued>,
+    /// The states of its requests.
+    states: usize,
+    /// Every commit up to this one was durable when the question was made, so the answer shows it.
+    durable: u64,
 }
 
 /// Decides which transactions may consume their inputs.
@@ -53,6 +53,12 @@ pub struct Notary {
     options: NotaryOptions,
     me: Party,
     requesters: Requesters,
+    /// The batch that waits for the answer of the store.
+    asked: Option<AskedBatch>,
+    /// The number of the next question.
+    next_check: u64,
+    /// Every commit up to this one is durable.
+    durable: u64,
     overlay: Overlay,
     rate: Rate,
     clock: WindowClock,
@@ -69,6 +75,9 @@ impl Notary {
             options,
             me,
             requesters: Requesters::default(),
+            asked: None,
+            next_check: 0,
+            durable: 0,
             overlay: Overlay::default(),
             rate: Rate::default(),
             clock: WindowClock::new(latest),
@@ -176,55 +185,94 @@ impl Notary {
         Err(NotaryError::Busy { eta_ms })
     }
 
-    /// Tells whether requests wait that could be decided now.
-    pub fn can_decide(&self) -> bool {
-        !self.requesters.is_empty() && self.overlay.weight() < self.options.in_flight_states_max
+    /// Tells whether requests wait whose question to the store can be made now.
+    pub fn can_ask(&self) -> bool {
+        self.asked.is_none()
+            && !self.requesters.is_empty()
+            && self.overlay.weight() < self.options.in_flight_states_max
     }
 
-    /// Removes all waiting requests from the queue without deciding them. Returns their numbers.
-    pub fn take_queue(&mut self) -> Vec<u64> {
-        let mut numbers = Vec::with_capacity(self.requesters.requests());
+    /// Removes all requests that are not decided, without deciding them. Returns their numbers. The answer to a question that is
+    /// out has no effect then.
+    pub fn take_undecided(&mut self) -> Vec<u64> {
+        let asked = self.asked.take();
+        let asked = asked.into_iter().flat_map(|batch| batch.requests);
+        let mut numbers: Vec<u64> = asked.map(|queued| queued.request.number).collect();
         while self.requesters.next_weight().is_some()
             && let Some(queued) = self.requesters.pop()
         {
             numbers.push(queued.request.number);
         }
-        debug_assert_eq!(self.requesters.requests(), 0, "every queue is empty");
+        assert_eq!(self.requesters.requests(), 0, "every queue is empty");
+        self.forget_durable();
         numbers
     }
 
-    /// Decides as many waiting requests as one batch may hold, taking the requesters in turn. The caller writes the rows in the
-    /// commit with the number `commit`, which is greater than all before. Returns `None` if nothing can be decided now.
-    ///
-    /// # Errors
-    /// A look-up failed. The requests of this batch get no answer, and the engine must not be used any longer.
-    pub fn decide_batch<S: ConsumedSet + ?Sized>(
-        &mut self,
-        commit: u64,
-        set: &S,
-    ) -> Result<Option<BatchDecision>, S::Error> {
-        if !self.can_decide() {
-            return Ok(None);
+    /// Takes as many waiting requests as one batch may hold, from the requesters in turn, and returns the question that the store
+    /// has to answer. Returns `None` if nothing can be asked now.
+    pub fn ask(&mut self) -> Option<UniquenessCheck> {
+        if !self.can_ask() {
+            return None;
         }
-        let mut decision = BatchDecision::default();
-        let mut places: HashMap<TxId, usize> = HashMap::new();
-        self.overlay.begin(commit);
+        let mut requests: Vec<Queued> = Vec::new();
         let mut states = 0usize;
         while let Some(weight) = self.requesters.next_weight() {
-            let many = decision.verdicts.len() >= self.options.batch_requests_max
+            let is_full = requests.len() >= self.options.batch_requests_max
                 || states + weight > self.options.batch_states_max;
-            if many && !decision.verdicts.is_empty() {
+            if is_full && !requests.is_empty() {
                 break;
             }
             let Some(queued) = self.requesters.pop() else {
                 break;
             };
             states += weight;
+            requests.push(queued);
+        }
+        let subjects = || requests.iter().map(|queued| &queued.request.subject);
+        let touched = |subject| [Subject::inputs(subject), Subject::references(subject)];
+        let check = UniquenessCheck {
+            number: self.next_check,
+            transactions: subjects().map(Subject::id).collect(),
+            states: subjects().flat_map(touched).flatten().copied().collect(),
+        };
+        assert!(!requests.is_empty(), "a question without a request");
+        self.next_check += 1;
+        self.asked = Some(AskedBatch {
+            number: check.number,
+            requests,
+            states,
+            durable: self.durable,
+        });
+        Some(check)
+    }
+
+    /// Decides the batch whose question has this number. The caller writes the rows in the commit with the number `commit`, which
+    /// is not less than any before. Returns `None` if the batch does not wait any more ([`Notary::take_undecided`]).
+    pub fn decide(
+        &mut self,
+        number: u64,
+        answer: &UniquenessAnswer,
+        commit: u64,
+    ) -> Option<BatchDecision> {
+        assert!(
+            number < self.next_check,
+            "question {number} was answered before it was made"
+        );
+        let batch = self.asked.take_if(|asked| asked.number == number)?;
+        assert!(
+            batch.durable < commit,
+            "a decision is written after commit {}, which was durable before it",
+            batch.durable
+        );
+        let mut decision = BatchDecision::default();
+        let mut places: HashMap<TxId, usize> = HashMap::new();
+        self.overlay.begin(commit);
+        for queued in batch.requests {
             let number = queued.request.number;
             let requester = queued.request.requester;
             let id = queued.request.subject.id();
             let rows_before = (decision.states.len(), decision.transactions.len());
-            let refusal = self.decide(queued, set, &mut decision)?;
+            let refusal = self.decide_request(queued, answer, &mut decision);
             let accepted = refusal.is_none().then(|| NewRows {
                 states: decision.states.len() - rows_before.0,
                 transactions: decision.transactions.len() - rows_before.1,
@@ -244,25 +292,47 @@ impl Notary {
             };
             decision.verdicts.push((number, verdict));
         }
-        Ok(Some(decision))
+        self.forget_durable();
+        Some(decision)
     }
 
-    /// Tells whether a transaction was accepted before. The decision may be durable or still in flight.
-    ///
-    /// # Errors
-    /// The look-up failed.
-    pub fn has_accepted<S: ConsumedSet + ?Sized>(
-        &self,
-        id: &TxId,
-        set: &S,
-    ) -> Result<bool, S::Error> {
-        Ok(self.overlay.has(id) || set.is_committed(id)?)
+    /// Tells whether a transaction was accepted by a decision that the store may not show yet.
+    pub fn remembers(&self, id: &TxId) -> bool {
+        self.overlay.has(id)
+    }
+
+    /// Returns the consumer of a state by a decision that the store may not show yet.
+    pub fn remembered_consumer(&self, state: &StateRef) -> Option<TxId> {
+        self.overlay.consumer(state)
+    }
+
+    /// Remembers an acceptance that is known from elsewhere. The caller writes its rows in the commit with the number `commit`,
+    /// which is not less than any before. `inputs` are states that had no consumer.
+    pub fn enter(&mut self, id: TxId, inputs: &[StateRef], commit: u64) {
+        assert!(
+            inputs
+                .iter()
+                .all(|input| self.overlay.consumer(input).is_none()),
+            "a state is consumed once"
+        );
+        self.overlay.begin(commit);
+        self.overlay.accept(id, inputs, inputs.len().max(1));
     }
 
     /// Records that every commit up to this number is durable.
     pub fn committed(&mut self, upto: u64, now: Monotonic) {
         self.now = self.now.max(now);
-        let states = self.overlay.committed(upto);
+        self.durable = self.durable.max(upto);
+        self.forget_durable();
+    }
+
+    /// Forgets the decisions that every further answer of the store shows. The answer to the question that is out may come from
+    /// a time at which only the commits before the question were durable.
+    fn forget_durable(&mut self) {
+        let asked = self.asked.as_ref();
+        let shown = asked.map_or(self.durable, |asked| asked.durable);
+        assert!(shown <= self.durable, "an answer shows durable commits");
+        let states = self.overlay.forget(shown);
         if states > 0 {
             self.rate.committed(self.now, states);
         }
@@ -276,9 +346,11 @@ impl Notary {
 
     /// Returns the gauges.
     pub fn figures(&self) -> NotaryFigures {
+        let asked = self.asked.as_ref();
+        let (requests, states) = asked.map_or((0, 0), |asked| (asked.requests.len(), asked.states));
         NotaryFigures {
-            queued_requests: self.requesters.requests(),
-            queued_states: self.requesters.states(),
+            queued_requests: self.requesters.requests() + requests,
+            queued_states: self.requesters.states() + states,
             batches_in_flight: self.overlay.batches(),
             states_in_flight: self.overlay.weight(),
         }
@@ -307,12 +379,12 @@ impl Notary {
     }
 
     /// Decides one request; `None` means accepted.
-    fn decide<S: ConsumedSet + ?Sized>(
+    fn decide_request(
         &mut self,
         queued: Queued,
-        set: &S,
+        answer: &UniquenessAnswer,
         decision: &mut BatchDecision,
-    ) -> Result<Option<NotaryError>, S::Error> {
+    ) -> Option<NotaryError> {
         let Request {
             subject,
             requester,
@@ -321,26 +393,23 @@ impl Notary {
             ..
         } = queued.request;
         let id = subject.id();
-        if self.has_accepted(&id, set)? {
-            return Ok(None);
+        if self.overlay.has(&id) || answer.accepted.contains(&id) {
+            return None;
         }
         if let Subject::Committed(_) = subject {
             // Nothing was verified of it.
-            return Ok(Some(NotaryError::invalid(
-                &AdmissionError::TransactionWanted,
-            )));
+            return Some(NotaryError::invalid(&AdmissionError::TransactionWanted));
         }
         let arrived = self.clock.review(queued.arrived);
         if let Some(window) = subject.time_window()
             && let Err(error) = judge_window(window, arrived)
         {
-            return Ok(Some(error));
+            return Some(error);
         }
-        let mut conflicts = Vec::new();
-        self.find_conflicts(subject.inputs(), false, set, &mut conflicts)?;
-        self.find_conflicts(subject.references(), true, set, &mut conflicts)?;
+        let mut conflicts = self.conflicts(subject.inputs(), false, answer);
+        conflicts.extend(self.conflicts(subject.references(), true, answer));
         if !conflicts.is_empty() {
-            return Ok(Some(NotaryError::conflict(conflicts)));
+            return Some(NotaryError::conflict(conflicts));
         }
         if subject.time_window().is_some() {
             debug_assert!(arrived.can_judge, "its window was judged");
@@ -356,30 +425,26 @@ impl Notary {
             at: arrived.at,
         };
         decision.transactions.push((id, record));
-        Ok(None)
+        None
     }
 
-    fn find_conflicts<S: ConsumedSet + ?Sized>(
+    /// Returns the conflicts of states that are consumed already.
+    fn conflicts(
         &self,
         states: &[StateRef],
         is_reference: bool,
-        set: &S,
-        conflicts: &mut Vec<StateConflict>,
-    ) -> Result<(), S::Error> {
-        for state in states {
-            let consumer = match self.overlay.consumer(state) {
-                Some(consumer) => Some(consumer),
-                None => set.consumer(state)?,
-            };
-            if let Some(consumer) = consumer {
-                conflicts.push(StateConflict {
-                    input: *state,
-                    consumed_by: consuming_hash(&consumer),
-                    is_reference,
-                });
-            }
-        }
-        Ok(())
+        answer: &UniquenessAnswer,
+    ) -> Vec<StateConflict> {
+        let conflict = |state: &StateRef| {
+            let remembered = self.overlay.consumer(state);
+            let consumer = remembered.or_else(|| answer.consumers.get(state).copied())?;
+            Some(StateConflict {
+                input: *state,
+                consumed_by: consuming_hash(&consumer),
+                is_reference,
+            })
+        };
+        states.iter().filter_map(conflict).collect()
     }
 }
 

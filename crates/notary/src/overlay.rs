@@ -1,4 +1,4 @@
-//! Decisions that are not durable yet.
+//! Decisions that the store may not show yet.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -12,7 +12,7 @@ struct InFlight {
     weight: usize,
 }
 
-/// Rows of batches that are not durable yet. Look-ups treat them like durable rows.
+/// Rows of batches that the answer of the store may lack. They count like rows of the store.
 #[derive(Default)]
 pub(crate) struct Overlay {
     consumed: HashMap<StateRef, TxId>,
@@ -30,7 +30,7 @@ impl Overlay {
         self.transactions.contains_key(transaction)
     }
 
-    /// Returns the weight of the decided requests that are not durable yet, in states.
+    /// Returns the weight of the decided requests that are remembered, in states.
     pub(crate) fn weight(&self) -> usize {
         self.weight
     }
@@ -41,6 +41,13 @@ impl Overlay {
 
     /// Starts a commit; the rows that follow belong to it.
     pub(crate) fn begin(&mut self, commit: u64) {
+        if let Some(last) = self.batches.back() {
+            assert!(
+                last.commit <= commit,
+                "commit {commit} follows commit {}",
+                last.commit
+            );
+        }
         self.batches.push_back(InFlight {
             commit,
             transactions: Vec::new(),
@@ -63,8 +70,8 @@ impl Overlay {
         }
     }
 
-    /// Records that every commit up to this number is durable. Returns the weight of those commits, in states.
-    pub(crate) fn committed(&mut self, upto: u64) -> usize {
+    /// Forgets the commits up to this number: every further answer of the store shows their rows. Returns their weight, in states.
+    pub(crate) fn forget(&mut self, upto: u64) -> usize {
         let mut freed = 0usize;
         while self
             .batches
@@ -84,7 +91,7 @@ impl Overlay {
         }
         assert!(
             freed <= self.weight,
-            "{freed} states are durable, but only {} were in flight",
+            "{freed} states are forgotten, but only {} were remembered",
             self.weight
         );
         self.weight -= freed;

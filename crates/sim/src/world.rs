@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use flow::SessionId;
 use kernel::Event;
+use kernel::port::StoreFailure;
 use ledger::{TimeWindow, TxId};
+use notary::{UniquenessAnswer, UniquenessCheck};
 use primitives::{Moment, Monotonic, Timestamp};
 
 use crate::adversary::{Garbage, Replayer, Silence};
@@ -36,6 +38,9 @@ mod replays;
 mod rollback;
 mod silence;
 
+/// The answer of a notary's store, or its failure.
+pub(crate) type Answer = Result<UniquenessAnswer, StoreFailure>;
+
 /// A scheduled event.
 pub(crate) enum What {
     /// A node's round, unless an earlier one was scheduled.
@@ -52,6 +57,14 @@ pub(crate) enum What {
     Viewed {
         node: usize,
         life: u64,
+    },
+    /// A notary's store answers a question.
+    Checked {
+        node: usize,
+        life: u64,
+        check: UniquenessCheck,
+        /// The answer of the rows at the time of the question, if it is the one.
+        early: Option<Answer>,
     },
     /// A message arrives.
     Arrival {

@@ -11,12 +11,12 @@
 //! - Returned transactions are verified like any delivery. A notary accepts only those that it has signed itself.
 //! - A peer's request costs this node one page of its ledger at a time, and pages are paced.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use flow::messaging::RequestId;
 use flow::{FlowId, Service};
 use ledger::{NotarisedTearOff, PartyId, Rejection};
-use notary::{ConsumedSet, RequestRecord};
+use notary::RequestRecord;
 use primitives::{Decode, Encode, PublicKey};
 
 use super::report::{IntegrityOrder, IntegrityReport, PeerProgress, PeerRecovery, Recovery};
@@ -28,7 +28,7 @@ use crate::intake::concerns::concerns;
 use crate::kernel::Kernel;
 use crate::ledger_book::{decode_row, ledger_page};
 use crate::message::{Answer, PeerMessage, RECOVERED_MAX, RecoveryRequest, RecoveryResponse};
-use crate::notarisation::requests::{Rows, put_consumer, put_record};
+use crate::notarisation::requests::{put_consumer, put_record};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::META_ROLLBACK;
 
@@ -113,7 +113,6 @@ impl Kernel {
             recorded: 0,
             notarised: 0,
             conflicts: 0,
-            entered: HashMap::new(),
         });
         if self.is_rolled_back() {
             self.make_lost_keys();
@@ -275,9 +274,11 @@ impl Kernel {
         notarised: &[NotarisedTearOff],
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        if self.notarisation.is_none() {
+        let (Some(notarisation), Some(recovery)) =
+            (&mut self.notarisation, &mut self.integrity.recovery)
+        else {
             return Ok(());
-        }
+        };
         for tear_off in notarised {
             let Ok(shown) = tear_off.verify(self.signatures.checker()) else {
                 continue;
@@ -289,7 +290,7 @@ impl Kernel {
             else {
                 continue;
             };
-            if Rows(reads).is_committed(&id)? {
+            if notarisation.has_accepted(&id, reads)? {
                 continue;
             }
             let record = RequestRecord {
@@ -300,27 +301,20 @@ impl Kernel {
             };
             let (commit, batch) = (self.context.commits.next(), &mut self.context.round.batch);
             put_record(&id, &record, batch);
-            let Some(recovery) = &mut self.integrity.recovery else {
-                return Ok(());
-            };
-            let mut is_new = false;
+            let mut entered = Vec::new();
             for input in shown.inputs() {
-                let coming = recovery.entered.get(input).map(|(_, consumer)| *consumer);
-                let consumer = match coming {
-                    Some(consumer) => Some(consumer),
-                    None => Rows(reads).consumer(input)?,
-                };
-                match consumer {
+                match notarisation.consumer(input, reads)? {
                     Some(consumer) if consumer == id => {}
                     Some(_) => recovery.conflicts += 1,
                     None => {
-                        is_new = true;
-                        recovery.entered.insert(*input, (commit, id));
+                        entered.push(*input);
                         put_consumer(input, &id, batch);
                     }
                 }
             }
-            recovery.notarised += u64::from(is_new);
+            // A decision of this round, or one whose answer comes from before these rows, must know them.
+            notarisation.notary.enter(id, &entered, commit);
+            recovery.notarised += u64::from(!entered.is_empty());
         }
         Ok(())
     }

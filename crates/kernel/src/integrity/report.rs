@@ -1,8 +1,8 @@
 //! Orders about a recovery, its progress, and the report for operators.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
-use ledger::{PartyId, Rejection, StateRef, TxId};
+use ledger::{PartyId, Rejection, TxId};
 use primitives::{Monotonic, Timestamp};
 
 use super::evidence::RollbackRow;
@@ -67,8 +67,6 @@ pub struct Recovery {
     pub notarised: u64,
     /// The number of states whose entered consumer differs from the one that a peer showed.
     pub conflicts: u64,
-    /// Consumers whose rows the store may not show yet, with the commits that write them.
-    pub(super) entered: HashMap<StateRef, (u64, TxId)>,
 }
 
 /// The state of a node's data compared with the observations of other nodes.
@@ -94,11 +92,6 @@ impl Recovery {
         if self.transactions.len() > RECOVERED_LISTED_MAX {
             self.transactions.pop_front();
         }
-    }
-
-    /// Every commit up to this one is durable.
-    pub(crate) fn committed(&mut self, upto: u64) {
-        self.entered.retain(|_, (commit, _)| *commit > upto);
     }
 
     /// Returns the time at which a peer is to be asked again.

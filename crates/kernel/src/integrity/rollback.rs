@@ -51,10 +51,7 @@ impl Kernel {
             let Some(notarisation) = &self.notarisation else {
                 return Ok(true);
             };
-            if notarisation
-                .notary
-                .has_accepted(id, &crate::notarisation::requests::Rows(reads))?
-            {
+            if notarisation.has_accepted(id, reads)? {
                 continue;
             }
             let mine = signatures.iter().filter(|signature| {
@@ -127,7 +124,7 @@ impl Kernel {
         let Some(notarisation) = &mut self.notarisation else {
             return;
         };
-        for number in notarisation.notary.take_queue() {
+        for number in notarisation.notary.take_undecided() {
             let Some(notarisation) = &mut self.notarisation else {
                 return;
             };

@@ -55,12 +55,6 @@ impl Writer for Integrity {
 }
 
 impl Part for Integrity {
-    fn committed(&mut self, upto: u64, _: Monotonic) {
-        if let Some(recovery) = &mut self.recovery {
-            recovery.committed(upto);
-        }
-    }
-
     fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
         self.recovery.as_ref()?.next_question()
     }

@@ -1,22 +1,22 @@
 //! The requests to this notary: their checks, decisions and answers.
 //!
-//! The proofs of a request are checked here, and its signatures together with the others of the round. The engine decides one batch
-//! in each round. One signature covers the batch, and the answers leave with the commit.
+//! The proofs of a request are checked here, and its signatures together with the others of the round. The engine takes one batch
+//! at a time. The store tells which of its states are consumed, and in the round of that answer the batch is decided. One signature
+//! covers the batch, and the answers leave with the commit.
 
 use crate::context::Context;
 use crate::errors;
+use crate::event::Action;
 use crate::kernel::Kernel;
 use crate::notarisation::answers::{answer, refuse};
-use crate::notarisation::requests::{
-    NotTheRequester, Notarisation, Rows, put_consumer, put_record,
-};
+use crate::notarisation::requests::{NotTheRequester, Notarisation, put_consumer, put_record};
 use crate::notarisation::whole::Asks;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::round::CheckOwner;
 use crate::rows::{META_JUDGED, META_NOTARY_ACCEPTED};
 use flow::messaging::RequestId;
 use ledger::{NotaryError, NotaryRequest, NotarySubject, PartyId, TxId};
-use notary::{Subject, Verdict};
+use notary::{Subject, UniquenessAnswer, Verdict};
 use primitives::{Decode, Encode};
 
 impl Kernel {
@@ -98,26 +98,36 @@ impl Kernel {
         }
     }
 
-    /// Decides the waiting requests, one batch for each round.
-    pub(crate) fn decide_notarisations(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        if self.context.round.notary_decided {
-            return Ok(());
+    /// Takes the next batch of requests, and asks the store which of their states are consumed.
+    pub(crate) fn ask_for_uniqueness(&mut self, out: &mut Vec<Action>) {
+        if self.is_rolled_back() || self.judges_from().is_some() {
+            return;
         }
+        let notarisation = self.notarisation.as_mut();
+        let check = notarisation.and_then(|notarisation| notarisation.notary.ask());
+        // A read waits for no commit, so the action is not among those that do.
+        out.extend(check.map(Action::CheckUniqueness));
+    }
+
+    /// Decides the batch that waited for this answer of the store.
+    pub(crate) fn on_uniqueness_checked(
+        &mut self,
+        number: u64,
+        found: &UniquenessAnswer,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
         if self.is_rolled_back() {
+            // The proof may have come after the question.
             self.refuse_undecided();
-            return Ok(());
-        }
-        if self.judges_from().is_some() {
             return Ok(());
         }
         let commit = self.context.commits.next();
         let Some(notarisation) = &mut self.notarisation else {
             return Ok(());
         };
-        let Some(mut decision) = notarisation.notary.decide_batch(commit, &Rows(reads))? else {
+        let Some(mut decision) = notarisation.notary.decide(number, found, commit) else {
             return Ok(());
         };
-        self.context.round.notary_decided = true;
         self.context.figures.notary_batches += 1;
         let requests = decision.verdicts.len() as u64;
         self.context.figures.notary_batch_requests.record(requests);

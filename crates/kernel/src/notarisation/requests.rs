@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flow::messaging::RequestId;
 use ledger::{PartyId, StateRef, TxId};
-use notary::{ConsumedSet, Notary, NotaryOptions, Request, RequestRecord};
+use notary::{Notary, NotaryOptions, Request, RequestRecord, UniquenessAnswer, UniquenessCheck};
 use primitives::{Coded, Encode, Monotonic, Timestamp};
 use thiserror::Error;
 
@@ -73,9 +73,26 @@ impl Notarisation {
         context.warn(errors::CLOCK_JUMPED.code, text);
     }
 
-    /// Whether requests wait that can be decided.
-    pub(crate) fn can_decide(&self) -> bool {
-        self.notary.can_decide()
+    /// Whether requests wait whose question to the store can be made.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.notary.can_ask()
+    }
+
+    /// Whether this notary has accepted a transaction.
+    pub(crate) fn has_accepted(&self, id: &TxId, reads: &dyn Reads) -> Result<bool, StoreFailure> {
+        Ok(self.notary.remembers(id) || is_accepted(id, reads)?)
+    }
+
+    /// Returns the transaction that consumed a state.
+    pub(crate) fn consumer(
+        &self,
+        state: &StateRef,
+        reads: &dyn Reads,
+    ) -> Result<Option<TxId>, StoreFailure> {
+        match self.notary.remembered_consumer(state) {
+            Some(consumer) => Ok(Some(consumer)),
+            None => consumer_of(state, reads),
+        }
     }
 
     /// Gives a request its number, and remembers where the answer goes.
@@ -117,29 +134,41 @@ impl Coded for NotTheRequester {
     }
 }
 
-/// The notary's rows, as the engine asks for them.
-pub(crate) struct Rows<'a>(pub(crate) &'a dyn Reads);
-
-impl ConsumedSet for Rows<'_> {
-    type Error = StoreFailure;
-
-    fn consumer(&self, state: &StateRef) -> Result<Option<TxId>, StoreFailure> {
-        let row = self.0.get(Table::NotaryStates, &state_ref_key(state))?;
-        row.map(|row| {
-            let consumer = row.as_slice().try_into();
-            // A state whose row is damaged must not count as unconsumed.
-            consumer.map_err(|_| damaged(format!("the consumer of the state {state}")))
-        })
-        .transpose()
-        .map(|consumer| consumer.map(TxId::from_array))
+/// Answers a notary's question from the rows of its store. It may be called on any thread.
+///
+/// # Errors
+/// A row could not be read.
+pub fn check_uniqueness(
+    check: &UniquenessCheck,
+    reads: &dyn Reads,
+) -> Result<UniquenessAnswer, StoreFailure> {
+    let mut answer = UniquenessAnswer::default();
+    for id in &check.transactions {
+        if is_accepted(id, reads)? {
+            answer.accepted.insert(*id);
+        }
     }
-
-    fn is_committed(&self, transaction: &TxId) -> Result<bool, StoreFailure> {
-        Ok(self
-            .0
-            .get(Table::NotaryTxs, transaction.as_bytes())?
-            .is_some())
+    for state in &check.states {
+        if let Some(consumer) = consumer_of(state, reads)? {
+            answer.consumers.insert(*state, consumer);
+        }
     }
+    Ok(answer)
+}
+
+fn consumer_of(state: &StateRef, reads: &dyn Reads) -> Result<Option<TxId>, StoreFailure> {
+    let row = reads.get(Table::NotaryStates, &state_ref_key(state))?;
+    row.map(|row| {
+        <[u8; 32]>::try_from(&row[..])
+            .map_err(|_| damaged(format!("the consumer of the state {state}")))
+    })
+    .transpose()
+    .map(|consumer| consumer.map(TxId::from_array))
+}
+
+fn is_accepted(transaction: &TxId, reads: &dyn Reads) -> Result<bool, StoreFailure> {
+    let row = reads.get(Table::NotaryTxs, transaction.as_bytes())?;
+    Ok(row.is_some())
 }
 
 /// Writes the consumer of a state.
@@ -178,7 +207,7 @@ mod tests {
                 bytes.to_vec(),
             );
             store.apply(batch);
-            Rows(&store).consumer(&state)
+            consumer_of(&state, &store)
         };
         assert_eq!(put(&[7; 32]).ok(), Some(Some(TxId::from_array([7; 32]))));
         for damaged in [&[][..], &[7; 31], &[7; 33]] {

@@ -20,7 +20,6 @@ use crate::intake::item_id::ItemId;
 use crate::intake::items::Goal;
 use crate::kernel::Kernel;
 use crate::notarisation::answers::{ask_to_come_again, refuse};
-use crate::notarisation::requests::Rows;
 use crate::notarisation::whole::{Asks, Whole};
 use crate::port::{Reads, StoreFailure};
 use crate::round::CheckOwner;
@@ -53,7 +52,7 @@ impl Kernel {
         }
         let arrived = notarisation.notary.arrive(now);
         let tx = transaction.id();
-        if notarisation.notary.has_accepted(&tx, &Rows(reads))? {
+        if notarisation.has_accepted(&tx, reads)? {
             let subject = Subject::Committed(transaction.wire().clone());
             self.check_request(peer, id, tx, subject, asks);
             return Ok(());

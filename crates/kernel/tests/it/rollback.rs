@@ -202,6 +202,36 @@ fn an_older_notary_signs_nothing_until_it_has_recovered() {
 }
 
 #[test]
+fn a_proof_that_comes_before_the_answer_of_the_store_stops_the_decision() {
+    let mut town = Town::new(2);
+    done(&mut town, 1, "cash.issue", &issue(100));
+    town.play(2);
+    town.delayed_answers = Some(Vec::new());
+    let token = town.start(1, "cash.pay", &pay(30, 2), None);
+    town.settle();
+    let delayed = town.delayed_answers.take().expect("delayed answers");
+    assert_eq!(delayed.len(), 1, "one question");
+    let lost = town.issued(2, 1, 1).id();
+    let verdict = TransactionSignature::sign_batch(&[lost], &key(0));
+    let standing = Standing {
+        notarised: vec![(lost, verdict)],
+        ..Standing::default()
+    };
+    // A peer tells it once for each connection.
+    let peer = town.nodes[2].id;
+    town.tell(0, Event::PeerDown { peer });
+    town.tell(0, Event::PeerUp { peer, epoch: 1 });
+    town.say(2, 0, &PeerMessage::Standing(standing));
+    for (node, event) in delayed {
+        town.tell(node, event);
+    }
+    town.settle();
+    assert_eq!(town.ended(token), Err("notary.rolled_back".to_owned()));
+    let rows = [Table::NotaryStates, Table::NotaryTxs].map(|table| town.nodes[0].disk.count(table));
+    assert_eq!(rows, [0, 0]);
+}
+
+#[test]
 fn a_copy_beside_the_original_is_refused() {
     let (mut town, _) = town_and_copy(1);
     let copy = town.nodes[1].disk.clone();

@@ -30,6 +30,8 @@ pub(super) struct LedgerCore {
     pub(super) starts: usize,
     /// Actions of the round.
     pub(super) actions: Vec<Action>,
+    /// The begin of the round in which the notary asked for the states of a batch, until the batch is decided.
+    pub(super) notary_asked: Option<Instant>,
 }
 
 /// The actions of a round of the kernel.
@@ -37,7 +39,7 @@ pub(super) struct LedgerCore {
 pub(super) struct LedgerActions {
     /// Steps that flows reached in the round, for clients that follow them.
     pub(super) steps: Vec<(FlowId, &'static str)>,
-    /// The begin of the round, if the notary decided a batch in it.
+    /// The time of the question about the states of a batch, if the notary decided the batch in this round.
     pub(super) notary_began: Option<Instant>,
     /// The actions in order.
     pub(super) actions: Vec<Action>,
@@ -54,6 +56,7 @@ impl LedgerCore {
             events: 0,
             starts: 0,
             actions: Vec::new(),
+            notary_asked: None,
         }
     }
 
@@ -101,9 +104,14 @@ impl Core for LedgerCore {
         self.shared.gate.judged(self.starts, self.kernel.room());
         let steps = self.kernel.take_steps(self.is_watched());
         let notary_decided = self.shared.note_figures(&self.kernel);
+        let notary_began = notary_decided.then(|| self.notary_asked.take()).flatten();
+        let mut actions = self.actions.iter();
+        if actions.any(|action| matches!(action, Action::CheckUniqueness(_))) {
+            self.notary_asked = Some(began);
+        }
         let context = LedgerActions {
             steps,
-            notary_began: notary_decided.then_some(began),
+            notary_began,
             ..LedgerActions::default()
         };
         output(std::mem::take(&mut self.actions), context)

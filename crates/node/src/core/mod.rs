@@ -48,6 +48,7 @@ mod start;
 pub(crate) mod start_error;
 mod store_care;
 mod stuck;
+mod uniqueness;
 mod vault_changes;
 mod vault_query;
 mod vault_reads;

@@ -50,6 +50,7 @@ fn perform_all(shared: &NodeState, actions: Vec<Action>) {
             } => views.push((seq, id, at, changes)),
             Action::Quarantined(state) => quarantined.push(state),
             Action::Refill(request) => shared.view.refill(request),
+            Action::CheckUniqueness(check) => shared.uniqueness.ask(check),
             Action::LookUp { flow, effect, what } => look_ups.push((flow, effect, what)),
             Action::Scheduled {
                 flow,

@@ -62,6 +62,7 @@ impl Node {
         shared.kernel.stop();
         shared.view.stop();
         shared.files.close();
+        shared.uniqueness.close();
         drop(upkeep);
         running.stop(STOP_PATIENCE, move || drop(transport)).await;
     }

@@ -14,6 +14,7 @@ use super::clock::Clock;
 use super::gate::Gate;
 use super::messages::KernelHandle;
 use super::replies::Replies;
+use super::uniqueness::UniquenessQueue;
 use super::view_feed::ViewFeed;
 use crate::files::TransferHandle;
 use crate::http::Followers;
@@ -44,6 +45,8 @@ pub(super) struct NodeState {
     pub(super) replies: Replies,
     pub(super) followers: Arc<Followers>,
     pub(super) view: Arc<ViewFeed>,
+    /// The questions of this notary to the store.
+    pub(super) uniqueness: UniquenessQueue,
     /// File transfers between nodes.
     pub(super) files: Arc<TransferHandle>,
     pub(super) send: SendMessages,
@@ -112,7 +115,7 @@ impl NodeState {
         table.peers.clone()
     }
 
-    /// Records the time of a durable batch of the notary, from the begin of its round, if there was a batch.
+    /// Records the time of a durable batch of the notary, from its question to the store, if there was a batch.
     pub(super) fn note_notary_batch(&self, began: Option<Instant>) {
         if let Some(began) = began {
             self.metrics.notary_batch_time.record_time(began.elapsed());

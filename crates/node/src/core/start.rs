@@ -27,6 +27,7 @@ use super::service::Service;
 use super::shared::NodeState;
 use super::start_error::{PANICKED, StartError};
 use super::stuck;
+use super::uniqueness::{self, UniquenessQueue};
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
@@ -192,6 +193,7 @@ impl Node {
             tracing::error!(code, hint, "{}", loss.message);
         }
         let users = Arc::new(Users::open(&dir, config.users.into())?);
+        let (uniqueness, questions) = UniquenessQueue::new();
         let shared = Arc::new(NodeState {
             clock,
             kernel: handle.clone(),
@@ -199,6 +201,7 @@ impl Node {
             replies: Replies::default(),
             followers: Arc::default(),
             view: Arc::clone(&feed),
+            uniqueness,
             files: Arc::clone(&transfers),
             send: Box::new(move |messages| {
                 let lane = |priority| match priority {
@@ -266,6 +269,14 @@ impl Node {
         threads.push(thread("view", move || {
             beside.guard(PANICKED, "view", || view_thread.run());
         })?);
+        if config.notary.is_some() {
+            let (kernel, reads) = (handle.clone(), store.clone());
+            threads.push(thread("uniqueness", move || {
+                kernel.guard(PANICKED, "uniqueness check", || {
+                    uniqueness::answer_all(&questions, &reads, &kernel);
+                });
+            })?);
+        }
         let running = runtime::start(runtime::Parts {
             core: LedgerCore::new(kernel, store.clone(), Arc::clone(&shared)),
             first: output(first, LedgerActions::default()),

@@ -150,7 +150,7 @@ node_metrics! {
     view_time: Histogram Seconds = "tally_view_batch_seconds", "Time for one batch of the vault's view.";
 
     notary_batch: Histogram Count = "tally_notary_batch_requests", "Requests decided in one batch of the notary.";
-    notary_batch_time: Histogram Seconds = "tally_notary_batch_seconds", "From the beginning of the step that decides a batch until the batch is durable.";
+    notary_batch_time: Histogram Seconds = "tally_notary_batch_seconds", "From the question to the store about a batch's states until the batch is durable.";
     notary_signed: Counter = "tally_notary_requests_total" ["verdict" "signed"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, told to wait (busy).";
     notary_conflicts: Counter = "tally_notary_requests_total" ["verdict" "conflict"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, told to wait (busy).";
     notary_refused: Counter = "tally_notary_requests_total" ["verdict" "refused"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, told to wait (busy).";

@@ -1,10 +1,10 @@
-//! The engine against a naive ledger: random requests, batches on their way, replays, clocks that are set and doubted, and
-//! crashes that lose every batch not yet durable.
+//! The engine against a naive ledger: random requests, questions that are answered late, batches on their way, replays, clocks
+//! that are set and doubted, and crashes that lose every batch not yet durable.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ledger::{NotaryError, StateRef, TxId, consuming_hash};
-use notary::{BatchDecision, Notary, NotaryOptions, Verdict};
+use notary::{BatchDecision, Notary, NotaryOptions, UniquenessAnswer, UniquenessCheck, Verdict};
 use primitives::Coded;
 use proptest::prelude::*;
 
@@ -16,7 +16,12 @@ enum Op {
     Send(Tx),
     /// An earlier request comes again.
     Again(usize),
-    Decide,
+    /// A batch is taken.
+    Ask,
+    /// It is decided: by the rows that were durable when it was taken, or by those that are durable now.
+    Decide { is_late: bool },
+    /// The requests that are not decided are taken back.
+    TakeBack,
     /// The oldest batch is durable.
     Commit,
     /// Everything in memory is lost, and every batch not yet durable.
@@ -55,7 +60,9 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         8 => transaction().prop_map(Op::Send),
         4 => (0..40usize).prop_map(Op::Again),
-        4 => Just(Op::Decide),
+        4 => Just(Op::Ask),
+        4 => any::<bool>().prop_map(|is_late| Op::Decide { is_late }),
+        1 => Just(Op::TakeBack),
         4 => Just(Op::Commit),
         1 => Just(Op::Crash),
         2 => time().prop_map(Op::Clock),
@@ -110,6 +117,8 @@ struct World {
     options: NotaryOptions,
     notary: Notary,
     durable: Durable,
+    /// The last question, until it is answered, and the answer from the rows that were durable then.
+    asked: Option<(UniquenessCheck, UniquenessAnswer)>,
     /// Decided batches on their way to the disk, and the naive notary's state after each.
     flying: VecDeque<(u64, BatchDecision, Naive)>,
     naive: Naive,
@@ -137,7 +146,13 @@ impl World {
             }
             Op::Again(which) if !self.sent.is_empty() => self.admit(which % self.sent.len()),
             Op::Again(_) => {}
-            Op::Decide => self.decide(),
+            Op::Ask => self.ask(),
+            Op::Decide { is_late } => self.decide(*is_late),
+            Op::TakeBack => {
+                let expected: Vec<u64> =
+                    self.waiting.drain(..).map(|(number, ..)| number).collect();
+                assert_eq!(self.notary.take_undecided(), expected);
+            }
             Op::Commit => {
                 let Some((commit, decision, naive)) = self.flying.pop_front() else {
                     return;
@@ -154,6 +169,7 @@ impl World {
             Op::Crash => {
                 self.flying.clear();
                 self.waiting.clear();
+                self.asked = None;
                 self.naive = self.naive_durable.clone();
                 self.judged = self.naive.judged;
                 self.notary = Notary::new(self.options, me(), at(self.judged));
@@ -196,15 +212,31 @@ impl World {
             }
             Err(error) => {
                 assert_eq!(error.code(), "notary.busy");
-                assert!(self.waiting.len() >= self.options.queue_requests_max / 2);
+                let queued = self.notary.figures().queued_requests;
+                assert_eq!(queued, self.waiting.len());
+                assert!(queued >= self.options.queue_requests_max / 2);
             }
         }
     }
 
-    fn decide(&mut self) {
+    fn ask(&mut self) {
+        if let Some(check) = self.notary.ask() {
+            assert_eq!(self.notary.ask(), None, "one question at a time");
+            let answer = self.durable.answer(&check);
+            self.asked = Some((check, answer));
+        }
+    }
+
+    fn decide(&mut self, is_late: bool) {
+        let Some((check, early)) = self.asked.take() else {
+            return;
+        };
+        let answer = match is_late {
+            true => self.durable.answer(&check),
+            false => early,
+        };
         self.commits += 1;
-        let decided = self.notary.decide_batch(self.commits, &self.durable);
-        let Some(decision) = decided.expect("never fails") else {
+        let Some(decision) = self.notary.decide(check.number, &answer, self.commits) else {
             return;
         };
         assert!(decision.verdicts.len() <= self.options.batch_requests_max);
@@ -262,6 +294,7 @@ proptest! {
             options,
             notary: Notary::new(options, me(), at(0)),
             durable: Durable::default(),
+            asked: None,
             flying: VecDeque::new(),
             naive: Naive::default(),
             naive_durable: Naive::default(),

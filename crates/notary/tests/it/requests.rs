@@ -1,13 +1,12 @@
 //! Requests for tests: transactions named by small numbers, and a consumed set in plain maps.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
 
 use ledger::{
     Constraint, ContractName, FilteredTransaction, LegalName, Party, StateAndRef, StateRef,
     TimeWindow, TransactionBuilder, TransactionState, TxId, WireTransaction,
 };
-use notary::{BatchDecision, ConsumedSet, Request, Subject};
+use notary::{BatchDecision, Notary, Request, Subject, UniquenessAnswer, UniquenessCheck};
 use primitives::{
     Domain, Hash, KeyPair, Moment, Monotonic, PublicKey, Scheme, SignatureContext, Timestamp,
 };
@@ -143,14 +142,26 @@ impl Durable {
     }
 }
 
-impl ConsumedSet for Durable {
-    type Error = Infallible;
-
-    fn consumer(&self, state: &StateRef) -> Result<Option<TxId>, Infallible> {
-        Ok(self.states.get(state).copied())
+impl Durable {
+    /// Answers the question of a batch from these rows.
+    pub fn answer(&self, check: &UniquenessCheck) -> UniquenessAnswer {
+        let is_accepted = |id: &&TxId| self.transactions.contains(*id);
+        let row = |state: &StateRef| Some((*state, *self.states.get(state)?));
+        UniquenessAnswer {
+            accepted: check
+                .transactions
+                .iter()
+                .filter(is_accepted)
+                .copied()
+                .collect(),
+            consumers: check.states.iter().filter_map(row).collect(),
+        }
     }
+}
 
-    fn is_committed(&self, id: &TxId) -> Result<bool, Infallible> {
-        Ok(self.transactions.contains(id))
-    }
+/// Takes a batch, answers its question from the durable rows at once, and decides it.
+pub fn decide_batch(notary: &mut Notary, commit: u64, durable: &Durable) -> Option<BatchDecision> {
+    let check = notary.ask()?;
+    let decision = notary.decide(check.number, &durable.answer(&check), commit);
+    Some(decision.expect("the batch waits for its answer"))
 }

@@ -1,7 +1,7 @@
 //! Rules of the notary, one request a line.
 
 use ledger::{NotaryError, NotaryResponse, StateConflict, consuming_hash};
-use notary::{Notary, NotaryKind, NotaryOptions, Subject, Verdict};
+use notary::{Notary, NotaryKind, NotaryOptions, Subject, UniquenessAnswer, Verdict};
 use primitives::{Coded, Decode, Encode, ErrorInfo, SignatureChecker};
 
 use crate::requests::*;
@@ -12,8 +12,7 @@ fn notary() -> Notary {
 
 /// Decides everything that waits as one batch and makes it durable.
 fn settle(notary: &mut Notary, durable: &mut Durable, commit: u64) -> Vec<(u64, String)> {
-    let decision = notary.decide_batch(commit, &*durable).expect("never fails");
-    let Some(decision) = decision else {
+    let Some(decision) = decide_batch(notary, commit, durable) else {
         return Vec::new();
     };
     durable.write(&decision);
@@ -261,17 +260,11 @@ fn batches_on_their_way_count() {
     notary
         .admit(tx(&[1], &[], 1).request(1), moment(0))
         .expect("room");
-    notary
-        .decide_batch(1, &durable)
-        .expect("never fails")
-        .expect("a batch");
+    decide_batch(&mut notary, 1, &durable).expect("a batch");
     for (number, next) in [(2, tx(&[1], &[], 1)), (3, tx(&[1], &[], 2))] {
         notary.admit(next.request(number), moment(0)).expect("room");
     }
-    let decision = notary
-        .decide_batch(2, &durable)
-        .expect("never fails")
-        .expect("a batch");
+    let decision = decide_batch(&mut notary, 2, &durable).expect("a batch");
     assert_eq!(decision.states, [], "nothing new");
     assert_eq!(
         decision.accepted,
@@ -279,6 +272,94 @@ fn batches_on_their_way_count() {
         "to be signed again"
     );
     assert!(matches!(decision.verdicts[1], (3, Verdict::Refused(_))));
+}
+
+#[test]
+fn a_decision_counts_until_an_answer_must_show_it() {
+    // An answer may come from the moment of its question. A decision that became durable after that moment is not in it.
+    let (mut notary, mut durable) = (notary(), Durable::default());
+    let [first, second, third] = [1, 2, 3].map(|salt| tx(&[1], &[], salt));
+    notary.admit(first.request(1), moment(0)).expect("room");
+    let decision = decide_batch(&mut notary, 1, &durable).expect("a batch");
+    assert!(notary.remembers(&first.id()), "it is not durable");
+    notary.admit(second.request(2), moment(0)).expect("room");
+    let check = notary.ask().expect("a question");
+    let before = durable.answer(&check);
+    durable.write(&decision);
+    notary.committed(1, moment(0).monotonic);
+    assert!(notary.remembers(&first.id()), "the answer may lack it");
+    let decision = notary.decide(check.number, &before, 2).expect("it waits");
+    assert!(matches!(decision.verdicts[0], (2, Verdict::Refused(_))));
+    assert!(
+        !notary.remembers(&first.id()),
+        "every further answer shows it"
+    );
+    notary.admit(third.request(3), moment(0)).expect("room");
+    let decision = decide_batch(&mut notary, 3, &durable).expect("a batch");
+    assert!(matches!(decision.verdicts[0], (3, Verdict::Refused(_))));
+}
+
+#[test]
+fn one_question_is_out_at_a_time_and_names_all_that_the_batch_touches() {
+    let (mut notary, durable) = (notary(), Durable::default());
+    assert_eq!(notary.ask(), None, "nothing waits");
+    let (first, second) = (tx(&[1, 2], &[3], 1), tx(&[2], &[4], 2));
+    for (number, tx) in [(1, &first), (2, &second)] {
+        notary.admit(tx.request(number), moment(0)).expect("room");
+    }
+    let check = notary.ask().expect("a question");
+    assert_eq!(check.transactions, [first.id(), second.id()]);
+    assert_eq!(check.states, [1, 2, 3, 2, 4].map(state));
+    notary
+        .admit(tx(&[5], &[], 3).request(3), moment(0))
+        .expect("room");
+    assert!(!notary.can_ask(), "one at a time");
+    assert_eq!(notary.figures().queued_requests, 3);
+    let decision = notary.decide(check.number, &durable.answer(&check), 1);
+    assert_eq!(decision.map(|decision| decision.verdicts.len()), Some(2));
+    assert!(notary.can_ask());
+}
+
+#[test]
+fn requests_that_are_taken_back_are_not_decided_by_a_late_answer() {
+    let (mut notary, durable) = (notary(), Durable::default());
+    for number in 1..=2 {
+        let tx = tx(&[number], &[], 1);
+        notary.admit(tx.request(number), moment(0)).expect("room");
+        if number == 1 {
+            notary.ask().expect("a question");
+        }
+    }
+    assert_eq!(notary.take_undecided(), [1, 2]);
+    assert_eq!(notary.decide(0, &UniquenessAnswer::default(), 1), None);
+    notary
+        .admit(tx(&[1], &[], 2).request(3), moment(0))
+        .expect("room");
+    let check = notary.ask().expect("a question");
+    assert_eq!(notary.decide(0, &UniquenessAnswer::default(), 1), None);
+    let decision = notary.decide(check.number, &durable.answer(&check), 1);
+    let verdicts = decision.expect("it waits").verdicts;
+    assert_eq!(verdicts, [(3, Verdict::Accepted(0))]);
+}
+
+#[test]
+fn what_is_entered_from_elsewhere_counts_at_once() {
+    // Its rows are written in the commit of the next decision, so no answer of the store shows them.
+    let (mut notary, durable) = (notary(), Durable::default());
+    let (entered, other) = (tx(&[1], &[], 1), tx(&[1, 2], &[], 2));
+    for (number, tx) in [(1, &entered), (2, &other)] {
+        notary.admit(tx.request(number), moment(0)).expect("room");
+    }
+    let check = notary.ask().expect("a question");
+    notary.enter(entered.id(), &[state(1)], 1);
+    assert_eq!(notary.remembered_consumer(&state(1)), Some(entered.id()));
+    let decision = notary.decide(check.number, &durable.answer(&check), 1);
+    let decision = decision.expect("it waits");
+    assert_eq!(decision.verdicts[0], (1, Verdict::Accepted(0)));
+    assert!(matches!(decision.verdicts[1], (2, Verdict::Refused(_))));
+    assert_eq!(decision.states, []);
+    notary.committed(1, moment(0).monotonic);
+    assert_eq!(notary.remembered_consumer(&state(1)), None);
 }
 
 #[test]
@@ -290,10 +371,7 @@ fn a_conflict_names_the_states_and_who_consumed_them() {
     notary
         .admit(tx(&[3, 1], &[2], 2).request(2), moment(0))
         .expect("room");
-    let decision = notary
-        .decide_batch(2, &durable)
-        .expect("never fails")
-        .expect("a batch");
+    let decision = decide_batch(&mut notary, 2, &durable).expect("a batch");
     let conflict = |number, is_reference| StateConflict {
         input: state(number),
         consumed_by: consuming_hash(&first.id()),
@@ -316,10 +394,7 @@ fn one_signature_covers_the_batch_and_each_can_check_it() {
     for (number, tx) in (0u64..).zip(&sent) {
         notary.admit(tx.request(number), moment(5)).expect("room");
     }
-    let decision = notary
-        .decide_batch(1, &durable)
-        .expect("never fails")
-        .expect("a batch");
+    let decision = decide_batch(&mut notary, 1, &durable).expect("a batch");
     let (id, record) = &decision.transactions[0];
     assert_eq!((*id, record.at), (sent[0].id(), at(5)));
     assert_eq!(
@@ -433,16 +508,11 @@ fn what_was_accepted_before_is_accepted_by_its_id_and_nothing_else_is() {
     let mut durable = Durable::default();
     let (known, unknown) = (tx(&[1], &[], 1).wire(&me()), tx(&[2], &[], 2).wire(&me()));
     durable.transactions.insert(known.id());
-    assert_eq!(notary.has_accepted(&known.id(), &durable), Ok(true));
-    assert_eq!(notary.has_accepted(&unknown.id(), &durable), Ok(false));
     for (number, wire) in [(1, known), (2, unknown)] {
         let committed = request(number, Subject::Committed(wire));
         notary.admit(committed, moment(1)).expect("room");
     }
-    let decision = notary
-        .decide_batch(1, &durable)
-        .expect("reads")
-        .expect("a batch");
+    let decision = decide_batch(&mut notary, 1, &durable).expect("a batch");
     assert_eq!(decision.verdicts[0], (1, Verdict::Accepted(0)));
     assert!(matches!(decision.verdicts[1].1, Verdict::Refused(_)));
     assert!(decision.states.is_empty() && decision.transactions.is_empty());
@@ -505,7 +575,7 @@ fn batches_are_bounded_and_so_is_what_is_in_flight() {
         notary.admit(tx.request(number), moment(0)).expect("room");
     }
     let mut batch = |commit| {
-        let decision = notary.decide_batch(commit, &durable).expect("never fails");
+        let decision = decide_batch(&mut notary, commit, &durable);
         decision.map(|decision| decision.verdicts.len())
     };
     assert_eq!(batch(1), Some(2), "two requests");
@@ -517,6 +587,6 @@ fn batches_are_bounded_and_so_is_what_is_in_flight() {
     assert_eq!(batch(3), Some(1), "and goes alone");
     assert_eq!(batch(4), None, "enough is on its way");
     notary.committed(3, moment(1).monotonic);
-    let decision = notary.decide_batch(4, &durable).expect("never fails");
+    let decision = decide_batch(&mut notary, 4, &durable);
     assert_eq!(decision.map(|d| d.verdicts.len()), Some(1));
 }

@@ -97,7 +97,13 @@ impl World {
             }
             What::Synced { node, life } if self.nodes[node].life == life => self.synced(node),
             What::Viewed { node, life } if self.nodes[node].life == life => self.viewed(node),
-            What::Synced { .. } | What::Viewed { .. } => {}
+            What::Checked {
+                node,
+                life,
+                check,
+                early,
+            } if self.nodes[node].life == life => self.checked(node, &check, early),
+            What::Synced { .. } | What::Viewed { .. } | What::Checked { .. } => {}
             What::Arrival {
                 from,
                 to,

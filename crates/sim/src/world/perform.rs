@@ -3,6 +3,7 @@
 use kernel::message::PeerMessage;
 use kernel::port::Table;
 use kernel::{Action, Event, Priority, Reply};
+use notary::UniquenessCheck;
 use primitives::{Decode, Encode};
 
 use crate::clients::Next;
@@ -12,7 +13,7 @@ use crate::swarm::RESPONDERS_MAX;
 use crate::town::{NOTARY, OTHER_NOTARY, SHORT};
 use crate::trace::short;
 use crate::view::Job;
-use crate::world::{What, World};
+use crate::world::{Answer, What, World};
 use crate::{Adversary, Bug};
 
 impl World {
@@ -245,6 +246,7 @@ impl World {
                     .push(Job::LookUp { flow, effect, what });
                 self.start_view(node);
             }
+            Action::CheckUniqueness(check) => self.check_uniqueness(node, check),
             Action::FetchFile { .. }
             | Action::AbandonFile { .. }
             | Action::PermitFile { .. }
@@ -299,6 +301,39 @@ impl World {
             self.mail(node, event);
         }
         self.start_view(node);
+    }
+
+    /// A notary's store is asked. It answers after a while, from the rows at the begin or at the end of this time.
+    fn check_uniqueness(&mut self, node: usize, check: UniquenessCheck) {
+        self.note(
+            node,
+            format_args!(
+                "asks its store about {} states, question {}",
+                check.states.len(),
+                check.number
+            ),
+        );
+        let one = &self.nodes[node];
+        let life = one.life;
+        let is_early = self.chance.per_mille(500);
+        let early = is_early.then(|| kernel::check_uniqueness(&check, &one.disk));
+        let slow = self.chance.per_mille(100);
+        let takes = self.chance.between(10, if slow { 30_000 } else { 300 });
+        let checked = What::Checked {
+            node,
+            life,
+            check,
+            early,
+        };
+        self.at(takes, checked);
+    }
+
+    pub(crate) fn checked(&mut self, node: usize, check: &UniquenessCheck, early: Option<Answer>) {
+        let disk = &self.nodes[node].disk;
+        let answer = early.unwrap_or_else(|| kernel::check_uniqueness(check, disk));
+        let number = check.number;
+        self.note(node, format_args!("has the answer to question {number}"));
+        self.mail(node, Event::UniquenessChecked { number, answer });
     }
 
     fn send(&mut self, from: usize, to: usize, priority: Priority, bytes: Vec<u8>) {

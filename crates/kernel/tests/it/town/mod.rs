@@ -96,6 +96,8 @@ pub struct Town {
     pub fetched: Vec<(usize, usize, Hash)>,
     /// Answers to them: the answering node, the asking node, the file, the offer if there is one.
     pub permits: Vec<(usize, usize, Hash, Option<FileOffer>)>,
+    /// Answers of notaries' stores, if a test delays them.
+    pub delayed_answers: Option<Vec<(usize, Event)>>,
     mail: VecDeque<(usize, Event)>,
     next: u64,
     salt: Cell<u64>,
@@ -214,6 +216,7 @@ impl Town {
             network,
             fetched: Vec::new(),
             permits: Vec::new(),
+            delayed_answers: None,
             mail: VecDeque::new(),
             next: 1,
             salt: Cell::new(0),

@@ -135,6 +135,15 @@ impl Town {
                         },
                     );
                 }
+                Action::CheckUniqueness(check) => {
+                    let (number, disk) = (check.number, &self.nodes[node].disk);
+                    let answer = kernel::check_uniqueness(&check, disk);
+                    let event = Event::UniquenessChecked { number, answer };
+                    match &mut self.delayed_answers {
+                        Some(delayed) => delayed.push((node, event)),
+                        None => self.tell(node, event),
+                    }
+                }
                 Action::Scheduled { state, refusal, .. } => self.scheduled.push(Scheduled {
                     node,
                     state,
