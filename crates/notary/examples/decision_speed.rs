@@ -87,7 +87,7 @@ fn main() {
             commit += 1;
             let check = notary.ask().expect("requests wait");
             let answer = consumed.answer(&check);
-            let decision = notary.decide(check.number, &answer, commit);
+            let decision = notary.decide(check.number, &answer, commit, now.monotonic);
             decided += began.elapsed();
             let decision = decision.expect("a batch");
             consumed.states.extend(decision.states.iter().copied());

@@ -3,9 +3,17 @@
 //! # Invariants
 //! - A window is never judged at a time earlier than that of a previous judgement, unless the clock was confirmed since then:
 //!   the previous judgement was then made by a clock that was ahead.
+//! - A decision about a transaction with a window comes at most [`DECISION_MS_MAX`] after the end of the window, measured by the
+//!   monotonic clock from the arrival. Counterparties free its states a little later, so it must not be signed then.
 //! - No window is judged while the machine's clock is in doubt, or more than [`BEHIND_MAX_MS`] behind the latest judgement.
 
-use primitives::Timestamp;
+use ledger::TimeWindow;
+use primitives::{Moment, Monotonic, Timestamp};
+
+/// Maximum time from the end of a transaction's window to the decision about it, in milliseconds. A request that waits longer, for
+/// its back chain, in the queue or for the store, is refused. Flows keep the inputs of the transaction locked for a longer time
+/// (`flow::library::NOTARY_ALLOWANCE_MS`), which also covers the difference of the clocks.
+pub const DECISION_MS_MAX: u64 = 30_000;
 
 /// Maximum tolerated step backwards of the machine's clock, in milliseconds. If it is behind the latest judgement by no more
 /// than this, windows are judged at the time of that judgement until it has caught up. A larger step shows that the machine's
@@ -19,6 +27,17 @@ pub struct Arrival {
     pub at: Timestamp,
     /// Whether the clock was good enough to judge a window.
     pub can_judge: bool,
+    /// The monotonic time of the arrival.
+    pub since: Monotonic,
+}
+
+impl Arrival {
+    /// Returns the latest time of a decision about a transaction with this window. `None` if there is no such time.
+    pub fn decide_until(&self, window: &TimeWindow) -> Option<Monotonic> {
+        // A window that ended before the arrival leaves no time of its own.
+        let open_ms = window.end()?.since_ms(self.at).unwrap_or(0);
+        self.since.plus_ms(open_ms)?.plus_ms(DECISION_MS_MAX)
+    }
 }
 
 /// The time of judgements; it never goes backwards.
@@ -59,18 +78,16 @@ impl WindowClock {
         self.latest.since_ms(wall).unwrap_or(0)
     }
 
-    /// Records the arrival of a request while the machine's clock shows `wall`.
-    pub(crate) fn arrive(&mut self, wall: Timestamp) -> Arrival {
-        if self.in_doubt || self.behind_ms(wall) > BEHIND_MAX_MS {
-            return Arrival {
-                at: wall,
-                can_judge: false,
-            };
+    /// Records the arrival of a request.
+    pub(crate) fn arrive(&mut self, now: Moment) -> Arrival {
+        let can_judge = !self.in_doubt && self.behind_ms(now.wall) <= BEHIND_MAX_MS;
+        if can_judge {
+            self.latest = self.latest.max(now.wall);
         }
-        self.latest = self.latest.max(wall);
         Arrival {
-            at: self.latest,
-            can_judge: true,
+            at: if can_judge { self.latest } else { now.wall },
+            can_judge,
+            since: now.monotonic,
         }
     }
 

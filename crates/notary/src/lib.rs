@@ -23,7 +23,7 @@ mod requesters;
 
 pub use batch::{BatchDecision, Verdict};
 pub use check::{UniquenessAnswer, UniquenessCheck};
-pub use clock::Arrival;
+pub use clock::{Arrival, DECISION_MS_MAX};
 pub use error::{AdmissionError, ERRORS};
 pub use notary::{Notary, NotaryFigures};
 pub use options::{NotaryKind, NotaryOptions};

@@ -89,7 +89,7 @@ impl Notary {
     /// Records the arrival of a request. Its window is judged at this time, however long its verification takes.
     pub fn arrive(&mut self, now: Moment) -> Arrival {
         self.now = self.now.max(now.monotonic);
-        self.clock.arrive(now.wall)
+        self.clock.arrive(Moment::new(self.now, now.wall))
     }
 
     /// Puts the machine's clock in doubt: no window is judged until [`Notary::trust_clock`].
@@ -142,8 +142,22 @@ impl Notary {
     pub fn look_over(&self, wire: &WireTransaction, arrived: Arrival) -> Result<(), NotaryError> {
         let states = wire.inputs().len() + wire.references().len();
         self.check_bounds(wire.notary(), states)?;
+        wire.time_window().map_or(Ok(()), |window| {
+            judge_window(window, arrived, arrived.since)
+        })
+    }
+
+    /// Judges the window of a transaction that has waited since its arrival. Fails if it is too late for a decision, or if the clock
+    /// cannot judge.
+    pub fn judge_wait(&self, wire: &WireTransaction, arrived: Arrival) -> Result<(), NotaryError> {
+        let arrived = self.clock.review(arrived);
         wire.time_window()
-            .map_or(Ok(()), |window| judge_window(window, arrived))
+            .map_or(Ok(()), |window| judge_window(window, arrived, self.now))
+    }
+
+    /// Records the time of an event.
+    pub fn advance(&mut self, now: Monotonic) {
+        self.now = self.now.max(now);
     }
 
     /// Checks whether a requester is within its rate of newly consumed states and has room in the queue. Call it first:
@@ -253,7 +267,9 @@ impl Notary {
         number: u64,
         answer: &UniquenessAnswer,
         commit: u64,
+        now: Monotonic,
     ) -> Option<BatchDecision> {
+        self.now = self.now.max(now);
         assert!(
             number < self.next_check,
             "question {number} was answered before it was made"
@@ -402,7 +418,7 @@ impl Notary {
         }
         let arrived = self.clock.review(queued.arrived);
         if let Some(window) = subject.time_window()
-            && let Err(error) = judge_window(window, arrived)
+            && let Err(error) = judge_window(window, arrived, self.now)
         {
             return Some(error);
         }
@@ -452,16 +468,20 @@ impl Notary {
 /// milliseconds.
 const UNJUDGED_WAIT_MS: u64 = 1_000;
 
-fn judge_window(window: &TimeWindow, arrived: Arrival) -> Result<(), NotaryError> {
+/// Judges a window at the time of the arrival, and the wait until `now` by the time that is left for a decision.
+fn judge_window(window: &TimeWindow, arrived: Arrival, now: Monotonic) -> Result<(), NotaryError> {
     if !arrived.can_judge {
         let eta_ms = UNJUDGED_WAIT_MS;
         return Err(NotaryError::Busy { eta_ms });
     }
-    if window.contains(arrived.at) {
+    let is_overdue = arrived.decide_until(window).is_some_and(|end| end < now);
+    if window.contains(arrived.at) && !is_overdue {
         return Ok(());
     }
+    let waited_ms = now.since_ms(arrived.since).unwrap_or(0);
     Err(NotaryError::TimeWindowInvalid {
-        now: arrived.at,
+        // Beyond the end of time no window is open anyway.
+        now: arrived.at.plus_ms(waited_ms).unwrap_or(Timestamp::MAX),
         window: *window,
     })
 }

@@ -328,6 +328,7 @@ impl Kernel {
             let out = self.selection.tick(self.context.now.monotonic);
             self.on_selection(out);
         }
+        self.refuse_overdue();
         self.flows.end_idle(&mut self.context);
         let ahead = self.links.lagging_rows(self.context.now.monotonic);
         self.flows.note_peers_behind(ahead >= AHEAD_MAX);

@@ -332,6 +332,15 @@ impl Intake {
         theirs.map(|(item, _)| *item).collect()
     }
 
+    /// Returns the items of requests for notarisation with these numbers that are not verified yet.
+    pub fn unverified_requests(&self, numbers: &BTreeSet<u64>) -> Vec<ItemId> {
+        let theirs = self.items.iter().filter(|(_, item)| match item.goal {
+            Goal::Notarise { number } => !item.deciding && numbers.contains(&number),
+            _ => false,
+        });
+        theirs.map(|(item, _)| *item).collect()
+    }
+
     /// Makes an item wait for dependencies. Returns those that no item in progress brings, which have to be fetched.
     ///
     /// A transaction to be notarised depends on its own requester only. Another peer that brings the same dependency slowly or

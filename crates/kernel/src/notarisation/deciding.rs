@@ -121,11 +121,11 @@ impl Kernel {
             self.refuse_undecided();
             return Ok(());
         }
-        let commit = self.context.commits.next();
+        let (commit, now) = (self.context.commits.next(), self.context.now.monotonic);
         let Some(notarisation) = &mut self.notarisation else {
             return Ok(());
         };
-        let Some(mut decision) = notarisation.notary.decide(number, found, commit) else {
+        let Some(mut decision) = notarisation.notary.decide(number, found, commit, now) else {
             return Ok(());
         };
         self.context.figures.notary_batches += 1;

@@ -41,6 +41,10 @@ impl Part for Notarisation {
     fn committed(&mut self, upto: u64, now: Monotonic) {
         self.notary.committed(upto, now);
     }
+
+    fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
+        self.wholes.next_due()
+    }
 }
 
 impl Notarisation {

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! # Invariants
-//! - The time window is judged at the arrival of the request, however long its back chain is.
+//! - The time window is judged at the arrival of the request. A request that waits longer for its back chain than
+//!   [`notary::DECISION_MS_MAX`] after the end of the window is refused.
 //! - A transaction that was accepted before is accepted again without further checks.
 //! - A fault of the transaction refuses it. A fault that may pass asks the requester to come again.
 //! - A requester has a bounded share of the intake until its requests are decided; if it goes away, those that are not
@@ -20,7 +21,7 @@ use crate::intake::item_id::ItemId;
 use crate::intake::items::Goal;
 use crate::kernel::Kernel;
 use crate::notarisation::answers::{ask_to_come_again, refuse};
-use crate::notarisation::whole::{Asks, Whole};
+use crate::notarisation::whole::{Asks, COME_AGAIN_MS, Whole};
 use crate::port::{Reads, StoreFailure};
 use crate::round::CheckOwner;
 use flow::messaging::RequestId;
@@ -169,14 +170,45 @@ impl Kernel {
         proof: VerifiedTransaction,
     ) -> Option<NotaryError> {
         let notarisation = self.notarisation.as_mut()?;
-        let whole = notarisation.wholes.by_number.get_mut(&number)?;
-        whole.item = Some(item);
+        let whole = notarisation.wholes.verified(number, item)?;
         let subject = Subject::verified(proof, whole.transaction.wire().clone())?;
-        let request = whole.asks.clone().request(number, subject);
-        notarisation
-            .notary
-            .admit_arrived(request, whole.arrived)
-            .err()
+        let (request, arrived) = (whole.asks.clone().request(number, subject), whole.arrived);
+        notarisation.notary.admit_arrived(request, arrived).err()
+    }
+
+    /// Refuses the requests that wait for a back chain and can no longer be decided, which makes room for others. The requester
+    /// chooses when it shows the back chain. Without this end it would choose the time of the signature as well.
+    pub(crate) fn refuse_overdue(&mut self) {
+        let now = self.context.now.monotonic;
+        let Some(notarisation) = &mut self.notarisation else {
+            return;
+        };
+        notarisation.notary.advance(now);
+        let overdue = notarisation.wholes.overdue(now);
+        if overdue.is_empty() {
+            return;
+        }
+        for item in self.intake.unverified_requests(&overdue) {
+            self.take_out(item);
+        }
+        for number in overdue {
+            let Some(notarisation) = &mut self.notarisation else {
+                return;
+            };
+            let whole = notarisation.wholes.take(number);
+            let asked = notarisation.answered(number);
+            let (Some(whole), Some((peer, id))) = (whole, asked) else {
+                continue;
+            };
+            let judged = notarisation
+                .notary
+                .judge_wait(whole.transaction.wire(), whole.arrived);
+            // The clock may have been put in doubt, or the time of the arrival may have been judged ahead of it: busy then.
+            let error = judged.err().unwrap_or(NotaryError::Busy {
+                eta_ms: COME_AGAIN_MS,
+            });
+            refuse(peer, id, error, &mut self.context);
+        }
     }
 
     /// Records the transactions that the notary signs, with the signature and in the same commit.

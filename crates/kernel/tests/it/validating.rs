@@ -2,6 +2,7 @@
 //! slow or lying requester delays only itself. Node 0 is the notary; nodes 2 and 3 are played where a test says so.
 
 use flow::FlowId;
+use flow::library::NOTARY_ALLOWANCE_MS;
 use flow::messaging::RequestId;
 use kernel::message::{Answer, FetchResponse, PeerMessage, ServiceId};
 use kernel::port::Table;
@@ -9,6 +10,7 @@ use kernel::{Event, KernelOptions};
 use ledger::{
     NotaryError, NotaryRequest, NotaryResponse, SignedTransaction, StateRef, TxId, WireTransaction,
 };
+use notary::DECISION_MS_MAX;
 use primitives::{Decode, Encode};
 
 use crate::pay::{issue, pay};
@@ -56,8 +58,18 @@ fn ask(town: &mut Town, by: usize, number: u32, request: &NotaryRequest) {
 /// Returns the notary's answer to the last request of a played node, if there is one: success, the code of the refusal with the
 /// inner code, or "wait".
 fn answer(town: &mut Town, by: usize) -> Option<Result<(), String>> {
-    let heard = town.heard(by);
-    let answer = match heard.as_slice() {
+    read_answer(&town.heard(by))
+}
+
+/// Like [`answer`], after messages of other kinds.
+fn answer_at_last(town: &mut Town, by: usize) -> Option<Result<(), String>> {
+    let mut heard = town.heard(by);
+    heard.retain(|message| matches!(message, PeerMessage::Response { .. }));
+    read_answer(&heard)
+}
+
+fn read_answer(heard: &[PeerMessage]) -> Option<Result<(), String>> {
+    let answer = match heard {
         [] => return None,
         [PeerMessage::Response { answer, .. }] => answer,
         other => panic!("no answer: {other:?}"),
@@ -265,6 +277,36 @@ fn the_time_window_is_judged_when_the_request_arrives() {
     let request = whole(&town, 2, &in_time);
     ask(&mut town, 2, 3, &request);
     assert_eq!(answer(&mut town, 2), Some(Ok(())), "it was accepted before");
+}
+
+#[test]
+fn a_back_chain_that_is_shown_long_after_the_window_does_not_help() {
+    // The requester chooses when it shows the back chain. (shown so long after the end of the window, signed)
+    for (after_ms, is_signed) in [(DECISION_MS_MAX, true), (DECISION_MS_MAX + 1, false)] {
+        let mut town = played();
+        let coin = town.issued(2, 2, 10);
+        let tx = signed(town.payment_until(&coin, 2, 1, town.now + 1_000), 2);
+        let request = whole(&town, 2, &tx);
+        ask(&mut town, 2, 1, &request);
+        town.now += 1_000 + after_ms;
+        town.settle();
+        let closed = refused("notary.time_window_invalid");
+        if is_signed {
+            town.answer_fetch(2, 0, part(&[&coin]));
+            assert_eq!(answer(&mut town, 2), Some(Ok(())));
+        } else {
+            assert_eq!(answer_at_last(&mut town, 2), closed);
+            assert_eq!(town.figures(0).intake_items, 0, "its room is free");
+            ask(&mut town, 2, 2, &request);
+            assert_eq!(answer(&mut town, 2), closed);
+        }
+    }
+}
+
+#[test]
+fn flows_keep_locks_longer_than_a_notary_takes_to_decide() {
+    // The rest is for the difference of the clocks.
+    const { assert!(DECISION_MS_MAX + 30_000 <= NOTARY_ALLOWANCE_MS) };
 }
 
 #[test]

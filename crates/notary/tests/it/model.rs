@@ -4,8 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ledger::{NotaryError, StateRef, TxId, consuming_hash};
-use notary::{BatchDecision, Notary, NotaryOptions, UniquenessAnswer, UniquenessCheck, Verdict};
-use primitives::Coded;
+use notary::{
+    BatchDecision, DECISION_MS_MAX, Notary, NotaryOptions, UniquenessAnswer, UniquenessCheck,
+    Verdict,
+};
+use primitives::{Coded, Moment, Monotonic};
 use proptest::prelude::*;
 
 use crate::requests::*;
@@ -28,6 +31,8 @@ enum Op {
     Crash,
     /// The clock shows this.
     Clock(u64),
+    /// This many milliseconds pass.
+    Wait(u64),
     /// The clock is in doubt, or no longer.
     Doubt(bool),
 }
@@ -66,6 +71,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => Just(Op::Commit),
         1 => Just(Op::Crash),
         2 => time().prop_map(Op::Clock),
+        1 => (0..=DECISION_MS_MAX + 100).prop_map(Op::Wait),
         1 => any::<bool>().prop_map(Op::Doubt),
     ]
 }
@@ -84,6 +90,7 @@ impl Naive {
         &mut self,
         tx: &Tx,
         arrived: Option<u64>,
+        waited_ms: u64,
     ) -> Result<(), (&'static str, Vec<StateRef>)> {
         let id = tx.id();
         if self.accepted.contains(&id) {
@@ -92,7 +99,12 @@ impl Naive {
         if let Some(window) = tx.window() {
             match arrived {
                 None => return Err(("notary.busy", Vec::new())),
-                Some(arrived) if !window.contains(at(arrived)) => {
+                Some(arrived)
+                    if !window.contains(at(arrived))
+                        || window.end().is_some_and(|end| {
+                            arrived + waited_ms > end.as_ms() + DECISION_MS_MAX
+                        }) =>
+                {
                     return Err(("notary.time_window_invalid", Vec::new()));
                 }
                 Some(_) => {}
@@ -124,13 +136,15 @@ struct World {
     naive: Naive,
     naive_durable: Naive,
     sent: Vec<Tx>,
-    /// Requests admitted and not decided: number, index of the transaction, time of arrival if that is certain.
-    waiting: VecDeque<(u64, usize, Option<u64>)>,
+    /// Requests admitted and not decided: number, index of the transaction, time of arrival if that is certain, and the monotonic
+    /// time of the arrival.
+    waiting: VecDeque<(u64, usize, Option<u64>, u64)>,
     number_of: BTreeMap<u64, usize>,
     acknowledged: BTreeSet<usize>,
     numbers: u64,
     commits: u64,
     clock: u64,
+    monotonic: u64,
     in_doubt: bool,
     highest: u64,
     /// As the engine said it is to be written.
@@ -159,7 +173,7 @@ impl World {
                 };
                 self.durable.write(&decision);
                 self.naive_durable = naive;
-                self.notary.committed(commit, moment(self.clock).monotonic);
+                self.notary.committed(commit, self.now().monotonic);
                 for (number, verdict) in &decision.verdicts {
                     if matches!(verdict, Verdict::Accepted(_)) {
                         self.acknowledged.insert(self.number_of[number]);
@@ -176,12 +190,17 @@ impl World {
                 (self.highest, self.in_doubt) = (self.judged, false);
             }
             Op::Clock(ms) => self.clock = *ms,
+            Op::Wait(ms) => self.monotonic += ms,
             Op::Doubt(true) => {
                 self.in_doubt = true;
                 self.notary.doubt_clock();
             }
             Op::Doubt(false) => self.trust_clock(),
         }
+    }
+
+    fn now(&self) -> Moment {
+        Moment::new(Monotonic::from_ms(self.monotonic), at(self.clock))
     }
 
     fn trust_clock(&mut self) {
@@ -204,10 +223,11 @@ impl World {
         self.highest = self.highest.max(arrived.unwrap_or(0));
         match self
             .notary
-            .admit(self.sent[which].request(number), moment(self.clock))
+            .admit(self.sent[which].request(number), self.now())
         {
             Ok(()) => {
-                self.waiting.push_back((number, which, arrived));
+                self.waiting
+                    .push_back((number, which, arrived, self.monotonic));
                 self.number_of.insert(number, which);
             }
             Err(error) => {
@@ -236,16 +256,19 @@ impl World {
             false => early,
         };
         self.commits += 1;
-        let Some(decision) = self.notary.decide(check.number, &answer, self.commits) else {
+        let now = self.now().monotonic;
+        let decided = self.notary.decide(check.number, &answer, self.commits, now);
+        let Some(decision) = decided else {
             return;
         };
         assert!(decision.verdicts.len() <= self.options.batch_requests_max);
         for (number, verdict) in &decision.verdicts {
-            let (expected_number, which, arrived) = self.waiting.pop_front().expect("a request");
+            let (expected_number, which, arrived, since) =
+                self.waiting.pop_front().expect("a request");
             assert_eq!(*number, expected_number, "decided in the order of arrival");
             let tx = &self.sent[which];
             let arrived = arrived.filter(|at| *at <= self.highest);
-            let expected = self.naive.decide(tx, arrived);
+            let expected = self.naive.decide(tx, arrived, self.monotonic - since);
             match (verdict, expected) {
                 (Verdict::Accepted(place), Ok(())) => {
                     assert_eq!(decision.accepted[*place], tx.id());
@@ -305,6 +328,7 @@ proptest! {
             numbers: 0,
             commits: 0,
             clock: 0,
+            monotonic: 0,
             in_doubt: false,
             highest: 0,
             judged: 0,

@@ -162,6 +162,11 @@ impl Durable {
 /// Takes a batch, answers its question from the durable rows at once, and decides it.
 pub fn decide_batch(notary: &mut Notary, commit: u64, durable: &Durable) -> Option<BatchDecision> {
     let check = notary.ask()?;
-    let decision = notary.decide(check.number, &durable.answer(&check), commit);
+    let decision = notary.decide(
+        check.number,
+        &durable.answer(&check),
+        commit,
+        Monotonic::START,
+    );
     Some(decision.expect("the batch waits for its answer"))
 }

@@ -255,6 +255,29 @@ fn a_wait_in_the_queue_does_not_close_a_window() {
 }
 
 #[test]
+fn a_decision_does_not_come_long_after_the_window() {
+    // (arrived at, decided at, verdict). The window ends at 1,000; a decision may come 30 s later.
+    let table = [
+        (0, 31_000, "signed"),
+        (0, 31_001, "notary.time_window_invalid"),
+        (999, 31_000, "signed"),
+        (999, 31_001, "notary.time_window_invalid"),
+        (999, 1_000_000, "notary.time_window_invalid"),
+    ];
+    for (line, (arrived, decided, expected)) in (1u8..).zip(table) {
+        let (mut notary, mut durable) = (notary(), Durable::default());
+        let tx = Tx {
+            window: Some((0, 1_000)),
+            ..tx(&[1], &[], line)
+        };
+        notary.admit(tx.request(1), moment(arrived)).expect("room");
+        notary.committed(0, moment(decided).monotonic);
+        let verdicts = settle(&mut notary, &mut durable, 1);
+        assert_eq!(verdicts, [(1, expected.to_owned())], "line {line}");
+    }
+}
+
+#[test]
 fn batches_on_their_way_count() {
     let (mut notary, durable) = (notary(), Durable::default());
     notary
@@ -288,7 +311,9 @@ fn a_decision_counts_until_an_answer_must_show_it() {
     durable.write(&decision);
     notary.committed(1, moment(0).monotonic);
     assert!(notary.remembers(&first.id()), "the answer may lack it");
-    let decision = notary.decide(check.number, &before, 2).expect("it waits");
+    let decision = notary
+        .decide(check.number, &before, 2, moment(0).monotonic)
+        .expect("it waits");
     assert!(matches!(decision.verdicts[0], (2, Verdict::Refused(_))));
     assert!(
         !notary.remembers(&first.id()),
@@ -315,7 +340,12 @@ fn one_question_is_out_at_a_time_and_names_all_that_the_batch_touches() {
         .expect("room");
     assert!(!notary.can_ask(), "one at a time");
     assert_eq!(notary.figures().queued_requests, 3);
-    let decision = notary.decide(check.number, &durable.answer(&check), 1);
+    let decision = notary.decide(
+        check.number,
+        &durable.answer(&check),
+        1,
+        moment(0).monotonic,
+    );
     assert_eq!(decision.map(|decision| decision.verdicts.len()), Some(2));
     assert!(notary.can_ask());
 }
@@ -331,13 +361,24 @@ fn requests_that_are_taken_back_are_not_decided_by_a_late_answer() {
         }
     }
     assert_eq!(notary.take_undecided(), [1, 2]);
-    assert_eq!(notary.decide(0, &UniquenessAnswer::default(), 1), None);
+    assert_eq!(
+        notary.decide(0, &UniquenessAnswer::default(), 1, moment(0).monotonic),
+        None
+    );
     notary
         .admit(tx(&[1], &[], 2).request(3), moment(0))
         .expect("room");
     let check = notary.ask().expect("a question");
-    assert_eq!(notary.decide(0, &UniquenessAnswer::default(), 1), None);
-    let decision = notary.decide(check.number, &durable.answer(&check), 1);
+    assert_eq!(
+        notary.decide(0, &UniquenessAnswer::default(), 1, moment(0).monotonic),
+        None
+    );
+    let decision = notary.decide(
+        check.number,
+        &durable.answer(&check),
+        1,
+        moment(0).monotonic,
+    );
     let verdicts = decision.expect("it waits").verdicts;
     assert_eq!(verdicts, [(3, Verdict::Accepted(0))]);
 }
@@ -353,7 +394,12 @@ fn what_is_entered_from_elsewhere_counts_at_once() {
     let check = notary.ask().expect("a question");
     notary.enter(entered.id(), &[state(1)], 1);
     assert_eq!(notary.remembered_consumer(&state(1)), Some(entered.id()));
-    let decision = notary.decide(check.number, &durable.answer(&check), 1);
+    let decision = notary.decide(
+        check.number,
+        &durable.answer(&check),
+        1,
+        moment(0).monotonic,
+    );
     let decision = decision.expect("it waits");
     assert_eq!(decision.verdicts[0], (1, Verdict::Accepted(0)));
     assert!(matches!(decision.verdicts[1], (2, Verdict::Refused(_))));
