@@ -56,7 +56,7 @@ impl Hasher {
 
     /// Takes the next bytes of the content.
     pub fn update(&mut self, bytes: &[u8]) {
-        self.length = self.length.wrapping_add(bytes.len() as u64);
+        self.length += bytes.len() as u64;
         let mut rest = bytes;
         if self.used > 0 {
             let taken = rest.len().min(BLOCK - self.used);
@@ -80,7 +80,7 @@ impl Hasher {
     /// Returns the hash of everything taken.
     #[must_use]
     pub fn finish(mut self) -> Hash {
-        let bits: [u8; LENGTH_BYTES] = self.length.wrapping_mul(8).to_be_bytes();
+        let bits: [u8; LENGTH_BYTES] = (8 * self.length).to_be_bytes();
         self.block[self.used] = 0x80;
         self.block[self.used + 1..].fill(0);
         if self.used + PADDING_MIN > BLOCK {

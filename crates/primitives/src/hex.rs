@@ -5,7 +5,7 @@ const DIGITS: &[u8; 16] = b"0123456789abcdef";
 /// Returns the bytes as lower-case hexadecimal digits, two a byte.
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().saturating_mul(2));
+    let mut text = String::with_capacity(2 * bytes.len());
     for byte in bytes {
         text.push(char::from(DIGITS[usize::from(byte >> 4)]));
         text.push(char::from(DIGITS[usize::from(byte & 15)]));

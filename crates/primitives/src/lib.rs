@@ -30,4 +30,4 @@ pub use merkle::{MerkleError, MerkleProof, merkle_proofs, merkle_root};
 pub use moment::{Moment, Monotonic};
 pub use partial_tree::PartialTree;
 pub use secret::{Secret, SecretText, Seed};
-pub use timestamp::Timestamp;
+pub use timestamp::{Timestamp, whole_ms};

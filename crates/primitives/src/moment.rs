@@ -72,7 +72,9 @@ impl Moment {
         if wall == Timestamp::MAX {
             return Monotonic::MAX;
         }
+        // A time in the past leaves nothing to wait for.
         let left_ms = wall.since_ms(self.wall).unwrap_or(0);
+        // A sum beyond the last reading never comes either.
         self.monotonic.plus_ms(left_ms).unwrap_or(Monotonic::MAX)
     }
 

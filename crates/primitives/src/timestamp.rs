@@ -1,6 +1,7 @@
 //! A point in time. The caller provides it: no code in the pure crates reads a clock.
 
 use std::fmt;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,13 @@ impl Timestamp {
     }
 }
 
+/// Returns a duration in whole milliseconds. A duration beyond 64 bits, 584 million years, is clipped: no clock measures it, and
+/// no wait of this length ends.
+#[must_use]
+pub fn whole_ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// RFC 3339 in UTC with milliseconds.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -108,6 +116,12 @@ impl Decode for Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn durations_in_milliseconds() {
+        assert_eq!(whole_ms(Duration::from_micros(2_999)), 2);
+        assert_eq!(whole_ms(Duration::MAX), u64::MAX);
+    }
 
     #[test]
     fn arithmetic() {

@@ -250,11 +250,8 @@ impl CompositeKey {
         if threshold == 0 || threshold > sum {
             return Err("its threshold is zero or above the sum of weights");
         }
-        let depth = 1 + children
-            .iter()
-            .map(|(_, key)| depth(key))
-            .max()
-            .unwrap_or(0);
+        let deepest = children.iter().map(|(_, key)| depth(key)).max();
+        let depth = 1 + deepest.expect("children, which are checked above");
         if depth > Self::DEPTH_MAX {
             return Err("it is more than 8 levels deep");
         }
