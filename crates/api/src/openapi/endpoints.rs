@@ -184,7 +184,7 @@ pub(super) fn reference(name: &str) -> Value {
 
 /// Returns the tag of a flow's operation: its application.
 fn tag(name: &str) -> String {
-    let application = name.split('.').next().unwrap_or(name);
+    let application = name.split_once('.').map_or(name, |(first, _)| first);
     format!("{application} flows")
 }
 

@@ -42,14 +42,19 @@ pub struct Operation {
 
 impl Operation {
     /// Returns the path with its `{name}`s replaced by these segments, percent-encoded.
+    ///
+    /// # Panics
+    /// The number of segments is not that of [`Operation::segments`].
     pub fn at(&self, segments: &[&str]) -> String {
+        let (given, expected) = (segments.len(), self.segments.len());
+        assert_eq!(given, expected, "segments of a path of {}", self.id);
         let mut filled = String::with_capacity(self.path.len() + 64);
         let mut rest = self.path;
-        let mut segments = segments.iter();
-        while let Some((before, after)) = rest.split_once('{') {
+        for segment in segments {
+            let (before, after) = rest.split_once('{').expect("a place for each segment");
             filled.push_str(before);
-            encode_to(&mut filled, segments.next().copied().unwrap_or_default());
-            rest = after.split_once('}').map_or("", |(_, after)| after);
+            encode_to(&mut filled, segment);
+            (_, rest) = after.split_once('}').expect("an end of each place");
         }
         filled.push_str(rest);
         filled
@@ -273,6 +278,21 @@ mod tests {
         ] {
             assert_eq!(path, expected);
         }
+    }
+
+    #[test]
+    fn paths_have_a_place_for_each_segment() {
+        for operation in operations().chain(chain::operations::operations()) {
+            let segments = vec!["x"; operation.segments.len()];
+            let path = operation.at(&segments);
+            assert!(!path.contains(['{', '}']), "{path}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "segments of a path")]
+    fn paths_refuse_missing_segments() {
+        WITHDRAW_UPGRADE.at(&["1f"]);
     }
 
     #[test]
