@@ -97,17 +97,16 @@ static EMPTY: LazyLock<[Hash; GROUPS]> =
 
 /// Returns the hash of a group, from its leaves.
 pub fn group_of_leaves(group: Group, leaves: &[Hash]) -> Hash {
-    if leaves.is_empty() {
+    let Some(root) = merkle_root(leaves) else {
         return EMPTY[group.index()];
-    }
-    // Limits keep every group far below 2^32 components.
-    let count = u32::try_from(leaves.len()).unwrap_or(u32::MAX);
-    group_hash(group, count, &merkle_root(leaves).unwrap_or(Hash::ZERO))
+    };
+    let count = u32::try_from(leaves.len()).expect("a transaction is far below 2^32 bytes");
+    group_hash(group, count, &root)
 }
 
 /// Returns the id of the transaction whose groups have these hashes.
 pub fn transaction_id(groups: &[Hash; GROUPS]) -> TxId {
-    let root = merkle_root(groups).unwrap_or(Hash::ZERO);
+    let root = merkle_root(groups).expect("a transaction has groups");
     TxId::from_hash(Hash::of(
         Domain::TransactionId,
         &[&[TRANSACTION_VERSION], root.as_bytes()],

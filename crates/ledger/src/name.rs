@@ -108,17 +108,17 @@ impl LegalName {
 
     /// Returns the organisation (`O`).
     pub fn organisation(&self) -> &str {
-        self.value("O").unwrap_or_default()
+        self.value("O").expect("a name has an organisation")
     }
 
     /// Returns the locality (`L`).
     pub fn locality(&self) -> &str {
-        self.value("L").unwrap_or_default()
+        self.value("L").expect("a name has a locality")
     }
 
     /// Returns the country (`C`), two capitals.
     pub fn country(&self) -> &str {
-        self.value("C").unwrap_or_default()
+        self.value("C").expect("a name has a country")
     }
 
     /// Returns the common name (`CN`).

@@ -47,13 +47,7 @@ impl From<&dyn Coded> for Rejection {
 
 /// Cuts a text at a character boundary.
 fn cut(mut text: String, bytes_max: usize) -> String {
-    if text.len() > bytes_max {
-        let end = (0..=bytes_max)
-            .rev()
-            .find(|i| text.is_char_boundary(*i))
-            .unwrap_or(0);
-        text.truncate(end);
-    }
+    text.truncate(text.floor_char_boundary(bytes_max));
     text
 }
 
@@ -79,10 +73,7 @@ impl Encode for Rejection {
             (&self.hint, HINT_BYTES_MAX),
         ] {
             // The fields are public: texts of a rejection made by hand are cut here.
-            let end = (0..=text.len().min(bytes_max))
-                .rev()
-                .find(|i| text.is_char_boundary(*i));
-            e.text(&text[..end.unwrap_or(0)]);
+            e.text(&text[..text.floor_char_boundary(bytes_max)]);
         }
     }
 }

@@ -134,7 +134,7 @@ pub(crate) fn check_references(
 ) -> Result<(), StructureError> {
     at_most(
         "inputs and references",
-        inputs.len().saturating_add(references.len()),
+        inputs.len() + references.len(),
         INPUTS_AND_REFERENCES_MAX,
     )?;
     if let Some(input) = first_duplicate(inputs) {
@@ -192,7 +192,7 @@ impl Components {
             if first_duplicate(&command.signers).is_some() {
                 return Err(StructureError::DuplicateSigner(index));
             }
-            signers = signers.saturating_add(command.signers.len());
+            signers += command.signers.len();
         }
         at_most("signers", signers, SIGNERS_MAX)
     }
