@@ -262,7 +262,7 @@ impl<'r> Sql<'r> {
         if numbers.len() > RESOLVED_MAX {
             if field == Field::OwnerParty {
                 // The party has too many keys to list. Each examined state is tested for having one of them.
-                let (_, test) = select.split_once(" WHERE ").unwrap_or_default();
+                let (_, test) = select.split_once(" WHERE ").expect("a look-up's test");
                 self.add(&format!(
                     "(EXISTS (SELECT 1 FROM key k WHERE k.id = s.owner AND k.{test}))"
                 ));

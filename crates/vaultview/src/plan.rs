@@ -166,6 +166,7 @@ impl Plan {
             Step::With => !lacks,
             Step::Without => lacks,
         });
+        // A row that belongs to no step of this plan comes after all of them.
         let left = self.steps.iter().skip(here.unwrap_or(self.steps.len()));
         left.enumerate().map(|(i, step)| (*step, i == 0)).collect()
     }

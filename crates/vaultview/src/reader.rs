@@ -35,7 +35,7 @@ impl CoinCursor {
     /// Makes a cursor just before the coin at this position, so that this coin is listed first if it exists.
     pub fn at_most(quantity: u64, seq: u64, output: u32) -> Self {
         // A place that no state can have is after all states.
-        let cursor = state_id(seq, output).map_or(i64::MAX, |id| id.saturating_add(1));
+        let cursor = state_id(seq, output).map_or(i64::MAX, |id| id + 1);
         Self { quantity, cursor }
     }
 }
@@ -194,6 +194,7 @@ impl VaultReader {
                  AND s.id NOT IN (SELECT state FROM quarantined) \
                  AND (s.quantity, s.id) < (?2, ?3) ORDER BY s.quantity DESC, s.id DESC LIMIT ?4"
             ))?;
+            // A sum above the greatest number of rows is no limit.
             let most = row_limit(limit).saturating_add(row_limit(SKIPPED_MAX));
             let rows =
                 select.query_map(params![token.as_slice(), start.0, start.1, most], state_row)?;

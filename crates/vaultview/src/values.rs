@@ -12,7 +12,7 @@ pub(super) fn of_column(id: u32) -> String {
 
 /// Returns the tests for texts that begin with `prefix`, appended to `look_up`, which ends in the column.
 pub(super) fn prefix_tests(look_up: &str, prefix: &str) -> (String, Vec<Value>) {
-    let (select, column) = look_up.rsplit_once(' ').unwrap_or_default();
+    let (select, column) = look_up.rsplit_once(' ').expect("a look-up's column");
     let mut text = format!("{select} {column} >= ?");
     let mut values = vec![Value::Text(prefix.to_owned())];
     if let Some(upto) = after_prefix(prefix) {
