@@ -45,6 +45,6 @@ impl CoinRow {
 
     /// Estimates the memory that the row takes.
     pub(crate) fn weight_bytes(&self) -> usize {
-        Self::OVERHEAD_BYTES.saturating_add(self.coin.state.data.len())
+        Self::OVERHEAD_BYTES + self.coin.state.data.len()
     }
 }

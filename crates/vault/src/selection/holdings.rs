@@ -147,6 +147,7 @@ impl Holdings {
         &'a self,
         of: Option<&'a [FlowKey]>,
     ) -> impl Iterator<Item = Lock> + 'a {
+        // Without names, `all` lists every flow.
         let named = of.unwrap_or_default().iter();
         let named = named.filter_map(|flow| self.flows.get_key_value(flow));
         let all = self.flows.iter().filter(move |_| of.is_none());

@@ -66,6 +66,7 @@ impl Selection {
                 self.holdings.remove(&row.reference());
             }
             if let Some(purse) = self.purses.get_mut(&token) {
+                // Without a smaller coin, the new one is left out.
                 purse.pools[at].raise(smallest.unwrap_or(position));
             }
             if smallest.is_none() {

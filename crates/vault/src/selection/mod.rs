@@ -137,6 +137,7 @@ impl Selection {
                 number,
                 quantity: request.quantity,
                 notary: request.notary,
+                // A deadline beyond the end of time never passes.
                 deadline: deadline.unwrap_or(Monotonic::MAX),
                 deadline_ms: request.deadline_ms,
                 arrived_seq: self.seq,
@@ -151,6 +152,7 @@ impl Selection {
     /// Releases the locks of a flow that ended or was killed, and drops its waiting requests. Its states are free again, except
     /// those that a recorded transaction spends.
     pub fn release(&mut self, flow: FlowKey, now: Monotonic) -> Vec<SelectionOutput> {
+        // A flow without an entry holds nothing and waits for nothing.
         let holds = self.holdings.take_flow(&flow).unwrap_or_default();
         for (token, place) in holds.waits {
             self.leave(token, place);

@@ -76,7 +76,7 @@ impl Pool {
 
     /// Returns the sum of all coins known to be unconsumed, free or not.
     pub(super) fn known_sum(&self) -> u128 {
-        self.free_sum.saturating_add(self.held_sum)
+        self.free_sum + self.held_sum
     }
 
     pub(super) fn free_count(&self) -> usize {
@@ -136,8 +136,11 @@ impl Pool {
     }
 
     pub(super) fn unhold(&mut self, quantity: u64) {
-        self.held_count = self.held_count.saturating_sub(1);
-        self.held_sum = self.held_sum.saturating_sub(u128::from(quantity));
+        let quantity = u128::from(quantity);
+        let (count, sum) = (self.held_count, self.held_sum);
+        assert!(count > 0 && sum >= quantity, "a held coin was counted");
+        self.held_count = count - 1;
+        self.held_sum = sum - quantity;
     }
 
     /// Chooses coins worth `quantity`: the smallest single one that suffices, else the largest ones, with the last one as
@@ -168,7 +171,7 @@ impl Pool {
             }
             // No coin greater than this one is left, so a coin that suffices for the rest is this one or a smaller one.
             if largest.quantity >= rest {
-                chosen.push(sufficient(rest).unwrap_or(*largest));
+                chosen.push(sufficient(rest).expect("the largest coin suffices"));
                 return Some(Choice::Several(chosen.len(), chosen));
             }
             chosen.push(*largest);

@@ -122,7 +122,7 @@ impl Purse {
             }
         }
         if let Some(total) = self.total.as_mut().filter(|total| total.seq < seq) {
-            total.most = total.most.saturating_add(u128::from(quantity));
+            total.most += u128::from(quantity);
         }
     }
 
@@ -163,7 +163,7 @@ impl Purse {
             pool.answered(asked.from, last);
         }
         let since = asked.produced.iter().filter(|(at, _)| *at > seq);
-        let most = since.fold(total, |sum, (_, more)| sum.saturating_add(*more));
+        let most = total + since.map(|(_, more)| more).sum::<u128>();
         self.total = Some(Total { seq, most });
     }
 
@@ -195,6 +195,7 @@ impl Purse {
     pub(super) fn judge(&self, waiter: &Waiter, is_full: impl Fn(&Pool) -> bool) -> Verdict {
         let quantity = u128::from(waiter.quantity);
         let pools = || self.pools.iter().filter(|pool| wants(waiter, pool));
+        // Without a pool, no coin is known.
         let known = pools().map(Pool::known_sum).max().unwrap_or(0);
         // Notaries without a pool are included if the request names one of them, or if it names no notary and no pool is full.
         // Otherwise a search through all coins of the token is not worth its cost.
@@ -213,6 +214,7 @@ impl Purse {
         }
         let mut frontiers = pools().map(|pool| pool.frontier);
         let complete = match waiter.notary {
+            // A notary without a pool shares the frontier of all such notaries.
             Some(_) => frontiers.next().unwrap_or(self.others) == Frontier::End,
             None => self.others == Frontier::End && frontiers.all(|at| at == Frontier::End),
         };
