@@ -63,8 +63,7 @@ impl Serving {
             file.reading += 1;
             file.used = self.picks;
         }
-        // Never clipped: a part is at most a chunk, whose size is a u32.
-        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        let length = u32::try_from(length).expect("a part is at most a chunk");
         out.act(Action::Read {
             peer,
             hash,
