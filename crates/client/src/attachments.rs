@@ -66,6 +66,7 @@ impl Download {
                     seconds: self.patience.as_secs(),
                 })?;
             let piece = match frame {
+                // A frame of trailers has no bytes.
                 Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
                 Some(Err(error)) => return Err(self.connection.lost(&error)),
                 None => return self.end(),
@@ -268,10 +269,13 @@ impl Client {
             StatusCode::PARTIAL_CONTENT => from,
             _ => 0,
         };
+        let size = at.checked_add(length).ok_or_else(|| {
+            ClientError::BadAnswer(format!("a file with {length} bytes after offset {at}"))
+        })?;
         Ok(Download {
             hash: hash.to_ascii_lowercase(),
             at,
-            size: at.saturating_add(length),
+            size,
             hasher: (at == 0).then(Sha256::new),
             patience: limits.call_timeout,
             connection: Arc::clone(self.connection()),
@@ -325,6 +329,7 @@ fn pieces(
     let (sender, receiver) = mpsc::channel(PIECES_MAX);
     tokio::spawn(async move {
         let mut left = length;
+        // Without a length, the source is read to its end.
         let mut source = source.take(length.unwrap_or(u64::MAX));
         loop {
             let mut piece = BytesMut::with_capacity(PIECE_BYTES);
@@ -333,7 +338,8 @@ fn pieces(
                 Ok(0) if left.is_none_or(|left| left == 0) => return,
                 Ok(0) => Err(std::io::ErrorKind::UnexpectedEof.into()),
                 Ok(read) => {
-                    left = left.map(|left| left.saturating_sub(read as u64));
+                    // `take` ends the source at the length.
+                    left = left.map(|left| left - read as u64);
                     Ok(piece.freeze())
                 }
                 Err(error) => Err(error),

@@ -37,7 +37,8 @@ impl Pieces {
         let piece = std::task::ready!(self.receiver.poll_recv(cx));
         if let Some(Ok(bytes)) = &piece {
             let length = bytes.len() as u64;
-            self.left = self.left.map(|left| left.saturating_sub(length));
+            // The task that reads the file ends at its length.
+            self.left = self.left.map(|left| left - length);
             self.progress.add(length);
         }
         Poll::Ready(piece)

@@ -117,6 +117,7 @@ impl Channel {
         let mut answers: Vec<(u64, Answer)> = Vec::new();
         loop {
             let chunk = match body.frame().await {
+                // A frame of trailers has no lines.
                 Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
                 Some(Err(error)) => return connection.lost(&error),
                 None => return connection.lost_because("the node ended the stream"),

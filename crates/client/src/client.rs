@@ -515,9 +515,9 @@ impl Client {
         wait_ms: Option<u64>,
     ) -> Result<(StatusCode, Bytes), ClientError> {
         let limits = self.connection.limits;
-        let deadline = limits
-            .call_timeout
-            .saturating_add(Duration::from_millis(wait_ms.unwrap_or(0)));
+        // Without a wait, the node answers at once. A sum that is clipped is a wait without an end.
+        let wait = Duration::from_millis(wait_ms.unwrap_or(0));
+        let deadline = limits.call_timeout.saturating_add(wait);
         let exchange = async {
             let response = self.connection.send(method, path, body).await?;
             let status = response.status();
