@@ -79,8 +79,8 @@ fn distance(from: &str, to: &str) -> usize {
         before_last = std::mem::replace(&mut last, row);
         left = Some(a);
     }
-    // Without a row, both names are empty.
-    last.last().copied().unwrap_or(0)
+    // Each row begins with the distance to no letters, so it has one entry more than `to` has letters.
+    last[to.len()]
 }
 
 /// Number of leading characters compared; the rest of a longer word is ignored.

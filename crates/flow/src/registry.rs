@@ -219,6 +219,7 @@ impl FlowRegistry {
         let fields = newest.map_or(&[][..], |f| f.fields());
         FlowDescription {
             name,
+            // A name may only start here, or only respond to others.
             versions: versions
                 .map(|v| v.keys().copied().collect())
                 .unwrap_or_default(),

@@ -217,8 +217,7 @@ impl Cell {
         let count = records
             .filter(|slot| slot.kind == EffectKind::Record)
             .count();
-        // `effects_outstanding_max` keeps the count far below the clipped value.
-        u32::try_from(count).unwrap_or(u32::MAX)
+        u32::try_from(count).expect("at most `effects_outstanding_max` slots")
     }
 
     /// Notes that an irrevocable request was refused, which deals with its outcome.

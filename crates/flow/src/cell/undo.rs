@@ -71,6 +71,7 @@ impl Cell {
         let Some(mut row) = self.row.take() else {
             return undone;
         };
+        // Without a row before the poll, the poll wrote all of it.
         let kept = mark.row.unwrap_or_else(|| RowWriter::new().mark());
         let taken = row.split_off(kept);
         if mark.input == Input::Message {

@@ -65,11 +65,11 @@ pub(super) struct PeerShares {
 /// the unused part of `max`.
 fn admits(own: usize, more: usize, used: usize, max: usize) -> bool {
     // Clipped at 0: lowered limits may leave more in use than the maximum.
-    own.saturating_add(more) <= max.saturating_sub(used)
+    own + more <= max.saturating_sub(used)
 }
 
 impl PeerShares {
-    /// Returns the resources that a peer holds.
+    /// Returns the resources that a peer holds. A peer without an account holds none.
     pub(super) fn of(&self, peer: &PartyId) -> PeerUsage {
         self.peers.get(peer).copied().unwrap_or_default()
     }

@@ -202,7 +202,8 @@ impl Outbox {
     }
 
     /// Continues the stream after a number that the peer has taken and this node never assigned. All rows are deleted, even
-    /// unacknowledged ones. The peer must be away, or not yet reported as connected.
+    /// unacknowledged ones. The peer must be away, or not yet reported as connected. The caller refuses numbers that no stream
+    /// can reach.
     pub fn renumber(&mut self, peer: PartyId, taken: u64, out: &mut Vec<OutboxAction>) {
         self.disarm(peer);
         let known = self.peer(peer);
@@ -213,7 +214,7 @@ impl Outbox {
         // An empty row holds the counter across a restart, as the last acknowledged row does.
         let (seq, bytes) = (taken, Vec::new());
         out.push(OutboxAction::Store { peer, seq, bytes });
-        let stream = Stream::new(self.options.window(), taken.saturating_add(1), taken);
+        let stream = Stream::new(self.options.window(), taken + 1, taken);
         let renumbered = Peer {
             stream,
             acked: taken,

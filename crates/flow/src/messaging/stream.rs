@@ -180,6 +180,7 @@ impl<T: Clone> Stream<T> {
         while self.aside.len() > ASIDE_MAX
             && let Some((seq, (item, _))) = self.aside.pop_first()
         {
+            // The first forgotten row begins the range.
             let (first, count) = self.forgotten.unwrap_or((seq, 0));
             self.forgotten = Some((first.min(seq), count + 1));
             forgotten.push(item);
@@ -304,6 +305,7 @@ impl<T: Clone> Stream<T> {
             if bytes > self.limits.bytes_max && self.aside_due.is_some() {
                 break;
             }
+            // The first due row begins the range.
             let (first, _) = self.aside_due.unwrap_or((*seq, *seq));
             self.aside_due = Some((first, *seq));
             self.aside_sent = *seq;
