@@ -1,4 +1,4 @@
-//! Deadlines: timers that replay does not depend on.
+//! Deadlines: timers whose places and lengths replay does not compare.
 
 use primitives::Timestamp;
 
@@ -34,8 +34,7 @@ impl Cell {
         let (until, clocks) = match deadline {
             Deadline::At(until) => (until, SleepClocks::Both),
             Deadline::AfterMs(ms) => {
-                // Past the end of time is never.
-                let until = self.now.plus_ms(ms).unwrap_or(Timestamp::MAX);
+                let until = self.end_of_wait(effect, ms);
                 (until, SleepClocks::Elapsed { most_ms: ms })
             }
         };
@@ -59,10 +58,25 @@ impl Cell {
         });
         Ok(effect)
     }
+
+    /// Returns the end of a wait that takes `ms` milliseconds at most. The journal keeps it, so a replay does not begin the wait
+    /// anew.
+    fn end_of_wait(&mut self, effect: u32, ms: u64) -> Timestamp {
+        // Past the end of time is never.
+        let whole = self.now.plus_ms(ms).unwrap_or(Timestamp::MAX);
+        let Some(replay) = &self.replay else {
+            self.journal(|row| row.fact(effect, whole.as_ms()));
+            return whole;
+        };
+        // Older journals lack the end. Then the wait begins anew.
+        let kept = replay.facts.get(&effect).copied();
+        let kept = kept.map_or(whole, Timestamp::from_ms);
+        kept.max(replay.waits_until).min(whole)
+    }
 }
 
-/// Returns the digest of every deadline. It leaves the moment out, because a relative deadline names another one after a
-/// restart.
+/// Returns the digest of every deadline. It leaves the moment out, because that of a relative deadline may be another one after
+/// a restart.
 fn deadline_digest() -> u64 {
     Digest::new(EffectKind::Sleep as u64)
         .bytes(b"deadline")

@@ -35,6 +35,8 @@ pub(crate) enum Output {
 pub(crate) struct Replay {
     /// Values that were fixed when an effect was issued.
     pub(crate) facts: HashMap<u32, u64>,
+    /// No relative deadline ends before this time, unless all its time has passed since the replay.
+    pub(crate) waits_until: Timestamp,
     /// The scope of each sub-flow, by the effect that started it.
     pub(crate) scopes: HashMap<u32, u16>,
     /// The scopes of the sub-flows that ended, and all scopes below them.

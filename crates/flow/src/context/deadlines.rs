@@ -1,9 +1,13 @@
 //! Deadlines for waits on a counterparty.
 //!
 //! # Correctness
-//! Replay does not depend on deadlines. They are not in the digests that replay compares, and they take no numbers from the
-//! flow's other effects. The journal mentions a deadline only if it passed. So a flow replays whether or not its code had a
-//! deadline at that place when the journal was written.
+//! Replay does not compare deadlines. They are not in the digests that replay compares, and they take no numbers from the flow's
+//! other effects. So a flow replays whether or not its code had a deadline at that place when the journal was written, unless
+//! the flow continues after a deadline that has passed. The journal names such a deadline by its number, the count of the
+//! deadlines before it. A flow that catches `flow.counterparty_silent` and gets more or fewer deadlines needs a new version.
+//!
+//! A deadline covers everything that it is put around. Put one around a whole exchange of messages: with a deadline of its own for
+//! each message, a counterparty that answers slowly could stretch the wait by as many times as it is asked.
 
 use std::future::{Future, poll_fn};
 use std::task::Poll;

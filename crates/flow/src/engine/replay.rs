@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
+use primitives::Timestamp;
+
 use super::actions::EngineAction;
 use super::flow_engine::{FlowEngine, Live, Running};
 use super::loaded::LoadedFlow;
@@ -15,6 +17,10 @@ use crate::error::{JOURNAL_UNREADABLE, JOURNAL_UNRESOLVED, REPLAY_MISMATCHED};
 use crate::hospital::Condition;
 use crate::journal::{Entry, Outcome, scope_of};
 use crate::{EffectResult, FlowError, FlowId, Rehydrate, SessionBody};
+
+/// Minimum time that a counterparty has after a start of this node, in milliseconds. Its answer may have come while the node was
+/// down, and is delivered again once the nodes are connected.
+const GRACE_AFTER_START_MS: u64 = 60_000;
 
 impl FlowEngine {
     /// Replays a loaded flow when the node starts and lets it continue, or parks it. A paused flow, and one kept for a
@@ -29,11 +35,24 @@ impl FlowEngine {
             self.put_aside(flow, parked, out);
             return;
         }
-        self.retry(flow, ledger, out);
+        // Past the end of time is never.
+        let grace = self.now.plus_ms(GRACE_AFTER_START_MS);
+        self.restore(flow, ledger, grace.unwrap_or(Timestamp::MAX), out);
     }
 
-    /// Replays a loaded flow and lets it continue, or parks it.
+    /// Replays a loaded flow while the node runs and lets it continue, or parks it.
     pub fn retry(&mut self, flow: FlowId, ledger: &dyn Rehydrate, out: &mut Vec<EngineAction>) {
+        self.restore(flow, ledger, Timestamp::from_ms(0), out);
+    }
+
+    /// Replays a loaded flow and lets it continue, or parks it. Its counterparties have until `waits_until` at least.
+    fn restore(
+        &mut self,
+        flow: FlowId,
+        ledger: &dyn Rehydrate,
+        waits_until: Timestamp,
+        out: &mut Vec<EngineAction>,
+    ) {
         let loaded = match self.flows.remove(&flow) {
             Some(Live::Loaded(loaded)) => *loaded,
             Some(other) => {
@@ -42,7 +61,7 @@ impl FlowEngine {
             }
             None => return,
         };
-        match self.replay(&loaded, ledger) {
+        match self.replay(&loaded, ledger, waits_until) {
             Ok(mut running) => {
                 let (mut unbegun, mut kill) = (false, false);
                 if let Some(mut chart) = loaded.chart {
@@ -126,7 +145,12 @@ impl FlowEngine {
         }
     }
 
-    fn replay(&self, loaded: &LoadedFlow, ledger: &dyn Rehydrate) -> Result<Running, FlowError> {
+    fn replay(
+        &self,
+        loaded: &LoadedFlow,
+        ledger: &dyn Rehydrate,
+        waits_until: Timestamp,
+    ) -> Result<Running, FlowError> {
         if let Some(reason) = &loaded.unreadable {
             return Err(reason.clone());
         }
@@ -138,10 +162,11 @@ impl FlowEngine {
         if loaded.chart.as_ref().is_some_and(|chart| chart.unbegun) {
             return Ok(running);
         }
-        let plan = plan(&loaded.rows);
+        let plan = plan(&loaded.rows, waits_until);
         let ended = plan.ended.clone();
         {
             let mut cell = running.shared.cell();
+            // Scopes of sub-flows are numbered from 1.
             cell.scopes_started = plan.scopes.values().copied().max().unwrap_or(0);
             cell.now = self.now;
             cell.replay = Some(Box::new(plan));
@@ -158,7 +183,7 @@ impl FlowEngine {
 }
 
 /// Collects the facts that must be known before the first poll.
-fn plan(rows: &[Vec<Entry>]) -> Replay {
+fn plan(rows: &[Vec<Entry>], waits_until: Timestamp) -> Replay {
     let mut facts = HashMap::new();
     let mut scopes = HashMap::new();
     let mut parents = HashMap::new();
@@ -198,6 +223,7 @@ fn plan(rows: &[Vec<Entry>]) -> Replay {
         .collect();
     Replay {
         facts,
+        waits_until,
         scopes,
         ended,
     }

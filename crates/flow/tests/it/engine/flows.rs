@@ -1,6 +1,6 @@
 //! The flows under test, and the parties they run between.
 
-use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Service, Session};
+use flow::{Deadline, Flow, FlowContext, FlowError, FlowRegistry, Responder, Service, Session};
 
 use ledger::{PartyId, SelectionRequest, SignedTransaction, TokenId};
 use primitives::{Decode, Hash, SignatureContext};
@@ -19,6 +19,7 @@ pub fn registry() -> FlowRegistry {
         .register::<Inner>()
         .register::<Nap>()
         .register::<Race>()
+        .register::<Patient>()
         .register::<Panics>()
         .register::<Brittle>()
         .register::<Flaky>()
@@ -158,6 +159,21 @@ impl Flow for Race {
             Ok(answer) => Ok(answer),
             Err(error) => ask(&ctx, &error.code).await,
         }
+    }
+}
+
+/// A wait for a counterparty, and then another one.
+pub struct Patient;
+impl Flow for Patient {
+    const NAME: &'static str = "test.patient";
+    const VERSION: u32 = 1;
+    type Args = u64;
+    type Output = String;
+
+    async fn run(ctx: FlowContext, ms: u64) -> Result<String, FlowError> {
+        let wait = Deadline::AfterMs(ms);
+        ctx.within(wait, "the first", ask(&ctx, "first")).await?;
+        ctx.within(wait, "the second", ask(&ctx, "second")).await
     }
 }
 
