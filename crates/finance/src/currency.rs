@@ -12,8 +12,7 @@ pub struct Currency([u8; 3]);
 impl Currency {
     /// Returns the code.
     pub fn as_str(&self) -> &str {
-        // Only capital letters get into a currency, and they are valid UTF-8.
-        std::str::from_utf8(&self.0).unwrap_or_default()
+        std::str::from_utf8(&self.0).expect("three capital letters")
     }
 
     pub(super) fn new(code: &str) -> Option<Self> {

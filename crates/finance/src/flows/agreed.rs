@@ -80,16 +80,14 @@ pub(crate) async fn lock_state(
         .ok_or_else(|| FlowError::new("flow.effect_mismatched", text, "report it"))
 }
 
-/// Returns the first output of a contract.
+/// Returns the first output of a contract. The transaction is one that this flow built with such an output.
 pub(crate) fn output_of(transaction: &SignedTransaction, contract: &ContractName) -> StateRef {
     let outputs = transaction.wire().outputs();
-    // Callers pass transactions that have such an output.
-    let index = outputs
-        .iter()
-        .position(|state| state.contract == *contract)
-        .unwrap_or_default();
-    // A transaction has far fewer outputs than `u32::MAX`.
-    StateRef::new(transaction.id(), u32::try_from(index).unwrap_or(u32::MAX))
+    let first = (0..)
+        .zip(outputs)
+        .find(|(_, state)| state.contract == *contract);
+    let (index, _) = first.expect("the transaction has an output of the contract");
+    StateRef::new(transaction.id(), index)
 }
 
 /// Returns whether a transaction asks this node, for all its keys together, for a signature under one accepted command only. The

@@ -16,8 +16,8 @@ pub fn net(debts: &[Debt]) -> Vec<u64> {
     let mut left: Vec<u64> = debts.iter().map(|(_, _, quantity)| *quantity).collect();
     // Each cycle removes at least one debt, so there are at most as many cycles as debts.
     while let Some(cycle) = find_cycle(debts, &left) {
-        // A cycle has at least two debts.
-        let least = cycle.iter().map(|index| left[*index]).min().unwrap_or(0);
+        let least = cycle.iter().map(|index| left[*index]).min();
+        let least = least.expect("a cycle has debts");
         for index in cycle {
             left[index] -= least;
         }

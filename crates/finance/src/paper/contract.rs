@@ -166,6 +166,7 @@ fn check<'a>(
             }
             _ if consumed.len() == made.len() => {
                 moved = true;
+                // Without a move, no owner has signed.
                 owners_sign(orders.moved.unwrap_or_default())?;
             }
             _ => return Err(unexplained),

@@ -168,6 +168,7 @@ impl Totals {
         // A group with an exit needs the owners among the exit's signers; every other group needs them among the move's signers.
         let signers = match order {
             Some(order) if !order.issues => order.signers,
+            // Without a move, no owner has signed.
             _ => movers.unwrap_or_default(),
         };
         match self.owners.iter().all(|owner| signers.contains(owner)) {

@@ -94,7 +94,7 @@ pub(crate) fn swap(notary: Party, given: &[Contribution]) -> Result<Swap, SwapEr
     Ok(Swap { builder, places })
 }
 
-/// Converts an index to an output position; there are far fewer outputs than `u32::MAX`.
+/// Converts an index to an output position.
 fn place(index: usize) -> u32 {
-    u32::try_from(index).unwrap_or(u32::MAX)
+    u32::try_from(index).expect("limits keep a transaction's outputs far below 2^32")
 }

@@ -63,6 +63,7 @@ impl Contract for MandateContract {
             if signers.is_some() && owners.is_empty() {
                 return Err(SwapError::CommandWithoutMandate.into());
             }
+            // Without the command, no owner has signed.
             let signers = signers.unwrap_or_default();
             if !owners.iter().all(|owner| signers.contains(owner)) {
                 return Err(SwapError::OwnerMustSign.into());

@@ -6,6 +6,9 @@ use primitives::{Decode, DecodeError, Decoder, Encode, Encoder, PublicKey};
 use super::arguments::{Resolve, STATES_MAX};
 use crate::swap::{Goods, Market, Side};
 
+/// The version of the messages. The coordinator's flow has changed since, but they have not.
+pub(super) const CONVERSATION: u32 = 1;
+
 /// Maximum time that a coordinator may have a party wait for its own states, in milliseconds.
 pub(super) const DEADLINE_MS_MAX: u64 = 300_000;
 

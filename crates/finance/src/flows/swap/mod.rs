@@ -4,6 +4,7 @@ mod arguments;
 mod check;
 mod leg;
 mod mandate;
+mod parts;
 mod party;
 mod run;
 mod states;
@@ -13,4 +14,4 @@ pub use arguments::{
 };
 pub use mandate::{GiveMandate, GiveMandateArgs, RevokeMandate, RevokeMandateArgs};
 pub use party::TakesPart;
-pub use run::Swap;
+pub use run::{Swap, SwapVersion1};

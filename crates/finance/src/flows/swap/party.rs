@@ -6,7 +6,8 @@ use ledger::{SignedTransaction, TxId};
 
 use super::check::{Agreed, WINDOW_MS_MAX};
 use super::leg::{
-    ALONG_BYTES_MAX, DEADLINE_MS_MAX, KnownTransactions, Leg, Next, SHARED_BYTES_MAX, Stake, Wanted,
+    ALONG_BYTES_MAX, CONVERSATION, DEADLINE_MS_MAX, KnownTransactions, Leg, Next, SHARED_BYTES_MAX,
+    Stake, Wanted,
 };
 use super::states::{Locked, check_distinct, lock};
 use super::{Resolve, Swap, mandate};
@@ -26,7 +27,7 @@ pub struct TakesPart;
 
 impl Responder for TakesPart {
     const NAME: &'static str = <Swap as flow::Flow>::NAME;
-    const VERSION: u32 = 1;
+    const VERSION: u32 = CONVERSATION;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
         // If the parties are asked in turn, the request may come long after the session was opened.
@@ -68,6 +69,7 @@ impl Responder for TakesPart {
             leg: &leg,
             locked: &locked,
             receiver: proof.map_or(&ctx.me().key, |proof| &proof.key),
+            // Without a fresh key, change goes to the party's own key.
             change_to: stake.change_to.as_ref().unwrap_or(&ctx.me().key),
         };
         agreed.check(&asked, &proposal, &consumed, ctx.now())?;
