@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use primitives::{Hash, SecretText};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -58,7 +59,9 @@ impl Token {
     pub fn new(text: &str) -> Result<Self, AgentError> {
         let text = text.trim();
         if text.chars().count() < Self::CHARS_MIN {
-            return Err(AgentError::ShortToken);
+            return Err(AgentError::ShortToken {
+                chars_min: Self::CHARS_MIN,
+            });
         }
         Ok(Self(text.into()))
     }
@@ -232,6 +235,12 @@ impl<In: DeserializeOwned + Send + 'static> Channel<In> {
     /// Returns the next message. Dropping the future loses nothing.
     pub async fn receive(&mut self) -> Result<In, Gone> {
         self.from.recv().await.ok_or(Gone)
+    }
+
+    /// Returns the next message. A peer that is silent for longer than this counts as gone.
+    pub async fn receive_within(&mut self, silence_max: Duration) -> Result<In, Gone> {
+        let next = tokio::time::timeout(silence_max, self.receive());
+        next.await.map_err(|_| Gone)?
     }
 }
 

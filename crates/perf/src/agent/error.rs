@@ -68,9 +68,12 @@ pub enum AgentError {
     /// The agent does not know the token.
     #[error("agent {0} does not know the token")]
     Denied(String),
-    /// See [`super::Token::CHARS_MIN`].
-    #[error("the token has fewer than {} characters", super::Token::CHARS_MIN)]
-    ShortToken,
+    /// The token is too short.
+    #[error("the token has fewer than {chars_min} characters")]
+    ShortToken {
+        /// Characters that it needs at least.
+        chars_min: usize,
+    },
     /// It cannot listen.
     #[error("cannot listen: {0}")]
     Listen(#[from] std::io::Error),
@@ -93,7 +96,7 @@ impl Coded for AgentError {
                 listed.map_or(UNREACHABLE, |info| info.code)
             }
             AgentError::Denied(_) => DENIED,
-            AgentError::ShortToken => SHORT_TOKEN,
+            AgentError::ShortToken { .. } => SHORT_TOKEN,
             AgentError::Unreachable { .. } | AgentError::Listen(_) | AgentError::Tls(_) => {
                 UNREACHABLE
             }

@@ -8,8 +8,7 @@ use client::{Client, Endpoint};
 use tokio::sync::mpsc;
 
 use super::channel::{Channel, Gone, Sender};
-use super::serve::next;
-use super::wire::{Ask, Job, Progress, Tell};
+use super::wire::{Ask, COORDINATOR_SILENCE_MAX, Job, Progress, Tell};
 use crate::load::Live;
 use crate::load::engine::{
     self, Clock, Driven, Ended, LoadEnvironment, Real, SampleRow, SampleSink, Settings, Slice,
@@ -109,7 +108,7 @@ async fn ready(
 ) -> Result<Option<(Stretch, Progress)>, Gone> {
     channel.send(&Tell::Ready).await?;
     let begin = loop {
-        match next(channel).await? {
+        match channel.receive_within(COORDINATOR_SILENCE_MAX).await? {
             Ask::Begin { at_us } => break Duration::from_micros(at_us),
             Ask::Forget | Ask::Stop => return Ok(None),
             Ask::Clock { number } => {
@@ -156,7 +155,7 @@ async fn ready(
     };
     let listening = async {
         loop {
-            match next(channel).await {
+            match channel.receive_within(COORDINATOR_SILENCE_MAX).await {
                 Ok(Ask::Stop) => stop.ask(),
                 Ok(Ask::Alive) => {}
                 Ok(_) | Err(Gone) => return Gone,

@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use super::channel::{self, Channel, Gone, Role, Token, proof, same};
 use super::error::{AgentError, BUSY, DENIED, VERSION as OTHER_VERSION};
 use super::job;
-use super::wire::{Ask, PROTOCOL, Tell, VERSION};
+use super::wire::{Ask, COORDINATOR_SILENCE_MAX, PROTOCOL, Tell, VERSION};
 use crate::load::engine::{Clock, Real};
 use crate::workload::Workloads;
 
@@ -21,8 +21,6 @@ use crate::workload::Workloads;
 const STRANGERS_MAX: usize = 16;
 /// How long a peer may take to authenticate.
 const STRANGER_PATIENCE: Duration = Duration::from_secs(10);
-/// A coordinator that is silent for this long counts as gone.
-const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// Pause before the next accept after the system refused one.
 const REST: Duration = Duration::from_millis(200);
 
@@ -176,7 +174,7 @@ async fn welcome(
 async fn serve(mut channel: Channel<Ask>, shared: &AgentState) -> Result<(), Gone> {
     let clock = Real::since(Instant::now());
     loop {
-        match next(&mut channel).await? {
+        match channel.receive_within(COORDINATOR_SILENCE_MAX).await? {
             Ask::Clock { number } => {
                 let now_us = u64::try_from(clock.now().as_micros()).unwrap_or(u64::MAX);
                 channel.send(&Tell::Time { number, now_us }).await?;
@@ -191,12 +189,6 @@ async fn serve(mut channel: Channel<Ask>, shared: &AgentState) -> Result<(), Gon
             Ask::Hello { .. } | Ask::Begin { .. } => return Err(Gone),
         }
     }
-}
-
-/// Returns the next message. A coordinator that is silent for too long counts as gone.
-pub(super) async fn next(channel: &mut Channel<Ask>) -> Result<Ask, Gone> {
-    let next = tokio::time::timeout(SILENCE_MAX, channel.receive());
-    next.await.map_err(|_| Gone)?
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Messages between coordinator and agent: JSON frames over TLS.
 
+use std::time::Duration;
+
 use api::SecretText;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +14,8 @@ use crate::workload::SiteBooks;
 pub(super) const PROTOCOL: u32 = 1;
 /// The version of this program, which must be the same too: agents run the workloads' code.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// An agent treats a coordinator that sends no message for this long as gone.
+pub(super) const COORDINATOR_SILENCE_MAX: Duration = Duration::from_secs(30);
 
 /// A message from the coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
