@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::audited::{Audited, NodeEnd};
 use super::judge::{Findings, Moves, Places, one_tip};
-use super::{Audited, Balances, NodeEnd, Question};
+use super::question::{Balances, Question, Start};
 use crate::chain::analysis::BlockRow;
 use crate::chain::{BlockSeen, ChainTarget, Detail, Fate};
 use crate::load::Fault;
@@ -18,17 +19,6 @@ const FATES_MAX: usize = 10_000;
 const TRIES_MAX: u32 = 20;
 /// Pause between two tries.
 const TRY_EVERY: Duration = Duration::from_millis(100);
-
-/// The state of a chain before a load.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Start {
-    /// Height of its tip.
-    pub height: u64,
-    /// When that was made, seconds since the chain's beginning.
-    pub time_s: u64,
-    /// Balances of the test accounts there.
-    pub balances: Balances,
-}
 
 /// Reads the current state of a chain: balances and their height.
 ///

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Balances, NodeEnd};
+use super::audited::NodeEnd;
+use super::question::Balances;
 use crate::chain::books::Accepted;
 use crate::chain::{BlockSeen, Chain, ChainId, TxKey};
 

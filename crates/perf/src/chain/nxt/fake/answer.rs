@@ -195,6 +195,7 @@ fn balances(world: &World, form: &Form) -> Answer {
     Ok(json!({ "balances": balances }))
 }
 
+/// Returns a balance. An unknown account has 0, as in the family.
 fn balance(world: &World, form: &Form) -> Answer {
     let account = field(form, "account")?.to_owned();
     let balance = world.lock().balances.get(&(account, chain(form)?)).copied();

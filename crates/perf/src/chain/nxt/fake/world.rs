@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use primitives::Hash;
 
-use super::Behaviour;
+use super::behaviour::Behaviour;
 use crate::chain::{ChainId, TxKey};
 
 /// A payment that was accepted.
