@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{COMPARISONS, Planted, Tried};
+use super::outcome::{COMPARISONS, Planted, Tried};
 use crate::fake::{Behaviour, ServiceTime, Target};
 use crate::load::engine::{Chance, LoadEnvironment, Settings, UNFINISHED_AFTER, Virtual, stretch};
 use crate::plan::{Closed, Load, Think};
@@ -53,37 +53,6 @@ pub fn planted(seed: u64, planted: f64) -> Planted {
         measured: mean.map_or(0.0, |mean| mean.change.value),
         found: mean.is_some_and(|mean| mean.verdict == right),
         seen_from: mean.and_then(|mean| mean.seen_from),
-    }
-}
-
-impl Tried {
-    /// Records a comparison of identical sides. A comparison that failed counts as a false finding.
-    pub(super) fn note(&mut self, number: u64, comparison: &Result<Comparison, CompareError>) {
-        let words = match comparison {
-            Err(error) => vec![error.to_string()],
-            Ok(comparison) => {
-                let changed = comparison
-                    .metrics
-                    .iter()
-                    .filter(|metric| metric.verdict != Verdict::NotShown);
-                changed
-                    .map(|metric| {
-                        format!(
-                            "{} changed by {:.3} (p {:.4})",
-                            metric.metric, metric.change.value, metric.p
-                        )
-                    })
-                    .collect()
-            }
-        };
-        if !words.is_empty() {
-            self.false_findings += 1;
-            self.found.extend(
-                words
-                    .into_iter()
-                    .map(|word| format!("comparison {number}: {word}")),
-            );
-        }
     }
 }
 
@@ -165,12 +134,5 @@ mod tests {
         assert!(five.found, "{five:?}");
         assert!((five.measured - 1.05).abs() < 0.03, "{five:?}");
         assert!(five.seen_from.is_some_and(|ratio| ratio < 1.05), "{five:?}");
-    }
-
-    #[test]
-    fn what_cannot_be_compared_counts_as_wrong() {
-        let mut tried = Tried::default();
-        tried.note(1, &Err(CompareError::Sides(1)));
-        assert_eq!(tried.false_findings, 1);
     }
 }

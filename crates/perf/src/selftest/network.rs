@@ -1,6 +1,6 @@
 //! The self-test on a network: one scenario of forty identical points, measured in rounds, compared in pairs.
 
-use super::{COMPARISONS, Tried};
+use super::outcome::{COMPARISONS, Tried};
 use crate::plan::{Plan, PointPlan};
 use crate::results::{CaseResult, Report};
 use crate::run;

@@ -41,6 +41,7 @@ pub fn clip(text: &str, letters: usize) -> String {
     if text.chars().count() <= letters {
         return text.to_owned();
     }
+    // Even without room for a letter, the ellipsis shows that there is a text.
     let kept: String = text.chars().take(letters.saturating_sub(1)).collect();
     format!("{}…", kept.trim_end())
 }

@@ -2,6 +2,7 @@
 
 use super::canvas::{Canvas, LEFT, RIGHT, TOP};
 use super::scale::{Scale, is_geometric};
+use super::series::SERIES_MAX;
 use crate::report::figures::compact;
 
 /// One measured place.
@@ -91,7 +92,7 @@ pub fn intervals(about: &str, title: &str, curves: &[Curve], references: &[Refer
 }
 
 fn draw(canvas: &mut Canvas, curve: &Curve, x: &Scale, y: &Scale, shift: f64) {
-    let series = curve.series % super::SERIES_MAX;
+    let series = curve.series % SERIES_MAX;
     let points: Vec<(f64, f64)> = curve
         .dots
         .iter()

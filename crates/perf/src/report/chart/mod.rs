@@ -10,6 +10,7 @@ mod intervals;
 mod percentiles;
 mod rows;
 mod scale;
+mod series;
 mod spark;
 mod thin;
 mod time;
@@ -22,9 +23,7 @@ pub use intervals::{Curve, Dot, Reference, intervals};
 pub use percentiles::{Distribution, percentiles};
 pub use rows::{Mark, Row, Rows, WORDS_MAX, rows};
 pub use scale::is_geometric;
+pub use series::SERIES_MAX;
 pub use spark::{SparkCase, sparkcases, sparkline};
 pub use time::{Band, Line, TimeChart, bands, time};
 pub use way::shape_path;
-
-/// Number of series with distinct colour, dash and mark. Further ones share the last.
-pub const SERIES_MAX: usize = 8;

@@ -2,6 +2,7 @@
 
 use super::canvas::{Canvas, LEFT, RIGHT, TOP};
 use super::scale::Scale;
+use super::series::SERIES_MAX;
 
 /// One distribution.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,7 +48,7 @@ pub fn percentiles(about: &str, distributions: &[Distribution]) -> String {
             .iter()
             .map(|(share, ms)| (x.at(spread(*share)), y.at(*ms)))
             .collect();
-        let class = format!("l s{}", one.series % super::SERIES_MAX);
+        let class = format!("l s{}", one.series % SERIES_MAX);
         canvas.path(&class, &drawn);
     }
     canvas.end()

@@ -2,6 +2,7 @@
 
 use super::canvas::{Anchor, Canvas, WIDTH, clip};
 use super::scale::Scale;
+use super::series::SERIES_MAX;
 use crate::report::figures::compact;
 
 /// One mark.
@@ -162,7 +163,7 @@ fn around(neutral: f64, ends: &[f64], from: f64, to: f64) -> Scale {
 }
 
 fn draw(canvas: &mut Canvas, mark: &Mark, x: &Scale, y: f64, right: f64) {
-    let series = mark.series % super::SERIES_MAX;
+    let series = mark.series % SERIES_MAX;
     let at = x.at(mark.value);
     if mark.published {
         canvas.mark("q", mark.series + 1, (at, y), &mark.hint);

@@ -189,6 +189,7 @@ fn round_up(value: f64) -> f64 {
         * one_of
             .into_iter()
             .find(|round| *round >= part)
+            // The part is below 10 except for rounding.
             .unwrap_or(10.0)
 }
 
@@ -200,6 +201,7 @@ fn round_down(value: f64) -> f64 {
         * one_of
             .into_iter()
             .find(|round| *round <= part)
+            // The part is at least 1 except for rounding.
             .unwrap_or(1.0)
 }
 

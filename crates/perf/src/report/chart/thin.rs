@@ -53,6 +53,7 @@ pub fn envelope(parts: &[Vec<(f64, f64)>], buckets: usize) -> Vec<Vec<(f64, f64)
     for (x, value) in points() {
         // All at one time is one bucket: a division by 0 is none.
         let bucket = (((x - first) / width) as usize).min(buckets - 1);
+        // The first value of a bucket is its range.
         let (low, high) = ends[bucket].unwrap_or((*value, *value));
         ends[bucket] = Some((low.min(*value), high.max(*value)));
     }

@@ -2,6 +2,7 @@
 
 use super::canvas::{Canvas, LEFT, RIGHT, TOP};
 use super::scale::Scale;
+use super::series::SERIES_MAX;
 use super::thin::{envelope, thin};
 use super::way::Spot;
 
@@ -100,7 +101,7 @@ pub fn time(chart: &TimeChart) -> String {
 fn draw(canvas: &mut Canvas, line: &Line, x: &Scale, y: &Scale, divisor: f64) {
     let class = format!(
         "l s{}{}",
-        line.series % super::SERIES_MAX,
+        line.series % SERIES_MAX,
         if line.faint { " w" } else { "" }
     );
     let drawn = |points: Vec<(f64, f64)>| -> Vec<Spot> {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use super::series::SERIES_MAX;
+
 /// A place on the sheet: x from the left, y from above.
 pub type Spot = (f64, f64);
 
@@ -45,7 +47,7 @@ pub fn shape_path(shape: usize, (x, y): (f64, f64), size: f64) -> String {
     let (x, y) = (tenth(x) as f64 / 10.0, tenth(y) as f64 / 10.0);
     let s = size;
     let d = (size * 1.3 * 10.0).round() / 10.0;
-    match shape % super::SERIES_MAX {
+    match shape % SERIES_MAX {
         0 => format!(
             "M{} {y}a{s} {s} 0 1 0 {} 0a{s} {s} 0 1 0 -{} 0z",
             x - s,
