@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use super::config_file::Settings;
 use super::copy::{copy_folder, remove_folder};
-use super::network::{ANCHOR_FILE, Network, NetworkError, READY_MAX, STOP_MAX, Who, system};
+use super::network::{ANCHOR_FILE, Network, READY_MAX, STOP_MAX, Who};
+use super::network_error::{NetworkError, system};
 
 /// Returns the path of a node's anchor in a snapshot.
 fn anchor_in(snapshot: &Path, who: Who) -> PathBuf {

@@ -2,7 +2,7 @@
 
 use primitives::{Coded, ErrorInfo};
 
-use super::network::NetworkError;
+use super::network_error::NetworkError;
 use super::process::ProcessError;
 
 /// The codes of this module.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::network::{NetworkError, system};
+use super::network_error::{NetworkError, system};
 
 /// Settings by dotted name, as `limits.live_flows`.
 pub type Settings = BTreeMap<String, toml::Value>;

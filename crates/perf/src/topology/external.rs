@@ -5,7 +5,8 @@ use std::path::Path;
 
 use client::Endpoint;
 
-use super::network::{NetworkError, ROOT_FILE, TOKEN_FILE, system};
+use super::network::{ROOT_FILE, TOKEN_FILE};
+use super::network_error::{NetworkError, system};
 
 /// In a node's folder: its configuration.
 const CONFIG_FILE: &str = "node.toml";

@@ -10,6 +10,7 @@ mod description;
 mod external;
 mod link;
 mod network;
+mod network_error;
 mod ports;
 mod process;
 
@@ -21,6 +22,7 @@ pub use config_file::{FIXED, Settings};
 pub use description::NetworkOptions;
 pub use external::{ExternalNode, chain_endpoint};
 pub use link::{LinkSpeed, LinkSpeeds, Links};
-pub use network::{Network, NetworkError, Who};
+pub use network::{Network, Who};
+pub use network_error::NetworkError;
 pub use ports::free_ports;
 pub use process::{NodeProcess, ProcessError, Program, tail};

@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
-use client::{Client, ClientError, Endpoint};
+use client::{Client, Endpoint};
 use tempfile::TempDir;
-use thiserror::Error;
 
 use super::config_file::ConfigFile;
 use super::description::{NOTARY, NetworkOptions, legal_name};
 use super::link::{Behind, Links};
+use super::network_error::{NetworkError, system};
 use super::ports::free_ports;
-use super::process::{NodeProcess, ProcessError, Program, tail};
+use super::process::{NodeProcess, Program, tail};
 use crate::measure::{DiskUse, ProcessReading};
 
 /// A node prints this on standard output when it is ready.
@@ -78,36 +78,6 @@ impl fmt::Display for Who {
             Who::Bank(at) => write!(out, "bank-{}", at + 1),
         }
     }
-}
-
-/// Why a network cannot run.
-#[derive(Debug, Error)]
-pub enum NetworkError {
-    /// A file or a port is not available.
-    #[error("{what}: {source}")]
-    System {
-        /// The operation.
-        what: String,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// The command that makes the folders failed, or they are gone.
-    #[error("the network's folders could not be made: {0}")]
-    Bootstrap(String),
-    /// A setting of a node, or a configuration file, is invalid.
-    #[error("{name}: {message}")]
-    Setting {
-        /// The setting, or the file.
-        name: String,
-        /// The error.
-        message: String,
-    },
-    /// A process failed.
-    #[error(transparent)]
-    Process(#[from] ProcessError),
-    /// A client failed.
-    #[error("{} ({})", .0, .0.hint())]
-    Client(#[from] ClientError),
 }
 
 impl Network {
@@ -401,12 +371,5 @@ impl Drop for Network {
                 );
             }
         }
-    }
-}
-
-pub(super) fn system(what: &str, source: std::io::Error) -> NetworkError {
-    NetworkError::System {
-        what: what.to_owned(),
-        source,
     }
 }
