@@ -1,7 +1,9 @@
 //! Compares a result with the limits of this machine.
 
+use std::collections::BTreeSet;
+
 use crate::results::{Distance, Machine, MetricSeries, Point, Process, Stretch};
-use crate::stats::{growth, is_generator};
+use crate::stats::growth;
 
 /// Signatures that a node checked, by its own count.
 const CHECKS: &str = "tally_signature_batch_checks_sum";
@@ -28,7 +30,7 @@ pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
         return Vec::new();
     };
     let stretches = &point.stretches;
-    let nodes = |process: &Process| !is_generator(&process.name);
+    let nodes = |process: &Process| !process.is_generator();
     let of_nodes = |of| per_s(stretches, nodes, of);
     let cpu_ms = |sample: &crate::results::ProcessSample| sample.cpu_ms;
     let found = [
@@ -40,7 +42,7 @@ pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {
         },
         Distance {
             what: "cores, load generator".to_owned(),
-            used: per_s(stretches, |process| is_generator(&process.name), cpu_ms) / 1000.0,
+            used: per_s(stretches, Process::is_generator, cpu_ms) / 1000.0,
             limit: 1.0,
             note: "processor time of the laboratory itself, whose load comes from one thread"
                 .to_owned(),
@@ -140,11 +142,10 @@ fn grown(series: &MetricSeries) -> f64 {
 }
 
 fn sent_mbit_per_s(stretches: &[Stretch]) -> f64 {
-    let names = stretches.iter().flat_map(|stretch| &stretch.processes);
-    let names: std::collections::BTreeSet<&str> =
-        names.map(|process| process.name.as_str()).collect();
-    let nodes = names.into_iter().filter(|name| !is_generator(name));
-    let rates = nodes.map(|name| {
+    let processes = stretches.iter().flat_map(|stretch| &stretch.processes);
+    let nodes = processes.filter(|process| !process.is_generator());
+    let names: BTreeSet<&str> = nodes.map(|node| node.name.as_str()).collect();
+    let rates = names.into_iter().map(|name| {
         per_s(
             stretches,
             |process| process.name == name,

@@ -5,6 +5,8 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use super::rate::rate;
+
 const COMMIT_BYTES: usize = 4096;
 /// The file is written once beforehand, so that a commit changes data only, as in a log that reuses its files.
 const FILE_COMMITS: usize = 1024;
@@ -34,7 +36,7 @@ pub(super) fn commits(folder: &Path, slice: Duration) -> std::io::Result<Commits
     let mut next = 0;
     let mut failure = None;
     let mut times_us = Vec::new();
-    let per_s = super::rate(slice, || {
+    let per_s = rate(slice, || {
         let start = Instant::now();
         let written = (|| {
             if next % FILE_COMMITS == 0 {

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use primitives::Hash;
 
+use super::rate::rate;
+
 const MESSAGE_BYTES: usize = 16 * 1024;
 
 /// Returns the megabytes (10^6) a second on one core.
 pub(super) fn megabytes_per_s(slice: Duration) -> f64 {
     let message = vec![0x5a; MESSAGE_BYTES];
-    super::rate(slice, || {
+    rate(slice, || {
         black_box(Hash::plain(black_box(&message)));
         MESSAGE_BYTES as u64
     }) / 1e6

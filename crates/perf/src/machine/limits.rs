@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{connection, durable, hashing, processor, signing};
+use super::{connection, durable, hashing, signing};
 use crate::measure::load_average;
 use crate::results;
 
@@ -54,6 +54,18 @@ pub fn limits(folder: &Path) -> std::io::Result<results::Limits> {
         loopback_us: connection.round_trip_us,
         files: None,
     })
+}
+
+/// Returns the name of the processor as the kernel gives it, or else its architecture.
+pub(super) fn processor() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    info.lines()
+        .find(|line| line.starts_with("model name"))
+        .and_then(|line| line.split_once(':'))
+        .map_or_else(
+            || std::env::consts::ARCH.to_owned(),
+            |(_, name)| name.trim().to_owned(),
+        )
 }
 
 fn text(path: &str) -> String {

@@ -8,6 +8,8 @@ use primitives::{
 };
 use serde::Serialize;
 
+use super::rate::rate;
+
 const BATCH: usize = 64;
 const LARGE_BATCH: usize = 1024;
 
@@ -77,7 +79,7 @@ impl Prepared {
     fn sign(&self, slice: Duration) -> f64 {
         let count = self.messages.len();
         let mut turn = 0usize;
-        super::rate(slice, || {
+        rate(slice, || {
             turn = (turn + 1) % count;
             let key = &self.keys[turn % self.keys.len()];
             black_box(key.sign(SignatureContext::Transaction, &self.messages[turn].message));
@@ -94,7 +96,7 @@ fn key(number: usize) -> KeyPair {
 fn verify(messages: &[SignedMessage], batch: usize, slice: Duration) -> f64 {
     let mut checker = SignatureChecker::default();
     let mut turn = 0usize;
-    super::rate(slice, || {
+    rate(slice, || {
         let part = &messages[turn..turn + batch];
         turn = (turn + batch) % messages.len();
         let good = if batch == 1 {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::model::Fault;
+use super::fault::Fault;
 use super::samples::Histogram;
 
 /// One stretch on a chain.

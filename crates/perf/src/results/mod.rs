@@ -1,13 +1,15 @@
 //! The results of a run of the laboratory: the one document behind every report, table and comparison, and its JSON.
 
 mod chain;
+mod fault;
 mod model;
 mod samples;
 
 pub use chain::{BlockRange, ChainNode, ChainResult, DiskLook, FillRow, Fullest};
+pub use fault::Fault;
 pub use model::{
-    AuditResult, CASES_JOINED, CaseResult, Distance, Estimate, Fault, FileLimits, Finding,
-    Generator, Limits, Machine, MetricSeries, Point, Process, ProcessSample, Published, Report,
-    SCHEMA, Scenario, Second, Stretch, Summary, WorkResult,
+    AuditResult, CASES_JOINED, CaseResult, Distance, Estimate, FileLimits, Finding, Generator,
+    Limits, Machine, MetricSeries, Point, Process, ProcessSample, Published, Report, SCHEMA,
+    Scenario, Second, Stretch, Summary, WorkResult,
 };
 pub use samples::Histogram;

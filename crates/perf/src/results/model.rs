@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::chain::ChainResult;
+use super::fault::Fault;
 use super::samples::Histogram;
 
 /// The schema of the document that this program writes. A reader refuses newer ones.
@@ -264,17 +265,6 @@ impl Stretch {
     }
 }
 
-/// Failures of one code.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
-    /// The code.
-    pub code: String,
-    /// How many.
-    pub count: u64,
-    /// One of them in words.
-    pub message: String,
-}
-
 /// The results of one kind of work in a mix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkResult {
@@ -331,6 +321,13 @@ pub struct Process {
     pub name: String,
     /// Readings of it.
     pub samples: Vec<ProcessSample>,
+}
+
+impl Process {
+    /// Returns whether it generates the load and so is not part of the measured system.
+    pub fn is_generator(&self) -> bool {
+        self.name == "generator" || self.name.starts_with("agent")
+    }
 }
 
 /// One reading of a process. Counters count from the process's start.

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::fit::{Reading, line, through_origin};
 use crate::results::{Estimate, Machine, Process, ProcessSample, Report, Scenario, Stretch};
-use crate::stats::{is_generator, mean_interval};
+use crate::stats::mean_interval;
 
 const MB: f64 = 1e6;
 const GB: f64 = 1e9;
@@ -197,7 +197,7 @@ pub fn answer(
 
 fn nodes(stretch: &Stretch) -> impl Iterator<Item = &Process> {
     let all = stretch.processes.iter();
-    all.filter(|process| !is_generator(&process.name))
+    all.filter(|process| !process.is_generator())
 }
 
 /// Returns the first and the last reading of a process. Each stretch is monitored separately, so they are its beginning

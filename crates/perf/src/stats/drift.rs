@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::line::{Line, block_means, fit};
-use super::summary::is_generator;
 use crate::results::{Estimate, Stretch};
 
 /// A shorter stretch has no meaningful drift.
@@ -64,7 +63,7 @@ fn together(stretch: &Stretch, of: Of) -> Vec<(f64, f64)> {
     let nodes = stretch
         .processes
         .iter()
-        .filter(|process| !is_generator(&process.name));
+        .filter(|process| !process.is_generator());
     let mut count = 0;
     for node in nodes {
         count += 1;

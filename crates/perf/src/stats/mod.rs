@@ -26,4 +26,4 @@ pub use interval::{geometric_mean, mean_interval};
 pub use line::{Line, block_means, fit};
 pub use sides::{compare_axis, compare_reports, doubts_of};
 pub use student::{t_below, t_quantile};
-pub use summary::{growth, is_generator, summarise, with_files};
+pub use summary::{growth, summarise, with_files};

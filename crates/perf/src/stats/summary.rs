@@ -49,11 +49,6 @@ pub fn with_files(summary: &mut Summary, bytes_per_unit: f64) {
     summary.metrics.insert("file_mb_per_s".to_owned(), moved);
 }
 
-/// Returns whether a process generates the load and so is not part of the measured system.
-pub fn is_generator(name: &str) -> bool {
-    name == "generator" || name.starts_with("agent")
-}
-
 /// Returns the figures of one stretch by metric's name.
 pub(super) fn figures(stretch: &Stretch, states_per_unit: f64) -> Vec<(&'static str, f64)> {
     let mut found = vec![("rate_per_s", stretch.per_s())];
@@ -130,7 +125,7 @@ fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
         stretch
             .processes
             .iter()
-            .filter(|process| !is_generator(&process.name))
+            .filter(|process| !process.is_generator())
     };
     let sum = |of: fn(&ProcessSample) -> u64| -> u64 {
         let grown = nodes().map(|node| growth(&node.samples, of));
