@@ -10,21 +10,14 @@ use std::time::SystemTime;
 use primitives::Hash;
 
 use super::Site;
+use super::attachments::check_files;
+use super::before::Before;
 use super::books::SiteBooks;
 use super::site::{SiteError, SiteNode};
 use crate::audit::{self, Acknowledged, Books, NodeBooks, Sample, Verdict};
 
 /// Approximate upper limit on transactions and states of all banks that an audit keeps.
 const ENTRIES_MAX: u64 = 4_000_000;
-
-/// The state of a shared network when our work began.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Before {
-    /// The last position of each bank's ledger.
-    positions: Vec<u64>,
-    /// The banks' total holdings by token, as text: they may not fit a number of JSON.
-    sums: BTreeMap<String, String>,
-}
 
 impl Site {
     /// Notes the state of the network before the first unit. It is for an existing network, which has a past, other
@@ -78,7 +71,7 @@ impl Site {
             books.spends.extend(spends);
         }
         let mut verdict = audit::judge(&books);
-        let files = super::attachments::check_files(self, &mut verdict).await;
+        let files = check_files(self, &mut verdict).await;
         files.map_err(SiteError::Files)?;
         Ok(verdict)
     }

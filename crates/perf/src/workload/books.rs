@@ -1,6 +1,8 @@
 //! The record of a site's work, which the audit compares with the network's own books.
 
+mod by_participants;
 mod shares;
+mod sums;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -8,7 +10,7 @@ use std::fmt;
 use primitives::Hash;
 use serde::{Deserialize, Serialize};
 
-use super::auditing::Before;
+use super::before::Before;
 use crate::audit::{self, Sample};
 
 /// Upper limit on acknowledged transactions that the books keep, each counted once for every participant. Above it, the
@@ -221,70 +223,6 @@ impl SiteBooks {
 fn add(sums: &mut BTreeMap<String, u128>, token: &Token, quantity: u64) {
     let sum = sums.entry(token.to_string()).or_default();
     *sum = sum.saturating_add(u128::from(quantity));
-}
-
-/// Serialises sums as text: they may not fit a number of JSON.
-mod sums {
-    use super::BTreeMap;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-    pub fn serialize<S: Serializer>(
-        sums: &BTreeMap<String, u128>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        let text: BTreeMap<&String, String> = sums
-            .iter()
-            .map(|(token, sum)| (token, sum.to_string()))
-            .collect();
-        text.serialize(to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<BTreeMap<String, u128>, D::Error> {
-        let text = BTreeMap::<String, String>::deserialize(from)?;
-        let parsed = text
-            .into_iter()
-            .map(|(token, sum)| Ok((token, sum.parse()?)));
-        parsed
-            .collect::<Result<_, std::num::ParseIntError>>()
-            .map_err(de::Error::custom)
-    }
-}
-
-/// Serialises a map whose keys are lists as a list of pairs.
-mod by_participants {
-    use super::{BTreeMap, Hash};
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-    #[derive(Serialize, Deserialize)]
-    struct Pair {
-        participants: Vec<u32>,
-        ids: Vec<String>,
-    }
-
-    pub fn serialize<S: Serializer>(
-        map: &BTreeMap<Vec<u32>, Vec<Hash>>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        let pairs = map.iter().map(|(participants, ids)| Pair {
-            participants: participants.clone(),
-            ids: ids.iter().map(Hash::to_string).collect(),
-        });
-        to.collect_seq(pairs)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<BTreeMap<Vec<u32>, Vec<Hash>>, D::Error> {
-        let mut map = BTreeMap::new();
-        for pair in Vec::<Pair>::deserialize(from)? {
-            let ids = pair.ids.iter().map(|id| id.parse::<Hash>());
-            let ids: Result<Vec<Hash>, _> = ids.collect();
-            map.insert(pair.participants, ids.map_err(de::Error::custom)?);
-        }
-        Ok(map)
-    }
 }
 
 #[cfg(test)]

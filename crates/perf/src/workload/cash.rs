@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::books::Token;
-use super::traits::Failed;
+use super::ended::Failed;
 use super::{KnobError, Knobs, Site};
 
 /// The position of the bank that issues and pays.

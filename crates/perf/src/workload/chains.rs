@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::Site;
 use super::codes::TOO_MUCH_TO_PREPARE;
+use super::ended::Failed;
 use super::site::{Delivered, Step};
-use super::traits::Failed;
 
 /// States of one batch, well within the number that a node keeps in memory for one token.
 const BATCH_MAX: u64 = 4_000;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use api::StartFlow;
 
 use super::cash::PAYER;
+use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
+use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
 /// The kind, a line about it, and how it is made.

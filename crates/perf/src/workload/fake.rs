@@ -5,8 +5,9 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload, done};
+use super::traits::{Boxed, Prepares, Worker, Workload, done};
 use super::{KnobError, Knobs, Site};
 use crate::fake::{Behaviour, ServiceTime, Stall, Target};
 use crate::load::engine::Real;

@@ -6,8 +6,9 @@ use api::StartFlow;
 
 use super::books::Token;
 use super::cash::{Issue as Arguments, Money, PAYER};
+use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
+use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
 /// The kind, a line about it, and how it is made.

@@ -7,7 +7,8 @@ use std::task::Poll;
 use thiserror::Error;
 
 use super::codes::{NO_WORKER, WORKER_PANICKED};
-use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
+use super::ended::{Failed, Tried};
+use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::{KnobError, Site, Workloads};
 use crate::plan::Work;
 

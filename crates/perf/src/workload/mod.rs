@@ -40,16 +40,18 @@
 //!
 //! `docs/guides/own-workload.md` walks through a complete one, with a preparation and books.
 //!
-//! Modules in reading order: `traits`, `knobs` and `registry`. Then `site` with its `books`, `mix`, and the shipped
-//! kinds.
+//! Modules in reading order: `traits`, `ended`, `knobs` and `registry`. Then `site` with its `books`, `mix`, and the
+//! `shipped` kinds.
 
 mod attachments;
 mod auditing;
+mod before;
 mod books;
 mod cash;
 mod chains;
 mod codes;
 mod empty;
+mod ended;
 mod fake;
 mod issue;
 mod issue_and_pay;
@@ -58,6 +60,7 @@ mod mix;
 mod pay;
 mod progress;
 mod registry;
+mod shipped;
 mod site;
 mod starter;
 mod swap;
@@ -67,9 +70,10 @@ mod transfer;
 pub use attachments::{MockFile, MockReader, MockSizes};
 pub use books::{FileNote, SiteBooks, Token};
 pub use codes::ERRORS;
+pub use ended::{Failed, Tried};
 pub use knobs::{KnobError, Knobs};
 pub use mix::{Mix, MixError};
 pub use progress::{Preparation, PreparationReading};
 pub use registry::{Make, Workloads};
 pub use site::{Delivered, Site, SiteError, SiteNode, Step};
-pub use traits::{Boxed, Failed, Prepares, Tried, Worker, Workload, done, is_used_up};
+pub use traits::{Boxed, Prepares, Worker, Workload, done, is_used_up};

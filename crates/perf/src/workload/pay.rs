@@ -5,9 +5,10 @@ use std::sync::Arc;
 use api::StartFlow;
 
 use super::cash::{Issue, Money, PAYEE, PAYER, Pay as Arguments, Payment};
+use super::ended::{Failed, Tried};
 use super::registry::Make;
 use super::starter::{Start, Starter};
-use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
+use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site, Step};
 
 /// The kind, a line about it, and how it is made.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{KnobError, Knobs, Workload};
-use super::{attachments, empty, fake, issue, issue_and_pay, pay, swap, transfer};
 
 /// Makes a workload from its knobs. It reads every knob that it supports. The registry refuses the remaining ones.
 pub type Make = fn(&mut Knobs) -> Result<Arc<dyn Workload>, KnobError>;
@@ -26,24 +25,6 @@ impl Workloads {
     pub fn none() -> Self {
         let kinds = BTreeMap::new();
         Self { kinds }
-    }
-
-    /// Returns the kinds that come with `tally`.
-    pub fn shipped() -> Self {
-        let mut all = Self::none();
-        for (kind, about, make) in [
-            empty::REGISTERED,
-            fake::REGISTERED,
-            issue::REGISTERED,
-            issue_and_pay::REGISTERED,
-            pay::REGISTERED,
-            transfer::REGISTERED,
-            swap::REGISTERED,
-        ] {
-            all.register(kind, about, make);
-        }
-        attachments::register(&mut all);
-        all
     }
 
     /// Adds a kind under a name, with one line about it; replaces one that has this name.
@@ -79,6 +60,7 @@ impl Workloads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::issue;
 
     /// The reference page.
     const PAGE: &str = include_str!("../../../../docs/reference/workloads.md");

@@ -6,7 +6,9 @@ mod error;
 mod node;
 mod running;
 mod standing;
+mod step;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,15 +20,14 @@ use serde::Serialize;
 
 use super::books::{SiteBooks, Token};
 use super::codes::{NO_CONNECTION, STORE_FULL, TOO_FEW_BANKS};
+use super::ended::Failed;
 use super::progress::Preparation;
-use super::traits::Failed;
 pub use delivered::Delivered;
 use error::CATCH_UP_MAX;
 pub use error::SiteError;
 pub use node::SiteNode;
-pub use running::Step;
-pub(super) use running::Way;
-use standing::Standing;
+pub use step::Step;
+pub(super) use step::Way;
 
 /// Codes of flows that ended before they spent anything.
 const UNSPENT: &[&str] = &[
@@ -38,6 +39,9 @@ const UNSPENT: &[&str] = &[
 const FILES: &str = "attachments";
 /// Interval between two checks of a view that is behind.
 const CATCH_UP_EVERY: Duration = Duration::from_millis(2);
+
+/// Granted rights by description: the granting bank, and the flow that revokes the right.
+type Standing = BTreeMap<String, (u32, StartFlow)>;
 
 /// A network as workloads see it. All methods take `&self`: all workers share a site.
 pub struct Site {

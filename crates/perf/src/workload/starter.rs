@@ -7,8 +7,8 @@ use api::StartFlow;
 use client::Client;
 use tokio::sync::{Mutex, Semaphore};
 
+use super::ended::Failed;
 use super::site::{Delivered, Way};
-use super::traits::Failed;
 use super::{KnobError, Knobs, Site};
 use crate::load::Coroutines;
 

@@ -13,8 +13,9 @@ use tokio::task::JoinSet;
 
 use super::chains::{Asset, Chains, Prepared, StateRef, flows};
 use super::codes::{BAD_ANSWER, BAD_BOOKS, WORKER_PANICKED};
+use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
+use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::transfer::{DEPTH_MAX, used_up};
 use super::{KnobError, Knobs, Site};
 

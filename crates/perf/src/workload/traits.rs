@@ -4,10 +4,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use client::ClientError;
-
 use super::Site;
-use crate::load::Fault;
+use super::ended::{Failed, Tried};
 
 /// A boxed future, for traits that are used as objects.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -97,50 +95,5 @@ pub trait Worker: Send + Sync {
     /// Undoes the set-up. Runs once, after the last unit, even if units or another worker's set-up failed.
     fn teardown(&self) -> Boxed<'_, Result<(), Failed>> {
         done(Ok(()))
-    }
-}
-
-/// The statistics of a unit that ended well.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tried {
-    /// Tries beyond the first. They are counted separately: a unit is one success, however often it was tried.
-    pub retries: u32,
-}
-
-/// A failed operation.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{fault}")]
-pub struct Failed {
-    /// A stable code and a message.
-    pub fault: Fault,
-    /// Tries beyond the first.
-    pub retries: u32,
-    /// Whether something may have begun whose end is unknown.
-    pub begun: bool,
-}
-
-impl Failed {
-    /// Creates a failure with this code.
-    pub fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::from(Fault {
-            code: code.into(),
-            message: message.into(),
-        })
-    }
-}
-
-impl From<Fault> for Failed {
-    fn from(fault: Fault) -> Self {
-        Self {
-            fault,
-            retries: 0,
-            begun: false,
-        }
-    }
-}
-
-impl From<ClientError> for Failed {
-    fn from(error: ClientError) -> Self {
-        Self::from(Fault::from(error))
     }
 }

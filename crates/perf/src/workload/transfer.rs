@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::cash::{Money, PAYEE, PAYER};
 use super::chains::{Asset, Chains, flows};
 use super::codes::USED_UP;
+use super::ended::{Failed, Tried};
 use super::registry::Make;
-use super::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload};
+use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
 /// The kind, a line about it, and how it is made.

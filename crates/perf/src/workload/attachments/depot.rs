@@ -25,7 +25,7 @@ use tokio_rustls::TlsConnector;
 
 use super::mock::MockFile;
 use crate::workload::codes::{NO_CONNECTION, WRONG_FILE};
-use crate::workload::traits::Failed;
+use crate::workload::ended::Failed;
 
 /// The size of the parts of a request's body.
 const BLOCK_BYTES: usize = 64 * 1024;

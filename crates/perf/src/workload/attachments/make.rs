@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use super::depot::Depot;
-use super::{MockSizes, SENDER, sizes, upload};
+use super::mock::MockSizes;
+use super::stored::{SENDER, sizes, upload};
+use crate::workload::ended::{Failed, Tried};
 use crate::workload::registry::Make;
-use crate::workload::traits::{Boxed, Failed, Prepares, Tried, Worker, Workload, done};
+use crate::workload::traits::{Boxed, Prepares, Worker, Workload, done};
 use crate::workload::{KnobError, Knobs, Site};
 
 /// The kind, a line about it, and how it is made.

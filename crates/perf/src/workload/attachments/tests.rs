@@ -11,15 +11,18 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use primitives::Hash;
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use super::depot::Depot;
-use super::*;
+use super::stored::{SENDER, Stored, upload};
+use super::{MockFile, MockSizes, check_files, register};
 use crate::audit::Verdict;
-use crate::workload::{SiteNode, Workloads};
+use crate::workload::{Failed, Site, SiteNode, Workloads};
 
 const TOKEN: &str = "secret";
 

@@ -10,7 +10,7 @@ use super::depot::Depot;
 use crate::audit::Verdict;
 use crate::workload::Site;
 use crate::workload::codes::WORKER_PANICKED;
-use crate::workload::traits::Failed;
+use crate::workload::ended::Failed;
 
 /// Upper limit on the bytes that one audit reads back, about half a minute's worth. Above it, an even sample of the files
 /// is read, and the others are only looked up.
@@ -28,7 +28,10 @@ struct HeldFile {
 }
 
 /// Checks every file at every bank that must hold it, and adds faults to a verdict.
-pub(in crate::workload) async fn check(site: &Site, verdict: &mut Verdict) -> Result<(), Failed> {
+pub(in crate::workload) async fn check_files(
+    site: &Site,
+    verdict: &mut Verdict,
+) -> Result<(), Failed> {
     let books = site.books();
     let mut held: Vec<HeldFile> = books
         .files()

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::load::Fault;
 use crate::workload::codes::{BAD_ANSWER, NO_TRANSACTION};
-use crate::workload::traits::{Failed, Tried};
+use crate::workload::ended::{Failed, Tried};
 
 /// A flow that has ended well: delivered to all participants.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::audit::CollectError;
 use crate::workload::codes::{BAD_BOOKS, VIEW_BEHIND};
-use crate::workload::traits::Failed;
+use crate::workload::ended::Failed;
 
 /// How long the views may take to catch up.
 pub(super) const CATCH_UP_MAX: Duration = Duration::from_secs(120);

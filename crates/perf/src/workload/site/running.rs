@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::StartFlow;
-use client::{Client, ClientError};
+use client::ClientError;
 use tokio::task::JoinSet;
 
 use super::Site;
 use super::delivered::{Delivered, delivered, recorded};
-use crate::load::{Coroutines, Fault, NotRun};
+use super::step::{Step, Way};
+use crate::load::{Fault, NotRun};
 use crate::workload::books::Token;
 use crate::workload::codes::WORKER_PANICKED;
-use crate::workload::traits::Failed;
+use crate::workload::ended::Failed;
 
 /// Starts outstanding during a preparation.
 const PREPARING_OUTSTANDING: usize = 256;
@@ -22,28 +23,6 @@ const TRIES_MAX: u32 = 1_000;
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
 /// The default pause before a retry.
 const RETRY_AFTER: Duration = Duration::from_millis(20);
-
-/// One flow of a preparation.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// The flow.
-    pub start: StartFlow,
-    /// Its issue, if any.
-    pub issues: Option<(Token, u64)>,
-    /// Positions of the banks that record its transactions.
-    pub participants: Vec<u32>,
-}
-
-/// How a flow is started.
-#[derive(Clone, Copy)]
-pub(in crate::workload) enum Way<'a> {
-    /// Over a stream of the bank's.
-    Stream,
-    /// By a separate request.
-    Request(&'a Client),
-    /// From a Python coroutine.
-    Coroutines(&'a Coroutines),
-}
 
 impl Site {
     /// Runs a flow on a bank to its end. With `retry`, a refusal with a retry time is retried.

@@ -1,15 +1,10 @@
 //! Rights that banks have granted beyond the load, such as the right to settle for them. On an existing network they are
 //! revoked at the end, even after failures.
 
-use std::collections::BTreeMap;
-
 use api::StartFlow;
 
-use super::Site;
-use crate::workload::traits::Failed;
-
-/// Granted rights by description: the granting bank, and the flow that revokes the right.
-pub(super) type Standing = BTreeMap<String, (u32, StartFlow)>;
+use super::{Site, Standing};
+use crate::workload::ended::Failed;
 
 impl Site {
     /// Returns whether this right was already granted.

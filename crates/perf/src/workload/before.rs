@@ -1,0 +1,14 @@
+//! The state of a shared network before our work.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The state of a shared network when our work began.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Before {
+    /// The last position of each bank's ledger.
+    pub positions: Vec<u64>,
+    /// The banks' total holdings by token, as text: they may not fit a number of JSON.
+    pub sums: BTreeMap<String, String>,
+}

@@ -1,0 +1,23 @@
+//! The kinds of work that come with `tally`.
+
+use super::{Workloads, attachments, empty, fake, issue, issue_and_pay, pay, swap, transfer};
+
+impl Workloads {
+    /// Returns the kinds that come with `tally`.
+    pub fn shipped() -> Self {
+        let mut all = Self::none();
+        for (kind, about, make) in [
+            empty::REGISTERED,
+            fake::REGISTERED,
+            issue::REGISTERED,
+            issue_and_pay::REGISTERED,
+            pay::REGISTERED,
+            transfer::REGISTERED,
+            swap::REGISTERED,
+        ] {
+            all.register(kind, about, make);
+        }
+        attachments::register(&mut all);
+        all
+    }
+}
