@@ -70,7 +70,7 @@ pub fn default_chains(children: u32) -> Vec<Chain> {
         .map(|at| {
             let decimals = DECIMALS[(at as usize).min(DECIMALS.len() - 1)];
             chain(
-                u8::try_from(at + 1).unwrap_or(u8::MAX),
+                u8::try_from(at + 1).expect("no network has more than 255 chains"),
                 None,
                 decimals,
                 None,
@@ -82,7 +82,8 @@ pub fn default_chains(children: u32) -> Vec<Chain> {
 /// Returns a chain. Without a given fee it has the minimum: a whole parent token, or a hundredth of a child's.
 #[must_use]
 pub fn chain(id: u8, name: Option<String>, decimals: u8, fee: Option<u64>) -> Chain {
-    let whole = 10u64.saturating_pow(u32::from(decimals));
+    let whole = 10u64.checked_pow(u32::from(decimals));
+    let whole = whole.expect("a token has at most 18 decimals");
     let id = ChainId(id);
     let least = if id == ChainId::PARENT {
         whole

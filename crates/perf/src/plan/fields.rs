@@ -210,6 +210,7 @@ pub(super) fn field(name: &str) -> Option<&'static Field> {
 /// Returns the keys of a section, such as `run`; the empty name is the top level.
 pub(super) fn keys_of(section: &str) -> impl Iterator<Item = &'static str> {
     FIELDS.iter().filter_map(move |field| {
+        // A name without a dot belongs to the top level.
         let (before, key) = field.name.rsplit_once('.').unwrap_or(("", field.name));
         (before == section).then_some(key)
     })

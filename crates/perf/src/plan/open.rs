@@ -58,9 +58,8 @@ pub fn open(file_or_name: &str, options: &Options, checks: &dyn Checks) -> Resul
 /// Reads at most one byte more than the limit: enough to detect that a file is too long.
 fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let most = u64::try_from(FILE_BYTES_MAX).unwrap_or(u64::MAX);
     File::open(path)?
-        .take(most.saturating_add(1))
+        .take(FILE_BYTES_MAX as u64 + 1)
         .read_to_end(&mut bytes)?;
     Ok(bytes)
 }

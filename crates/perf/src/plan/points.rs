@@ -87,6 +87,7 @@ pub(super) fn expand(
 fn apply(reader: &mut Reader<'_>, over: &mut Table, case: &Case, places: Option<&Places>) {
     for (name, value) in &case.set {
         let place = places.and_then(|places| places.get(name));
+        // Messages about a setting without a place name the setting alone.
         let (key_at, at) = place.copied().unwrap_or((At::NOWHERE, At::NOWHERE));
         let path: Vec<String> = name.split('.').map(str::to_owned).collect();
         let node = Node::made(value.clone(), at);

@@ -11,6 +11,9 @@ use super::source::{At, Sources};
 use super::tree::{Entry, Node, Table, Tree};
 
 /// Reads tables and collects errors.
+///
+/// A method that reads a value returns `None` if the key is missing, and the caller then takes the field's default. For a wrong value it
+/// notes the problem and returns `None` too: no plan is made of a scenario with problems.
 pub(super) struct Reader<'a> {
     sources: &'a Sources,
     pub(super) problems: Vec<Problem>,
@@ -270,10 +273,10 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Reads a whole number of 32 bits.
+    /// Reads a whole number of a field whose range fits into 32 bits.
     pub(super) fn small(&mut self, section: Section<'_>, key: &str) -> Option<u32> {
         self.whole(section, key)
-            .map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+            .map(|number| u32::try_from(number).expect("the range of the field fits into 32 bits"))
     }
 
     /// Reads a number within the field's range.

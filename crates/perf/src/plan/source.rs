@@ -28,7 +28,6 @@ impl At {
 
     /// Returns a range of a source.
     pub(super) fn of(source: u32, span: &Range<usize>) -> Self {
-        let small = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
         Self::new(source, small(span.start), small(span.end))
     }
 }
@@ -66,7 +65,7 @@ impl Sources {
             text: text.to_owned(),
             file,
         });
-        u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX)
+        small(self.0.len() - 1)
     }
 
     /// Describes a place; `None` if it is nowhere.
@@ -89,7 +88,6 @@ impl Sources {
             .map_or(text.len(), |found| start + found);
         let number = text[..start].matches('\n').count() + 1;
         let column = text[line_start..start].chars().count() + 1;
-        let small = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
         Some(Place {
             source: source.name.clone(),
             line: small(number),
@@ -135,6 +133,12 @@ fn shown(number: usize, before: &str, marked: &str, after: &str) -> String {
         line.trim_end(),
         " ".repeat(left)
     )
+}
+
+/// Converts a position in a source. Sources are files of at most [`FILE_BYTES_MAX`](super::limits::FILE_BYTES_MAX) bytes, and settings
+/// of a command line.
+fn small(position: usize) -> u32 {
+    u32::try_from(position).expect("no source has 4 GiB")
 }
 
 #[cfg(test)]

@@ -105,6 +105,7 @@ pub(super) fn made_table(table: toml::Table, at: At) -> Table {
 /// Reads a document; `source` is its number.
 pub(super) fn parse(text: &str, source: u32) -> Result<Table, Wrong> {
     let document = DeTable::parse(text).map_err(|error| {
+        // An error without a place is shown at the beginning.
         let span = error.span().unwrap_or(0..0);
         let message = error.message().replace('\n', ", ");
         (At::of(source, &span), message)
@@ -115,6 +116,7 @@ pub(super) fn parse(text: &str, source: u32) -> Result<Table, Wrong> {
 /// Reads one value, as on the right of `=`.
 pub(super) fn parse_value(text: &str, source: u32) -> Result<Node, Wrong> {
     let value = DeValue::parse(text).map_err(|error| {
+        // An error without a place is shown at the beginning.
         let span = error.span().unwrap_or(0..0);
         (At::of(source, &span), error.message().replace('\n', ", "))
     })?;

@@ -72,7 +72,7 @@ fn list<T>(things: &[T], one: impl Fn(&T) -> Table) -> Value {
 
 /// Converts to TOML's signed whole number.
 fn whole(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
+    i64::try_from(number).expect("the range of every field ends at TOML's largest number")
 }
 
 /// Writes whole numbers without a fraction: `5`, not `5.0`.
@@ -131,7 +131,9 @@ fn chain(plan: &ChainPlan) -> Table {
     }
     put(&mut table, "block_s", i64::from(plan.block_s));
     // Writes defaults as defaults, so that a case of a sweep may have other nodes or fewer children.
-    let children = u32::try_from(plan.chains.len().saturating_sub(1)).unwrap_or(u32::MAX);
+    // All chains but the parent are children; without chains there are none.
+    let children = plan.chains.len().saturating_sub(1);
+    let children = u32::try_from(children).expect("a chain's id is one byte");
     match plan.chains == default_chains(children) {
         true => put(&mut table, "children", i64::from(children)),
         false => put(&mut table, "chains", list(&plan.chains, token)),
@@ -161,7 +163,7 @@ fn token(chain: &Chain) -> Table {
 
 /// Writes the number of accounts, their passphrases, or each with its node.
 fn accounts(plan: &ChainPlan) -> Value {
-    let count = u32::try_from(plan.accounts.len()).unwrap_or(u32::MAX);
+    let count = u32::try_from(plan.accounts.len()).expect("at most CHAIN_ACCOUNTS_MAX");
     let dealt = default_accounts(count, plan.nodes);
     if plan.accounts == dealt {
         return Value::Integer(i64::from(count));

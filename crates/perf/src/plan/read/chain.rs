@@ -43,7 +43,7 @@ pub(super) fn read(
         reader.forbid(section, &["nodes", "profile", "settings", "history"], why);
     }
     let nodes = match servers {
-        Some(servers) => u32::try_from(servers).unwrap_or(u32::MAX),
+        Some(servers) => u32::try_from(servers).expect("a list of bounded length"),
         None => reader.small(section, "nodes").unwrap_or(NODES),
     };
     let mut settings = std::collections::BTreeMap::new();
@@ -70,7 +70,7 @@ pub(super) fn read(
         deadline_minutes: reader
             .small(section, "deadline_minutes")
             .map_or(DEADLINE_MINUTES, |minutes| {
-                u16::try_from(minutes).unwrap_or(u16::MAX)
+                u16::try_from(minutes).expect("the range of the field fits into 16 bits")
             }),
         settings,
         target,
@@ -144,9 +144,13 @@ fn chains(reader: &mut Reader<'_>, section: Section<'_>) -> Vec<Chain> {
                     .as_deref()
                     .and_then(|text: &str| text.parse::<u64>().ok())
             };
+            // The report contains the plan as TOML, whose numbers are signed.
+            let fee = row[3].as_ref().map(|_| number(3));
+            let bad_fee = fee.is_some_and(|fee| fee.is_none_or(|fee| i64::try_from(fee).is_err()));
             match (number(0), number(2)) {
-                (Some(id @ 1..=255), Some(decimals @ 0..=18)) => {
-                    chains.push(chain(id as u8, row[1].clone(), decimals as u8, number(3)));
+                (Some(id @ 1..=255), Some(decimals @ 0..=18)) if !bad_fee => {
+                    let (name, fee) = (row[1].clone(), fee.flatten());
+                    chains.push(chain(id as u8, name, decimals as u8, fee));
                 }
                 _ => reader.wrong(
                     section.at_of("chains_csv"),
@@ -189,7 +193,8 @@ fn accounts(reader: &mut Reader<'_>, section: Section<'_>, nodes: u32) -> Vec<Ch
         Some(Tree::Leaf(Value::Integer(count)))
             if (2..=CHAIN_ACCOUNTS_MAX as i64).contains(count) =>
         {
-            default_accounts(u32::try_from(*count).unwrap_or(ACCOUNTS), nodes)
+            let count = u32::try_from(*count).expect("at most CHAIN_ACCOUNTS_MAX");
+            default_accounts(count, nodes)
         }
         Some(Tree::Array(list)) => list
             .iter()
@@ -280,7 +285,7 @@ fn dealt(at: usize, nodes: u32) -> u32 {
 }
 
 fn byte(number: u32) -> u8 {
-    u8::try_from(number).unwrap_or(u8::MAX)
+    u8::try_from(number).expect("the range of the field fits into a byte")
 }
 
 /// Reads the rows of a table in a file.

@@ -31,6 +31,7 @@ pub fn load(path: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, St
 
 /// Reads the rows of a text.
 pub fn rows(text: &str, columns: &[&str]) -> Result<Vec<Vec<Option<String>>>, String> {
+    // The mark of the byte order is optional.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut order: Vec<Option<usize>> = (0..columns.len()).map(Some).collect();
     let mut rows = Vec::new();

@@ -38,7 +38,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
         let target = self::target(reader, target);
         let why = "makes no sense with a target, whose nodes are somebody's own";
         reader.forbid(section, &["settings", "nodes", "notary", "link"], why);
-        let count = u32::try_from(target.banks.len()).unwrap_or(u32::MAX);
+        let count = u32::try_from(target.banks.len()).expect("a list of bounded length");
         if section.has("banks") && network.banks != count {
             let message = format!(
                 "`network.banks` is {}; the target has {count}",

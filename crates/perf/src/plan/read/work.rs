@@ -100,6 +100,7 @@ pub(super) fn check(
             reader.wrong(section.at_of("kind"), message);
         }
         if let Err(error) = checks.work(work, network) {
+            // An error without a key concerns the work as a whole.
             let key = error.key.as_deref().unwrap_or("kind");
             let at = match section.node(key) {
                 Some(node) => node.at,

@@ -184,4 +184,10 @@ fn tables_of_other_load_tests_are_taken_as_they_are() {
         .map(|account| (account.passphrase.expose().as_str(), account.node))
         .collect();
     assert_eq!(accounts, [("0", 1), ("1", 2), ("2", 1)]);
+    for fee in ["1.5", "-1", "x", "9223372036854775808"] {
+        let chains = file("chains.csv", &format!("1,ARDR,8,{fee}\n"));
+        let text = format!("[chain]\nchains_csv = '{chains}'");
+        let error = read(&text, false, &[]).expect_err(fee);
+        assert!(error.contains("decimals (0 to 18)"), "{fee}: {error}");
+    }
 }
