@@ -11,6 +11,7 @@ const AXES_MAX: usize = 4;
 pub fn metrics(report: &Report) -> String {
     let report = finite(report);
     let axes = report.scenarios.iter().map(|scenario| scenario.axes.len());
+    // A report without scenarios still has the heading of one axis.
     let axes = axes.max().unwrap_or(0).clamp(1, AXES_MAX);
     let mut head = vec!["scenario".to_owned(), "point".to_owned()];
     for axis in 1..=axes {

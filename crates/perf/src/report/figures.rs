@@ -21,6 +21,11 @@ pub fn figure(value: f64) -> String {
     }
 }
 
+/// Returns how many of `count` entries are not shown if a page shows at most `most`; 0 if it shows all.
+pub fn beyond(count: usize, most: usize) -> usize {
+    count.saturating_sub(most)
+}
+
 /// Formats a margin in two digits: `380`, `9.8`, `0.29`.
 pub fn two_digits(margin: f64) -> String {
     let places = 1 - margin.log10().floor().clamp(-12.0, 14.0) as i32;

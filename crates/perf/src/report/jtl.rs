@@ -122,7 +122,7 @@ impl Jtl {
     fn forget(&mut self) {
         if let Some(sink) = self.sink.take() {
             sink.close();
-            self.lost = self.lost.saturating_add(sink.lost());
+            self.lost += sink.lost();
         }
     }
 
@@ -239,7 +239,7 @@ impl Samples {
         }
         fs::rename(&halved, &self.path)?;
         (self.to, self.bytes, self.counts.rows) = (to, bytes, kept);
-        self.counts.every = self.counts.every.saturating_mul(2);
+        self.counts.every *= 2;
         Ok(())
     }
 
@@ -253,7 +253,7 @@ impl Samples {
 /// Writes one row. Times are whole milliseconds, as in JMeter, rounded half up.
 fn line(out: &mut String, row: &SampleRow, label: &str, threads: u32) {
     use std::fmt::Write;
-    let elapsed = row.elapsed_us.saturating_add(500) / 1000;
+    let elapsed = row.elapsed_us / 1000 + u64::from(row.elapsed_us % 1000 >= 500);
     let _ = write!(out, "{},{elapsed},", row.at_unix_ms);
     field(out, label);
     let worker = u64::from(row.slot) + 1;

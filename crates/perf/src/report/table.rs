@@ -36,7 +36,7 @@ impl fmt::Display for Table {
                     .chain(&self.rows)
                     .map(|row| row[column].chars().count())
                     .max()
-                    .unwrap_or(0)
+                    .expect("the heading, at least")
             })
             .collect();
         let line = |row: &[String]| {

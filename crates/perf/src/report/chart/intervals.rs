@@ -43,6 +43,7 @@ pub fn intervals(about: &str, title: &str, curves: &[Curve], references: &[Refer
     let dots = || curves.iter().flat_map(|curve| &curve.dots);
     let published = || references.iter().flat_map(|line| &line.points);
     let ends = dots().flat_map(|dot| {
+        // Without an interval, the axis has to show the value alone.
         let (low, high) = dot.interval.unwrap_or((dot.value, dot.value));
         // A non-negative metric cannot be below 0, so its interval is cut there.
         let low = if dot.value >= 0.0 { low.max(0.0) } else { low };

@@ -109,6 +109,7 @@ pub fn rows(chart: &Rows) -> String {
     for (at, row) in chart.rows.iter().enumerate() {
         let y = tops[at] + NAME_HEIGHT - 2.0;
         let reach = reach(row, &x);
+        // A longer interval in words leaves no room for the name.
         let room = LETTERS.saturating_sub(reach.chars().count());
         canvas.text(
             "t k",
@@ -135,6 +136,7 @@ const LETTERS: usize = 62;
 /// Returns the values that the axis has to show for a mark: its value and the ends of its interval. A non-negative metric
 /// cannot be below 0, so its interval is cut there.
 fn shown(mark: &Mark, chart: &Rows) -> [f64; 3] {
+    // Without an interval, the axis has to show the value alone.
     let (low, high) = mark.interval.unwrap_or((mark.value, mark.value));
     let low = match chart.neutral {
         None if mark.value >= 0.0 => low.max(0.0),

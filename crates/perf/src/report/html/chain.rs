@@ -287,6 +287,7 @@ fn fullest(chain: &ChainResult) -> String {
         .iter()
         .map(|list| list.blocks.len())
         .max()
+        // Without lists there are no rows.
         .unwrap_or(0);
     if rows == 0 {
         return String::new();

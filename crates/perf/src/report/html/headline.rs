@@ -93,11 +93,10 @@ pub fn headline(scenario: &Scenario) -> Option<Headline<'_>> {
         .or_else(|| measured().rfind(|point| beside(scenario, &metric, point).is_some()))
         .or_else(|| measured().next_back())?;
     let good = |point: &Point| {
-        let value = value(point).unwrap_or(0.0);
-        match metric.better {
+        value(point).map(|value| match metric.better {
             Some(Better::Lower) => -value,
             Some(Better::Higher) | None => value,
-        }
+        })
     };
     let mut point = last;
     for other in measured().filter(|point| case(point) == case(last)) {

@@ -108,12 +108,8 @@ fn quantiles(histogram: &Histogram) -> Vec<(f64, f64)> {
 
 /// Returns rate and latency of all repeats overlaid, with their median.
 fn overlaid(point: &Point) -> String {
-    let longest = point
-        .stretches
-        .iter()
-        .map(|stretch| stretch.series.len())
-        .max();
-    if longest.unwrap_or(0) < 2 {
+    let mut lengths = point.stretches.iter().map(|stretch| stretch.series.len());
+    if lengths.all(|seconds| seconds < 2) {
         return String::new();
     }
     let chart = |title: &str, about: &str, values: &[(Drawn, &str)]| {
@@ -290,6 +286,7 @@ fn works(point: &Point) -> String {
     for work in point.stretches.iter().flat_map(|stretch| &stretch.works) {
         match labels.iter_mut().find(|label| label.0 == work.label) {
             Some(label) => {
+                // A report from a file may state any numbers. No run makes a sum above the largest of them.
                 label.1 = label.1.saturating_add(work.done);
                 label.2 = label.2.saturating_add(work.failed);
                 label.3.merge(&work.latencies);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::figure::{Swatch, figure};
 use super::timeline::{Times, stretches};
-use crate::report::chart::Line;
+use crate::report::chart::{Line, SERIES_MAX};
 use crate::results::{ProcessSample, Scenario};
 
 /// Processes that get a line of their own in a chart; the others share one, their mean.
@@ -132,7 +132,7 @@ fn metrics(scenario: &Scenario, times: &Times) -> String {
 
 /// Returns whether a metric counts from the node's start, according to Prometheus' naming.
 fn is_counter(name: &str) -> bool {
-    let bare = name.split('{').next().unwrap_or(name);
+    let bare = name.split_once('{').map_or(name, |(bare, _)| bare);
     ["_total", "_count", "_sum", "_bucket"]
         .iter()
         .any(|end| bare.ends_with(end))
@@ -201,10 +201,10 @@ fn chart(times: &Times, title: &str, about: &str, names: BTreeMap<&str, Parts>) 
     let mut legend = Vec::new();
     let mut taken = Vec::new();
     for name in own {
-        let series = (colour(name)..8)
-            .chain(0..8)
+        let series = (colour(name)..SERIES_MAX)
+            .chain(0..SERIES_MAX)
             .find(|series| !taken.contains(series));
-        let series = series.unwrap_or(7);
+        let series = series.expect("fewer lines than colours");
         taken.push(series);
         let (parts, faint) = (names[name].clone(), false);
         lines.push(Line {
@@ -239,6 +239,7 @@ fn colour(name: &str) -> usize {
 
 /// Returns the mean of several lines with about the same times, by position.
 fn mean(lines: &[&Parts]) -> Parts {
+    // The mean of no lines has no parts, and the mean of no parts has no points.
     let longest = lines.iter().map(|parts| parts.len()).max().unwrap_or(0);
     (0..longest)
         .map(|part| {

@@ -5,7 +5,7 @@ use super::headline::{headline, is_repeated, main_metric, place, published_at};
 use super::timeline::{self, Times};
 use super::{chain, limits, point, resources, sweep, tables};
 use crate::report::chart::escape;
-use crate::report::figures::{date, duration};
+use crate::report::figures::{beyond, date, duration};
 use crate::report::units::{Metric, rank};
 use crate::results::{AuditResult, Finding, Point, Report, Scenario};
 use crate::run::AUDIT_FAILED;
@@ -163,7 +163,7 @@ fn failed_audits(scenario: &Scenario) -> String {
             )
         })
         .collect();
-    let more = match bad.len().saturating_sub(AUDITS_MAX) {
+    let more = match beyond(bad.len(), AUDITS_MAX) {
         0 => String::new(),
         count => format!("<li>{count} more audits failed; the table of audits has them.</li>"),
     };

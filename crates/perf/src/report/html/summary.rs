@@ -5,7 +5,7 @@ use super::headline::{Headline, Others, headline, is_numeric, main_metric, place
 use super::scenario::{self, Standing};
 use crate::report::chart::{SparkCase, sparkcases, sparkline};
 use crate::report::units::Metric;
-use crate::results::{Point, Report, Scenario};
+use crate::results::{CaseResult, Point, Report, Scenario};
 
 /// Returns all cards.
 pub fn cards(report: &Report) -> String {
@@ -193,16 +193,14 @@ fn along_numbers(scenario: &Scenario) -> String {
     };
     let curves: Vec<Vec<(f64, f64)>> = all_series(scenario).into_iter().map(curve).collect();
     let svg = sparkline(&curves);
-    let by_number = |one: &&Point, two: &&Point| {
-        let number = |point: &Point| point.at.first().and_then(|case| case.number);
-        let (one, two) = (number(one), number(two));
-        one.unwrap_or(0.0).total_cmp(&two.unwrap_or(0.0))
+    let numbered = |point: &'_ Point| {
+        let case = point.at.first()?;
+        Some((case.number?, case.clone()))
     };
-    let case = |point: Option<&'_ Point>| point.and_then(|point| point.at.first().cloned());
-    let first = case(scenario.points.iter().min_by(by_number));
-    let last = case(scenario.points.iter().max_by(by_number));
-    match first.zip(last) {
-        Some((first, last)) if !svg.is_empty() => format!(
+    let mut cases: Vec<(f64, CaseResult)> = scenario.points.iter().filter_map(numbered).collect();
+    cases.sort_by(|one, two| one.0.total_cmp(&two.0));
+    match cases.first().zip(cases.last()) {
+        Some(((_, first), (_, last))) if !svg.is_empty() => format!(
             "{svg}<p class=\"ends\"><span>{} {}</span><span>{}</span></p>",
             words(&first.axis, 24),
             words(&first.name, 20),

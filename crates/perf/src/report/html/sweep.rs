@@ -5,6 +5,7 @@ use super::headline::{is_repeated, main_metric, place, published_at};
 use crate::report::chart::{
     Curve, Dot, Mark, Reference, Row, Rows, SERIES_MAX, WORDS_MAX, intervals, is_geometric, rows,
 };
+use crate::report::figures::beyond;
 use crate::report::units::Metric;
 use crate::results::{Estimate, Point, Published, Scenario};
 
@@ -72,7 +73,7 @@ fn chart(scenario: &Scenario, metric: &Metric) -> String {
             series.push(name);
         }
     }
-    let left_out = series.len().saturating_sub(SERIES_MAX);
+    let left_out = beyond(series.len(), SERIES_MAX);
     series.truncate(SERIES_MAX);
     let lines = scenario
         .published

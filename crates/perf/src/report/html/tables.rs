@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::frame::words;
 use super::headline::place;
-use crate::report::figures::figure;
+use crate::report::figures::{beyond, figure};
 use crate::report::units::{Metric, rank};
 use crate::results::{Point, Scenario};
 
@@ -79,7 +79,7 @@ pub fn metrics(scenario: &Scenario) -> String {
         }
         rows.push_str("</tr>");
     }
-    let left_out = scenario.points.len().saturating_sub(POINTS_MAX);
+    let left_out = beyond(scenario.points.len(), POINTS_MAX);
     let more = match left_out {
         0 => String::new(),
         count => format!("<p class=\"dim small\">{count} more points are in report.csv.</p>"),
@@ -93,6 +93,7 @@ pub fn faults(scenario: &Scenario) -> String {
     let stretches = scenario.points.iter().flat_map(|point| &point.stretches);
     for fault in stretches.flat_map(|stretch| &stretch.faults) {
         let entry = codes.entry(&fault.code).or_insert((0, &fault.message));
+        // A report from a file may state any numbers. No run makes a sum above the largest of them.
         entry.0 = entry.0.saturating_add(fault.count);
     }
     if codes.is_empty() {
@@ -100,7 +101,7 @@ pub fn faults(scenario: &Scenario) -> String {
     }
     let mut list: Vec<_> = codes.into_iter().collect();
     list.sort_by(|one, two| two.1.0.cmp(&one.1.0).then(one.0.cmp(two.0)));
-    let left_out = list.len().saturating_sub(FAULTS_MAX);
+    let left_out = beyond(list.len(), FAULTS_MAX);
     let rows: String = list
         .into_iter()
         .take(FAULTS_MAX)

@@ -207,6 +207,7 @@ pub fn line(stretch: &Stretch, zero_ms: u64, drawn: Drawn) -> Vec<(f64, f64)> {
                 Drawn::Count(count) => count(second) as f64 / measured.max(SHARE_MIN),
                 Drawn::Level(value) => value(second)?,
             };
+            // No second begins before the zero, except in a damaged report. It is then drawn at the zero.
             let at = second.at_ms.saturating_sub(zero_ms) as f64 / 1000.0;
             Some((at, value))
         })
