@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::fit::{Reading, line, through_origin};
 use crate::results::{Estimate, Machine, Process, ProcessSample, Report, Scenario, Stretch};
-use crate::stats::mean_interval;
+use crate::stats::{growth, mean_interval};
 
 const MB: f64 = 1e6;
 const GB: f64 = 1e9;
@@ -210,17 +210,19 @@ fn window(process: &Process) -> Option<(&ProcessSample, &ProcessSample)> {
 fn used(process: &Process, stretch: &Stretch) -> Option<Use> {
     let (first, last) = window(process)?;
     let seconds = (last.at_ms - first.at_ms) as f64 / 1_000.0;
-    let grown = |of: fn(&ProcessSample) -> u64| of(last).saturating_sub(of(first)) as f64;
+    let counted = |of: fn(&ProcessSample) -> u64| growth(&process.samples, of) as f64;
+    // A folder may shrink, as after a compaction. It needs no further room then.
+    let disk_bytes = last.disk_bytes.saturating_sub(first.disk_bytes);
     let rss = process.samples.iter().map(|sample| sample.rss_bytes).max();
     let rate = stretch.per_s();
     Some(Use {
         rate,
         units: rate * seconds,
-        cores: grown(|sample| sample.cpu_ms) / 1_000.0 / seconds,
-        memory_mb: rss.unwrap_or(0) as f64 / MB,
-        disk_gb: grown(|sample| sample.disk_bytes) / GB,
-        sent_mbit_per_s: grown(|sample| sample.sent_bytes) * 8.0 / MB / seconds,
-        received_mbit_per_s: grown(|sample| sample.received_bytes) * 8.0 / MB / seconds,
+        cores: counted(|sample| sample.cpu_ms) / 1_000.0 / seconds,
+        memory_mb: rss.expect("a first sample") as f64 / MB,
+        disk_gb: disk_bytes as f64 / GB,
+        sent_mbit_per_s: counted(|sample| sample.sent_bytes) * 8.0 / MB / seconds,
+        received_mbit_per_s: counted(|sample| sample.received_bytes) * 8.0 / MB / seconds,
     })
 }
 
@@ -322,6 +324,22 @@ mod tests {
             ],
             ..Stretch::default()
         }
+    }
+
+    #[test]
+    fn counters_of_a_restarted_node_add_up() {
+        let mut restarted = stretch(1_000);
+        let samples = &mut restarted.processes[0].samples;
+        let (cpu_ms, sent_bytes) = (samples[8].cpu_ms, samples[8].sent_bytes);
+        for sample in &mut samples[9..] {
+            sample.cpu_ms -= cpu_ms;
+            sample.sent_bytes -= sent_bytes;
+        }
+        let whole = stretch(1_000);
+        let of = |stretch: &Stretch| used(&stretch.processes[0], stretch).expect("two samples");
+        let (restarted, whole) = (of(&restarted), of(&whole));
+        assert_eq!(restarted.cores, whole.cores);
+        assert_eq!(restarted.sent_mbit_per_s, whole.sent_mbit_per_s);
     }
 
     fn scenario(rates: &[u64]) -> Scenario {
