@@ -32,14 +32,14 @@ impl BlockRow {
     /// Transactions of all chains.
     #[must_use]
     pub fn transactions(&self) -> u64 {
-        u64::from(self.parent).saturating_add(self.in_children())
+        u64::from(self.parent) + self.in_children()
     }
 
     /// Transactions of all child chains.
     #[must_use]
     pub fn in_children(&self) -> u64 {
         let counts = self.children.iter().map(|child| u64::from(child.count));
-        counts.fold(0, u64::saturating_add)
+        counts.sum()
     }
 
     /// Transactions of one chain.
@@ -48,9 +48,7 @@ impl BlockRow {
             return u64::from(self.parent);
         }
         let counts = self.children.iter().filter(|child| child.chain == chain);
-        counts
-            .map(|child| u64::from(child.count))
-            .fold(0, u64::saturating_add)
+        counts.map(|child| u64::from(child.count)).sum()
     }
 }
 
@@ -76,7 +74,7 @@ pub fn fill_step(most: u64) -> u64 {
     }
 }
 
-/// Returns the least of 1, 2, 5, 10, 20, ... that is at least `number`.
+/// Returns the least of 1, 2, 5, 10, 20, ... that is at least `number`. Above the last of them in 64 bits, it is the largest number.
 fn nice(number: u64) -> u64 {
     let mut scale = 1u64;
     loop {
@@ -95,23 +93,23 @@ fn nice(number: u64) -> u64 {
 /// passed.
 #[must_use]
 pub fn ranges(blocks: &[BlockRow], began_s: u64, each: u64) -> Vec<BlockRange> {
-    let each = usize::try_from(each.max(1)).unwrap_or(usize::MAX);
+    let each = each.max(1);
     let (mut before, mut all, mut first) = (began_s, 0u64, 0);
     let mut ranges: Vec<BlockRange> = Vec::new();
     for (at, block) in blocks.iter().enumerate() {
         let is_last = at + 1 == blocks.len();
-        if (at + 1 - first < each || block.time_s <= before) && !is_last {
+        if (((at + 1 - first) as u64) < each || block.time_s <= before) && !is_last {
             continue;
         }
         let transactions = sum(&blocks[first..=at]);
-        all = all.saturating_add(transactions);
-        let seconds = block.time_s.saturating_sub(before) as f64;
-        let cumulative_per_s = per_s(all, block.time_s.saturating_sub(began_s) as f64);
+        all += transactions;
+        let seconds = seconds_between(before, block.time_s);
+        let cumulative_per_s = per_s(all, seconds_between(began_s, block.time_s));
         match ranges.last_mut() {
             // The end of the chain belongs to the range before, if it took no time.
             Some(last) if seconds <= 0.0 => {
                 last.to = block.height;
-                last.transactions = last.transactions.saturating_add(transactions);
+                last.transactions += transactions;
                 last.per_s = per_s(last.transactions, last.seconds);
                 last.cumulative_per_s = cumulative_per_s;
             }
@@ -145,6 +143,7 @@ pub fn fill(blocks: &[BlockRow], step: u64) -> Vec<FillRow> {
         .map(|row| FillRow {
             from: if row == 0 { 0 } else { (row - 1) * step + 1 },
             to: row * step,
+            // A row without an entry counts no block.
             blocks: rows.get(&row).copied().unwrap_or(0),
         })
         .collect()
@@ -177,17 +176,20 @@ pub fn fullest(blocks: &[BlockRow], chains: &[Chain]) -> Vec<Fullest> {
 pub fn block_seconds(blocks: &[BlockRow], began_s: u64) -> f64 {
     match blocks.last() {
         None => 0.0,
-        Some(last) => last.time_s.saturating_sub(began_s) as f64 / blocks.len() as f64,
+        Some(last) => seconds_between(began_s, last.time_s) / blocks.len() as f64,
     }
 }
 
 /// Transactions of blocks, of all chains.
 #[must_use]
 pub fn sum(blocks: &[BlockRow]) -> u64 {
-    blocks
-        .iter()
-        .map(BlockRow::transactions)
-        .fold(0, u64::saturating_add)
+    blocks.iter().map(BlockRow::transactions).sum()
+}
+
+/// Returns the seconds from one block's time to a later block's. If the later block has the earlier time, it is 0: such a chain is
+/// invalid, and the audit reports it.
+fn seconds_between(from_s: u64, to_s: u64) -> f64 {
+    to_s.saturating_sub(from_s) as f64
 }
 
 fn per_s(count: u64, seconds: f64) -> f64 {

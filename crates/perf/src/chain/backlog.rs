@@ -32,7 +32,7 @@ impl Backlog {
         let most = most.clamp(1, Semaphore::MAX_PERMITS as u64 / 2);
         Self {
             most,
-            places: Semaphore::new(usize::try_from(most).unwrap_or(usize::MAX)),
+            places: Semaphore::new(usize::try_from(most).expect("at most MAX_PERMITS, a usize")),
             entered: AtomicU64::new(0),
             granted: Mutex::new(Granted {
                 total: most,
@@ -59,13 +59,17 @@ impl Backlog {
     pub fn seen(&self, node: usize, entered: u64, waiting: u64) {
         let mut granted = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(of) = granted.by_node.get_mut(node) {
-            *of = entered.saturating_add(self.most).saturating_sub(waiting);
+            // More may wait than we sent: other clients use the node too. Then nothing is granted.
+            *of = (entered + self.most).saturating_sub(waiting);
         }
-        let least = granted.by_node.iter().copied().min().unwrap_or(0);
+        let Some(least) = granted.by_node.iter().copied().min() else {
+            return;
+        };
+        // An earlier reading may have granted more. Places are not taken back.
         let more = least.saturating_sub(granted.total);
         granted.total += more;
         self.places
-            .add_permits(usize::try_from(more).unwrap_or(usize::MAX));
+            .add_permits(usize::try_from(more).expect("at most as many as have entered"));
     }
 }
 

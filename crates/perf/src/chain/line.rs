@@ -76,8 +76,10 @@ impl Line {
             return LineUpdate::Taken;
         };
         if let (Some(tip), Some(lowest)) = (self.blocks.last(), self.blocks.first()) {
-            if first.height > tip.height.saturating_add(1) {
-                return LineUpdate::Needed(tip.height + 1);
+            if let Some(next) = tip.height.checked_add(1)
+                && first.height > next
+            {
+                return LineUpdate::Needed(next);
             }
             let before = first
                 .height
@@ -89,11 +91,13 @@ impl Line {
                 None => first.height <= lowest.height,
             };
             if !joins {
+                // The blocks may follow the tip, and then none of the known ones is above them. BACK_MAX limits the other steps.
                 let back = tip
                     .height
                     .saturating_sub(first.height)
                     .saturating_add(2)
                     .saturating_mul(2);
+                // Going back further than genesis means to begin there, or at the lowest known block.
                 return LineUpdate::Needed(
                     first
                         .height
@@ -114,16 +118,17 @@ impl Line {
             .blocks
             .iter()
             .position(|placed| placed.height >= new[0].height)
+            // All known blocks are below the new ones and stay.
             .unwrap_or(self.blocks.len());
         let depth = self.blocks.len() - keep;
         if depth > 0 {
             self.blocks.truncate(keep);
             self.forks.push(ForkSeen {
                 at_ms,
-                depth: u32::try_from(depth).unwrap_or(u32::MAX),
+                depth: u32::try_from(depth).expect("at most BLOCKS_MAX blocks"),
             });
         }
-        let room = BLOCKS_MAX.saturating_sub(self.blocks.len());
+        let room = BLOCKS_MAX - self.blocks.len();
         self.blocks
             .extend(new.iter().take(room).map(|block| Placed {
                 height: block.height,

@@ -59,6 +59,7 @@ pub fn outcome(seen: &ResultInput<'_>) -> ChainResult {
         .collect();
     let mean = analysis::block_seconds(blocks, seen.began_s);
     let range_blocks = analysis::range_blocks(blocks.len() as u64);
+    // Without blocks there are no rows of fill.
     let most = blocks.iter().map(BlockRow::transactions).max().unwrap_or(0);
     let fill_step = analysis::fill_step(most);
     let least = nodes
@@ -92,7 +93,7 @@ fn rate(line: &Line, blocks: &[BlockRow], (from, to): (u64, u64)) -> f64 {
         seen.is_some_and(|seen| from < seen && seen <= to)
     });
     let payments: u64 = during.map(BlockRow::transactions).sum();
-    let seconds = to.saturating_sub(from) as f64 / 1000.0;
+    let seconds = (to - from) as f64 / 1000.0;
     if seconds > 0.0 {
         payments as f64 / seconds
     } else {
@@ -100,7 +101,8 @@ fn rate(line: &Line, blocks: &[BlockRow], (from, to): (u64, u64)) -> f64 {
     }
 }
 
-/// Measures from each payment's due time until the node that accepted it showed its block.
+/// Measures from each payment's due time until the node that accepted it showed its block. A payment is left out if the node's last
+/// reading still shows an orphan at the height of its block.
 fn to_block(seen: &ResultInput<'_>) -> Latencies {
     let mut latencies = Latencies::new();
     for (place, height) in &seen.audited.placed {
@@ -112,8 +114,10 @@ fn to_block(seen: &ResultInput<'_>) -> Latencies {
         if accepted.due_ms < seen.measured_ms.0 {
             continue;
         }
-        if let Some(placed) = line.and_then(|line| line.at(*height)) {
-            let took = placed.seen_ms.saturating_sub(accepted.due_ms);
+        let placed = line.and_then(|line| line.at(*height));
+        // A block that was seen before the payment was due is an orphan: it cannot hold the payment.
+        let took = placed.and_then(|placed| placed.seen_ms.checked_sub(accepted.due_ms));
+        if let Some(took) = took {
             latencies.record(std::time::Duration::from_millis(took));
         }
     }
@@ -143,7 +147,7 @@ fn disk(seen: &ResultInput<'_>, nodes: &[ChainNode]) -> Vec<DiskLook> {
                 line.at(block.height)
                     .is_some_and(|placed| placed.seen_ms <= sample.at_ms)
             }) {
-                transactions = transactions.saturating_add(block.transactions());
+                transactions += block.transactions();
             }
             // Disk usage is summed less often than processes are sampled.
             if before.replace(sample.disk_bytes) != Some(sample.disk_bytes) {
@@ -205,7 +209,7 @@ mod tests {
                 row(3, 15, 200),
                 row(4, 20, 50),
             ],
-            placed: vec![(0, 2), (1, 3), (2, 1)],
+            placed: vec![(0, 2), (1, 3), (2, 1), (3, 1)],
             nodes: vec![node("node-1"), node("node-2")],
             ..Audited::default()
         };
@@ -217,6 +221,8 @@ mod tests {
             accepted(1, 2_000, 0),
             accepted(2, 9_500, 1),
             accepted(3, 100, 0),
+            // The node showed another block at that height before the payment was due.
+            accepted(4, 1_000, 0),
         ];
         let look = |at_ms, disk_bytes| ProcessSample {
             at_ms,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use primitives::whole_ms;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::backlog::Backlog;
@@ -73,7 +74,8 @@ impl Payments {
         self
     }
 
-    /// Chooses a unit's payment and its node: nodes in turn, then accounts, then chains. The amount is the counter.
+    /// Chooses a unit's payment and its node: nodes in turn, then accounts, then chains. The amount is the counter. Without any chain
+    /// it is a payment of the parent chain.
     fn choose(&self, unit: u64) -> (usize, Payment) {
         let (lanes, accounts) = (self.lanes.len().max(1) as u64, self.accounts.max(2) as u64);
         let (node, round) = (unit % lanes, unit / lanes);
@@ -92,7 +94,7 @@ impl Payments {
                 .unwrap_or(ChainId::PARENT),
             from: from as usize,
             to: to as usize,
-            amount: unit.saturating_add(1),
+            amount: unit + 1,
         };
         (node as usize, payment)
     }
@@ -125,8 +127,8 @@ impl Payments {
         };
         self.books.accept(Accepted {
             key,
-            due_ms: due.map_or(0, |due| u64::try_from(due.as_millis()).unwrap_or(u64::MAX)),
-            node: u32::try_from(node).unwrap_or(u32::MAX),
+            due_ms: due.map_or(0, whole_ms),
+            node: u32::try_from(node).expect("the index of a lane, few"),
         });
         Ok(())
     }

@@ -125,7 +125,7 @@ impl BlockSeen {
     #[must_use]
     pub fn transactions(&self) -> u64 {
         let children = self.children.iter().map(|child| u64::from(child.count));
-        children.fold(u64::from(self.parent_count), u64::saturating_add)
+        u64::from(self.parent_count) + children.sum::<u64>()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use primitives::whole_ms;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -79,6 +80,7 @@ async fn look(
         let line = lock(line);
         match line.tip() {
             Some(tip) if tip.id == status.tip => return Ok(()),
+            // The node's height bounds the sum.
             Some(tip) => tip.height.saturating_add(1).min(status.height),
             None => from,
         }
@@ -87,7 +89,7 @@ async fn look(
         let blocks = target
             .blocks(next.max(from), BLOCKS_AT_A_TIME, Detail::Counts)
             .await?;
-        let at_ms = u64::try_from(epoch.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let at_ms = whole_ms(epoch.elapsed());
         let mut line = lock(line);
         next = match line.tell(&blocks, at_ms) {
             LineUpdate::Needed(height) => height,

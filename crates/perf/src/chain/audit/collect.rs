@@ -123,16 +123,14 @@ async fn ask(
     let Some((first, others)) = question.targets.split_first() else {
         return Ok(());
     };
-    let until = audited
-        .nodes
-        .iter()
-        .map(|node| node.height)
-        .min()
-        .unwrap_or(0);
+    let heights = audited.nodes.iter().map(|node| node.height);
+    let until = heights.min().expect("a node for each target");
     let mut places = Places::new(question.accepted);
     let mut moves = Moves::default();
     let mut ids = Vec::new();
     let mut transactions = 0u64;
+    let mut last_s = question.start.time_s;
+    let mut earlier = None;
     each_block(
         &**first,
         question.start.height + 1,
@@ -142,7 +140,11 @@ async fn ask(
             places.block(block);
             moves.block(block);
             ids.push((block.height, block.id.clone()));
-            transactions = transactions.saturating_add(block.transactions());
+            transactions += block.transactions();
+            if block.time_s < last_s {
+                earlier.get_or_insert(block.height);
+            }
+            last_s = block.time_s;
             audited.blocks.push(BlockRow {
                 height: block.height,
                 time_s: block.time_s,
@@ -152,6 +154,12 @@ async fn ask(
         },
     )
     .await?;
+    if let Some(height) = earlier {
+        findings.note(format!(
+            "{}: block {height} has an earlier time than the block before it",
+            first.name()
+        ));
+    }
     places.judge(first.name(), findings);
     audited.placed = places.placed();
     for target in others {
@@ -221,6 +229,7 @@ async fn fates(
     findings: &mut Findings,
 ) -> Result<(), Fault> {
     let mut left: BTreeMap<String, u64> = BTreeMap::new();
+    // Up to the limit, none are left over.
     let beyond = missing.len().saturating_sub(FATES_MAX);
     for place in missing.into_iter().take(FATES_MAX) {
         let accepted = &question.accepted[place];
@@ -268,9 +277,7 @@ async fn each_block(
 ) -> Result<(), Fault> {
     let mut next = from;
     while next <= until {
-        let most = u32::try_from(until - next + 1)
-            .unwrap_or(u32::MAX)
-            .min(BLOCKS_AT_A_TIME);
+        let most = (until - next + 1).min(u64::from(BLOCKS_AT_A_TIME)) as u32;
         let blocks = target.blocks(next, most, detail).await?;
         for block in &blocks {
             if block.height != next {

@@ -21,7 +21,7 @@ impl Findings {
     pub fn note(&mut self, words: impl Into<String>) {
         match self.told.len() < FINDINGS_MAX {
             true => self.told.push(words.into()),
-            false => self.more = self.more.saturating_add(1),
+            false => self.more += 1,
         }
     }
 
@@ -117,7 +117,7 @@ impl Moves {
                     .changes
                     .entry((account.clone(), moved.chain))
                     .or_default();
-                *sum = sum.saturating_add(*change);
+                *sum += *change;
             }
         }
     }
@@ -138,12 +138,13 @@ impl Moves {
         }
         for ((account, chain), balance) in before {
             let name = names.get(*account).map_or("", String::as_str);
+            // No block changed the balance of an account without an entry. A node may leave out a balance of 0.
             let change = self
                 .changes
                 .get(&(name.to_owned(), *chain))
                 .copied()
                 .unwrap_or(0);
-            let wanted = i128::from(*balance).saturating_add(change);
+            let wanted = i128::from(*balance) + change;
             let found = after.get(&(*account, *chain)).copied().unwrap_or(0);
             if wanted != i128::from(found) {
                 findings.note(format!(
@@ -158,9 +159,7 @@ impl Moves {
     pub fn judge_supply(&self, chains: &[Chain], findings: &mut Findings) {
         for chain in chains {
             let changes = self.changes.iter().filter(|((_, of), _)| *of == chain.id);
-            let sum = changes
-                .map(|(_, change)| *change)
-                .fold(0, i128::saturating_add);
+            let sum: i128 = changes.map(|(_, change)| *change).sum();
             if sum != 0 {
                 findings.note(format!(
                     "the sum of all changes on {} adds up to {sum}, not to zero",

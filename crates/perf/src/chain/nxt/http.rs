@@ -39,6 +39,7 @@ pub(super) struct Http {
 impl Http {
     /// Parses `http://host:port`, with or without a path. Returns `None` for anything else.
     pub fn new(url: &str, patience: Duration) -> Option<Self> {
+        // The scheme may be left out.
         let rest = url.strip_prefix("http://").unwrap_or(url);
         let address = rest.split('/').next().unwrap_or_default();
         let (host, port) = address.rsplit_once(':')?;

@@ -198,8 +198,10 @@ impl NxtTarget {
             .call("getPeers", &[("state", "CONNECTED")])
             .await?;
         Ok(ChainStatus {
-            // The server's count includes genesis.
-            height: read::whole(&answer, "numberOfBlocks")?.saturating_sub(1),
+            // The server's count includes genesis, so it is at least 1.
+            height: read::whole(&answer, "numberOfBlocks")?
+                .checked_sub(1)
+                .ok_or_else(|| read::missing("numberOfBlocks"))?,
             tip: read::text(&answer, "lastBlock")?.to_owned(),
             unconfirmed: self.waiting().await?,
             peers: read::list(&peers, "peers")?.len() as u64,

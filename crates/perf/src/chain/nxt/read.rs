@@ -62,6 +62,7 @@ pub fn block(value: &Value) -> Result<BlockSeen, Fault> {
             .unwrap_or_default()
             .to_owned(),
         time_s: whole(value, "timestamp")?,
+        // Members of the family that lack it show a size of 0. No figure depends on it.
         bytes: whole(value, "payloadLength").unwrap_or(0),
         ..BlockSeen::default()
     };
@@ -84,7 +85,7 @@ pub fn block(value: &Value) -> Result<BlockSeen, Fault> {
         }
         block.children.push(ChildCount {
             chain,
-            count: u32::try_from(hashes.len()).unwrap_or(u32::MAX),
+            count: u32::try_from(hashes.len()).expect("at most TRANSACTIONS_MAX"),
         });
     }
     Ok(block)
