@@ -85,7 +85,7 @@ impl Behaviour {
         let mut retries = 0;
         while retries + 1 < TRIES_MAX && chance.share() < self.retry_share {
             retries += 1;
-            service = service.saturating_add(self.one_try(&mut chance));
+            service += self.one_try(&mut chance);
         }
         Unit {
             service,

@@ -28,7 +28,7 @@ impl Queue {
         Self {
             slots: behaviour.slots.map(free),
             begins: BinaryHeap::new(),
-            waiting_max: usize::try_from(behaviour.waiting_max).unwrap_or(usize::MAX),
+            waiting_max: behaviour.waiting_max as usize,
             stalls,
         }
     }
@@ -62,13 +62,14 @@ impl Queue {
 /// time, adds `service`, and converts back.
 fn after(stalls: Option<(Duration, Duration)>, begin: Duration, service: Duration) -> Duration {
     let Some((every, length)) = stalls else {
-        return begin.saturating_add(service);
+        return begin + service;
     };
     let (every, length, begin) = (every.as_nanos(), length.as_nanos(), begin.as_nanos());
     // Stall-free time of each period but the first.
     let fit = every - length;
     let fit_before = match begin / every {
         0 => begin,
+        // A beginning within a stall waits until the stall is over.
         period => every + (period - 1) * fit + (begin % every).saturating_sub(length),
     };
     let wanted = fit_before + service.as_nanos();
@@ -79,6 +80,7 @@ fn after(stalls: Option<(Duration, Duration)>, begin: Duration, service: Duratio
             (period + 1) * every + length + beyond % fit + 1
         }
     };
+    // A unit that would end after 584 years never ends.
     Duration::from_nanos(u64::try_from(end.max(begin)).unwrap_or(u64::MAX))
 }
 

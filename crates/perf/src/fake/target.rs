@@ -34,7 +34,7 @@ impl<C: Clock> Target<C> {
     /// Runs one unit to its end. Returns the number of retries and the outcome.
     pub async fn serve(&self, unit: u64) -> (u32, Result<(), Fault>) {
         let unit = self.behaviour.unit(unit);
-        let now = self.clock.now().saturating_sub(self.begun);
+        let now = self.clock.now() - self.begun;
         let end = {
             let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
             queue.end(now, unit.service)
@@ -49,7 +49,7 @@ impl<C: Clock> Target<C> {
                 Err(fault(BUSY, "too many units wait at the fake target")),
             );
         };
-        self.clock.sleep_until(self.begun.saturating_add(end)).await;
+        self.clock.sleep_until(self.begun + end).await;
         let outcome = match unit.error {
             None => Ok(()),
             Some(code) => Err(fault(&code, "the fake target fails some units on purpose")),

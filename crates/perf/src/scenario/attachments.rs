@@ -108,7 +108,9 @@ fn work(kind: &str, knobs: &[(&str, toml::Value)]) -> Work {
 }
 
 fn whole(number: u64) -> toml::Value {
-    i64::try_from(number).unwrap_or(i64::MAX).into()
+    i64::try_from(number)
+        .expect("sizes and counts far below the largest number")
+        .into()
 }
 
 fn failed(error: &dyn std::fmt::Display) -> Failed {
@@ -192,6 +194,7 @@ impl Paid {
 /// Returns the quantile of sorted values; 0 if there are none.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let rank = (sorted.len() as f64 * share).ceil() as usize;
+    // The share 0 means the first value.
     sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
 }
 

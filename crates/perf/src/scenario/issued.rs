@@ -19,7 +19,7 @@ impl IssuedCash {
     /// Adds a stretch of issues of `quantity` each: `done` ones were acknowledged. One that failed may have been made,
     /// for example when its connection broke before the answer. Only `node.busy` says that nothing was begun.
     pub(super) fn add(&mut self, token: &str, quantity: u64, done: usize, faults: &Faults) {
-        let sum = |count: u128| u128::from(quantity).saturating_mul(count);
+        let sum = |count: u128| u128::from(quantity) * count;
         add(&mut self.issued, token, sum(done as u128));
         add(&mut self.in_doubt, token, sum(u128::from(unknown(faults))));
     }
@@ -44,7 +44,7 @@ pub(super) fn unknown(faults: &Faults) -> u64 {
 fn add(sums: &mut BTreeMap<String, u128>, token: &str, amount: u128) {
     if amount > 0 {
         let sum = sums.entry(token.to_owned()).or_default();
-        *sum = sum.saturating_add(amount);
+        *sum += amount;
     }
 }
 

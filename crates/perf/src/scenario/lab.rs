@@ -124,7 +124,7 @@ impl CashLab {
         match window.faults.values().next() {
             None if window.done.len() as u64 == coins => Ok(()),
             first => Err(LabError::Funding {
-                failed: coins.saturating_sub(window.done.len() as u64),
+                failed: coins - window.done.len() as u64,
                 wanted: coins,
                 first: first.map_or_else(|| "out of time".to_owned(), |(_, text)| text.clone()),
             }),
@@ -176,7 +176,7 @@ impl CashLab {
         let mut behind = Ok(());
         let caught_up = async { behind = self.catch_up().await };
         let window = window(work, live, load, self.units, caught_up).await;
-        self.units = self.units.saturating_add(load.most.min(1 << 40));
+        self.units += load.most.min(1 << 40);
         behind?;
         for transactions in &window.done {
             self.acknowledge(transactions, participants);
@@ -223,7 +223,7 @@ impl CashLab {
             lock(&note).push(transactions);
         })
         .await;
-        self.units = self.units.saturating_add(arrived.due);
+        self.units += arrived.due;
         self.catch_up().await?;
         let done = std::mem::take(&mut *lock(&done));
         for transactions in &done {

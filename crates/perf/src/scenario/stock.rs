@@ -86,6 +86,7 @@ impl Stock {
     async fn fill(self, states: u64) -> Result<Stocked, LabError> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let special = (states / ONE_IN).max(1);
+        // The smallest stock has one state of each kind.
         let cash = states.saturating_sub(2 * special).max(1);
         let outputs = (cash / ISSUES_MIN).clamp(1, OUTPUTS_MAX);
         let issues = cash.div_ceil(outputs);
@@ -118,10 +119,7 @@ impl Stock {
             .map(|(way, start)| (way, start.wait(Wait::Delivered)))
             .collect();
         let streams: Vec<Stream> = self.banks.iter().map(Client::stream).collect();
-        let pick = move |number: u64| {
-            let at = usize::try_from(number).unwrap_or(usize::MAX);
-            starts[at % starts.len()].clone()
-        };
+        let pick = move |number: u64| starts[(number % starts.len() as u64) as usize].clone();
         let work = Arc::new(Starts::new(Ways::Streams(streams), pick));
         let load = Load {
             outstanding: OUTSTANDING,
@@ -132,7 +130,7 @@ impl Stock {
         if done.done.len() as u64 != units {
             let first = done.faults.into_iter().next();
             return Err(LabError::Funding {
-                failed: units.saturating_sub(done.done.len() as u64),
+                failed: units - done.done.len() as u64,
                 wanted: units,
                 first: first.map_or_else(
                     || "out of time".to_owned(),
@@ -152,6 +150,7 @@ impl Stock {
         let wanted = states * CONSUMED_PERCENT / 100;
         for _ in 0..ROUNDS_MAX {
             let consumed = self.stocked().await?.consumed;
+            // The last round may have consumed more than wanted.
             let left = wanted.saturating_sub(consumed);
             if left == 0 {
                 break;
@@ -161,20 +160,19 @@ impl Stock {
             let mut starts = Vec::new();
             for token in &tokens {
                 let share = u128::from(left) * u128::from(token.states) / u128::from(held.max(1));
-                let mut states = u64::try_from(share).unwrap_or(0).max(1);
+                let mut states = u64::try_from(share).expect("a share of `left`").max(1);
                 while states > 0 && token.states > 0 {
                     let part = states.min(CONSUMED_AT_ONCE);
                     states -= part;
                     let quantity = token.quantity / u128::from(token.states) * u128::from(part);
-                    starts
-                        .push(self.consuming(token, u64::try_from(quantity).unwrap_or(1).max(1))?);
+                    // A flow moves at most the largest quantity; further rounds move the rest.
+                    let quantity = u64::try_from(quantity).unwrap_or(u64::MAX).max(1);
+                    starts.push(self.consuming(token, quantity)?);
                 }
             }
             let units = starts.len() as u64;
-            let pick = |number: u64| {
-                let at = usize::try_from(number).unwrap_or(usize::MAX);
-                Ok((0, starts[at % starts.len()].clone()))
-            };
+            let pick =
+                |number: u64| Ok((0, starts[(number % starts.len() as u64) as usize].clone()));
             self.stretch(units, pick).await?;
         }
         Ok(())
