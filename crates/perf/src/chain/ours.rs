@@ -8,7 +8,7 @@ use ::chain as ledger;
 use api::chain::{BlockView, StartBundler, StartForging, TransactionKind, TransactionState};
 use client::{ChainClient, ClientError, Endpoint};
 use ledger::transaction::{Anchor, Body, Transaction};
-use primitives::{Hash, KeyPair, SecretText, hex};
+use primitives::{Hash, KeyPair, SecretText, hex, whole_ms};
 
 use super::codes::MALFORMED;
 use super::{
@@ -83,6 +83,9 @@ impl TallyTarget {
             .parameters
             .get("anchor_depth_min")
             .and_then(serde_json::Value::as_u64);
+        // A network without this parameter accepts any depth.
+        let depth = u32::try_from(depth.unwrap_or(0))
+            .map_err(|_| malformed("anchor_depth_min is no height".to_owned()))?;
         let keys: Vec<KeyPair> = options
             .passphrases
             .iter()
@@ -96,9 +99,7 @@ impl TallyTarget {
             anchor: Mutex::new((Instant::now(), Anchor::at(0, &genesis))),
             genesis,
             genesis_time_ms: constants.genesis_time_ms,
-            anchor_depth: depth
-                .and_then(|depth| u32::try_from(depth).ok())
-                .unwrap_or(0),
+            anchor_depth: depth,
             options,
         })
     }
@@ -109,13 +110,13 @@ impl TallyTarget {
         &self.client
     }
 
-    /// Seconds since genesis, by this machine's clock.
+    /// Seconds since genesis, by this machine's clock. A clock that shows a time before genesis gives 0, and one that shows a time
+    /// beyond the chain's last second gives that second. The nodes refuse payments of both.
     fn now(&self) -> u32 {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
-        let seconds = now_ms.saturating_sub(self.genesis_time_ms) / 1000;
+        let seconds = whole_ms(now).saturating_sub(self.genesis_time_ms) / 1000;
         u32::try_from(seconds.saturating_sub(EARLIER_S)).unwrap_or(u32::MAX)
     }
 
@@ -225,6 +226,7 @@ impl TallyTarget {
         most: u32,
         detail: Detail,
     ) -> Result<Vec<BlockSeen>, Fault> {
+        // No block is higher, so that the page ends there.
         let from = u32::try_from(from).unwrap_or(u32::MAX);
         let how = match detail {
             Detail::Counts => "none",
@@ -311,15 +313,22 @@ impl TallyTarget {
 /// Converts a block of the API.
 fn seen(block: &BlockView, detail: Detail) -> Result<BlockSeen, Fault> {
     let child_blocks = block.child_blocks.as_deref().unwrap_or_default();
+    // The node counts child blocks as transactions of the parent chain.
+    let parent_count = u32::try_from(child_blocks.len()).ok();
+    let parent_count = parent_count.and_then(|count| block.parent_count.checked_sub(count));
+    let parent_count = parent_count.ok_or_else(|| {
+        malformed(format!(
+            "block {} has more child blocks than transactions",
+            block.height
+        ))
+    })?;
     let mut found = BlockSeen {
         height: u64::from(block.height),
         id: block.hash.clone(),
         previous: block.previous.clone(),
         time_s: u64::from(block.time),
         bytes: u64::from(block.body_bytes),
-        parent_count: block
-            .parent_count
-            .saturating_sub(u32::try_from(child_blocks.len()).unwrap_or(u32::MAX)),
+        parent_count,
         ..BlockSeen::default()
     };
     // Without a body, only the total count is known.
@@ -357,6 +366,7 @@ fn seen(block: &BlockView, detail: Detail) -> Result<BlockSeen, Fault> {
         if detail != Detail::Moves {
             continue;
         }
+        // A transaction without an amount costs its fee only.
         let amount = i128::from(transaction.amount.unwrap_or(0));
         changes.push((transaction.sender.clone(), -amount - fee));
         if let (TransactionKind::Payment, Some(recipient)) =
