@@ -111,9 +111,10 @@ impl Assembly {
             if stream.owed < worth.max(1) {
                 continue;
             }
+            // A clipped part of it is granted, and the rest with the next frame.
             let bytes = u32::try_from(stream.owed).unwrap_or(u32::MAX);
             stream.owed -= u64::from(bytes);
-            stream.credit = stream.credit.saturating_add(bytes.into());
+            stream.credit += i64::from(bytes);
             body.extend_from_slice(&index.to_be_bytes());
             body.extend_from_slice(&bytes.to_be_bytes());
         }
@@ -146,9 +147,8 @@ impl Stream {
         if self.credit <= 0 {
             return Err(FrameError::NoCredit(header.stream));
         }
-        self.credit = self
-            .credit
-            .saturating_sub_unsigned(message_cost(size) as u64);
+        // The limit of a message is far below the range.
+        self.credit -= message_cost(size) as i64;
         Ok(())
     }
 }

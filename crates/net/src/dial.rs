@@ -95,6 +95,7 @@ impl BackOff {
     fn pause(&mut self) -> Duration {
         self.count += 1;
         let full = self.next;
+        // A clipped pause is above the longest one.
         self.next = full.saturating_mul(2).min(self.max);
         // A remainder fits.
         let part = (self.random.hash_one(self.count) % 1_024) as u32;

@@ -99,6 +99,7 @@ fn meet(peer: Arc<Peer>, hello: Hello, address: SocketAddr, stream: TlsStream<Tc
 }
 
 fn check_name(stream: &TlsStream<TcpStream>, party: &PartyId) -> Result<(), Refusal> {
+    // Without a certificate, no name is shown.
     let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
     if certificates
         .first()

@@ -216,6 +216,7 @@ impl LinkState {
             }
             let sent = self.tls.writer().write_all(&self.frames);
             sent.map_err(|error| Refusal::Lost(error.to_string()))?;
+            // Clipped at 0: the last frames may exceed the budget.
             *budget = budget.saturating_sub(self.frames.len());
             if *budget == 0 {
                 let flushed = self.flush(link).map_err(|e| Refusal::Lost(e.to_string()))?;

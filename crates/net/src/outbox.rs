@@ -32,7 +32,7 @@ pub enum Sent {
 
 /// Bytes of a stream's credit that a message costs.
 pub const fn message_cost(bytes: usize) -> usize {
-    bytes.saturating_add(crate::frame::MESSAGE_OVERHEAD)
+    bytes + crate::frame::MESSAGE_OVERHEAD
 }
 
 /// The queues of one peer, a lane for each priority.
@@ -122,7 +122,7 @@ impl Outbox {
         if message.len() > self.message_bytes_max {
             return Sent::TooLarge;
         }
-        let bytes = self.bytes.saturating_add(message_cost(message.len()));
+        let bytes = self.bytes + message_cost(message.len());
         if bytes > self.bytes_max {
             return Sent::Full;
         }
@@ -156,7 +156,7 @@ impl Outbox {
 
     /// Whether a message of this size would be dropped because too much waits.
     pub(crate) fn is_full_for(&self, message_bytes: usize) -> bool {
-        self.bytes.saturating_add(message_cost(message_bytes)) > self.bytes_max
+        self.bytes + message_cost(message_bytes) > self.bytes_max
     }
 
     /// Whether there is a connection.
@@ -167,6 +167,7 @@ impl Outbox {
     /// Appends the next frame, header and body, if one can be made.
     pub(crate) fn next_frame(&mut self, out: &mut Vec<u8>) -> Option<Made> {
         let index = self.next_lane()?;
+        // A count that begins again changes one turn at most.
         self.frames = self.frames.wrapping_add(1);
         let lane = &mut self.lanes[index];
         let in_chunks = lane
@@ -180,7 +181,7 @@ impl Outbox {
         } else {
             lane.batch(out)
         };
-        self.bytes = self.bytes.saturating_sub(left);
+        self.bytes -= left;
         let flags = made.header.flags;
         made.header = Header::new(made.header.kind, out.len() - at - HEADER_BYTES);
         // There are four lanes.
@@ -219,7 +220,8 @@ impl Lane {
             out.extend_from_slice(&(message.len() as u32).to_be_bytes());
             out.extend_from_slice(&message);
             let cost = message_cost(message.len());
-            self.credit = self.credit.saturating_sub_unsigned(cost as u64);
+            // Credit that is left, less one message, is far from the end of the range.
+            self.credit -= cost as i64;
             left += cost;
             made.messages += 1;
             made.bytes += message.len() as u64;
@@ -235,7 +237,7 @@ impl Lane {
         if first {
             // Checked when it was pushed: a message's size fits.
             out.extend_from_slice(&(size as u32).to_be_bytes());
-            self.credit = self.credit.saturating_sub_unsigned(cost as u64);
+            self.credit -= cost as i64;
         }
         let end = (self.sent + CHUNK_BYTES).min(size);
         let part = &message[self.sent..end];

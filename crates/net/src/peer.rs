@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ledger::PartyId;
+use primitives::whole_ms;
 use tokio::sync::Notify;
 
 use crate::frame::Hello;
@@ -24,9 +25,7 @@ pub(crate) struct Met {
 /// Milliseconds since the Unix epoch; 0 on a clock before it.
 pub(crate) fn clock_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-    })
+    since.map_or(0, whole_ms)
 }
 
 /// One peer of the network.
@@ -108,6 +107,7 @@ impl Peer {
     /// For how long the peer is still cut off, if it is.
     pub(crate) fn cut_off_for(&self) -> Option<Duration> {
         let until = (*lock(&self.cut_off_until))?;
+        // Clipped at 0: the time is over.
         let left = until.saturating_duration_since(Instant::now());
         (!left.is_zero()).then_some(left)
     }
@@ -129,6 +129,7 @@ impl Peer {
     pub(crate) fn install(&self, link: &Arc<Link>, hello: &Hello, sink: &dyn Sink) -> bool {
         let old = lock(&self.link).replace(Arc::clone(link));
         let offset = i128::from(hello.clock_ms) - i128::from(clock_ms());
+        // Only a clock that is ahead, the peer's, can be beyond the range.
         *lock(&self.met) = Some(Met {
             software: hello.software.clone(),
             clock_offset_ms: i64::try_from(offset).unwrap_or(i64::MAX),

@@ -119,11 +119,7 @@ impl Link {
         turn: &mut Turn,
     ) -> Result<(), Refusal> {
         let mut state = self.lock()?;
-        let taken = state.decrypt(
-            self,
-            buffers.read.get(..count).unwrap_or_default(),
-            &mut buffers.batch,
-        );
+        let taken = state.decrypt(self, &buffers.read[..count], &mut buffers.batch);
         if taken.is_err() {
             // The alert that says why; the connection ends anyway.
             let _ = state.flush(self);
@@ -224,8 +220,7 @@ impl LinkState {
                 frames += 1;
                 let body = unpacker.unpack(&header, body)?;
                 let peer = link.peer;
-                // A header's stream is below 16.
-                let lane = u8::try_from(header.stream).unwrap_or(u8::MAX);
+                let lane = u8::try_from(header.stream).expect("a header's stream is below 16");
                 let mut message = |bytes| batch.push(Inbound::Message { peer, lane, bytes });
                 match header.kind {
                     Kind::Batch => assembly.batch(&header, body, message)?,

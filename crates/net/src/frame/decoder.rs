@@ -60,6 +60,7 @@ impl FrameDecoder {
 
     /// Moves bytes to the unfinished frame until it has `wanted`; returns the others.
     fn complete<'a>(&mut self, bytes: &'a [u8], wanted: usize) -> &'a [u8] {
+        // Clipped at 0: more than a header may have arrived before.
         let missing = wanted.saturating_sub(self.partial.len()).min(bytes.len());
         let (taken, rest) = bytes.split_at(missing);
         self.partial.extend_from_slice(taken);

@@ -53,10 +53,12 @@ const FIRST: u8 = 2;
 const LAST: u8 = 4;
 
 impl Header {
-    /// The header of a body that is not compressed. Bodies that this crate makes are far below the limit; a longer one
-    /// would be refused by the receiver.
+    /// Returns the header of a body that is not compressed.
+    ///
+    /// # Panics
+    /// The length does not fit its field. Bodies that this crate makes are far below that.
     pub fn new(kind: Kind, length: usize) -> Self {
-        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        let length = u32::try_from(length).expect("a body is far below 4 GiB");
         Self {
             length,
             kind,

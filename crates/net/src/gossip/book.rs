@@ -88,6 +88,7 @@ impl Book {
         for network in self.places.values().filter_map(Place::heard_of) {
             *told.entry(network).or_default() += 1;
         }
+        // A network that is not counted has no addresses.
         let own = told.get(&for_network).copied().unwrap_or(0);
         let Some((most, count)) = told.into_iter().max_by_key(|(_, count)| *count) else {
             return false;
@@ -179,6 +180,7 @@ impl Book {
             return false;
         };
         place.dialling = false;
+        // Failures beyond the range count as the last one: both are beyond every limit of attempts.
         place.failures = place.failures.saturating_add(1);
         let first = place.failures == 1;
         let attempts_max = match place.is_proven {
@@ -192,6 +194,7 @@ impl Book {
             self.places.remove(address);
             return first;
         }
+        // A clipped product is above the longest pause.
         let doubled = self
             .back_off_min
             .saturating_mul(1 << (place.failures - 1).min(16));

@@ -35,9 +35,11 @@ impl Bucket {
 
     fn fill(&mut self, now: Instant) {
         let full = self.per_second * BURST_SECONDS;
+        // Clipped at 0: a time before the last one adds no tokens.
         let passed = now.saturating_duration_since(self.filled);
         let passed = passed.min(Duration::from_secs(BURST_SECONDS)).as_micros() as u64;
-        let more = passed.saturating_mul(self.per_second) / 1_000_000;
+        // Ten seconds at a rate of 32 bits.
+        let more = passed * self.per_second / 1_000_000;
         // A gain of nothing leaves the time as it is: many short waits add up.
         if more > 0 {
             self.tokens = full.min(self.tokens + more);

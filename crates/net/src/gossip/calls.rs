@@ -73,6 +73,7 @@ impl Service {
             Verdict::Accept => {
                 counters.accepted.add(1);
                 if let Some(peer) = self.shared.peers().get_mut(&message.from) {
+                    // Clipped at the largest use.
                     peer.useful = peer.useful.saturating_add(1);
                 }
                 self.accepted

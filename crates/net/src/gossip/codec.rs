@@ -53,7 +53,7 @@ impl<'a> Room<'a> {
         let bytes = if bytes > SHORT_BYTES { bytes } else { 0 };
         let before = reading.fetch_add(bytes, Ordering::Relaxed);
         let room = Self { reading, bytes };
-        if before.saturating_add(bytes) > RESPONSES_BYTES_MAX {
+        if before + bytes > RESPONSES_BYTES_MAX {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         Ok(room)

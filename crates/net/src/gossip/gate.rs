@@ -81,6 +81,7 @@ impl Gate {
                 admitted.map_err(GossipRefusal::TooMany)
             });
         };
+        // Clipped at 0: the other connection may be registered after `now` was read.
         let same_moment = now.saturating_duration_since(first.since) < SAME_MOMENT;
         if outbound && peer.announced.is_some()
             || !same_moment

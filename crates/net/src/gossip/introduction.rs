@@ -51,6 +51,7 @@ impl Service {
         }
         known.announced = Some(now);
         known.reason = None;
+        // A peer without an address of its own is shown at its end of the connection.
         let address = known.address.unwrap_or(first.remote);
         drop(peers);
         self.book.proved(id);

@@ -18,6 +18,7 @@ impl Peer {
         PeerView {
             id,
             address: self.address,
+            // Clipped at 0: it may be announced after `now` was read.
             direction: oldest.map(|connection| connection.direction),
             since: self
                 .announced

@@ -168,13 +168,16 @@ impl Peer {
 
     /// Returns the peer's points after the decay since they were given.
     pub(super) fn points(&self, now: Instant) -> u32 {
+        // Clipped at 0: points may be given after `now` was read.
         let passed = now.saturating_duration_since(self.points_at).as_secs();
+        // A time beyond the range forgives everything. Clipped at 0: no peer has fewer points.
         let forgiven = passed.saturating_mul(u64::from(FORGIVEN_PER_SECOND));
         u64::from(self.points).saturating_sub(forgiven) as u32
     }
 
     /// Counts points against it; whether that is enough for a ban.
     pub(super) fn penalise(&mut self, points: u32, reason: &str, now: Instant) -> bool {
+        // Points beyond the range are beyond the limit.
         self.points = self.points(now).saturating_add(points);
         self.points_at = now;
         self.reason = Some(words(reason));
@@ -200,7 +203,7 @@ impl Peer {
 
     /// Notes that so many received bytes were useful.
     pub(super) fn uses(&mut self, bytes: usize) {
-        self.used = self.used.saturating_add(bytes as u64);
+        self.used += bytes as u64;
     }
 
     /// Checks, each second, whether the peer has sent more useless bytes than ten seconds' allowance. At most ten seconds'
@@ -211,7 +214,8 @@ impl Peer {
             self.wasted += read - connection.looked_at.min(read);
             connection.looked_at = read;
         }
-        let forgiven = std::mem::take(&mut self.used).saturating_add(per_second.into());
+        let forgiven = std::mem::take(&mut self.used) + u64::from(per_second);
+        // Clipped at 0: an allowance that a peer does not use is not saved.
         self.wasted = self.wasted.saturating_sub(forgiven);
         let most = u64::from(per_second) * BURST_SECONDS;
         let too_much = self.wasted > most;

@@ -33,7 +33,8 @@ pub(super) struct NobodyListens;
 /// Both ends.
 pub(super) fn queue(limits: &GossipLimits) -> (Outlet, GossipEvents) {
     let (sender, waiting) = mpsc::channel(limits.events_max);
-    let room_max = u32::try_from(limits.events_bytes_max).unwrap_or(u32::MAX);
+    let room_max = u32::try_from(limits.events_bytes_max);
+    let room_max = room_max.expect("a limit in bytes is at most 2 GiB");
     let room = Arc::new(Semaphore::new(room_max as usize));
     let outlet = Outlet {
         waiting: sender,

@@ -147,6 +147,7 @@ impl Service {
         }
         self.tickets.clear();
         self.end_slow_handshakes(now);
+        // The times below are clipped at 0: `now` is read once a turn, and they may be of a later moment.
         if now.saturating_duration_since(self.looked_at) >= LOOK_AGAIN {
             self.looked_at = now;
             self.look_at_conduct();
@@ -190,6 +191,7 @@ impl Service {
         let is_slow = |peer: &super::peers::Peer| {
             let first = peer.connections.first();
             peer.announced.is_none()
+                // Clipped at 0: a connection may begin after `now` was read.
                 && first.is_some_and(|first| now.saturating_duration_since(first.since) >= time)
         };
         let peers = self.shared.peers();

@@ -85,6 +85,7 @@ impl Slots {
         limits: &GossipLimits,
         network: Network,
     ) -> Result<(), &'static str> {
+        // A network that is not counted has no peers.
         let of_network = self.inbound.get(&network).copied().unwrap_or(0);
         if network.is_limited() && of_network >= limits.inbound_per_network_max {
             return Err("of peers from its network");
@@ -100,7 +101,8 @@ impl Slots {
 
     /// Outbound places there are now: those that are kept, and of all others three quarters as far as inbound peers have left them.
     fn outbound_max(&self, limits: &GossipLimits) -> usize {
-        let most = limits.peers_max.saturating_mul(3).div_ceil(4);
+        let most = limits.peers_max - limits.peers_max / 4;
+        // Clipped at 0: inbound peers may have taken all but the kept places.
         limits
             .outbound_kept()
             .max(most.saturating_sub(self.inbound()))
@@ -130,11 +132,12 @@ impl Slots {
             return true;
         }
         let repeated: usize = self.outbound.values().map(|count| count - 1).sum();
-        repeated < most.saturating_sub(limits.outbound_kept())
+        repeated < most - limits.outbound_kept()
     }
 
     /// Inbound peers beyond the limit.
     pub(super) fn excess(&self, limits: &GossipLimits) -> usize {
+        // Both are clipped at 0: there may be fewer peers than the limit.
         let inbound = self.inbound().saturating_sub(limits.inbound_max());
         inbound.max(self.connected().saturating_sub(limits.peers_max))
     }
@@ -147,6 +150,7 @@ pub(super) fn least_useful(peers: &Peers, now: Instant) -> Option<PeerId> {
     let mut all: Vec<(PeerId, Network, u32, Duration)> = inbound
         .filter_map(|(id, peer)| {
             let first = peer.connections.first()?;
+            // Clipped at 0: a connection may begin after `now` was read.
             let age = now.saturating_duration_since(first.since);
             Some((*id, Network::of(first.remote.ip()), peer.useful, age))
         })
@@ -160,7 +164,7 @@ pub(super) fn least_useful(peers: &Peers, now: Instant) -> Option<PeerId> {
     for (_, network, ..) in &all {
         *crowds.entry(*network).or_default() += 1;
     }
-    let crowd = |network: &Network| crowds.get(network).copied().unwrap_or(0);
+    let crowd = |network: &Network| crowds[network];
     all.iter()
         .min_by_key(|(id, network, useful, age)| {
             (std::cmp::Reverse(crowd(network)), *useful, *age, *id)

@@ -190,6 +190,7 @@ impl Service {
             && let Some(entry) = self.shared.peers().get_mut(peer)
         {
             entry.uses(answer.len());
+            // Clipped at the largest use.
             entry.useful = entry.useful.saturating_add(1);
         }
         match ended {
@@ -210,6 +211,7 @@ impl Service {
         };
         let teller = Network::of(first.remote.ip());
         drop(peers);
+        // An answer that cannot be read tells no addresses.
         for (peer, address) in exchange::decode(answer).unwrap_or_default() {
             let is_reachable = match Network::of(address.ip()) {
                 Network::Local => teller == Network::Local,

@@ -53,6 +53,7 @@ impl Wires {
     pub(super) fn of(&self, point: &ConnectedPoint) -> Arc<Wire> {
         let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let wire = open.get(point.get_remote_address());
+        // A connection whose entry was replaced is not counted.
         wire.and_then(Weak::upgrade).unwrap_or_default()
     }
 }
