@@ -11,7 +11,8 @@ use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::{MemoryStore, Overlay, apply_block, next_header, prune, turn, undo_block};
 use chain::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Transaction, TxId, key_of_passphrase,
+    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Transaction, TxId,
+    key_of_passphrase,
 };
 use primitives::PublicKey;
 
@@ -77,7 +78,7 @@ fn block(
             deadline_minutes: 60,
             sender: keys[n % keys.len()],
             fee,
-            anchor: Anchor::at(0, &genesis.hash),
+            anchor: Anchor::at(Height::GENESIS, &genesis.hash),
             body,
             signature: [1; 64],
         };

@@ -16,7 +16,9 @@ use crate::forge::{Candidate, chain_key, seal};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Overlay, fee_min, next_header, turn};
 use crate::transaction::PAYMENT_BYTES;
-use crate::{AccountId, Anchor, Body, Carried, ChainId, Genesis, Rejection, Transaction, TxId};
+use crate::{
+    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Rejection, Transaction, TxId,
+};
 
 pub use signed_payments::SignedPayments;
 
@@ -202,7 +204,7 @@ impl History {
             deadline_minutes: DEADLINE_MINUTES.min(self.genesis.params.deadline_minutes_max),
             sender: account.public,
             fee,
-            anchor: Anchor::at(0, &self.genesis.hash),
+            anchor: Anchor::at(Height::GENESIS, &self.genesis.hash),
             body,
             signature: [0; 64],
         };
@@ -253,7 +255,7 @@ impl History {
         Ok(block.map(CheckedBlock::from_checked_parts).map(Some))
     }
 
-    fn candidate(&self, payments: Vec<Arc<Carried>>, time: u32, height: u32) -> Candidate {
+    fn candidate(&self, payments: Vec<Arc<Carried>>, time: u32, height: Height) -> Candidate {
         let mut body: Vec<CarriedEntry> = Vec::new();
         let mut lanes: Vec<Vec<Arc<Carried>>> = vec![Vec::new(); self.lanes.len()];
         for carried in payments {
@@ -263,7 +265,7 @@ impl History {
             }
         }
         // Bundlers take turns.
-        let bundler = &self.accounts[height as usize % self.accounts.len()];
+        let bundler = &self.accounts[height.get() as usize % self.accounts.len()];
         for (lane, mut children) in self.lanes.iter().zip(lanes) {
             if !lane.chain.is_child() {
                 body.extend(children.into_iter().map(|transaction| CarriedEntry {

@@ -7,7 +7,7 @@
 
 use primitives::{Hash, Hasher};
 
-use crate::{AccountId, Params};
+use crate::{AccountId, Height, Params};
 
 /// Minimum initial base target. Below it, rounding would distort the block times.
 pub const BASE_TARGET_MIN: u64 = 1_000;
@@ -69,8 +69,8 @@ pub fn initial_base_target(params: &Params, tokens: u64) -> Option<u64> {
 
 /// Returns whether the base target changes with the block of this height, as it does every `base_target_span` blocks.
 #[must_use]
-pub fn adjusts(params: &Params, height: u32) -> bool {
-    height > 0 && height.is_multiple_of(params.base_target_span)
+pub fn adjusts(params: &Params, height: Height) -> bool {
+    !height.is_genesis() && height.get().is_multiple_of(params.base_target_span)
 }
 
 /// Returns the base target after a block that [`adjusts`], `elapsed` seconds after the block `base_target_span` before it.

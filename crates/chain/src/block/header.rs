@@ -4,7 +4,7 @@ use primitives::{
     Domain, Hash, KeyPair, PublicKey, Scheme, Signature, SignatureContext, SignedMessage,
 };
 
-use crate::{AccountId, Rejection};
+use crate::{AccountId, Height, Rejection};
 
 /// Length of an encoded header, with its signature.
 pub const HEADER_BYTES: usize = 1 + 4 + 4 + 32 + 32 + 32 + 8 + 16 + 4 + 4 + 4 + 32 + 64;
@@ -15,7 +15,7 @@ const VERSION: u8 = 1;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Number of earlier blocks. Genesis has height 0 and no such header.
-    pub height: u32,
+    pub height: Height,
     /// Seconds since genesis.
     pub time: u32,
     /// Hash of the previous block, or the genesis hash at height 1.
@@ -118,7 +118,7 @@ pub fn read_header(bytes: &[u8]) -> Result<Header, Rejection> {
     }
     let mut at = 1;
     Ok(Header {
-        height: u32::from_be_bytes(take(bytes, &mut at)),
+        height: Height::from_be_bytes(take(bytes, &mut at)),
         time: u32::from_be_bytes(take(bytes, &mut at)),
         previous: Hash::from_bytes(take(bytes, &mut at)),
         forger: take(bytes, &mut at),

@@ -3,7 +3,7 @@
 use primitives::{Domain, Hash};
 
 use super::BundleSettings;
-use crate::{ChainId, Params};
+use crate::{ChainId, Height, Params};
 
 /// A forger whose turn is near, as predicted by `pos`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub fn rank(
     bundler: &[u8; 32],
     others: impl IntoIterator<Item = [u8; 32]>,
     child: ChainId,
-    height: u32,
+    height: Height,
 ) -> u32 {
     let lot = |key: &[u8; 32]| {
         let parts: [&[u8]; 4] = [b"bundler", &[child.0], &height.to_be_bytes(), key];

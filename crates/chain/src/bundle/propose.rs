@@ -9,7 +9,9 @@ use crate::block::root_of;
 use crate::forge::{chain_key, may_stand, stands};
 use crate::pool::{ChildBlock, Pool};
 use crate::transaction::Body;
-use crate::{AccountId, Anchor, Carried, ChainId, ChainTime, Params, Rejection, Transaction, TxId};
+use crate::{
+    AccountId, Anchor, Carried, ChainId, ChainTime, Height, Params, Rejection, Transaction, TxId,
+};
 
 /// The state of the chain that a bundler needs.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +23,7 @@ pub struct Scene<'a> {
     /// Decimals of the parent token.
     pub parent_decimals: u8,
     /// The height of the next block.
-    pub height: u32,
+    pub height: Height,
     /// The current time.
     pub now: ChainTime,
     /// The anchor of child blocks, deep enough below the tip.

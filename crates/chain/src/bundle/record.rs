@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::block::CarriedBlock;
 use crate::transaction::Body;
-use crate::{AccountId, ChainId};
+use crate::{AccountId, ChainId, Height};
 
 /// Number of recent blocks. A rate counts as proven if its bundler has bundled at it in one of them.
 pub const PROVEN_BLOCKS: usize = 60;
@@ -17,7 +17,7 @@ type LeastFees = BTreeMap<(ChainId, AccountId), u64>;
 #[derive(Clone, Debug, Default)]
 pub struct BundleRecord {
     /// In ascending order of heights.
-    blocks: VecDeque<(u32, LeastFees)>,
+    blocks: VecDeque<(Height, LeastFees)>,
 }
 
 impl BundleRecord {
@@ -41,7 +41,7 @@ impl BundleRecord {
     }
 
     /// Forgets the blocks from this height on, which were rolled back.
-    pub fn popped(&mut self, height: u32) {
+    pub fn popped(&mut self, height: Height) {
         self.blocks.retain(|(of, _)| *of < height);
     }
 

@@ -3,7 +3,7 @@
 use primitives::Hash;
 
 use super::{Equivocation, PeerId, Ticket};
-use crate::{Header, Rejection, TxId};
+use crate::{Header, Height, Rejection, TxId};
 
 /// The decision about a gossiped message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ pub enum Notice {
     /// A reorg to a better branch.
     Forked {
         /// Height of the last common block.
-        common: u32,
+        common: Height,
         /// Number of blocks rolled back.
         depth: u32,
     },
@@ -119,14 +119,14 @@ pub enum Notice {
         /// The peer that claims it.
         peer: PeerId,
         /// Height of the last known common block.
-        common: u32,
+        common: Height,
         /// The claimed tip.
         other: Hash,
     },
     /// A better branch forks off beyond the rollback limit. This node keeps its own branch, and an operator must decide.
     DeepFork {
         /// Height of the last known common block.
-        common: u32,
+        common: Height,
         /// The tip of the other branch.
         other: Hash,
     },

@@ -21,7 +21,7 @@ use crate::genesis::Genesis;
 use crate::pool::Pool;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Fault, Overlay};
-use crate::{ChainTime, TxId};
+use crate::{ChainTime, Height, TxId};
 
 /// A node's deciding core: events in, rounds out.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ pub struct Core<R> {
     pub(super) trusted: TrustedBlocks,
     pub(super) deep_fork: Option<DeepFork>,
     /// Maximum height of the blocks whose bodies an operator ordered to be deleted.
-    pub(super) pruning: Option<u32>,
+    pub(super) pruning: Option<Height>,
     /// Ids from peers' pools to request, with their peers.
     pub(super) reconciliation: PoolReconciliation,
     pub(super) counters: Counters,

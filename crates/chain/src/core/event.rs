@@ -4,7 +4,7 @@ use std::fmt;
 
 use primitives::{KeyPair, hex};
 
-use crate::{ChainId, Transaction};
+use crate::{ChainId, Height, Transaction};
 
 /// A peer, identified by its public key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -97,7 +97,7 @@ pub enum Event {
         /// The ticket for [`super::Action::Done`].
         ticket: Ticket,
         /// The height that becomes the tip.
-        height: u32,
+        height: Height,
     },
     /// An operator empties the pool.
     ClearPool {
@@ -116,7 +116,7 @@ pub enum Event {
         /// The ticket for [`super::Action::Done`].
         ticket: Ticket,
         /// The block's height.
-        height: u32,
+        height: Height,
         /// The block's hash.
         hash: primitives::Hash,
     },

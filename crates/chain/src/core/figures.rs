@@ -9,7 +9,7 @@ use crate::message::Status;
 use crate::pool::PoolFigures;
 use crate::port::{Reads, Table};
 use crate::state::Point;
-use crate::{AccountId, ChainId};
+use crate::{AccountId, ChainId, Height};
 
 /// A key that forges on this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct Figures {
     /// Number of connected peers.
     pub peers: usize,
     /// The target height while a better branch is downloaded.
-    pub catching_up_to: Option<u32>,
+    pub catching_up_to: Option<Height>,
     /// The report of a better branch beyond the rollback limit, if there is one.
     pub deep_fork: Option<DeepFork>,
     /// Open questions to peers.

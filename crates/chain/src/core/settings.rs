@@ -2,6 +2,7 @@
 
 use primitives::{Hash, KeyPair};
 
+use crate::Height;
 use crate::bundle::{BundleSettings, Bundler};
 use crate::pool::PoolSettings;
 
@@ -16,7 +17,7 @@ pub struct Settings {
     pub pool: PoolSettings,
     /// Blocks that must be on the chain, by height and hash. Blocks that contradict them are refused, regardless of their
     /// difficulty.
-    pub trusted: Vec<(u32, Hash)>,
+    pub trusted: Vec<(Height, Hash)>,
     /// Delay between a forger's time and the making of its block, so that an earlier block by another forger may arrive first.
     pub forging_delay_ms: u64,
     /// Settings for the times and limits of child blocks.

@@ -7,7 +7,7 @@ use primitives::Hash;
 use crate::block::{CarriedEntry, root_of};
 use crate::pool::{ChildBlock, Pool, fee_rate};
 use crate::transaction::PAYMENT_BYTES;
-use crate::{Carried, ChainId, Params, TxId};
+use crate::{Carried, ChainId, Height, Params, TxId};
 
 /// The body of a future block, in its final order.
 #[derive(Clone, Debug)]
@@ -26,18 +26,16 @@ pub struct Candidate {
 
 /// Returns whether a transaction's own fields allow it in a block of this height and time.
 #[must_use]
-pub fn may_stand(carried: &Carried, params: &Params, height: u32, time: u32) -> bool {
+pub fn may_stand(carried: &Carried, params: &Params, height: Height, time: u32) -> bool {
     let transaction = &carried.transaction;
-    let anchor = transaction.anchor.height;
-    let deep = u64::from(anchor) + u64::from(params.anchor_depth_min) <= u64::from(height);
     // No time is beyond the last second.
     let begun = transaction.time <= time.saturating_add(params.clock_drift_seconds);
-    begun && time <= transaction.expires() && (anchor == 0 || deep)
+    begun && time <= transaction.expires() && transaction.anchor.is_deep(params, height)
 }
 
 /// Returns whether a child block of the pool, with all that it carries, may be in the block at `height` with the time `time`.
 #[must_use]
-pub fn stands(pool: &Pool, params: &Params, block: &ChildBlock, height: u32, time: u32) -> bool {
+pub fn stands(pool: &Pool, params: &Params, block: &ChildBlock, height: Height, time: u32) -> bool {
     let choice = Choice::new(pool, params, height, time);
     let loaded = choice.load(block);
     loaded.is_some_and(|loaded| loaded.bytes <= choice.room())
@@ -47,7 +45,7 @@ pub fn stands(pool: &Pool, params: &Params, block: &ChildBlock, height: u32, tim
 /// block of each chain by the fee per byte of everything it adds, then parent transactions by fee rate. It costs `O(chosen log
 /// chosen)`.
 #[must_use]
-pub fn assemble(pool: &Pool, params: &Params, height: u32, time: u32) -> Candidate {
+pub fn assemble(pool: &Pool, params: &Params, height: Height, time: u32) -> Candidate {
     let mut choice = Choice::new(pool, params, height, time);
     choice.take_child_blocks();
     choice.take_parent_transactions();
@@ -57,7 +55,7 @@ pub fn assemble(pool: &Pool, params: &Params, height: u32, time: u32) -> Candida
 struct Choice<'a> {
     pool: &'a Pool,
     params: &'a Params,
-    height: u32,
+    height: Height,
     time: u32,
     body: Vec<CarriedEntry>,
     bytes: usize,
@@ -70,7 +68,7 @@ struct Loaded {
 }
 
 impl<'a> Choice<'a> {
-    fn new(pool: &'a Pool, params: &'a Params, height: u32, time: u32) -> Self {
+    fn new(pool: &'a Pool, params: &'a Params, height: Height, time: u32) -> Self {
         Self {
             pool,
             params,

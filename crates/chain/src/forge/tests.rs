@@ -8,7 +8,7 @@ use super::*;
 use crate::block::{CarriedBlock, Header, root_of};
 use crate::pool::tests::{Pay, account, all_have, block, child_block, genesis, plain, put};
 use crate::pool::{ChildBlock, Pool, PoolSettings};
-use crate::{Carried, ChainId, Params, TxId, key_of_passphrase};
+use crate::{Carried, ChainId, Height, Params, TxId, key_of_passphrase};
 
 fn params() -> Params {
     Params {
@@ -51,7 +51,7 @@ fn bundled(pool: &mut Pool, chain: u8, from: &[u8], fee: u64) -> Arc<ChildBlock>
 }
 
 fn chosen(pool: &Pool) -> Vec<TxId> {
-    let candidate = assemble(pool, &params(), 20, 10);
+    let candidate = assemble(pool, &params(), Height::new(20), 10);
     let parents = candidate.body.iter();
     parents.map(|entry| entry.transaction.id).collect()
 }
@@ -64,7 +64,7 @@ fn sorted(ids: &[TxId]) -> Vec<TxId> {
 
 #[test]
 fn an_empty_pool_gives_an_empty_body() {
-    let candidate = assemble(&pool(), &params(), 1, 1);
+    let candidate = assemble(&pool(), &params(), Height::new(1), 1);
     assert!(candidate.body.is_empty());
     assert_eq!(
         (candidate.body_bytes, candidate.child_count, candidate.fees),
@@ -158,7 +158,11 @@ fn a_transaction_stands_where_its_own_fields_let_it() {
     ];
     for (name, pay, expected) in cases {
         let carried = pay.carried();
-        assert_eq!(may_stand(&carried, &params(), 20, 10), *expected, "{name}");
+        assert_eq!(
+            may_stand(&carried, &params(), Height::new(20), 10),
+            *expected,
+            "{name}"
+        );
         let mut pool = pool();
         put(&mut pool, pay, 1_000).unwrap();
         assert_eq!(chosen(&pool).len(), usize::from(*expected), "{name}");
@@ -168,7 +172,10 @@ fn a_transaction_stands_where_its_own_fields_let_it() {
         ..Pay::default()
     }
     .carried();
-    assert!(may_stand(&over, &params(), 20, 60) && !may_stand(&over, &params(), 20, 61));
+    assert!(
+        may_stand(&over, &params(), Height::new(20), 60)
+            && !may_stand(&over, &params(), Height::new(20), 61)
+    );
 }
 
 #[test]
@@ -188,7 +195,7 @@ fn the_best_child_block_of_each_chain_goes_before_parent_transactions() {
     let other = bundled(&mut pool, 3, &[1], 5);
     // The two child blocks have 3 * 149 and 2 * 184 bytes. Another payment does not fit into 6 * 149.
     assert_eq!(chosen(&pool), sorted(&[better.id(), other.id()]));
-    let candidate = assemble(&pool, &params(), 20, 10);
+    let candidate = assemble(&pool, &params(), Height::new(20), 10);
     assert_eq!(candidate.child_count, 3);
     assert_eq!(candidate.fees, 25);
     assert_eq!(candidate.body_bytes, 3 * 149 + 2 * 184);
@@ -196,7 +203,7 @@ fn the_best_child_block_of_each_chain_goes_before_parent_transactions() {
         block_bytes_max: 1_000,
         ..params()
     };
-    let candidate = assemble(&pool, &roomy, 20, 10);
+    let candidate = assemble(&pool, &roomy, Height::new(20), 10);
     assert!(
         candidate
             .body
@@ -262,7 +269,7 @@ fn where_the_best_is_too_long_for_what_is_left_a_shorter_one_goes() {
             block_bytes_max: bytes,
             ..params()
         };
-        let candidate = assemble(&pool, &limits, 20, 10);
+        let candidate = assemble(&pool, &limits, Height::new(20), 10);
         let ids = candidate.body.iter().map(|entry| entry.transaction.id);
         ids.collect::<Vec<_>>()
     };
@@ -297,7 +304,7 @@ fn a_block_of_transactions_that_carry_too_many_or_too_long_ones_is_left_out() {
 
 fn header(forger: [u8; 32]) -> Header {
     Header {
-        height: 20,
+        height: Height::new(20),
         time: 10,
         previous: genesis(),
         forger,
@@ -319,7 +326,7 @@ fn a_sealed_block_says_what_it_holds() {
     bundled(&mut pool, 2, &[1, 2], 10);
     let key = key_of_passphrase("0");
     let forger = chain_key(&key).unwrap();
-    let candidate = assemble(&pool, &params(), 20, 10);
+    let candidate = assemble(&pool, &params(), Height::new(20), 10);
     let sealed: CarriedBlock = seal(candidate.clone(), header(forger), &genesis(), &key).unwrap();
     let said = &sealed.header;
     assert_eq!((said.parent_count, said.child_count), (2, 2));

@@ -1,9 +1,9 @@
 //! The rows that a new store begins with.
 
 use super::Genesis;
-use crate::ChainId;
 use crate::port::{Table, WriteBatch};
 use crate::state::rows;
+use crate::{ChainId, Height};
 
 /// Returns the rows of a genesis for an empty store.
 #[must_use]
@@ -18,9 +18,13 @@ pub fn write_genesis(genesis: &Genesis) -> WriteBatch {
     batch.put(
         Table::Meta,
         rows::META_TIP,
-        rows::tip_value(0, &genesis.hash),
+        rows::tip_value(Height::GENESIS, &genesis.hash),
     );
-    batch.put(Table::ByHash, genesis.hash.as_bytes(), 0u32.to_be_bytes());
+    batch.put(
+        Table::ByHash,
+        genesis.hash.as_bytes(),
+        Height::GENESIS.to_be_bytes(),
+    );
     for ((account, chain), balance) in &genesis.balances {
         batch.put(
             Table::Balances,
@@ -30,7 +34,7 @@ pub fn write_genesis(genesis: &Genesis) -> WriteBatch {
         if *chain == ChainId::PARENT {
             batch.put(
                 Table::Held,
-                rows::held_key(account, 0),
+                rows::held_key(account, Height::GENESIS),
                 balance.to_be_bytes(),
             );
         }

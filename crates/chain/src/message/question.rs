@@ -4,7 +4,7 @@ use primitives::Hash;
 
 use super::wire::{Reader, malformed, put_ids};
 use super::{BODIES_MAX, LOCATOR_MAX, QUESTION_BYTES_MAX, QUESTION_IDS_MAX};
-use crate::{Rejection, TxId};
+use crate::{Height, Rejection, TxId};
 
 const STATUS: u8 = 1;
 const HEADERS: u8 = 2;
@@ -17,7 +17,7 @@ const POOL_IDS: u8 = 6;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Status {
     /// The height of its tip.
-    pub height: u32,
+    pub height: Height,
     /// The hash of its tip.
     pub tip: Hash,
     /// The cumulative difficulty of its tip.
@@ -33,7 +33,7 @@ impl Status {
 
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, Rejection> {
         Ok(Self {
-            height: reader.u32()?,
+            height: Height::new(reader.u32()?),
             tip: reader.hash()?,
             difficulty: u128::from_be_bytes(reader.take()?),
         })

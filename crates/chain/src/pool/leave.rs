@@ -1,7 +1,7 @@
 //! Removal of transactions without a block, with the reasons.
 
 use super::{Pool, Removal};
-use crate::{Anchor, ChainId, TxId};
+use crate::{Anchor, ChainId, Height, TxId};
 
 impl Pool {
     /// Removes transactions whose deadline or wait for a balance is over at second `now`. A child block leaves with the first of
@@ -42,9 +42,13 @@ impl Pool {
 
     /// Removes the transactions whose anchor lies above `common` and is not on the chain, with the child blocks that carry them.
     /// Anchors at or below the last common block of a reorg stay valid and cost nothing.
-    pub fn drop_lost_anchors(&mut self, common: u32, mut is_on_chain: impl FnMut(&Anchor) -> bool) {
-        // No anchor is above the last height.
-        let above = (common + 1, 0)..;
+    pub fn drop_lost_anchors(
+        &mut self,
+        common: Height,
+        mut is_on_chain: impl FnMut(&Anchor) -> bool,
+    ) {
+        let Some(first) = common.next() else { return };
+        let above = (first, 0)..;
         let above: Vec<u32> = self.anchors.range(above).map(|(_, slot)| *slot).collect();
         let mut lost = Vec::new();
         for slot in above {

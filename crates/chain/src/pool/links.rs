@@ -71,7 +71,7 @@ impl Pool {
             self.pages.insert(id, slot);
         }
         self.ends.insert((ends, slot));
-        if anchor > 0 {
+        if !anchor.is_genesis() {
             self.anchors.insert((anchor, slot));
         }
         self.stand(slot, false, end);

@@ -9,7 +9,7 @@ use super::entry::Slots;
 use super::lanes::Lane;
 use super::offers::Offers;
 use super::purse::Purse;
-use crate::{AccountId, Carried, ChainId, TxId};
+use crate::{AccountId, Carried, ChainId, Height, TxId};
 
 /// A transaction that left the pool without being in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Pool {
     /// The second at which each entry leaves, with its slot.
     pub(super) ends: BTreeSet<(u32, u32)>,
     /// Slots by the height of their anchor, except for anchors at genesis. A reorg examines only the lost heights.
-    pub(super) anchors: BTreeSet<(u32, u32)>,
+    pub(super) anchors: BTreeSet<(Height, u32)>,
     /// Accounts whose balance may no longer cover their ready transactions, or may cover parked ones.
     pub(super) unsettled: BTreeSet<(AccountId, ChainId)>,
     /// Number of transactions, without child blocks.

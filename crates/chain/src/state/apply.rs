@@ -13,12 +13,12 @@ use super::{BlockFault, Overlay, Point, check_header};
 use crate::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::transaction::{Body, Carried};
-use crate::{AccountId, ChainId, Genesis, TxId};
+use crate::{AccountId, ChainId, Genesis, Height, TxId};
 
 /// A block that the state has accepted, with its effects. Only [`apply_block`] returns one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppliedBlock {
-    height: u32,
+    height: Height,
     hash: Hash,
     touched: Vec<Touched>,
     fees: u64,
@@ -27,7 +27,7 @@ pub struct AppliedBlock {
 impl AppliedBlock {
     /// Returns the block's height.
     #[must_use]
-    pub fn height(&self) -> u32 {
+    pub fn height(&self) -> Height {
         self.height
     }
 
@@ -80,6 +80,7 @@ pub fn apply_block<R: Reads<Table>>(
         block.hash
     );
     assert_eq!(block.header.previous, overlay.tip.hash);
+    assert_eq!(Some(block.header.height), overlay.tip.height.next());
     write(overlay, genesis, block, &touched, fees)?;
     assert_eq!(overlay.tip.hash, block.hash);
     Ok(AppliedBlock {

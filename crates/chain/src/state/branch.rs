@@ -7,7 +7,7 @@ use super::stake::{Former, LeasesAt, effective, tokens};
 use super::{Fault, Overlay, Point, rows};
 use crate::block::Header;
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{Genesis, pos};
+use crate::{Genesis, Height, pos};
 
 /// The verdict on a header that breaks no rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Judged {
 /// branch that may be followed.
 #[derive(Clone, Debug)]
 pub struct Branch {
-    common: u32,
+    common: Height,
     common_hash: Hash,
     tip: Point,
     /// Times of its blocks above the common one.
@@ -47,9 +47,9 @@ impl Branch {
     pub fn at<R: Reads<Table>>(
         overlay: &Overlay<R>,
         genesis: &Genesis,
-        common: u32,
+        common: Height,
     ) -> Result<Self, Fault> {
-        let tip = if common == 0 {
+        let tip = if common.is_genesis() {
             Point::genesis(genesis)
         } else if common == overlay.tip().height {
             overlay.tip().clone()
@@ -77,7 +77,7 @@ impl Branch {
 
     /// Returns the height of the common block.
     #[must_use]
-    pub fn common(&self) -> u32 {
+    pub fn common(&self) -> Height {
         self.common
     }
 
@@ -118,7 +118,7 @@ impl Branch {
             ));
         }
         // The block after the common one is judged with exact knowledge, so its time must be exact too.
-        if self.common.checked_add(1) == Some(header.height)
+        if self.common.next() == Some(header.height)
             && !pos::time_fits(&genesis.params, hit, header.time)
         {
             return Err(Fault::refused(
@@ -151,14 +151,13 @@ impl Branch {
         overlay: &Overlay<R>,
         genesis: &Genesis,
     ) -> Result<Option<u32>, StoreFailure> {
-        // No header follows one of the last height.
-        let next = self.tip.height.saturating_add(1);
-        let Some(start) = span_start(genesis, next) else {
+        let next = self.tip.height.next();
+        let Some(start) = next.and_then(|next| span_start(genesis, next)) else {
             return Ok(None);
         };
-        let time = match start.checked_sub(self.common + 1) {
-            Some(place) => self.times.get(place as usize).copied(),
-            None => overlay.time_at(start)?,
+        let time = match start.blocks_since(self.common) {
+            Some(place @ 1..) => self.times.get(place as usize - 1).copied(),
+            Some(0) | None => overlay.time_at(start)?,
         };
         time.map(Some)
             .ok_or_else(|| damaged(format!("there is no header at {start}")))
@@ -166,10 +165,9 @@ impl Branch {
 }
 
 /// Returns the lease rows that blocks above `common` have changed, with their earlier values.
-fn former_leases<R: Reads<Table>>(overlay: &Overlay<R>, common: u32) -> Result<Former, Fault> {
+fn former_leases<R: Reads<Table>>(overlay: &Overlay<R>, common: Height) -> Result<Former, Fault> {
     let mut former = Former::new();
-    // No block is above the last height.
-    for height in (common.saturating_add(1)..=overlay.tip().height).rev() {
+    for height in common.above_through(overlay.tip().height).rev() {
         let leases = match overlay.window.get(height) {
             Some(seen) => seen.leases,
             None => overlay.header_row(height)?.map_or(0, |row| row.leases),

@@ -4,7 +4,7 @@ use super::{Fault, Overlay};
 use crate::genesis::SUPPLY_MAX;
 use crate::port::{Reads, Table};
 use crate::transaction::{Body, Carried, Transaction};
-use crate::{Anchor, ChainId, Genesis, Params, Rejection};
+use crate::{Anchor, ChainId, Genesis, Height, Params, Rejection};
 
 /// The block that is to include a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct When {
     /// Its time. For a future block, the clock's time.
     pub time: u32,
     /// Its height. For a future block, the height after the tip.
-    pub height: u32,
+    pub height: Height,
 }
 
 /// Checks a transaction for a block after the tip: its form, times and anchor, and that no block includes it. Checks neither the
@@ -168,15 +168,9 @@ pub fn check_anchor<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
     anchor: Anchor,
-    height: u32,
+    height: Height,
 ) -> Result<(), Fault> {
-    // Genesis is always deep enough.
-    let deepest = match anchor.height {
-        0 => 0,
-        // No block is deep enough above the last heights.
-        height => height.saturating_add(genesis.params.anchor_depth_min),
-    };
-    if deepest > height {
+    if !anchor.is_deep(&genesis.params, height) {
         return Err(Fault::refused(
             "chain_tx.anchor_young",
             format!(

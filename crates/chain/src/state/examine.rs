@@ -14,10 +14,10 @@ use super::apply::account_places;
 use super::rows::{self, Place};
 use super::undo::carried_block;
 use super::{Overlay, Pruned, check_shape, read, verify_store};
-use crate::Genesis;
 use crate::block::{CarriedBlock, HEADER_BYTES, read_carried_body, read_header};
 use crate::port::{FailureKind, Reads, StoreFailure, Table, WriteBatch, damaged};
 use crate::transaction::Carried;
+use crate::{Genesis, Height};
 
 /// Maximum number of damages that are described. All are counted.
 const NAMED_MAX: usize = 20;
@@ -47,7 +47,7 @@ impl Depth {
 #[derive(Clone, Debug, Default)]
 pub struct Examined {
     /// The tip's height according to the headers.
-    pub height: u32,
+    pub height: Height,
     /// Number of examined blocks.
     pub blocks: u32,
     /// Number of transactions in them.
@@ -97,7 +97,7 @@ pub struct Mending {
     /// The rows to write.
     pub batch: WriteBatch,
     /// The height of the tip after the repair.
-    pub height: u32,
+    pub height: Height,
     /// Descriptions of the changes.
     pub did: Vec<String>,
 }
@@ -179,17 +179,17 @@ pub(super) struct Examination<'a, R> {
     pub(super) did: Vec<String>,
     pub(super) patched: usize,
     /// The lowest block that is incomplete.
-    lost: Option<u32>,
+    lost: Option<Height>,
     /// The highest block without a valid undo row.
-    pub(super) not_undone: Option<u32>,
+    pub(super) not_undone: Option<Height>,
 }
 
 impl<R: Reads<Table>> Examination<'_, R> {
     fn run(&mut self, depth: Depth) -> Result<(), StoreFailure> {
         self.pruned = Pruned::load(&self.patch)?;
         let top = match self.patch.last(Table::Headers)? {
-            Some((key, _)) => rows::read_u32(&key)?,
-            None => 0,
+            Some((key, _)) => rows::read_height(&key)?,
+            None => Height::GENESIS,
         };
         self.found.height = top;
         self.walk(top, depth)?;
@@ -200,8 +200,9 @@ impl<R: Reads<Table>> Examination<'_, R> {
                 if lost <= self.pruned.undo || !undone {
                     return Err(damaged(format!("block {lost} can't be taken back")));
                 }
-                self.cut_off(top, lost - 1)?;
-                lost - 1
+                let below = lost.previous().expect("genesis is not examined");
+                self.cut_off(top, below)?;
+                below
             }
             None => top,
         };
@@ -214,7 +215,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
     }
 
     /// Examines the repaired rows again. A repair is rejected if it leaves damage.
-    fn look_again(&mut self, top: u32, depth: Depth) -> Result<(), StoreFailure> {
+    fn look_again(&mut self, top: Height, depth: Depth) -> Result<(), StoreFailure> {
         let again = Examined {
             height: top,
             ..Examined::default()
@@ -271,9 +272,9 @@ impl<R: Reads<Table>> Examination<'_, R> {
         self.mend(table, key.to_vec(), value.map(<[u8]>::to_vec))
     }
 
-    fn walk(&mut self, top: u32, depth: Depth) -> Result<(), StoreFailure> {
+    fn walk(&mut self, top: Height, depth: Depth) -> Result<(), StoreFailure> {
         let mut above: Option<Hash> = None;
-        for height in (1..=top).rev().take(depth.blocks as usize) {
+        for height in Height::FIRST.through(top).rev().take(depth.blocks as usize) {
             if self.found.blocks > 0 && self.found.transactions >= depth.transactions {
                 return Ok(());
             }
@@ -295,7 +296,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
                 }
             };
         }
-        let whole = self.found.blocks == top;
+        let whole = self.found.blocks == top.get();
         if whole && above.is_some_and(|above| above != self.genesis.hash) {
             return Err(damaged("the first block does not follow genesis"));
         }
@@ -303,7 +304,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
     }
 
     /// Examines a block and repairs its indexes. Returns the hash of the block before it.
-    fn block(&mut self, height: u32, above: Option<Hash>) -> Result<Hash, StoreFailure> {
+    fn block(&mut self, height: Height, above: Option<Hash>) -> Result<Hash, StoreFailure> {
         let row = read::header(&self.patch, height)?;
         let row = row.ok_or_else(|| damaged("there is no header"))?;
         if row.header.hash(&self.genesis.hash) != row.hash
@@ -327,7 +328,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         Ok(row.header.previous)
     }
 
-    fn body(&self, height: u32) -> Result<CarriedBlock, StoreFailure> {
+    fn body(&self, height: Height) -> Result<CarriedBlock, StoreFailure> {
         let block = carried_block(&self.patch, self.genesis, height)?;
         let block = block.ok_or_else(|| damaged("the body is missing"))?;
         match check_shape(self.genesis, &block) {
@@ -358,13 +359,13 @@ impl<R: Reads<Table>> Examination<'_, R> {
     }
 
     /// Checks that the row of the tip names the last header.
-    fn look_at_tip(&mut self, top: u32) -> Result<(), StoreFailure> {
+    fn look_at_tip(&mut self, top: Height) -> Result<(), StoreFailure> {
         if self.lost == Some(top) {
             return Ok(());
         }
         let hash = match read::header(&self.patch, top)? {
             Some(row) => row.hash,
-            None if top == 0 => self.genesis.hash,
+            None if top.is_genesis() => self.genesis.hash,
             None => return Ok(()),
         };
         let value = rows::tip_value(top, &hash);

@@ -4,7 +4,7 @@ use primitives::{Domain, Hash, Hasher};
 
 use super::{read, rows};
 use crate::port::{Reads, StoreFailure, Table};
-use crate::{AccountId, Genesis};
+use crate::{AccountId, Genesis, Height};
 
 /// Rows that are read at a time.
 const PAGE: usize = 4_096;
@@ -13,7 +13,7 @@ const PAGE: usize = 4_096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateHash {
     /// The block's height.
-    pub height: u32,
+    pub height: Height,
     /// The block's hash.
     pub block: Hash,
     /// The hash over tip, balances, leases, and those held balances that may still count. It is the same on every node at this
@@ -63,11 +63,11 @@ pub fn state_hash(
 }
 
 /// Returns the height at or below which overwritten held balances no longer count, even after the deepest rollback.
-pub(super) fn horizon(genesis: &Genesis, height: u32) -> u32 {
+pub(super) fn horizon(genesis: &Genesis, height: Height) -> Height {
     // In a young chain every balance counts.
     height
-        .saturating_sub(genesis.params.effective_age_blocks)
-        .saturating_sub(genesis.params.rollback_blocks_max)
+        .minus_or_genesis(genesis.params.effective_age_blocks)
+        .minus_or_genesis(genesis.params.rollback_blocks_max)
 }
 
 fn add(hasher: &mut Hasher, table: Table, key: &[u8], value: &[u8]) {

@@ -6,12 +6,12 @@ use super::stake::{Former, LeasesAt, effective, effective_tokens, tokens};
 use super::{Fault, Overlay, Point};
 use crate::block::Header;
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{Genesis, Rejection, pos};
+use crate::{Genesis, Height, Rejection, pos};
 
 /// Returns the height of the block that begins the span, if the base target changes at `height`.
-pub(super) fn span_start(genesis: &Genesis, height: u32) -> Option<u32> {
+pub(super) fn span_start(genesis: &Genesis, height: Height) -> Option<Height> {
     pos::adjusts(&genesis.params, height)
-        .then(|| height.checked_sub(genesis.params.base_target_span))
+        .then(|| height.minus(genesis.params.base_target_span))
         .flatten()
 }
 
@@ -48,7 +48,7 @@ pub(super) fn check_links(
     header: &Header,
 ) -> Result<(), Fault> {
     let no = |code, detail: String| Err(Fault::refused(code, detail));
-    if previous.height.checked_add(1) != Some(header.height) || header.previous != previous.hash {
+    if previous.height.next() != Some(header.height) || header.previous != previous.hash {
         let detail = format!(
             "block {} does not follow {}",
             header.height, previous.height
@@ -120,7 +120,7 @@ pub fn check_clock(genesis: &Genesis, header: &Header, now: u32) -> Result<(), R
 fn span_time<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
-    height: u32,
+    height: Height,
 ) -> Result<Option<u32>, StoreFailure> {
     let Some(start) = span_start(genesis, height) else {
         return Ok(None);
@@ -137,7 +137,7 @@ pub fn check_header<R: Reads<Table>>(
     header: &Header,
 ) -> Result<(), Fault> {
     let previous = overlay.tip();
-    let span_time = match previous.height.checked_add(1) {
+    let span_time = match previous.height.next() {
         Some(next) => span_time(overlay, genesis, next)?,
         None => None,
     };
@@ -183,7 +183,7 @@ pub fn next_header<R: Reads<Table>>(
     let previous = overlay.tip();
     let height = previous
         .height
-        .checked_add(1)
+        .next()
         .ok_or_else(|| damaged("there are no more heights"))?;
     let span_time = span_time(overlay, genesis, height)?;
     let (base_target, difficulty) = follow(genesis, previous, span_time, time);

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use super::rows;
-use crate::AccountId;
 use crate::port::{Reads, StoreFailure, Table};
+use crate::{AccountId, Height};
 
 /// Maximum number of cached accounts.
 const ACCOUNTS_MAX: usize = 256;
@@ -15,14 +15,14 @@ const PAGES: [usize; 2] = [8, 512];
 #[derive(Debug)]
 struct Rows {
     /// Height and balance, ascending. The first row may be at or below `floor` and then gives the balance there.
-    rows: VecDeque<(u32, u64)>,
+    rows: VecDeque<(Height, u64)>,
     /// The lowest height with a known balance.
-    floor: u32,
+    floor: Height,
 }
 
 impl Rows {
     /// Returns the lowest balance at the ends of the heights `lowest..=highest`. The balance before the first row is zero.
-    fn least(&self, lowest: u32, highest: u32) -> u64 {
+    fn least(&self, lowest: Height, highest: Height) -> u64 {
         let mut least = u64::MAX;
         for (height, balance) in self.rows.iter().rev() {
             if *height > highest {
@@ -58,8 +58,8 @@ impl HeldCache {
         &mut self,
         reads: &impl Reads<Table>,
         account: &AccountId,
-        lowest: u32,
-        highest: u32,
+        lowest: Height,
+        highest: Height,
     ) -> Result<u64, StoreFailure> {
         if let Some(rows) = self.accounts.get(account)
             && rows.floor <= lowest
@@ -71,7 +71,7 @@ impl HeldCache {
             reads,
             account,
             // A young chain has rows from genesis on.
-            lowest.min(highest.saturating_sub(self.depth)),
+            lowest.min(highest.minus_or_genesis(self.depth)),
         )?;
         let least = rows.least(lowest, highest);
         if self.accounts.len() >= ACCOUNTS_MAX && !self.accounts.contains_key(account) {
@@ -94,7 +94,7 @@ impl HeldCache {
             Some(Ok(balance)) if last.is_none_or(|last| last < height) => {
                 known.rows.push_back((height, balance));
                 // A young chain has rows from genesis on.
-                let floor = height.saturating_sub(self.depth);
+                let floor = height.minus_or_genesis(self.depth);
                 while known
                     .rows
                     .get(1)
@@ -116,7 +116,7 @@ impl HeldCache {
                 {
                     known.rows.pop_front();
                 }
-                known.floor = known.floor.max(height + 1);
+                known.floor = known.floor.max(height.plus_or_last(1));
             }
             _ => {
                 self.accounts.remove(&account);
@@ -125,9 +125,13 @@ impl HeldCache {
     }
 }
 
-fn load(reads: &impl Reads<Table>, account: &AccountId, floor: u32) -> Result<Rows, StoreFailure> {
-    let end = [&rows::held_key(account, 0)[..], &[0]].concat();
-    let mut from = rows::held_key(account, u32::MAX).to_vec();
+fn load(
+    reads: &impl Reads<Table>,
+    account: &AccountId,
+    floor: Height,
+) -> Result<Rows, StoreFailure> {
+    let end = [&rows::held_key(account, Height::GENESIS)[..], &[0]].concat();
+    let mut from = rows::held_key(account, Height::LAST).to_vec();
     let mut found = VecDeque::new();
     'pages: for page in std::iter::once(PAGES[0]).chain(std::iter::repeat(PAGES[1])) {
         let rows_read = reads.scan(Table::Held, &from, Some(&end), page)?;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::rows::{self, Lease, LeaseRow};
 use super::{Overlay, rows::Former};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{AccountId, Genesis};
+use crate::{AccountId, Genesis, Height};
 
 /// Maximum number of accounts that lease to one account. A further lease costs its fee and has no effect.
 pub const LESSORS_MAX: u32 = 1_024;
@@ -27,7 +27,7 @@ pub fn lease_key(lessor: &AccountId) -> [u8; 17] {
 
 /// Returns the key in `Leases` of the end of an account's lease.
 #[must_use]
-pub fn end_key(until: u32, lessor: &AccountId) -> [u8; 21] {
+pub fn end_key(until: Height, lessor: &AccountId) -> [u8; 21] {
     let mut key = [1; 21];
     key[1..5].copy_from_slice(&until.to_be_bytes());
     key[5..].copy_from_slice(&lessor.0);
@@ -87,7 +87,7 @@ pub(super) struct Leasing<'a, R> {
 
 impl<R: Reads<Table>> Leasing<'_, R> {
     /// Ends the leases that end with a block of this height.
-    pub(super) fn end(&mut self, height: u32) -> Result<(), StoreFailure> {
+    pub(super) fn end(&mut self, height: Height) -> Result<(), StoreFailure> {
         let from = end_key(height, &AccountId([0; 16]));
         let to = [&end_key(height, &AccountId([255; 16]))[..], &[0]].concat();
         loop {
@@ -113,7 +113,7 @@ impl<R: Reads<Table>> Leasing<'_, R> {
     pub(super) fn lease(
         &mut self,
         genesis: &Genesis,
-        height: u32,
+        height: Height,
         lessor: &AccountId,
         to: AccountId,
         blocks: u32,
@@ -129,14 +129,18 @@ impl<R: Reads<Table>> Leasing<'_, R> {
             return Ok(());
         }
         // A lease beyond the last height never begins.
-        let soonest = height.saturating_add(genesis.params.lease_delay_blocks);
+        let soonest = height.plus_or_last(genesis.params.lease_delay_blocks);
         let from = row.map_or(soonest, |row| row.now.until.max(soonest));
         let lease = Lease {
             to,
             from,
             // A lease beyond the last height never ends.
-            until: from.saturating_add(blocks),
+            until: from.plus_or_last(blocks),
         };
+        assert!(
+            height <= lease.from && lease.from <= lease.until,
+            "a lease in block {height} is for later blocks: {lease:?}"
+        );
         let new = match row {
             Some(LeaseRow { now, .. }) => LeaseRow {
                 now,
@@ -154,7 +158,7 @@ impl<R: Reads<Table>> Leasing<'_, R> {
     fn may_lease(
         &self,
         genesis: &Genesis,
-        height: u32,
+        height: Height,
         lessor: &AccountId,
         to: &AccountId,
     ) -> Result<bool, StoreFailure> {
@@ -172,7 +176,7 @@ impl<R: Reads<Table>> Leasing<'_, R> {
     fn may_renew(
         &self,
         genesis: &Genesis,
-        height: u32,
+        height: Height,
         lessor: &AccountId,
     ) -> Result<bool, StoreFailure> {
         let least = match genesis.params.lease_renewal_tokens_min {
@@ -187,12 +191,12 @@ impl<R: Reads<Table>> Leasing<'_, R> {
     fn held_through_age(
         &self,
         genesis: &Genesis,
-        height: u32,
+        height: Height,
         account: &AccountId,
     ) -> Result<u64, StoreFailure> {
+        let last = height.previous().expect("genesis has no transactions");
         // In a young chain the window begins at genesis.
-        let last = height - 1;
-        let first = height.saturating_sub(genesis.params.effective_age_blocks);
+        let first = height.minus_or_genesis(genesis.params.effective_age_blocks);
         self.overlay.held_least(account, first.min(last), last)
     }
 

@@ -5,6 +5,7 @@ use super::examine::{Examination, PAGE};
 use super::rows::{self, Place};
 use super::undo::{carried_block, on_parent};
 use super::{check_shape, read};
+use crate::Height;
 use crate::block::CarriedBlock;
 use crate::core::limits::{SIDE_BLOCKS_MAX, SIDE_BYTES_MAX};
 use crate::port::{FailureKind, Reads, StoreFailure, Table, damaged};
@@ -12,9 +13,8 @@ use crate::transaction::Body;
 
 impl<R: Reads<Table>> Examination<'_, R> {
     /// Marks blocks up to a height as impossible to undo.
-    pub(super) fn give_up_undo(&mut self, height: u32) {
-        // The stored height is unchecked. No block is above the last height.
-        for old in self.pruned.undo.saturating_add(1)..=height {
+    pub(super) fn give_up_undo(&mut self, height: Height) {
+        for old in self.pruned.undo.above_through(height) {
             self.patch.delete(Table::Undo, old.to_be_bytes());
         }
         self.pruned.undo = height;
@@ -26,10 +26,12 @@ impl<R: Reads<Table>> Examination<'_, R> {
 
     /// Undoes blocks by their undo rows alone, because their bodies may be lost. Readable blocks become side blocks, their
     /// transactions go to the pool's table, and both join again when the node starts.
-    pub(super) fn cut_off(&mut self, top: u32, to: u32) -> Result<(), StoreFailure> {
+    pub(super) fn cut_off(&mut self, top: Height, to: Height) -> Result<(), StoreFailure> {
+        let undone = top
+            .blocks_since(to)
+            .expect("the last complete block is below the lost one");
         let (mut blocks, mut bytes, mut unread) = (0, 0, false);
-        // No block is above the last height.
-        for height in (to.saturating_add(1)..=top).rev() {
+        for height in to.above_through(top).rev() {
             let undo = self.patch.get(Table::Undo, &height.to_be_bytes())?;
             let undo =
                 undo.ok_or_else(|| damaged(format!("block {height} can't be taken back")))?;
@@ -62,7 +64,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         self.drop_bodies(to)?;
         self.drop_rows_above(to, unread)?;
         let hash = match to {
-            0 => self.genesis.hash,
+            Height::GENESIS => self.genesis.hash,
             to => {
                 let row = read::header(&self.patch, to)?;
                 row.ok_or_else(|| damaged(format!("block {to}: there is no header")))?
@@ -71,13 +73,13 @@ impl<R: Reads<Table>> Examination<'_, R> {
         };
         let tip = rows::tip_value(to, &hash);
         self.mend(Table::Meta, rows::META_TIP.to_vec(), Some(tip))?;
-        let text = format!("{} blocks were taken back, to block {to}", top - to);
+        let text = format!("{undone} blocks were taken back, to block {to}");
         self.did.push(text);
         Ok(())
     }
 
     /// Returns a block if it is readable and valid in form.
-    fn readable(&self, height: u32) -> Result<Option<CarriedBlock>, StoreFailure> {
+    fn readable(&self, height: Height) -> Result<Option<CarriedBlock>, StoreFailure> {
         match carried_block(&self.patch, self.genesis, height) {
             Ok(Some(block))
                 if check_shape(self.genesis, &block).is_ok()
@@ -115,9 +117,9 @@ impl<R: Reads<Table>> Examination<'_, R> {
         Ok(())
     }
 
-    fn drop_bodies(&mut self, to: u32) -> Result<(), StoreFailure> {
+    fn drop_bodies(&mut self, to: Height) -> Result<(), StoreFailure> {
         // No block is above the last height.
-        let from = rows::body_key(to.saturating_add(1), 0);
+        let from = rows::body_key(to.plus_or_last(1), 0);
         loop {
             // Pieces are large.
             let page = self.patch.scan(Table::Bodies, &from, None, 64)?;
@@ -132,11 +134,11 @@ impl<R: Reads<Table>> Examination<'_, R> {
 
     /// Drops the rows of blocks above `to`. An undo row with a wrong key leaves a held balance behind, so that table is always
     /// scanned. The indexes are scanned only if a body was `unread`, because otherwise the body has named their rows.
-    fn drop_rows_above(&mut self, to: u32, unread: bool) -> Result<(), StoreFailure> {
-        type HeightOf = fn(&[u8], &[u8]) -> Result<u32, StoreFailure>;
+    fn drop_rows_above(&mut self, to: Height, unread: bool) -> Result<(), StoreFailure> {
+        type HeightOf = fn(&[u8], &[u8]) -> Result<Height, StoreFailure>;
         let tables: [(Table, HeightOf); 4] = [
             (Table::Held, |key, _| Ok(rows::read_held_key(key)?.1)),
-            (Table::ByHash, |_, value| rows::read_u32(value)),
+            (Table::ByHash, |_, value| rows::read_height(value)),
             (Table::TxIndex, |_, value| Ok(Place::read(value)?.height)),
             (Table::AccountTxs, |key, _| Ok(rows::read_held_key(key)?.1)),
         ];

@@ -12,7 +12,7 @@ use super::window::{BlockSummary, Window};
 use super::{Fault, Point, rows};
 use crate::genesis::write_genesis;
 use crate::port::{Reads, Row, StoreFailure, Table, WriteBatch, damaged};
-use crate::{AccountId, ChainId, Genesis, TxId};
+use crate::{AccountId, ChainId, Genesis, Height, TxId};
 use primitives::storage::TableSet;
 
 /// Pending rows of one table: the new value, or `None` for a deleted row.
@@ -66,7 +66,7 @@ impl<R: Reads<Table>> Overlay<R> {
             balances: RefCell::default(),
             held: RefCell::new(HeldCache::new(0)),
             recent: RecentIds::default(),
-            window: Window::new(1),
+            window: Window::new(Height::FIRST),
             tip: Point::genesis(genesis),
             genesis: genesis.hash,
         }
@@ -111,10 +111,12 @@ impl<R: Reads<Table>> Overlay<R> {
         let stored = self.get(Table::Meta, rows::META_TIP)?;
         let (height, hash) = rows::read_tip(&stored.ok_or_else(|| damaged("no tip"))?)?;
         // A young chain is kept from block 1 on.
-        let first = height.saturating_sub(Window::BLOCKS_MAX as u32 - 1).max(1);
+        let first = height
+            .minus_or_genesis(Window::BLOCKS_MAX as u32 - 1)
+            .max(Height::FIRST);
         self.window = Window::new(first);
         // The stored height is unchecked. No header is at the last height.
-        let to = height.saturating_add(1);
+        let to = height.plus_or_last(1);
         let headers = self.scan(
             Table::Headers,
             &first.to_be_bytes(),
@@ -123,7 +125,7 @@ impl<R: Reads<Table>> Overlay<R> {
         )?;
         for (key, value) in headers {
             let row = rows::HeaderRow::read(&value)?;
-            if rows::read_u32(&key)? != row.header.height {
+            if rows::read_height(&key)? != row.header.height {
                 return Err(damaged("a header stands at another's height"));
             }
             self.window
@@ -201,8 +203,8 @@ impl<R: Reads<Table>> Overlay<R> {
     pub(super) fn held_least(
         &self,
         account: &AccountId,
-        lowest: u32,
-        highest: u32,
+        lowest: Height,
+        highest: Height,
     ) -> Result<u64, StoreFailure> {
         let mut held = self.held.borrow_mut();
         held.least(self, account, lowest, highest)
@@ -214,8 +216,8 @@ impl<R: Reads<Table>> Overlay<R> {
     }
 
     /// Returns the hash of the block at a height of this branch. Genesis has height 0.
-    pub fn hash_at(&self, height: u32) -> Result<Option<Hash>, StoreFailure> {
-        if height == 0 {
+    pub fn hash_at(&self, height: Height) -> Result<Option<Hash>, StoreFailure> {
+        if height.is_genesis() {
             return Ok(Some(self.genesis));
         }
         if let Some(seen) = self.window.get(height) {
@@ -225,8 +227,8 @@ impl<R: Reads<Table>> Overlay<R> {
     }
 
     /// Returns the time of the block at a height of this branch. Genesis has height 0.
-    pub fn time_at(&self, height: u32) -> Result<Option<u32>, StoreFailure> {
-        if height == 0 {
+    pub fn time_at(&self, height: Height) -> Result<Option<u32>, StoreFailure> {
+        if height.is_genesis() {
             return Ok(Some(0));
         }
         if let Some(seen) = self.window.get(height) {
@@ -235,7 +237,10 @@ impl<R: Reads<Table>> Overlay<R> {
         Ok(self.header_row(height)?.map(|row| row.header.time))
     }
 
-    pub(super) fn header_row(&self, height: u32) -> Result<Option<rows::HeaderRow>, StoreFailure> {
+    pub(super) fn header_row(
+        &self,
+        height: Height,
+    ) -> Result<Option<rows::HeaderRow>, StoreFailure> {
         super::read::header(self, height)
     }
 

@@ -2,14 +2,14 @@
 
 use primitives::Hash;
 
-use crate::Genesis;
 use crate::block::Header;
+use crate::{Genesis, Height};
 
 /// The data of a block that the next one needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
     /// Its height.
-    pub height: u32,
+    pub height: Height,
     /// Its hash.
     pub hash: Hash,
     /// Its time, in seconds since genesis.
@@ -27,7 +27,7 @@ impl Point {
     #[must_use]
     pub fn genesis(genesis: &Genesis) -> Self {
         Self {
-            height: 0,
+            height: Height::GENESIS,
             hash: genesis.hash,
             time: 0,
             generation: genesis.hash,
@@ -41,8 +41,8 @@ impl Point {
     /// # Panics
     /// There are no more heights. Each block is at least a second after the one before it, and times have 32 bits.
     #[must_use]
-    pub fn next_height(&self) -> u32 {
-        let next = self.height.checked_add(1);
+    pub fn next_height(&self) -> Height {
+        let next = self.height.next();
         next.expect("a chain has fewer blocks than seconds")
     }
 

@@ -5,15 +5,15 @@ use super::rows::{self, RowReader};
 use super::undo::carried_block;
 use super::{Overlay, apply::account_places};
 use crate::port::{Reads, StoreFailure, Table};
-use crate::{AccountId, Genesis};
+use crate::{AccountId, Genesis, Height};
 
 /// The progress of pruning: the row [`rows::META_PRUNED`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// Blocks up to this height cannot be undone.
-    pub undo: u32,
+    pub undo: Height,
     /// Blocks up to this height have neither bodies nor indexes.
-    pub bodies: u32,
+    pub bodies: Height,
     /// The last key of `Held` that the sweep has visited. Empty at the beginning.
     cursor: Vec<u8>,
     /// Whether the sweep has passed a row of the current account at or below the horizon. All its following rows are deleted
@@ -29,8 +29,8 @@ impl Pruned {
         };
         let mut reader = RowReader::new(&value, "what is pruned");
         Ok(Self {
-            undo: reader.u32()?,
-            bodies: reader.u32()?,
+            undo: reader.height()?,
+            bodies: reader.height()?,
             settled: reader.take::<1>()? == [1],
             cursor: reader.rest().to_vec(),
         })
@@ -61,10 +61,8 @@ pub fn prune<R: Reads<Table>>(
     let mut pruned = before.clone();
     let tip = overlay.tip().height;
     // In a young chain only genesis is fixed.
-    let fixed = tip.saturating_sub(reach(genesis));
-    for height in
-        pruned.undo.saturating_add(1)..=fixed.min(pruned.undo.saturating_add(count(rows_max)))
-    {
+    let fixed = tip.minus_or_genesis(reach(genesis));
+    for height in pruned.undo.above_through(fixed).take(rows_max) {
         overlay.delete(Table::Undo, height.to_be_bytes());
         pruned.undo = height;
     }
@@ -74,18 +72,22 @@ pub fn prune<R: Reads<Table>>(
             genesis,
             &mut pruned,
             // In a young chain all blocks are kept.
-            fixed.min(tip.saturating_sub(kept)),
+            fixed.min(tip.minus_or_genesis(kept)),
             rows_max,
         )?;
     }
     let horizon = horizon(
         genesis,
         // A young chain can be rolled back to genesis.
-        tip.saturating_sub(genesis.params.rollback_blocks_max),
+        tip.minus_or_genesis(genesis.params.rollback_blocks_max),
     );
-    if horizon > 0 {
+    if !horizon.is_genesis() {
         prune_held(overlay, &mut pruned, horizon, rows_max)?;
     }
+    assert!(
+        pruned.undo <= fixed.max(before.undo) && pruned.bodies <= fixed.max(before.bodies),
+        "a block above {fixed} can still be undone: {pruned:?}"
+    );
     if pruned != before {
         overlay.put(Table::Meta, rows::META_PRUNED, pruned.to_bytes());
     }
@@ -98,24 +100,26 @@ pub fn prunable<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
     bodies_kept: u32,
-) -> Result<u32, StoreFailure> {
+) -> Result<Height, StoreFailure> {
     let tip = overlay.tip().height;
     // In a young chain only genesis is fixed.
-    let fixed = tip.saturating_sub(reach(genesis));
-    let mut until = fixed.min(tip.saturating_sub(bodies_kept));
+    let fixed = tip.minus_or_genesis(reach(genesis));
+    let mut until = fixed.min(tip.minus_or_genesis(bodies_kept));
     let Some(fixed_time) = overlay.time_at(fixed)? else {
-        return Ok(0);
+        return Ok(Height::GENESIS);
     };
     // Times ascend, so a binary search finds the last block that is old enough.
-    let (mut old, remembered) = (0, remembered(genesis));
-    while old < until {
-        let middle = old + (until - old).div_ceil(2);
+    let (mut old, remembered) = (Height::GENESIS, remembered(genesis));
+    while let Some(left @ 1..) = until.blocks_since(old) {
+        let middle = until
+            .minus(left / 2)
+            .expect("half of the distance to a lower height");
         // A block without a header counts as young, so it is kept.
         let time = overlay.time_at(middle)?.unwrap_or(u32::MAX);
         if time.saturating_add(remembered) < fixed_time {
             old = middle;
         } else {
-            until = middle - 1;
+            until = middle.previous().expect("above a lower height");
         }
     }
     Ok(old)
@@ -137,27 +141,24 @@ fn reach(genesis: &Genesis) -> u32 {
     genesis.params.rollback_blocks_max.saturating_mul(2)
 }
 
-fn count(rows: usize) -> u32 {
-    // No more blocks exist.
-    u32::try_from(rows).unwrap_or(u32::MAX)
-}
-
 fn prune_bodies<R: Reads<Table>>(
     overlay: &mut Overlay<R>,
     genesis: &Genesis,
     pruned: &mut Pruned,
-    until: u32,
+    until: Height,
     rows_max: usize,
 ) -> Result<(), StoreFailure> {
     // In a young chain only genesis is fixed.
-    let fixed = overlay.tip().height.saturating_sub(reach(genesis));
+    let fixed = overlay.tip().height.minus_or_genesis(reach(genesis));
     let Some(fixed_time) = overlay.time_at(fixed)? else {
         return Ok(());
     };
     let remembered = remembered(genesis);
     let mut rows_seen = 0;
-    while pruned.bodies < until && rows_seen < rows_max {
-        let height = pruned.bodies + 1;
+    for height in pruned.bodies.above_through(until) {
+        if rows_seen >= rows_max {
+            return Ok(());
+        }
         // A block without a header counts as young, so it is kept.
         let time = overlay.time_at(height)?.unwrap_or(u32::MAX);
         if time.saturating_add(remembered) >= fixed_time {
@@ -189,7 +190,7 @@ fn prune_bodies<R: Reads<Table>>(
 fn prune_held<R: Reads<Table>>(
     overlay: &mut Overlay<R>,
     pruned: &mut Pruned,
-    horizon: u32,
+    horizon: Height,
     rows_max: usize,
 ) -> Result<(), StoreFailure> {
     let mut from = pruned.cursor.clone();
@@ -205,7 +206,7 @@ fn prune_held<R: Reads<Table>>(
     let page = overlay.scan(Table::Held, &from, None, rows_max)?;
     let at_end = page.len() < rows_max;
     for (at, (key, value)) in page.iter().enumerate() {
-        let (of, height): (AccountId, u32) = rows::read_held_key(key)?;
+        let (of, height): (AccountId, Height) = rows::read_held_key(key)?;
         if account != Some(of) {
             account = Some(of);
             pruned.settled = false;

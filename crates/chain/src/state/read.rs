@@ -4,20 +4,23 @@ use super::rows::{self, HeaderRow, Place};
 use crate::block::Header;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::transaction::{self, EXTENSION_BYTES_MAX, PAYMENT_BYTES, Transaction};
-use crate::{AccountId, ChainId, TxId};
+use crate::{AccountId, ChainId, Height, TxId};
 use primitives::Hash;
 
 /// Maximum length of one transaction, in bytes.
 const TRANSACTION_BYTES_MAX: usize = PAYMENT_BYTES + 2 + EXTENSION_BYTES_MAX;
 
 /// Returns the height and the hash of the last block.
-pub fn tip(reads: &impl Reads<Table>) -> Result<(u32, Hash), StoreFailure> {
+pub fn tip(reads: &impl Reads<Table>) -> Result<(Height, Hash), StoreFailure> {
     let value = reads.get(Table::Meta, rows::META_TIP)?;
     rows::read_tip(&value.ok_or_else(|| damaged("no tip"))?)
 }
 
 /// Returns the header at a height above genesis.
-pub fn header(reads: &impl Reads<Table>, height: u32) -> Result<Option<HeaderRow>, StoreFailure> {
+pub fn header(
+    reads: &impl Reads<Table>,
+    height: Height,
+) -> Result<Option<HeaderRow>, StoreFailure> {
     let value = reads.get(Table::Headers, &height.to_be_bytes())?;
     let row = value.map(|value| HeaderRow::read(&value)).transpose()?;
     match row {
@@ -31,7 +34,7 @@ pub fn header(reads: &impl Reads<Table>, height: u32) -> Result<Option<HeaderRow
 /// Returns at most `max` headers from the height `from` on, ascending.
 pub fn headers(
     reads: &impl Reads<Table>,
-    from: u32,
+    from: Height,
     max: usize,
 ) -> Result<Vec<HeaderRow>, StoreFailure> {
     let found = reads.scan(Table::Headers, &from.to_be_bytes(), None, max)?;
@@ -42,9 +45,9 @@ pub fn headers(
 }
 
 /// Returns the height of a block of the main branch, including genesis.
-pub fn height_of(reads: &impl Reads<Table>, hash: &Hash) -> Result<Option<u32>, StoreFailure> {
+pub fn height_of(reads: &impl Reads<Table>, hash: &Hash) -> Result<Option<Height>, StoreFailure> {
     let value = reads.get(Table::ByHash, hash.as_bytes())?;
-    value.map(|value| rows::read_u32(&value)).transpose()
+    value.map(|value| rows::read_height(&value)).transpose()
 }
 
 /// Returns the encoded body of a block, or `None` if it has been pruned.
@@ -70,7 +73,7 @@ pub fn body_bytes(
 /// Returns the available pieces of a body in sequence, at most `count`.
 fn pieces(
     reads: &impl Reads<Table>,
-    height: u32,
+    height: Height,
     first: u16,
     count: usize,
 ) -> Result<Vec<u8>, StoreFailure> {
@@ -99,7 +102,7 @@ pub fn transaction_at(
 #[derive(Debug)]
 pub struct TransactionReader<'a, R> {
     reads: &'a R,
-    height: u32,
+    height: Height,
     first: u16,
     /// One or two pieces. Empty before the first read.
     bytes: Vec<u8>,
@@ -111,7 +114,7 @@ impl<'a, R: Reads<Table>> TransactionReader<'a, R> {
     pub fn new(reads: &'a R) -> Self {
         Self {
             reads,
-            height: 0,
+            height: Height::GENESIS,
             first: 0,
             bytes: Vec::new(),
             bytes_read: 0,
@@ -153,7 +156,7 @@ impl<'a, R: Reads<Table>> TransactionReader<'a, R> {
         Ok(Some(transaction))
     }
 
-    fn load(&mut self, height: u32, first: u16, count: usize) -> Result<(), StoreFailure> {
+    fn load(&mut self, height: Height, first: u16, count: usize) -> Result<(), StoreFailure> {
         self.bytes = pieces(self.reads, height, first, count)?;
         (self.height, self.first) = (height, first);
         // Work beyond the range is more than enough for a caller that limits it.
@@ -190,8 +193,8 @@ pub fn account_transactions(
     before: Option<Place>,
     max: usize,
 ) -> Result<Vec<Place>, StoreFailure> {
-    let to = [&rows::held_key(account, 0)[..], &[0]].concat();
-    let newest = before.map_or(u32::MAX, |before| before.height);
+    let to = [&rows::held_key(account, Height::GENESIS)[..], &[0]].concat();
+    let newest = before.map_or(Height::LAST, |before| before.height);
     let mut from = rows::held_key(account, newest).to_vec();
     let mut places = Vec::new();
     loop {

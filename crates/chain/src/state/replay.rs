@@ -16,15 +16,15 @@ use super::rows;
 use super::undo::carried_block;
 use super::verify::verify_state;
 use super::{BlockFault, Fault, MemoryStore, Overlay, apply_block, undo_block};
-use crate::AccountId;
 use crate::block::CheckedBlock;
 use crate::port::{FailureKind, Reads, StoreFailure, Table, WriteBatch, damaged};
+use crate::{AccountId, Height};
 
 /// Maximum number of transactions of blocks that are applied again, because they are all in memory at once.
 const REPLAYED_TRANSACTIONS_MAX: u64 = 50_000;
 
 /// Held balances of an account on the parent chain, by height.
-type HeldRows = BTreeMap<u32, Vec<u8>>;
+type HeldRows = BTreeMap<Height, Vec<u8>>;
 
 impl<R: Reads<Table>> Examination<'_, R> {
     /// Applies blocks again and repairs the rows that differ. Uses all blocks if every one is stored and they have few
@@ -33,8 +33,8 @@ impl<R: Reads<Table>> Examination<'_, R> {
     /// # Errors
     /// A complete block does not apply. It has applied before, so the rows below it are wrong, and cutting it off would leave
     /// them wrong.
-    pub(super) fn apply_again(&mut self, top: u32, depth: Depth) -> Result<(), StoreFailure> {
-        let whole = self.found.blocks == self.found.height && self.pruned.bodies == 0;
+    pub(super) fn apply_again(&mut self, top: Height, depth: Depth) -> Result<(), StoreFailure> {
+        let whole = self.found.blocks == self.found.height.get() && self.pruned.bodies.is_genesis();
         if whole && self.found.transactions <= REPLAYED_TRANSACTIONS_MAX {
             return self.rebuild(top);
         }
@@ -45,30 +45,31 @@ impl<R: Reads<Table>> Examination<'_, R> {
     }
 
     /// Applies all blocks to an empty store. Every row then follows from genesis and the blocks.
-    fn rebuild(&mut self, top: u32) -> Result<(), StoreFailure> {
+    fn rebuild(&mut self, top: Height) -> Result<(), StoreFailure> {
         let mut fresh = Overlay::open(MemoryStore::new(), self.genesis).map_err(failure)?;
-        for height in 1..=top {
+        for height in Height::FIRST.through(top) {
             let block = carried_block(&self.patch, self.genesis, height)?
                 .ok_or_else(|| damaged(format!("block {height} is not there")))?;
             // Only checked blocks are stored.
             join(&mut fresh, self, &CheckedBlock::from_store(block))?;
         }
-        self.found.replayed = top;
+        self.found.replayed = top.get();
         let batch = fresh.take_batch();
         drop(fresh);
         let before = self.found.damaged;
         let held = self.compare(&batch)?;
         self.compare_held(held, horizon(self.genesis, top))?;
         self.drop_strangers(&batch)?;
-        self.say_rewritten(before, top);
+        self.say_rewritten(before, top.get());
         Ok(())
     }
 
     /// Undoes the newest blocks by their undo rows and applies them again.
-    fn replay(&mut self, top: u32, depth: Depth) -> Result<(), StoreFailure> {
+    fn replay(&mut self, top: Height, depth: Depth) -> Result<(), StoreFailure> {
         let floor = self.pruned.undo.max(self.pruned.bodies);
         // Blocks up to the floor cannot be undone.
-        let blocks_max = top.saturating_sub(floor).min(depth.blocks);
+        let undoable = top.blocks_since(floor).unwrap_or(0);
+        let blocks_max = undoable.min(depth.blocks);
         let transactions_max = depth.transactions.min(REPLAYED_TRANSACTIONS_MAX);
         let mut scratch = Overlay::open(&self.patch, self.genesis).map_err(failure)?;
         let (mut blocks, mut transactions) = (Vec::new(), 0);
@@ -134,7 +135,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
                         .or_default()
                         .insert(height, value.to_vec());
                 }
-                (Table::Undo, _) if rows::read_u32(&write.key)? <= self.pruned.undo => {}
+                (Table::Undo, _) if rows::read_height(&write.key)? <= self.pruned.undo => {}
                 (table, value) => self.expect_again(table, &write.key, value)?,
             }
         }
@@ -146,7 +147,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
     fn compare_held(
         &mut self,
         held: BTreeMap<AccountId, HeldRows>,
-        horizon: u32,
+        horizon: Height,
     ) -> Result<(), StoreFailure> {
         let mut stored: BTreeMap<AccountId, HeldRows> = BTreeMap::new();
         let mut from = Vec::new();
@@ -237,11 +238,11 @@ impl<R: Reads<Table>> Examination<'_, R> {
 }
 
 /// Returns the heights above the horizon, and the newest at or below it.
-fn counting(rows: &HeldRows, horizon: u32) -> impl Iterator<Item = u32> {
+fn counting(rows: &HeldRows, horizon: Height) -> impl Iterator<Item = Height> {
     let oldest = rows
         .range(..=horizon)
         .next_back()
-        .map_or(0, |(height, _)| *height);
+        .map_or(Height::GENESIS, |(height, _)| *height);
     rows.range(oldest..).map(|(height, _)| *height)
 }
 

@@ -4,7 +4,7 @@ use primitives::Hash;
 
 use crate::block::{HEADER_BYTES, Header, read_header};
 use crate::port::{StoreFailure, Table, damaged};
-use crate::{AccountId, ChainId};
+use crate::{AccountId, ChainId, Height};
 
 /// Version of the tables' layout.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -22,14 +22,14 @@ pub const PIECE_BYTES: usize = 64 << 10;
 
 /// Returns the value of [`META_TIP`].
 #[must_use]
-pub fn tip_value(height: u32, hash: &Hash) -> Vec<u8> {
+pub fn tip_value(height: Height, hash: &Hash) -> Vec<u8> {
     [&height.to_be_bytes()[..], hash.as_bytes()].concat()
 }
 
 /// Decodes the value of [`META_TIP`].
-pub fn read_tip(value: &[u8]) -> Result<(u32, Hash), StoreFailure> {
+pub fn read_tip(value: &[u8]) -> Result<(Height, Hash), StoreFailure> {
     let mut reader = RowReader::new(value, "tip");
-    let tip = (reader.u32()?, reader.hash()?);
+    let tip = (reader.height()?, reader.hash()?);
     reader.end()?;
     Ok(tip)
 }
@@ -50,34 +50,42 @@ pub fn read_u64(value: &[u8]) -> Result<u64, StoreFailure> {
     Ok(number)
 }
 
-/// Decodes a height that is the whole value of a row.
+/// Decodes a number that is the whole value of a row (numbers of lessors).
 pub fn read_u32(value: &[u8]) -> Result<u32, StoreFailure> {
-    let mut reader = RowReader::new(value, "a height");
+    let mut reader = RowReader::new(value, "a number");
     let number = reader.u32()?;
     reader.end()?;
     Ok(number)
 }
 
+/// Decodes a height that is the whole key or value of a row.
+pub fn read_height(bytes: &[u8]) -> Result<Height, StoreFailure> {
+    let mut reader = RowReader::new(bytes, "a height");
+    let height = reader.height()?;
+    reader.end()?;
+    Ok(height)
+}
+
 /// Returns a key in `Held` or `AccountTxs`. Heights are inverted, so that the newest comes first.
 #[must_use]
-pub fn held_key(account: &AccountId, height: u32) -> [u8; 20] {
+pub fn held_key(account: &AccountId, height: Height) -> [u8; 20] {
     let mut key = [0; 20];
     key[..16].copy_from_slice(&account.0);
-    key[16..].copy_from_slice(&(!height).to_be_bytes());
+    key[16..].copy_from_slice(&(!height.get()).to_be_bytes());
     key
 }
 
 /// Decodes account and height of a key of `Held` or `AccountTxs`.
-pub fn read_held_key(key: &[u8]) -> Result<(AccountId, u32), StoreFailure> {
+pub fn read_held_key(key: &[u8]) -> Result<(AccountId, Height), StoreFailure> {
     let mut reader = RowReader::new(key, "a key of held balances");
-    let parts = (AccountId(reader.take()?), !reader.u32()?);
+    let parts = (AccountId(reader.take()?), Height::new(!reader.u32()?));
     reader.end()?;
     Ok(parts)
 }
 
 /// Returns a key in `Bodies`.
 #[must_use]
-pub fn body_key(height: u32, piece: u16) -> [u8; 6] {
+pub fn body_key(height: Height, piece: u16) -> [u8; 6] {
     let mut key = [0; 6];
     key[..4].copy_from_slice(&height.to_be_bytes());
     key[4..].copy_from_slice(&piece.to_be_bytes());
@@ -97,7 +105,7 @@ pub fn lessor_key(lessee: &AccountId, lessor: &AccountId) -> [u8; 32] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Height of the block.
-    pub height: u32,
+    pub height: Height,
     /// Bytes before it in the body.
     pub offset: u32,
 }
@@ -116,7 +124,7 @@ impl Place {
     pub fn read(value: &[u8]) -> Result<Self, StoreFailure> {
         let mut reader = RowReader::new(value, "a transaction's place");
         let place = Self {
-            height: reader.u32()?,
+            height: reader.height()?,
             offset: reader.u32()?,
         };
         reader.end()?;
@@ -185,15 +193,15 @@ pub struct Lease {
     /// The account that forges with the balance.
     pub to: AccountId,
     /// The first height.
-    pub from: u32,
+    pub from: Height,
     /// The height after the last one.
-    pub until: u32,
+    pub until: Height,
 }
 
 impl Lease {
     /// Returns whether the lease is effective in a block of this height.
     #[must_use]
-    pub fn covers(&self, height: u32) -> bool {
+    pub fn covers(&self, height: Height) -> bool {
         (self.from..self.until).contains(&height)
     }
 }
@@ -231,8 +239,8 @@ impl LeaseRow {
         let mut lease = || {
             Ok::<_, StoreFailure>(Lease {
                 to: AccountId(reader.take()?),
-                from: reader.u32()?,
-                until: reader.u32()?,
+                from: reader.height()?,
+                until: reader.height()?,
             })
         };
         let now = lease()?;
@@ -375,6 +383,10 @@ impl<'a> RowReader<'a> {
 
     pub(super) fn u32(&mut self) -> Result<u32, StoreFailure> {
         self.take().map(u32::from_be_bytes)
+    }
+
+    pub(super) fn height(&mut self) -> Result<Height, StoreFailure> {
+        self.take().map(Height::from_be_bytes)
     }
 
     pub(super) fn u64(&mut self) -> Result<u64, StoreFailure> {

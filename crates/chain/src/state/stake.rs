@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Overlay, leases, rows};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{AccountId, Genesis, Params};
+use crate::{AccountId, Genesis, Height, Params};
 
 /// Lease rows as they were at some block, for rows that differ from those at the tip.
 pub(super) type Former = BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>;
@@ -25,7 +25,11 @@ struct Covering {
 
 impl<R: Reads<Table>> LeasesAt<'_, R> {
     /// Returns the account's lease that covers a height.
-    fn covering(&self, lessor: &AccountId, height: u32) -> Result<Option<Covering>, StoreFailure> {
+    fn covering(
+        &self,
+        lessor: &AccountId,
+        height: Height,
+    ) -> Result<Option<Covering>, StoreFailure> {
         let key = leases::lease_key(lessor);
         let value = match self.former.get(&(Table::Leases, key.to_vec())) {
             Some(former) => former.clone(),
@@ -69,20 +73,22 @@ pub(super) fn effective<R: Reads<Table>>(
     leases: &LeasesAt<'_, R>,
     params: &Params,
     account: &AccountId,
-    height: u32,
-    common: u32,
+    height: Height,
+    common: Height,
 ) -> Result<Option<u64>, StoreFailure> {
     // In a young chain the window begins at genesis.
-    let lowest = height.saturating_sub(params.effective_age_blocks);
+    let lowest = height.minus_or_genesis(params.effective_age_blocks);
     // At or below the common block all leases are known.
-    let beyond_leases = height.saturating_sub(common) > params.lease_delay_blocks;
+    let beyond_leases = height
+        .blocks_since(common)
+        .is_some_and(|blocks| blocks > params.lease_delay_blocks);
     // A window that begins above the common block, and leases that began above it, give no bound.
-    let exact = common.checked_add(1) == Some(height);
+    let exact = common.next() == Some(height);
     if !exact && (lowest > common || beyond_leases) {
         return Ok(None);
     }
-    // Only genesis has height 0, and nothing is below it.
-    let upper = common.min(height.saturating_sub(1));
+    // Nothing is below genesis.
+    let upper = common.min(height.minus_or_genesis(1));
     let held = |account: &AccountId| leases.overlay.held_least(account, lowest.min(upper), upper);
     let mut sum = match leases.covering(account, height)? {
         // A lease that follows may be replaced above the common block by one that begins too late to matter. The account then

@@ -5,7 +5,7 @@ use super::rows;
 use super::{Fault, Overlay, Point, read};
 use crate::block::{CarriedBlock, CheckedBlock, read_carried_body};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{AccountId, ChainId, Genesis};
+use crate::{AccountId, ChainId, Genesis, Height};
 
 /// Undoes the tip and returns it. Its transactions may return to the pool, and the block may join again.
 ///
@@ -16,7 +16,7 @@ pub fn undo_block<R: Reads<Table>>(
 ) -> Result<CheckedBlock, Fault> {
     let height = overlay.tip().height;
     let too_deep = || Fault::refused("chain_block.too_deep", format!("block {height}"));
-    if height == 0 {
+    if height.is_genesis() {
         return Err(too_deep());
     }
     let undo = overlay
@@ -26,6 +26,8 @@ pub fn undo_block<R: Reads<Table>>(
     let block = carried_block(overlay, genesis, height)?
         .ok_or_else(|| damaged(format!("block {height} is not there")))?;
     let before = before(overlay, genesis, height)?;
+    assert_eq!(block.hash, overlay.tip().hash);
+    assert_eq!(before.height.next(), Some(height));
     // All reads are done. The remaining steps cannot fail.
     for carried in block.transactions() {
         overlay.delete(Table::TxIndex, carried.id.0);
@@ -64,14 +66,15 @@ pub(super) fn on_parent(table: Table, key: &[u8]) -> Option<AccountId> {
 fn before<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
-    height: u32,
+    height: Height,
 ) -> Result<Point, StoreFailure> {
-    if height == 1 {
+    let below = height.previous().expect("genesis is not undone");
+    if below.is_genesis() {
         return Ok(Point::genesis(genesis));
     }
     let row = overlay
-        .header_row(height - 1)?
-        .ok_or_else(|| damaged(format!("there is no header at {}", height - 1)))?;
+        .header_row(below)?
+        .ok_or_else(|| damaged(format!("there is no header at {below}")))?;
     Ok(Point::of(&row.header, row.hash))
 }
 
@@ -79,7 +82,7 @@ fn before<R: Reads<Table>>(
 pub fn carried_block(
     reads: &impl Reads<Table>,
     genesis: &Genesis,
-    height: u32,
+    height: Height,
 ) -> Result<Option<CarriedBlock>, StoreFailure> {
     let Some(row) = read::header(reads, height)? else {
         return Ok(None);

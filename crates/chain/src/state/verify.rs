@@ -8,13 +8,13 @@ use super::rows::{self, LeaseRow, Place};
 use super::undo::carried_block;
 use super::{Pruned, check_shape, read};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{AccountId, ChainId, Genesis};
+use crate::{AccountId, ChainId, Genesis, Height};
 
 /// The results of a verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// The tip's height.
-    pub height: u32,
+    pub height: Height,
     /// Number of blocks with compared headers, bodies and indexes.
     pub blocks: u32,
     /// Number of transactions in them.
@@ -61,7 +61,7 @@ fn verify_blocks(
     verified.height = tip;
     let pruned = Pruned::load(reads)?;
     let mut above = tip_hash;
-    for height in (1..=tip).rev().take(blocks as usize) {
+    for height in Height::FIRST.through(tip).rev().take(blocks as usize) {
         let no = |what: &str| damaged(format!("block {height}: {what}"));
         let row = read::header(reads, height)?.ok_or_else(|| no("there is no header"))?;
         if row.hash != above || row.header.hash(&genesis.hash) != above {
@@ -90,7 +90,7 @@ fn verify_blocks(
             verified.transactions += 1;
         }
     }
-    let whole = verified.blocks == tip;
+    let whole = verified.blocks == tip.get();
     if whole && above != genesis.hash {
         return Err(damaged("the first block does not follow genesis"));
     }
@@ -139,8 +139,8 @@ fn verify_balances(
 }
 
 fn newest_held(reads: &impl Reads<Table>, account: &AccountId) -> Result<u64, StoreFailure> {
-    let from = rows::held_key(account, u32::MAX);
-    let to = [&rows::held_key(account, 0)[..], &[0]].concat();
+    let from = rows::held_key(account, Height::LAST);
+    let to = [&rows::held_key(account, Height::GENESIS)[..], &[0]].concat();
     let found = reads.scan(Table::Held, &from, Some(&to), 1)?;
     found
         .first()
@@ -175,7 +175,7 @@ fn verify_leases(reads: &impl Reads<Table>) -> Result<(), StoreFailure> {
             }
             (Some(1), 21) => {
                 let lessor = account_of(&key[5..])?;
-                let until = rows::read_u32(&key[1..5])?;
+                let until = rows::read_height(&key[1..5])?;
                 if leases_of(reads, &lessor)?.is_none_or(|row| row.now.until != until) {
                     return Err(damaged(format!("{lessor}: the end of no lease")));
                 }

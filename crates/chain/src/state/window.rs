@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use primitives::Hash;
 
 use super::rows::HeaderRow;
+use crate::Height;
 use crate::port::{StoreFailure, damaged};
 
 /// The remembered data of a block.
@@ -33,7 +34,7 @@ impl BlockSummary {
 pub(super) struct Window {
     blocks: VecDeque<BlockSummary>,
     /// The height of the first block.
-    first: u32,
+    first: Height,
 }
 
 impl Window {
@@ -41,15 +42,15 @@ impl Window {
     pub(super) const BLOCKS_MAX: usize = 2_048;
 
     /// Returns an empty window. The next block has this height.
-    pub(super) fn new(first: u32) -> Self {
+    pub(super) fn new(first: Height) -> Self {
         Self {
             blocks: VecDeque::new(),
             first,
         }
     }
 
-    pub(super) fn get(&self, height: u32) -> Option<&BlockSummary> {
-        let place = height.checked_sub(self.first)?;
+    pub(super) fn get(&self, height: Height) -> Option<&BlockSummary> {
+        let place = height.blocks_since(self.first)?;
         self.blocks.get(place as usize)
     }
 
@@ -58,8 +59,11 @@ impl Window {
         self.blocks.iter().rev()
     }
 
-    pub(super) fn push(&mut self, height: u32, seen: BlockSummary) -> Result<(), StoreFailure> {
-        if u64::from(height) != u64::from(self.first) + self.blocks.len() as u64 {
+    pub(super) fn push(&mut self, height: Height, seen: BlockSummary) -> Result<(), StoreFailure> {
+        let above_first = height
+            .blocks_since(self.first)
+            .map(|blocks| blocks as usize);
+        if above_first != Some(self.blocks.len()) {
             return Err(damaged(format!(
                 "block {height} does not follow the one before it"
             )));
@@ -67,13 +71,13 @@ impl Window {
         self.blocks.push_back(seen);
         if self.blocks.len() > Self::BLOCKS_MAX {
             self.blocks.pop_front();
-            self.first += 1;
+            self.first = self.first.next().expect("at most the height of the block");
         }
         Ok(())
     }
 
     /// Forgets the last block, which has this height.
-    pub(super) fn pop(&mut self, height: u32) {
+    pub(super) fn pop(&mut self, height: Height) {
         if self.blocks.pop_back().is_none() {
             self.first = height;
         }

@@ -3,7 +3,7 @@
 use primitives::Hash;
 
 use super::{Anchor, Body, Transaction};
-use crate::{AccountId, ChainId, Rejection};
+use crate::{AccountId, ChainId, Height, Rejection};
 
 /// Length of an ordinary payment on any chain, with its signature.
 pub const PAYMENT_BYTES: usize = 149;
@@ -100,7 +100,7 @@ pub fn read(bytes: &[u8]) -> Result<(Transaction, usize), Rejection> {
     let amount = u64::from_be_bytes(reader.take()?);
     let fee = u64::from_be_bytes(reader.take()?);
     let anchor = Anchor {
-        height: u32::from_be_bytes(reader.take()?),
+        height: Height::from_be_bytes(reader.take()?),
         id: reader.take()?,
     };
     let extension = if kind & EXTENDED != 0 {
@@ -219,7 +219,7 @@ mod tests {
         ) -> Transaction {
             Transaction {
                 chain: ChainId(chain), time, deadline_minutes, sender, fee,
-                anchor: Anchor { height, id }, body, signature,
+                anchor: Anchor { height: Height::new(height), id }, body, signature,
             }
         }
     }
@@ -259,7 +259,7 @@ mod tests {
             sender: [255; 32],
             fee: u64::MAX,
             anchor: Anchor {
-                height: u32::MAX,
+                height: Height::LAST,
                 id: [255; 8],
             },
             body: Body::Payment {

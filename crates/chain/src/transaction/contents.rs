@@ -8,7 +8,7 @@ use primitives::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::{AccountId, ChainId};
+use crate::{AccountId, ChainId, Height, Params};
 
 /// A transaction's full id: its time (`u32`, big-endian) and the first 28 bytes of its hash. Ids sort by time, so an index of ids
 /// grows at its end, and lookups of recent ids stay in the cached part.
@@ -72,7 +72,7 @@ impl<'de> Deserialize<'de> for TxId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Anchor {
     /// The block's height.
-    pub height: u32,
+    pub height: Height,
     /// The first 8 bytes of its hash.
     pub id: [u8; 8],
 }
@@ -80,10 +80,17 @@ pub struct Anchor {
 impl Anchor {
     /// Returns an anchor at a block.
     #[must_use]
-    pub fn at(height: u32, block: &Hash) -> Self {
+    pub fn at(height: Height, block: &Hash) -> Self {
         let mut id = [0; 8];
         id.copy_from_slice(&block.as_bytes()[..8]);
         Self { height, id }
+    }
+
+    /// Returns whether the anchor is deep enough below a block of this height. Genesis is always deep enough.
+    #[must_use]
+    pub fn is_deep(&self, params: &Params, height: Height) -> bool {
+        let depth = height.blocks_since(self.height);
+        self.height.is_genesis() || depth.is_some_and(|depth| depth >= params.anchor_depth_min)
     }
 }
 

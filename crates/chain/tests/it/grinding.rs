@@ -1,7 +1,7 @@
 //! A forger with many accounts that looks for the best secret branch: at each block it tries all its accounts and keeps the best
 //! branches. Trying costs hashes only.
 
-use chain::{Params, pos};
+use chain::{Height, Params, pos};
 use primitives::Hash;
 
 /// Accounts of each side.
@@ -48,7 +48,7 @@ impl Side {
                 work: tip.work + pos::work(params, tip.base_target, turn.time - tip.time),
                 ..tip.clone()
             };
-            if pos::adjusts(params, height) {
+            if pos::adjusts(params, Height::new(height)) {
                 let initial = first(params).base_target;
                 let elapsed = next.time - tip.span_began;
                 next.base_target = pos::next_base_target(params, initial, tip.base_target, elapsed);

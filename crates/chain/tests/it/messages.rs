@@ -7,7 +7,9 @@ use std::path::Path;
 
 use chain::bundle::{BundlerRules, SignedRates};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
-use chain::{AccountId, Anchor, Body, ChainId, Header, Transaction, TxId, key_of_passphrase};
+use chain::{
+    AccountId, Anchor, Body, ChainId, Header, Height, Transaction, TxId, key_of_passphrase,
+};
 use primitives::{Hash, hex};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -24,7 +26,7 @@ fn payment(message: &[u8]) -> Transaction {
         deadline_minutes: 60,
         sender: *public(&key),
         fee: 7,
-        anchor: Anchor::at(0, &genesis()),
+        anchor: Anchor::at(Height::GENESIS, &genesis()),
         body: Body::Payment {
             to: AccountId([3; 16]),
             amount: 500,
@@ -75,7 +77,7 @@ fn ids() -> Vec<TxId> {
 fn header() -> Header {
     let key = key_of_passphrase("1");
     let mut header = Header {
-        height: 9,
+        height: Height::new(9),
         time: 1_010,
         previous: Hash::plain(b"8"),
         forger: *public(&key),
@@ -94,7 +96,7 @@ fn header() -> Header {
 
 fn status() -> Status {
     Status {
-        height: 9,
+        height: Height::new(9),
         tip: Hash::plain(b"9"),
         difficulty: 1 << 70,
     }

@@ -13,7 +13,7 @@ use chain::state::rows::{
 };
 use chain::transaction::{PAYMENT_BYTES, read_exact};
 use chain::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Params, Transaction, TxId,
+    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Params, Transaction, TxId,
     key_of_passphrase, pos,
 };
 use primitives::{Hash, KeyPair, PublicKey, hex};
@@ -66,7 +66,7 @@ fn transactions(genesis: &Hash) -> Vec<(&'static str, Transaction)> {
             deadline_minutes: 60,
             sender,
             fee,
-            anchor: Anchor::at(0, genesis),
+            anchor: Anchor::at(Height::GENESIS, genesis),
             body,
             signature: [0; 64],
         };
@@ -104,7 +104,7 @@ fn transactions(genesis: &Hash) -> Vec<(&'static str, Transaction)> {
 fn header(genesis: &Genesis, ids: &[TxId]) -> Header {
     let (pair, forger) = key("1");
     let mut header = Header {
-        height: 1,
+        height: Height::new(1),
         time: 1_030,
         previous: genesis.hash,
         forger,
@@ -151,7 +151,7 @@ fn forging(genesis: &Genesis) -> Vec<Value> {
         generation = pos::generation(&generation, &turn.forger);
         difficulty += pos::work(params, target, turn.time - before);
         times.push(turn.time);
-        if pos::adjusts(params, height) {
+        if pos::adjusts(params, Height::new(height)) {
             let start = times[(height - params.base_target_span) as usize];
             target = pos::next_base_target(params, genesis.base_target, target, turn.time - start);
         }
@@ -208,13 +208,13 @@ fn row_vectors(genesis: &Genesis) -> Value {
     let lease = LeaseRow {
         now: Lease {
             to: account("1"),
-            from: 13,
-            until: 18,
+            from: Height::new(13),
+            until: Height::new(18),
         },
         next: Some(Lease {
             to: account("0"),
-            from: 20,
-            until: 30,
+            from: Height::new(20),
+            until: Height::new(30),
         }),
     };
     assert_eq!(LeaseRow::read(&lease.to_bytes()).unwrap(), lease);
@@ -229,7 +229,7 @@ fn row_vectors(genesis: &Genesis) -> Value {
     let undo = undo_value(&former);
     assert_eq!(read_undo(&undo).unwrap(), former);
     let place = Place {
-        height: 5,
+        height: Height::new(5),
         offset: 149,
     };
     assert_eq!(Place::read(&place.to_bytes()).unwrap(), place);
@@ -237,7 +237,7 @@ fn row_vectors(genesis: &Genesis) -> Value {
         "header": hex::encode(&header.to_bytes()),
         "header_hash": hash.to_string(),
         "headers": hex::encode(&row.to_bytes()),
-        "held_key": hex::encode(&held_key(&account("0"), 5)),
+        "held_key": hex::encode(&held_key(&account("0"), Height::new(5))),
         "leases": hex::encode(&lease.to_bytes()),
         "account_txs": hex::encode(&account_txs),
         "undo": hex::encode(&undo),

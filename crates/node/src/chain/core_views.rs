@@ -172,7 +172,7 @@ pub(super) fn rates(core: &Core<Store>) -> Result<Vec<RateView>, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use chain::{Anchor, Transaction};
+    use chain::{Anchor, Height, Transaction};
     use primitives::Hash;
 
     use super::*;
@@ -184,7 +184,7 @@ mod tests {
             deadline_minutes: 60,
             sender: [7; 32],
             fee: 1,
-            anchor: Anchor::at(0, &Hash::ZERO),
+            anchor: Anchor::at(Height::GENESIS, &Hash::ZERO),
             body: Body::Payment {
                 to: AccountId([1; 16]),
                 amount: 1,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use chain::bundle::Bundler;
 use chain::genesis::GenesisSpec;
-use chain::{Genesis, key_of_passphrase};
+use chain::{Genesis, Height, key_of_passphrase};
 use primitives::{Hash, KeyPair, Scheme, Seed};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -51,7 +51,7 @@ pub struct ChainFiles {
     /// Who bundles.
     pub bundlers: Vec<Bundler>,
     /// Blocks that must be on the chain.
-    pub checkpoints: Vec<(u32, Hash)>,
+    pub checkpoints: Vec<(Height, Hash)>,
 }
 
 impl ChainFiles {
@@ -136,7 +136,7 @@ pub fn load_chain_dir(path: &Path) -> Result<ChainFiles, ChainStartError> {
     }
     let checkpoints = config.checkpoints.iter().map(|checkpoint| {
         let hash = checkpoint.hash.parse::<Hash>();
-        hash.map(|hash| (checkpoint.height, hash))
+        hash.map(|hash| (Height::new(checkpoint.height), hash))
             .map_err(|error| ChainStartError::Key {
                 field: "checkpoints",
                 message: format!("height {}: {error}", checkpoint.height),

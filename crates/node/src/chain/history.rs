@@ -16,7 +16,7 @@ use chain::genesis::GenesisSpec;
 use chain::history::{Batch, History, SignedPayments};
 use chain::port::{StoreFailure, Table, WriteBatch};
 use chain::state::{BlockFault, Fault, Overlay, apply_block, prune};
-use chain::{Rejection, key_of_passphrase};
+use chain::{Height, Rejection, key_of_passphrase};
 use store::Embedded;
 
 use super::clock::ChainClock;
@@ -53,7 +53,7 @@ pub struct HistoryMade {
     /// Blocks made, empty ones at the end included.
     pub blocks: u32,
     /// The tip.
-    pub height: u32,
+    pub height: Height,
     /// Bytes of the store's files.
     pub disk_bytes: u64,
 }

@@ -90,17 +90,17 @@ fn note(shared: &ChainNodeState, notice: Notice) {
             metrics
                 .block_age
                 .record_time(std::time::Duration::from_secs(late));
-            tracing::debug!(height = header.height, %hash, own, transactions, "a block joined");
+            tracing::debug!(height = header.height.get(), %hash, own, transactions, "a block joined");
         }
         Notice::Popped { header, hash } => {
             let transactions = i64::from(header.parent_count) + i64::from(header.child_count);
             metrics.blocks_popped.increment();
             shared.lock_shown().block(now_ms, -transactions);
-            tracing::debug!(height = header.height, %hash, "a block was taken back");
+            tracing::debug!(height = header.height.get(), %hash, "a block was taken back");
         }
         Notice::Forked { common, depth } => {
             metrics.fork_depth.record(u64::from(*depth));
-            tracing::info!(common, depth, "a branch has won");
+            tracing::info!(common = common.get(), depth, "a branch has won");
         }
         Notice::Removed { id, reason } => {
             metrics.count_reason(&metrics.left, reason);
@@ -113,20 +113,20 @@ fn note(shared: &ChainNodeState, notice: Notice) {
         } => tracing::warn!(
             code = "chain_peer.too_deep",
             %peer,
-            common,
+            common = common.get(),
             %other,
             "a peer claims a better branch that forks deeper than blocks can be taken back: it cannot be checked, and this node goes \
              on with its own; compare the tips of nodes that you trust (docs/guides/chain-forks.md)"
         ),
         Notice::DeepFork { common, other } => tracing::error!(
-            common,
+            common = common.get(),
             %other,
             "a better branch forks deeper than may be rolled back: this node goes on with its own; compare the branches, then order \
              trust if the other one is right (docs/guides/chain-forks.md)"
         ),
         Notice::Equivocated(found) => tracing::warn!(
             forger = %found.first.forger_account(),
-            height = found.first.height,
+            height = found.first.height.get(),
             parent = %found.first.previous,
             "a forger signed two blocks on one parent: the first stays, and both headers are kept as evidence (tally chain equivocations)"
         ),

@@ -4,7 +4,7 @@ use api::chain::{ForgerView, ForgingAccount, RateView, TransactionAnswer, Unconf
 use chain::core::{BundlerFigures, Core, ForgerFigures, UsableRate};
 use chain::port::StoreFailure;
 use chain::state::{Fault, effective_tokens};
-use chain::{AccountId, ChainId, TxId};
+use chain::{AccountId, ChainId, Height, TxId};
 use tokio::sync::oneshot::Sender;
 
 use super::core_views::{PoolRange, forgers, forging, rates, unconfirmed, unconfirmed_one};
@@ -21,9 +21,9 @@ pub(super) enum ChainQuery {
     /// A page of the pool.
     Pool(PoolRange, Sender<UnconfirmedPage>),
     /// The height of the tip, and the local forgers, the next one first.
-    Forging(Sender<(u32, Result<Vec<ForgingAccount>, Fault>)>),
+    Forging(Sender<(Height, Result<Vec<ForgingAccount>, Fault>)>),
     /// The height of the tip, and up to so many forgers that are expected next.
-    Forgers(usize, Sender<(u32, Result<Vec<ForgerView>, Fault>)>),
+    Forgers(usize, Sender<(Height, Result<Vec<ForgerView>, Fault>)>),
     /// The keys of the local forgers.
     ForgerFigures(Sender<Vec<ForgerFigures>>),
     /// The local bundlers.

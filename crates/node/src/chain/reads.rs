@@ -10,13 +10,13 @@ use chain::block::{CarriedBlock, read_carried_body};
 use chain::port::StoreFailure;
 use chain::state::rows::{HeaderRow, Place};
 use chain::state::{carried_block, read, state_hash};
-use chain::{AccountId, Carried, ChainId, Genesis, TxId};
+use chain::{AccountId, Carried, ChainId, Genesis, Height, TxId};
 use primitives::{Hash, hex};
 use tokio::sync::Semaphore;
 
 use super::shared::ChainNodeState;
 use super::store::Store;
-use super::views::{block_view, child_blocks, ids_by_chain, transaction_view};
+use super::views::{block_view, child_blocks, confirmations, ids_by_chain, transaction_view};
 use crate::http::Refusal;
 
 /// Bytes of bodies that one page of blocks reads at most; one block is always read.
@@ -35,15 +35,15 @@ pub(super) struct Reader {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Range {
     /// Those below a height, downwards; from the tip on where there is none.
-    Before(Option<u32>),
+    Before(Option<Height>),
     /// Those from a height on, upwards.
-    From(u32),
+    From(Height),
 }
 
 /// A height, or a hash.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BlockName {
-    Height(u32),
+    Height(Height),
     Hash(Hash),
 }
 
@@ -116,14 +116,14 @@ impl Reader {
             None => None,
         };
         let text = match name {
-            BlockName::Height(0) => "genesis is no block".to_owned(),
+            BlockName::Height(Height::GENESIS) => "genesis is no block".to_owned(),
             BlockName::Height(height) => format!("no block has height {height}"),
             BlockName::Hash(hash) => format!("the main chain has no block {hash}"),
         };
         row.ok_or_else(|| Refusal::listed(&codes::UNKNOWN_BLOCK, text).into())
     }
 
-    fn tip(&self) -> Result<u32, StoreFailure> {
+    fn tip(&self) -> Result<Height, StoreFailure> {
         read::tip(&self.store).map(|(height, _)| height)
     }
 
@@ -131,7 +131,7 @@ impl Reader {
         carried_block(&self.store, &self.genesis, row.header.height)
     }
 
-    fn view(&self, row: &HeaderRow, tip: u32, detail: BodyDetail) -> Result<BlockView, Fault> {
+    fn view(&self, row: &HeaderRow, tip: Height, detail: BodyDetail) -> Result<BlockView, Fault> {
         let mut view = block_view(row, &self.genesis, tip);
         if detail == BodyDetail::None {
             return Ok(view);
@@ -161,16 +161,17 @@ impl Reader {
         detail: BodyDetail,
     ) -> Result<BlockPage, Fault> {
         let tip = self.tip()?;
-        let (mut height, up) = match range {
-            Range::Before(before) => (before.map_or(tip, |b| b.saturating_sub(1).min(tip)), false),
-            Range::From(from) => (from.max(1), true),
+        let (mut next, up) = match range {
+            Range::Before(None) => (Some(tip), false),
+            Range::Before(Some(before)) => (before.previous().map(|last| last.min(tip)), false),
+            Range::From(from) => (Some(from.max(Height::FIRST)), true),
         };
         let mut page = BlockPage {
             blocks: Vec::new(),
             next: None,
         };
         let mut bytes = 0;
-        while height >= 1 && height <= tip {
+        while let Some(height) = next.filter(|next| (Height::FIRST..=tip).contains(next)) {
             let Some(row) = read::header(&self.store, height)? else {
                 break;
             };
@@ -179,11 +180,12 @@ impl Reader {
             }
             let full = page.blocks.len() >= limit || bytes > PAGE_BODY_BYTES;
             if full && !page.blocks.is_empty() {
-                page.next = Some(if up { height } else { height + 1 });
+                let next = if up { height } else { height.plus_or_last(1) };
+                page.next = Some(next.get());
                 break;
             }
             page.blocks.push(self.view(&row, tip, detail)?);
-            height = if up { height + 1 } else { height - 1 };
+            next = if up { height.next() } else { height.previous() };
         }
         Ok(page)
     }
@@ -225,9 +227,9 @@ impl Reader {
                 break;
             }
             page.transactions.push(PlacedTransaction {
-                height: row.header.height,
+                height: row.header.height.get(),
                 offset: at,
-                confirmations: tip.saturating_sub(row.header.height),
+                confirmations: confirmations(tip, row.header.height),
                 transaction: transaction_view(carried),
             });
         }
@@ -250,10 +252,10 @@ impl Reader {
         };
         if let Some(place) = read::place_of(&self.store, id)? {
             let row = self.row(BlockName::Height(place.height))?;
-            answer.height = Some(place.height);
+            answer.height = Some(place.height.get());
             answer.offset = Some(place.offset);
             answer.block = Some(row.hash.to_string());
-            answer.confirmations = Some(self.tip()?.saturating_sub(place.height));
+            answer.confirmations = Some(confirmations(self.tip()?, place.height));
             if let Some(transaction) = read::transaction_at(&self.store, place)? {
                 let carried = Carried::new(&self.genesis.hash, transaction);
                 if carried.id != *id {
@@ -297,9 +299,9 @@ impl Reader {
                 break;
             };
             page.transactions.push(PlacedTransaction {
-                height: place.height,
+                height: place.height.get(),
                 offset: place.offset,
-                confirmations: tip.saturating_sub(place.height),
+                confirmations: confirmations(tip, place.height),
                 transaction: transaction_view(&Carried::new(&self.genesis.hash, transaction)),
             });
         }
@@ -321,7 +323,7 @@ impl Reader {
                 .collect::<Result<_, StoreFailure>>()?;
             if read::tip(&self.store)? == before {
                 return Ok(BalancesView {
-                    height: before.0,
+                    height: before.0.get(),
                     accounts,
                 });
             }
@@ -349,11 +351,11 @@ impl Reader {
     /// tip is the same.
     pub(super) fn state_hash(
         &self,
-        height: Option<u32>,
+        height: Option<Height>,
         last: &Mutex<Option<StateHash>>,
     ) -> Result<StateHash, Fault> {
         let last = || last.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_asked_for = |tip: u32| match height.filter(|height| *height != tip) {
+        let is_asked_for = |tip: Height| match height.filter(|height| *height != tip) {
             Some(height) => {
                 let text = format!("the tip has height {tip}, not {height}");
                 Err(Fault::from(Refusal::listed(&codes::NOT_THE_TIP, text)))
@@ -370,13 +372,14 @@ impl Reader {
             let Some(found) = state_hash(&self.store, &self.genesis)? else {
                 continue;
             };
+            let computed_at = found.height;
             let found = StateHash {
-                height: found.height,
+                height: found.height.get(),
                 tip: found.block.to_string(),
                 state_hash: found.state.to_string(),
             };
             *last() = Some(found.clone());
-            is_asked_for(found.height)?;
+            is_asked_for(computed_at)?;
             return Ok(found);
         }
         Err(Refusal::busy(1_000).into())
@@ -402,7 +405,7 @@ impl StateHashes {
     pub(super) async fn ask(
         &self,
         reader: &Reader,
-        height: Option<u32>,
+        height: Option<Height>,
     ) -> Result<StateHash, Refusal> {
         let place = Arc::clone(&self.place).acquire_owned().await;
         // The places are never closed.

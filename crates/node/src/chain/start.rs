@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chain::ChainTime;
 use chain::core::{Core, Settings};
 use chain::port::StoreFailure;
+use chain::{ChainTime, Height};
 use net::gossip::{GossipLimits, GossipOptions};
 use runtime::{Output, Running};
 use store::{Committer, CommitterOptions};
@@ -131,7 +131,7 @@ impl ChainNode {
 
     /// Blocks after genesis.
     #[must_use]
-    pub fn height(&self) -> u32 {
+    pub fn height(&self) -> Height {
         self.shared.shown().core.tip.height
     }
 
@@ -321,11 +321,19 @@ mod tests {
         let (same, other) = (known(&found.tip), known("another block"));
         let again = reader.state_hash(None, &same).expect("a hash");
         assert_eq!(again.state_hash, "known");
-        assert_eq!(reader.state_hash(Some(0), &other).expect("a hash"), found);
+        assert_eq!(
+            reader
+                .state_hash(Some(Height::GENESIS), &other)
+                .expect("a hash"),
+            found
+        );
         assert_eq!(other.into_inner().expect("whole"), Some(found.clone()));
-        assert!(reader.state_hash(Some(1), &same).is_err());
+        assert!(reader.state_hash(Some(Height::FIRST), &same).is_err());
         let hashes = StateHashes::new();
-        let (one, two) = tokio::join!(hashes.ask(&reader, None), hashes.ask(&reader, Some(0)));
+        let (one, two) = tokio::join!(
+            hashes.ask(&reader, None),
+            hashes.ask(&reader, Some(Height::GENESIS))
+        );
         assert_eq!(
             (one.expect("a hash"), two.expect("a hash")),
             (found.clone(), found)

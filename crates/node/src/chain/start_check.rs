@@ -34,7 +34,7 @@ pub(super) fn check_at_start(
     let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     if found.is_sound() {
         tracing::info!(
-            height = found.height,
+            height = found.height.get(),
             blocks = found.blocks,
             transactions = found.transactions,
             replayed = found.replayed,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use api::chain::{ItemRefusal, Prepare, SubmitAnswer, codes};
 use chain::bundle::fee_for;
 use chain::state::{fee_min, read};
-use chain::{AccountId, Anchor, Body, ChainId, Rejection, Transaction};
+use chain::{AccountId, Anchor, Body, ChainId, Height, Rejection, Transaction};
 use primitives::Hash;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -177,9 +177,10 @@ impl TransactionRequest {
 /// The newest block that is deep enough below the tip.
 fn anchor(reader: &Reader, depth: u32) -> Result<Anchor, Fault> {
     let (tip, _) = read::tip(&reader.store)?;
-    let height = tip.saturating_sub(depth);
+    // In a young chain the anchor is genesis.
+    let height = tip.minus_or_genesis(depth);
     let hash: Option<Hash> = match height {
-        0 => Some(reader.genesis.hash),
+        Height::GENESIS => Some(reader.genesis.hash),
         height => read::header(&reader.store, height)?.map(|row| row.hash),
     };
     let hash = hash.ok_or_else(|| chain::port::damaged("a block below the tip is missing"))?;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use chain::Height;
 use chain::core::Core;
 use chain::port::Table;
 use chain::state::{Depth, Examined, examine, read, state_hash, verify_store};
@@ -33,7 +34,7 @@ pub struct ChainChecked {
     /// The repairs that were made.
     pub did: Vec<String>,
     /// The tip.
-    pub tip: Option<(u32, Hash)>,
+    pub tip: Option<(Height, Hash)>,
     /// The hash of the state there.
     pub state_hash: Option<Hash>,
 }

@@ -5,7 +5,7 @@ use api::chain::{
 };
 use chain::block::CarriedBlock;
 use chain::state::rows::HeaderRow;
-use chain::{Body, Carried, ChainId, Genesis, Transaction, TxId};
+use chain::{Body, Carried, ChainId, Genesis, Height, Transaction, TxId};
 use primitives::hex;
 
 /// A transaction, readable.
@@ -26,7 +26,7 @@ pub(super) fn view_of(transaction: &Transaction, id: &TxId) -> TransactionView {
         fee: transaction.fee,
         time: transaction.time,
         expires: transaction.expires(),
-        anchor_height: transaction.anchor.height,
+        anchor_height: transaction.anchor.height.get(),
         anchor_id: hex::encode(&transaction.anchor.id),
         message: None,
         message_hex: None,
@@ -63,11 +63,17 @@ pub(super) fn view_of(transaction: &Transaction, id: &TxId) -> TransactionView {
     view
 }
 
+/// Returns the number of blocks above the block at a height.
+pub(super) fn confirmations(tip: Height, height: Height) -> u32 {
+    // After a rollback between two reads, the block may be above the tip that was read. It then has no confirmations.
+    tip.blocks_since(height).unwrap_or(0)
+}
+
 /// A block without its body.
-pub(super) fn block_view(row: &HeaderRow, genesis: &Genesis, tip: u32) -> BlockView {
+pub(super) fn block_view(row: &HeaderRow, genesis: &Genesis, tip: Height) -> BlockView {
     let header = &row.header;
     BlockView {
-        height: header.height,
+        height: header.height.get(),
         hash: row.hash.to_string(),
         previous: header.previous.to_string(),
         time: header.time,
@@ -82,7 +88,7 @@ pub(super) fn block_view(row: &HeaderRow, genesis: &Genesis, tip: u32) -> BlockV
         parent_count: header.parent_count,
         child_count: header.child_count,
         body_bytes: header.body_bytes,
-        confirmations: tip.saturating_sub(header.height),
+        confirmations: confirmations(tip, header.height),
         fees: row.fees,
         children: row
             .children

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ::chain as ledger;
 use api::chain::{BlockView, StartBundler, StartForging, TransactionKind, TransactionState};
 use client::{ChainClient, ClientError, Endpoint};
+use ledger::Height;
 use ledger::transaction::{Anchor, Body, Transaction};
 use primitives::{Hash, KeyPair, SecretText, hex, whole_ms};
 
@@ -96,7 +97,7 @@ impl TallyTarget {
             client,
             accounts,
             keys,
-            anchor: Mutex::new((Instant::now(), Anchor::at(0, &genesis))),
+            anchor: Mutex::new((Instant::now(), Anchor::at(Height::GENESIS, &genesis))),
             genesis,
             genesis_time_ms: constants.genesis_time_ms,
             anchor_depth: depth,
@@ -130,8 +131,9 @@ impl TallyTarget {
         *self.anchor.lock().unwrap_or_else(PoisonError::into_inner) = (Instant::now(), anchor);
         let deep = async {
             let height = self.client.status().await.ok()?.height;
-            let height = height.checked_sub(self.anchor_depth.saturating_add(ANCHOR_MARGIN))?;
-            if height == 0 {
+            let depth = self.anchor_depth.saturating_add(ANCHOR_MARGIN);
+            let height = Height::new(height).minus(depth)?;
+            if height.is_genesis() {
                 return None;
             }
             let block = self.client.block(&height.to_string(), "none").await.ok()?;

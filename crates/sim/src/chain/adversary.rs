@@ -8,7 +8,7 @@ use chain::block::{CarriedBlock, CarriedEntry, root_of};
 use chain::core::{Event, Ticket};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::state::{next_header, turn};
-use chain::{Body, Carried, ChainId, Header, Transaction, TxId};
+use chain::{Body, Carried, ChainId, Header, Height, Transaction, TxId};
 use primitives::Hash;
 
 use super::Scenario;
@@ -154,7 +154,7 @@ impl Adversary {
     /// Claims the best chain possible.
     fn claim(&mut self) -> Status {
         Status {
-            height: 10_000,
+            height: Height::new(10_000),
             tip: Hash::from_bytes(self.chance.bytes32()),
             difficulty: u128::MAX / 2,
         }
@@ -180,7 +180,7 @@ impl Adversary {
         let mut headers = Vec::new();
         for _ in 0..INVENTED {
             let mut header = Header {
-                height: point.height + 1,
+                height: point.next_height(),
                 time: point.time + 1,
                 previous: point.hash,
                 forger: public(&nobody),

@@ -8,7 +8,7 @@ use chain::port::{Reads, Table};
 use chain::state::{
     Fault, MemoryStore, Overlay, Pruned, apply_block, carried_block, prune, read, rows,
 };
-use chain::{ChainId, Genesis, TxId};
+use chain::{ChainId, Genesis, Height, TxId};
 
 use super::Scenario;
 use super::plan::{ACCOUNTS, key, public};
@@ -80,9 +80,9 @@ fn same_as_never_forked(world: &mut World) -> HashSet<TxId> {
         world.violated("a fresh store does not open".into());
         return confirmed;
     };
-    let height = read::tip(&store).map_or(0, |(height, _)| height);
-    world.tally.blocks = u64::from(height);
-    for height in 1..=height {
+    let height = read::tip(&store).map_or(Height::GENESIS, |(height, _)| height);
+    world.tally.blocks = u64::from(height.get());
+    for height in Height::FIRST.through(height) {
         let Ok(Some(block)) = carried_block(&store, &genesis, height) else {
             world.violated(format!("block {height} is not there"));
             return confirmed;

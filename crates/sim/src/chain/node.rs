@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chain::core::{Action, Core, Settings};
 use chain::state::MemoryStore;
-use chain::{ChainTime, Genesis, TxId};
+use chain::{ChainTime, Genesis, Height, TxId};
 
 /// A node.
 pub(super) struct Node {
@@ -26,7 +26,7 @@ pub(super) struct Node {
     /// Messages that it has seen. The transport passes each message on only once.
     pub(super) seen: HashSet<u64>,
     /// Height of its chain at the last probe.
-    pub(super) probed: u32,
+    pub(super) probed: Height,
     /// Transactions that it has accepted from clients.
     pub(super) accepted: Vec<TxId>,
 }
@@ -47,7 +47,7 @@ impl Node {
             durable_ms: 0,
             wake_ms: None,
             seen: HashSet::new(),
-            probed: 0,
+            probed: Height::GENESIS,
             accepted: Vec::new(),
         }
     }

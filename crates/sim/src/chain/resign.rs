@@ -32,7 +32,7 @@ pub(super) fn resign(transaction: &mut Transaction, genesis: &Hash, passphrase: 
 #[cfg(test)]
 mod tests {
     use chain::transaction::Carried;
-    use chain::{Anchor, Body, ChainId};
+    use chain::{Anchor, Body, ChainId, Height};
     use primitives::SignatureChecker;
 
     use super::super::plan::{account, key, public};
@@ -47,7 +47,7 @@ mod tests {
             deadline_minutes: 30,
             sender: public(&key(3)),
             fee: 100,
-            anchor: Anchor::at(0, &genesis),
+            anchor: Anchor::at(Height::GENESIS, &genesis),
             body: Body::Payment {
                 to: account(4),
                 amount: 1,

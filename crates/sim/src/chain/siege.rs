@@ -9,7 +9,7 @@ use chain::message::{Answer, HEADERS_MAX, Question, Status};
 use chain::state::{
     MemoryStore, Overlay, Point, apply_block, carried_block, next_header, read, turn,
 };
-use chain::{Genesis, Header, pos};
+use chain::{Genesis, Header, Height, pos};
 use primitives::{Hash, KeyPair, SignatureChecker};
 
 use super::plan::{ACCOUNTS, key, public};
@@ -39,7 +39,7 @@ pub(super) struct Siege {
 struct Secret {
     overlay: Overlay<MemoryStore>,
     /// The height of the last block that the branch shares with the honest chain.
-    common: u32,
+    common: Height,
     /// The headers above that height. Headers forged with stake come first.
     headers: Vec<(Header, Hash)>,
     /// Number of headers forged with stake.
@@ -74,16 +74,15 @@ impl Siege {
         world.later(world.now_ms + 2 * block_ms, Coming::Attack(at));
         let Some(tip) = tip_of(world) else { return };
         let reach = genesis.params.rollback_blocks_max * 2;
-        if self
-            .branch
-            .as_ref()
-            .is_none_or(|branch| tip > branch.common + 4 * reach)
-        {
+        if self.branch.as_ref().is_none_or(|branch| {
+            let depth = tip.blocks_since(branch.common);
+            depth.is_some_and(|depth| depth > 4 * reach)
+        }) {
             // Give up a branch that is far too deep. Begin another one at the tip or somewhat below it.
             let back = self
                 .chance
                 .below(genesis.params.rollback_blocks_max as usize) as u32;
-            self.branch = Secret::begin(world, tip.saturating_sub(back / 2));
+            self.branch = Secret::begin(world, tip.minus_or_genesis(back / 2));
         }
         let now = world.nodes[0].clock_ms(world.now_ms) / 1_000;
         let Some(branch) = &mut self.branch else {
@@ -172,19 +171,19 @@ impl Siege {
 }
 
 /// Returns the height of the first node's chain, if that node runs.
-fn tip_of(world: &World) -> Option<u32> {
+fn tip_of(world: &World) -> Option<Height> {
     let core = world.nodes.first()?.core.as_ref()?;
     Some(core.overlay().tip().height)
 }
 
 impl Secret {
     /// Begins a branch that leaves the first node's chain after this height.
-    fn begin(world: &World, common: u32) -> Option<Self> {
+    fn begin(world: &World, common: Height) -> Option<Self> {
         let genesis = &world.plan.genesis;
         let store = world.nodes.first()?.store.clone();
         let mut overlay = Overlay::open(MemoryStore::new(), genesis).ok()?;
         let mut below = vec![genesis.hash];
-        for height in 1..=common {
+        for height in Height::FIRST.through(common) {
             let block = carried_block(&store, genesis, height).ok()??;
             below.push(block.hash);
             let block = CheckedBlock::from_store(block);
@@ -203,7 +202,7 @@ impl Secret {
     /// Returns the headers after a block below the fork. Headers of the honest chain come first.
     fn headers_from_below(&self, hash: &Hash) -> Answer {
         let at = self.below.iter().position(|own| own == hash).unwrap_or(0);
-        let rows = read::headers(&self.overlay, at as u32 + 1, HEADERS_MAX);
+        let rows = read::headers(&self.overlay, Height::new(at as u32 + 1), HEADERS_MAX);
         let shared = rows.unwrap_or_default().into_iter().map(|row| row.header);
         let invented = self.headers[self.real..]
             .iter()
@@ -259,11 +258,13 @@ impl Secret {
         let params = &genesis.params;
         let mut point = self.overlay.tip().clone();
         let mut times = vec![point.time];
-        if let Ok(Some(row)) = read::header(&self.overlay, point.height - 1) {
+        if let Some(below) = point.height.previous()
+            && let Ok(Some(row)) = read::header(&self.overlay, below)
+        {
             times.insert(0, row.header.time);
         }
         for _ in 0..INVENTED_MAX {
-            let (height, time) = (point.height + 1, point.time + 1);
+            let (height, time) = (point.next_height(), point.time + 1);
             let hit =
                 |pair: &&KeyPair| pos::hit(&pos::generation(&point.generation, &public(pair)));
             let Some(pair) = nobodies.iter().min_by_key(hit).filter(|_| time <= now) else {

@@ -1,6 +1,6 @@
 //! Clients that send payments on all chains, and invalid transactions.
 
-use chain::{Anchor, Body, ChainId, Transaction};
+use chain::{Anchor, Body, ChainId, Height, Transaction};
 
 use super::plan::{ACCOUNTS, CHILDREN, LITTLE, POOR, account, key, public};
 use super::resign::resign;
@@ -157,13 +157,12 @@ pub(super) fn transaction(
 ) -> Transaction {
     let node = &world.nodes[n];
     let depth = world.plan.genesis.params.anchor_depth_min;
-    let mut anchor = Anchor::at(0, &world.plan.genesis.hash);
+    let mut anchor = Anchor::at(Height::GENESIS, &world.plan.genesis.hash);
     if world.chance.per_mille(200)
         && let Some(core) = &node.core
     {
         // In the block after the tip, this anchor is exactly deep enough.
-        let next = core.overlay().tip().height.saturating_add(1);
-        let height = next.saturating_sub(depth);
+        let height = core.overlay().tip().next_height().minus_or_genesis(depth);
         if let Ok(Some(hash)) = core.overlay().hash_at(height) {
             anchor = Anchor::at(height, &hash);
         }

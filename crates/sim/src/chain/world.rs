@@ -10,7 +10,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use chain::core::{Event, Ticket};
-use chain::{ChainTime, Transaction, TxId};
+use chain::{ChainTime, Height, Transaction, TxId};
 use primitives::PublicKey;
 
 use super::network::{Network, peer};
@@ -160,7 +160,7 @@ impl World {
             let height = node
                 .core
                 .as_ref()
-                .map_or(0, |core| core.overlay().tip().height);
+                .map_or(Height::GENESIS, |core| core.overlay().tip().height);
             if height <= std::mem::replace(&mut node.probed, height) {
                 self.violated(format!("node {n} stands still at {height}"));
             }

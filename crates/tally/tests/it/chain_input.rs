@@ -1,7 +1,7 @@
 //! Bad input at the HTTP API of a chain node, and on the command line: refused with codes, and the node goes on.
 
 use api::chain::{StartForging, codes};
-use chain::{AccountId, Anchor, Body, ChainId, Transaction, key_of_passphrase};
+use chain::{AccountId, Anchor, Body, ChainId, Height, Transaction, key_of_passphrase};
 use primitives::{Hash, PublicKey, hex};
 
 use crate::chain_stage::{Chain, code, reaches};
@@ -24,7 +24,7 @@ async fn bad_input_is_refused_with_a_code() {
         deadline_minutes: 30,
         sender,
         fee: 100_000_000,
-        anchor: Anchor::at(0, &genesis),
+        anchor: Anchor::at(Height::GENESIS, &genesis),
         body: Body::Payment {
             to: AccountId([7; 16]),
             amount: 1,

@@ -1,7 +1,7 @@
 //! Tests of the times of bundling.
 
 use super::super::*;
-use crate::{ChainId, Params};
+use crate::{ChainId, Height, Params};
 
 fn at(at_ms: u64) -> Expected {
     Expected {
@@ -107,11 +107,11 @@ fn ranks_differ_and_change_with_the_height() {
     };
     let mut firsts = std::collections::BTreeSet::new();
     for height in 0..100 {
-        let mut drawn = ranks(height);
+        let mut drawn = ranks(Height::new(height));
         firsts.insert(drawn.iter().position(|rank| *rank == 0));
         drawn.sort_unstable();
         assert_eq!(drawn, [0, 1, 2, 3, 4]);
     }
     assert_eq!(firsts.len(), keys.len(), "everybody is first now and then");
-    assert_eq!(rank(&[1; 32], [], ChainId(2), 7), 0);
+    assert_eq!(rank(&[1; 32], [], ChainId(2), Height::new(7)), 0);
 }

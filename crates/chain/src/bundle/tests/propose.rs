@@ -7,7 +7,7 @@ use primitives::{Hash, SignatureChecker};
 use super::super::*;
 use crate::pool::tests::{Pay, account, all_have, child_block, genesis, put};
 use crate::pool::{ChildBlock, Pool, PoolSettings};
-use crate::{AccountId, Anchor, ChainId, Params, TxId, key_of_passphrase};
+use crate::{AccountId, Anchor, ChainId, Height, Params, TxId, key_of_passphrase};
 
 /// One parent token has 100 units, and a carried transaction costs 10.
 fn params() -> Params {
@@ -54,9 +54,9 @@ fn propose_with(pool: &Pool, rules: BundlerRules, means: Means) -> Proposal {
         genesis: &genesis,
         params: &params,
         parent_decimals: 2,
-        height: 5,
+        height: Height::new(5),
         now: crate::ChainTime::from_ms(10_000),
-        anchor: Anchor::at(0, &genesis),
+        anchor: Anchor::at(Height::GENESIS, &genesis),
     };
     let bundler = Bundler {
         key: key_of_passphrase("0"),
@@ -258,7 +258,7 @@ fn what_expires_within_the_margin_is_left_alone() {
             genesis: &genesis,
             params: &params,
             parent_decimals: 2,
-            height: 5,
+            height: Height::new(5),
             now: crate::ChainTime::from_ms(now_ms),
             anchor: Anchor::default(),
         };

@@ -7,12 +7,12 @@ use primitives::Hash;
 
 use super::assembly::{Assembly, lists};
 use super::pending::{PendingBlock, PendingStage};
-use crate::Header;
 use crate::core::limits::points;
 use crate::core::{Action, Core, PeerId, Ticket, Verdict};
 use crate::message::{Announcement, Gossip, Status};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Branch, Fault};
+use crate::{Header, Height};
 
 /// Maximum wait of an announced block for its predecessor, in milliseconds.
 const PREDECESSOR_MS: u64 = 3_000;
@@ -96,7 +96,8 @@ impl<R: Reads<Table>> Core<R> {
                 self.begin_assembly(peer, message, announcement, hash, self.rows.tip().height)
             }
             TipRelation::Beside => {
-                let common = self.rows.tip().height - 1;
+                let common = self.rows.tip().height.previous();
+                let common = common.expect("no header is beside genesis");
                 self.begin_assembly(peer, message, announcement, hash, common)
             }
             TipRelation::Worse => {
@@ -118,10 +119,10 @@ impl<R: Reads<Table>> Core<R> {
         if header.previous == tip.hash {
             return Ok(TipRelation::Next);
         }
-        if tip.height == 0 || header.height != tip.height {
+        let Some(below) = tip.height.previous() else {
             return Ok(TipRelation::Elsewhere);
-        }
-        if Some(header.previous) != self.hash_at(tip.height - 1)? {
+        };
+        if header.height != tip.height || Some(header.previous) != self.hash_at(below)? {
             return Ok(TipRelation::Elsewhere);
         }
         Ok(if self.is_better(header.difficulty, hash) {
@@ -138,7 +139,7 @@ impl<R: Reads<Table>> Core<R> {
         message: Ticket,
         announcement: Announcement,
         hash: Hash,
-        common: u32,
+        common: Height,
     ) -> Result<(), StoreFailure> {
         let Announcement { header, ids } = announcement;
         let fault = if !self.checker.check(&header.signed_message(hash)) {
@@ -171,7 +172,7 @@ impl<R: Reads<Table>> Core<R> {
         &mut self,
         header: &Header,
         hash: &Hash,
-        common: u32,
+        common: Height,
     ) -> Result<Option<&'static str>, StoreFailure> {
         let checked = match Branch::at(&self.rows, &self.genesis, common) {
             Ok(mut branch) => branch.push(&self.rows, &self.genesis, header, *hash),

@@ -134,11 +134,12 @@ impl Part for PendingBlocks {
 mod tests {
     use super::*;
     use crate::Header;
+    use crate::Height;
     use crate::block::CarriedBlock;
 
     fn header(difficulty: u128) -> Header {
         Header {
-            height: 1,
+            height: Height::FIRST,
             time: 1,
             previous: Hash::ZERO,
             forger: [1; 32],

@@ -11,7 +11,7 @@ use crate::core::{Action, Core, Notice, PeerId};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::state::{BlockFault, apply_block, check_shape, prune, read, undo_block};
 use crate::transaction::Body;
-use crate::{Header, TxId};
+use crate::{Header, Height, TxId};
 
 impl<R: Reads<Table>> Core<R> {
     /// Returns whether the hash belongs to a block of the chain.
@@ -20,12 +20,12 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Returns the height of a block of the chain.
-    pub(in crate::core) fn height_of(&self, hash: &Hash) -> Result<Option<u32>, StoreFailure> {
+    pub(in crate::core) fn height_of(&self, hash: &Hash) -> Result<Option<Height>, StoreFailure> {
         read::height_of(&self.rows, hash)
     }
 
     /// Returns the hash of the chain's block at a height.
-    pub(in crate::core) fn hash_at(&self, height: u32) -> Result<Option<Hash>, StoreFailure> {
+    pub(in crate::core) fn hash_at(&self, height: Height) -> Result<Option<Hash>, StoreFailure> {
         self.rows.hash_at(height)
     }
 
@@ -84,11 +84,13 @@ impl<R: Reads<Table>> Core<R> {
         if block.header.previous == tip.hash {
             return self.apply_and_settle(block, false).map(drop);
         }
-        let competes = tip.height > 0 && block.header.height == tip.height;
+        let Some(common) = tip.height.previous() else {
+            return Ok(());
+        };
+        let competes = block.header.height == tip.height;
         if !competes || !self.beats_ours(&block.header, block.header.difficulty, &block.hash)? {
             return Ok(());
         }
-        let common = tip.height - 1;
         if self.hash_at(common)? == Some(block.header.previous) {
             let step = ReorgBlock::Here(Box::new(block));
             self.begin_reorg(common, vec![step], ReorgCause::Better(None));

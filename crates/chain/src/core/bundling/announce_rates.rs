@@ -6,7 +6,7 @@ use crate::core::{Action, Core, PeerId, Ticket, Verdict};
 use crate::message::{GOSSIP_RATES_MAX, Gossip};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::carried_block;
-use crate::{ChainId, Rejection};
+use crate::{ChainId, Height, Rejection};
 
 impl<R: Reads<Table>> Core<R> {
     /// Restores the record of bundlers from the newest blocks after a start.
@@ -14,7 +14,7 @@ impl<R: Reads<Table>> Core<R> {
         let tip = self.rows.tip().height;
         let mut bytes = 0usize;
         let mut newest = Vec::new();
-        for height in (1..=tip).rev().take(PROVEN_BLOCKS) {
+        for height in Height::FIRST.through(tip).rev().take(PROVEN_BLOCKS) {
             let Some(block) = carried_block(&self.rows, &self.genesis, height)? else {
                 break;
             };

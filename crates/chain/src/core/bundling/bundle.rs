@@ -134,7 +134,7 @@ impl<R: Reads<Table>> Core<R> {
         let account = AccountId::of_key(&key);
         let tip = self.rows.tip().height;
         // In a young chain the anchor is genesis.
-        let deep = tip.saturating_sub(self.genesis.params.anchor_depth_min);
+        let deep = tip.minus_or_genesis(self.genesis.params.anchor_depth_min);
         let anchor = self.hash_at(deep)?;
         let anchor = anchor.ok_or_else(|| damaged(format!("there is no block at {deep}")))?;
         let scene = Scene {

@@ -206,7 +206,7 @@ impl<R: Reads<Table>> Core<R> {
         // A young chain can be rolled back to genesis.
         let lowest = header
             .height
-            .saturating_sub(self.genesis.params.rollback_blocks_max);
+            .minus_or_genesis(self.genesis.params.rollback_blocks_max);
         self.own_blocks.add(&mut self.rows, &header, hash, lowest);
         self.counters.forged += 1;
         self.actions.push(Action::Gossip(announcement));

@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 
 use primitives::Hash;
 
-use crate::Header;
 use crate::core::limits::OWN_BLOCKS_MAX;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::state::Overlay;
+use crate::{Header, Height};
 
 /// Key prefix in `Meta`, followed by height, parent and forger, for the hash of a block forged on this node.
 const FORGED: &[u8] = b"forged";
 
 /// Height, parent and forger of a block.
-type Place = (u32, Hash, [u8; 32]);
+type Place = (Height, Hash, [u8; 32]);
 
 /// Local blocks that the chain may still return to.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ impl OwnBlocks {
     /// Returns the block that a key forged on a parent.
     pub(in crate::core) fn on(
         &self,
-        height: u32,
+        height: Height,
         previous: &Hash,
         forger: &[u8; 32],
     ) -> Option<Hash> {
@@ -57,7 +57,7 @@ impl OwnBlocks {
         rows: &mut Overlay<R>,
         header: &Header,
         hash: Hash,
-        lowest: u32,
+        lowest: Height,
     ) {
         let place = (header.height, header.previous, header.forger);
         self.blocks.insert(place, hash);
@@ -86,7 +86,7 @@ fn place_of(key: &[u8]) -> Option<Place> {
     let (height, rest) = key.split_first_chunk::<4>()?;
     let (previous, forger) = rest.split_first_chunk::<32>()?;
     let forger = forger.try_into().ok()?;
-    let height = u32::from_be_bytes(*height);
+    let height = Height::from_be_bytes(*height);
     Some((height, Hash::from_bytes(*previous), forger))
 }
 
@@ -96,7 +96,7 @@ mod tests {
     use crate::genesis::small_genesis;
     use crate::state::MemoryStore;
 
-    fn header(height: u32, parent: u8) -> Header {
+    fn header(height: Height, parent: u8) -> Header {
         Header {
             height,
             time: 1,
@@ -117,17 +117,15 @@ mod tests {
     fn blocks_that_cannot_come_back_are_forgotten() {
         let mut rows = Overlay::open(MemoryStore::new(), &small_genesis()).expect("an empty store");
         let mut forged = OwnBlocks::default();
-        for height in 1..=5 {
-            let hash = Hash::plain(&[height as u8]);
-            forged.add(
-                &mut rows,
-                &header(height, 7),
-                hash,
-                height.saturating_sub(2),
-            );
+        for number in 1..=5 {
+            let hash = Hash::plain(&[number]);
+            let height = Height::new(number.into());
+            let lowest = height.minus_or_genesis(2);
+            forged.add(&mut rows, &header(height, 7), hash, lowest);
         }
         let again = OwnBlocks::open(&rows).expect("rows");
         for (height, expected) in [(2, None), (3, Some(3u8)), (5, Some(5))] {
+            let height = Height::new(height);
             let expected = expected.map(|byte| Hash::plain(&[byte]));
             for forged in [&forged, &again] {
                 let previous = header(height, 7).previous;

@@ -2,6 +2,7 @@
 
 use primitives::Hash;
 
+use crate::Height;
 use crate::core::part::Part;
 use crate::state::Point;
 
@@ -9,7 +10,7 @@ use crate::state::Point;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeepFork {
     /// Height of the last common block.
-    pub common: u32,
+    pub common: Height,
     /// The last judged block of the other branch.
     pub other: Hash,
     /// The cumulative work up to that block. The report ends when our own branch has as much.

@@ -38,7 +38,7 @@ impl<R: Reads<Table>> Core<R> {
         if let Some(first) = assembling.chain(pending).find(is_rival) {
             return Ok(Some(here(first)));
         }
-        let above = self.rows.tip().height.checked_sub(header.height);
+        let above = self.rows.tip().height.blocks_since(header.height);
         if above.is_some_and(|above| above <= self.genesis.params.rollback_blocks_max) {
             let row = read::header(&self.rows, header.height)?;
             let ours = row.map(|row| row.header);
@@ -63,8 +63,11 @@ impl<R: Reads<Table>> Core<R> {
         hash: Hash,
     ) -> Result<(), StoreFailure> {
         let Announcement { header, ids } = announcement;
-        // Only genesis has height 0, and it has no header.
-        let common = header.height.saturating_sub(1);
+        let Some(common) = header.height.previous() else {
+            // Only genesis has height 0, and it has no header.
+            self.verdict(message, Verdict::Ignore);
+            return Ok(());
+        };
         let can_be_judged = !self.evidence.has(header)
             && self.hash_at(common)? == Some(header.previous)
             && self.can_roll_back_to(common)?;

@@ -12,7 +12,7 @@ use crate::block::{HEADER_BYTES, read_header};
 use crate::core::limits::{EQUIVOCATIONS_MAX, EQUIVOCATIONS_PER_FORGER_MAX};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::state::Overlay;
-use crate::{Header, Rejection};
+use crate::{Header, Height, Rejection};
 
 /// Key prefix in `Meta`, followed by forger, height and parent, for both headers of an equivocation.
 const EVIDENCE: &[u8] = b"equivocation";
@@ -120,7 +120,7 @@ pub fn equivocations(
 /// The parent of an equivocation, ordered by height. The lowest is dropped first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
-    height: u32,
+    height: Height,
     previous: Hash,
 }
 
@@ -226,7 +226,7 @@ mod tests {
         Overlay::open(MemoryStore::new(), &small_genesis()).expect("an empty store")
     }
 
-    fn found(forger: u32, height: u32) -> Equivocation {
+    fn found(forger: u32, height: Height) -> Equivocation {
         let mut key = [0; 32];
         key[..4].copy_from_slice(&forger.to_be_bytes());
         let header = |time| Header {
@@ -251,27 +251,30 @@ mod tests {
     }
 
     fn heights(rows: &Overlay<MemoryStore>, forger: u32) -> Vec<u32> {
-        let key = found(forger, 1).first.forger;
+        let key = found(forger, Height::new(1)).first.forger;
         let all = equivocations(rows, None, EQUIVOCATIONS_MAX).expect("rows");
         let of_forger = all.iter().filter(|one| one.first.forger == key);
-        of_forger.map(|one| one.first.height).collect()
+        of_forger.map(|one| one.first.height.get()).collect()
     }
 
     #[test]
     fn a_forger_fills_its_own_share_only() {
         let (mut rows, mut evidence) = (rows(), Evidence::default());
-        assert!(evidence.keep(&mut rows, &found(1, 5)));
-        assert!(!evidence.keep(&mut rows, &found(1, 5)), "known");
+        assert!(evidence.keep(&mut rows, &found(1, Height::new(5))));
+        assert!(
+            !evidence.keep(&mut rows, &found(1, Height::new(5))),
+            "known"
+        );
         let share = EQUIVOCATIONS_PER_FORGER_MAX as u32;
         for height in 1..=share + 3 {
-            assert!(evidence.keep(&mut rows, &found(2, height)));
+            assert!(evidence.keep(&mut rows, &found(2, Height::new(height))));
         }
         assert_eq!(heights(&rows, 1), [5]);
         assert_eq!(heights(&rows, 2), (4..=share + 3).collect::<Vec<_>>());
         assert_eq!(evidence.count(), 1 + EQUIVOCATIONS_PER_FORGER_MAX);
         let again = Evidence::open(&rows).expect("rows");
         assert_eq!(again.count(), evidence.count());
-        assert!(again.has(&found(1, 5).second));
+        assert!(again.has(&found(1, Height::new(5)).second));
         let all = equivocations(&rows, None, 100).expect("rows");
         let rest = equivocations(&rows, Some(&all[2].place()), 4).expect("rows");
         assert_eq!(rest, all[3..7], "a page");
@@ -282,18 +285,24 @@ mod tests {
         let (mut rows, mut evidence) = (rows(), Evidence::default());
         let all = EQUIVOCATIONS_MAX as u32;
         for height in 1..=4 {
-            assert!(evidence.keep(&mut rows, &found(0, height)));
+            assert!(evidence.keep(&mut rows, &found(0, Height::new(height))));
         }
         for forger in 1..=all - 4 {
-            assert!(evidence.keep(&mut rows, &found(forger, 9)), "{forger}");
+            assert!(
+                evidence.keep(&mut rows, &found(forger, Height::new(9))),
+                "{forger}"
+            );
         }
         // The forger with the most evidence loses rows, down to its last one.
         for forger in all..all + 3 {
-            assert!(evidence.keep(&mut rows, &found(forger, 9)), "{forger}");
+            assert!(
+                evidence.keep(&mut rows, &found(forger, Height::new(9))),
+                "{forger}"
+            );
         }
         assert_eq!(heights(&rows, 0), [4]);
-        assert!(!evidence.keep(&mut rows, &found(all + 3, 9)));
-        assert!(!evidence.keep(&mut rows, &found(1, 10)));
+        assert!(!evidence.keep(&mut rows, &found(all + 3, Height::new(9))));
+        assert!(!evidence.keep(&mut rows, &found(1, Height::new(10))));
         assert_eq!(evidence.count(), EQUIVOCATIONS_MAX);
         assert_eq!(heights(&rows, 1), [9]);
     }

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use primitives::Hash;
 
-use crate::TxId;
 use crate::block::CheckedBlock;
 use crate::core::PeerId;
 use crate::core::orders::Order;
 use crate::state::Point;
+use crate::{Height, TxId};
 
 /// A block of the branch.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ pub(super) enum ReorgPhase {
 #[derive(Debug)]
 pub(in crate::core) struct Reorg {
     pub(super) phase: ReorgPhase,
-    pub(super) common: u32,
+    pub(super) common: Height,
     /// The cumulative work of our old branch.
     pub(super) old_difficulty: u128,
     /// Our blocks that were rolled back, the last one first.
@@ -68,7 +68,7 @@ pub(in crate::core) struct Reorg {
 
 impl Reorg {
     pub(in crate::core) fn new(
-        common: u32,
+        common: Height,
         old_difficulty: u128,
         branch: Vec<ReorgBlock>,
         cause: ReorgCause,

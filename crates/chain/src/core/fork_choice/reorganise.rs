@@ -5,6 +5,7 @@
 use primitives::Hash;
 
 use super::reorg::{Reorg, ReorgBlock, ReorgCause, ReorgPhase};
+use crate::Height;
 use crate::block::{CarriedBlock, CheckedBlock};
 use crate::core::blocks::NotApplied;
 use crate::core::limits::{REGOSSIP_MAX, ROUND_BYTES};
@@ -14,7 +15,7 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 impl<R: Reads<Table>> Core<R> {
     pub(in crate::core) fn begin_reorg(
         &mut self,
-        common: u32,
+        common: Height,
         branch: Vec<ReorgBlock>,
         cause: ReorgCause,
     ) {

@@ -3,6 +3,7 @@
 use primitives::Hash;
 
 use super::deep_fork::DeepFork;
+use crate::Height;
 use crate::core::sync::PeerBranch;
 use crate::core::{Action, Core, Notice, PeerId};
 use crate::port::{Reads, Table};
@@ -11,7 +12,12 @@ use crate::state::Branch;
 impl<R: Reads<Table>> Core<R> {
     /// Reports a branch whose judged headers are better than ours and that forks off beyond the rollback limit. The first report
     /// stays until our own branch has as much work, or an operator intervenes.
-    pub(in crate::core) fn report_deep_fork(&mut self, common: u32, other: Hash, difficulty: u128) {
+    pub(in crate::core) fn report_deep_fork(
+        &mut self,
+        common: Height,
+        other: Hash,
+        difficulty: u128,
+    ) {
         self.counters.deep_branches += 1;
         if self.deep_fork.is_some() {
             return;
@@ -27,7 +33,7 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Reports a claimed branch that cannot be judged, because no row bounds the stake of its forgers. The claim may be false, so
     /// this node keeps its own branch. The operator is told once for each peer while it is connected.
-    pub(in crate::core) fn report_unverifiable(&mut self, peer: PeerId, common: u32) {
+    pub(in crate::core) fn report_unverifiable(&mut self, peer: PeerId, common: Height) {
         self.counters.deep_branches += 1;
         let Some(known) = self.peers.get_mut(&peer) else {
             return;
@@ -46,9 +52,12 @@ impl<R: Reads<Table>> Core<R> {
     /// Returns whether a branch forks off deeper than the rollback limit. If it does, reports it and ignores its peer for a
     /// while.
     pub(in crate::core) fn is_too_deep(&mut self, candidate: &PeerBranch) -> bool {
-        let common = candidate.branch.as_ref().map_or(0, Branch::common);
+        let common = candidate
+            .branch
+            .as_ref()
+            .map_or(Height::GENESIS, Branch::common);
         // A branch that begins above our tip rolls no block back.
-        let depth = self.rows.tip().height.saturating_sub(common);
+        let depth = self.rows.tip().height.blocks_since(common).unwrap_or(0);
         if depth <= self.genesis.params.rollback_blocks_max {
             return false;
         }

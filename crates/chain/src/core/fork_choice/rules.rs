@@ -6,11 +6,11 @@
 use primitives::Hash;
 
 use super::evidence::Equivocation;
-use crate::Header;
 use crate::core::Core;
 use crate::core::sync::PeerBranch;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::read;
+use crate::{Header, Height};
 
 impl<R: Reads<Table>> Core<R> {
     /// Returns whether a chain with this difficulty and tip beats ours.
@@ -27,7 +27,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Returns whether a block contradicts a trusted block.
-    pub(in crate::core) fn is_distrusted(&self, height: u32, hash: &Hash) -> bool {
+    pub(in crate::core) fn is_distrusted(&self, height: Height, hash: &Hash) -> bool {
         self.trusted.contradict(height, hash)
     }
 
@@ -81,11 +81,11 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Returns whether the chain can be rolled back to a height, because the undo rows of the blocks above it exist. A branch
     /// that forks off below cannot be judged and is not followed.
-    pub(in crate::core) fn can_roll_back_to(&self, height: u32) -> Result<bool, StoreFailure> {
-        if height >= self.rows.tip().height {
-            return Ok(true);
-        }
-        let first = (height + 1).to_be_bytes();
+    pub(in crate::core) fn can_roll_back_to(&self, height: Height) -> Result<bool, StoreFailure> {
+        let first = match height.next() {
+            Some(first) if first <= self.rows.tip().height => first.to_be_bytes(),
+            _ => return Ok(true),
+        };
         Ok(self.rows.get(Table::Undo, &first)?.is_some())
     }
 }

@@ -1,9 +1,9 @@
 //! Rows of locally accepted transactions, and the update of the pool after a change of the chain.
 
-use crate::TxId;
 use crate::core::Core;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::transaction::Carried;
+use crate::{Height, TxId};
 
 impl<R: Reads<Table>> Core<R> {
     /// Makes a transaction of the pool durable.
@@ -25,7 +25,10 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Removes transactions from the pool that refer to blocks above `common` that are no longer on the chain. This is done at
     /// every depth: after a reorg to a shorter branch, the next one may be shallower than the youngest allowed anchor.
-    pub(in crate::core) fn drop_lost_anchors(&mut self, common: u32) -> Result<(), StoreFailure> {
+    pub(in crate::core) fn drop_lost_anchors(
+        &mut self,
+        common: Height,
+    ) -> Result<(), StoreFailure> {
         let rows = &self.rows;
         let mut failure = None;
         self.pool

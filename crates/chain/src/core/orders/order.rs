@@ -2,6 +2,7 @@
 
 use primitives::Hash;
 
+use crate::Height;
 use crate::core::Ticket;
 
 /// An order that rolls blocks back and is answered when that is done.
@@ -12,7 +13,7 @@ pub(in crate::core) enum Order {
     /// Roll back blocks that contradict a block to be trusted.
     Trust {
         ticket: Ticket,
-        height: u32,
+        height: Height,
         hash: Hash,
     },
 }

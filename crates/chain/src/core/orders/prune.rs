@@ -13,14 +13,14 @@ impl<R: Reads<Table>> Core<R> {
     ) -> Result<(), StoreFailure> {
         let until = prunable(&self.rows, &self.genesis, keep)?;
         let pruned = Pruned::load(&self.rows)?.bodies;
-        let outcome = if until > pruned {
-            self.pruning = Some(until);
-            format!(
-                "the bodies of {} blocks go, up to block {until}",
-                until - pruned
-            )
-        } else {
-            "there is nothing to drop: younger blocks may still be asked for".to_owned()
+        let outcome = match until.blocks_since(pruned) {
+            Some(blocks @ 1..) => {
+                self.pruning = Some(until);
+                format!("the bodies of {blocks} blocks go, up to block {until}")
+            }
+            Some(0) | None => {
+                "there is nothing to drop: younger blocks may still be asked for".to_owned()
+            }
         };
         self.actions.push(Action::Done {
             ticket,
@@ -35,7 +35,7 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(());
         };
         // A rollback may have passed `until`. The rollback limit then bounds the deletion.
-        let kept = self.rows.tip().height.saturating_sub(until);
+        let kept = self.rows.tip().height.blocks_since(until).unwrap_or(0);
         let before = Pruned::load(&self.rows)?.bodies;
         let after = prune(&mut self.rows, &self.genesis, Some(kept), PRUNE_ROUND_ROWS)?.bodies;
         if after >= until || after == before {

@@ -2,17 +2,17 @@
 
 use super::order::Order;
 use super::trust::TRUSTED_NOW;
-use crate::Rejection;
 use crate::core::fork_choice::{Reorg, ReorgCause};
 use crate::core::sync::SyncStage;
 use crate::core::{Action, Core, Ticket};
 use crate::port::{Reads, StoreFailure, Table};
+use crate::{Height, Rejection};
 
 impl<R: Reads<Table>> Core<R> {
     pub(in crate::core) fn pop_off(
         &mut self,
         ticket: Ticket,
-        height: u32,
+        height: Height,
     ) -> Result<(), StoreFailure> {
         if let Err(rejection) = self.roll_back(height, Order::PopOff { ticket })? {
             self.done(ticket, Err(rejection));
@@ -28,7 +28,7 @@ impl<R: Reads<Table>> Core<R> {
     /// order. A crash before that leaves a valid chain and an order that is not completed.
     pub(super) fn roll_back(
         &mut self,
-        height: u32,
+        height: Height,
         order: Order,
     ) -> Result<Result<(), Rejection>, StoreFailure> {
         let tip = self.rows.tip().height;
@@ -40,7 +40,10 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(Err(Rejection::new("chain_order.no_such_block", detail)));
         }
         if !self.can_roll_back_to(height)? {
-            let detail = format!("block {} cannot be taken back any more", height + 1);
+            let detail = format!(
+                "block {} cannot be taken back any more",
+                height.plus_or_last(1)
+            );
             return Ok(Err(Rejection::new("chain_block.too_deep", detail)));
         }
         // Do not follow or assemble anything meanwhile, because it would begin at a tip that is rolled back.
@@ -62,7 +65,7 @@ impl<R: Reads<Table>> Core<R> {
     pub(in crate::core) fn rolled_back(
         &mut self,
         order: Order,
-        common: u32,
+        common: Height,
         depth: u32,
     ) -> Result<(), StoreFailure> {
         self.drop_lost_anchors(common)?;

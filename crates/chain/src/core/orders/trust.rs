@@ -3,11 +3,11 @@
 use primitives::Hash;
 
 use super::order::Order;
-use crate::Rejection;
 use crate::core::limits::TRUSTED_MAX;
 use crate::core::{Core, Ticket};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::Fault;
+use crate::{Height, Rejection};
 
 /// The result of an order to trust a block.
 pub(super) const TRUSTED_NOW: &str = "the block is trusted";
@@ -16,7 +16,7 @@ impl<R: Reads<Table>> Core<R> {
     pub(in crate::core) fn trust(
         &mut self,
         ticket: Ticket,
-        height: u32,
+        height: Height,
         hash: Hash,
     ) -> Result<(), StoreFailure> {
         let order = Order::Trust {
@@ -34,19 +34,19 @@ impl<R: Reads<Table>> Core<R> {
     /// Trusts a block and returns the result. Returns no result yet if blocks must be rolled back first.
     fn trust_block(
         &mut self,
-        height: u32,
+        height: Height,
         hash: Hash,
         order: Order,
     ) -> Result<Result<Option<String>, Rejection>, StoreFailure> {
-        if self.trusted.is_full() || height == 0 {
+        let Some(below) = height.previous().filter(|_| !self.trusted.is_full()) else {
             let detail = format!("height {height}; at most {TRUSTED_MAX} blocks above genesis");
             return Ok(Err(Rejection::new("chain_order.no_such_block", detail)));
-        }
+        };
         if let Err(rejection) = self.not_busy() {
             return Ok(Err(rejection));
         }
         if height <= self.rows.tip().height && self.hash_at(height)? != Some(hash) {
-            let begun = self.roll_back(height - 1, order)?;
+            let begun = self.roll_back(below, order)?;
             return Ok(begun.map(|()| None));
         }
         self.keep_trusted(height, hash);
@@ -54,7 +54,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(Ok(Some(TRUSTED_NOW.to_owned())))
     }
 
-    pub(super) fn keep_trusted(&mut self, height: u32, hash: Hash) {
+    pub(super) fn keep_trusted(&mut self, height: Height, hash: Hash) {
         self.trusted.add(&mut self.rows, height, hash);
     }
 
@@ -67,9 +67,9 @@ impl<R: Reads<Table>> Core<R> {
             if *height > self.rows.tip().height {
                 return Ok(());
             }
-            let stored = match height {
-                0 => Some(self.genesis.hash),
-                _ => self.hash_at(*height)?,
+            let stored = match *height {
+                Height::GENESIS => Some(self.genesis.hash),
+                height => self.hash_at(height)?,
             };
             if stored != Some(*trusted) {
                 let stored = stored.map_or_else(|| "missing".to_owned(), |hash| hash.to_string());

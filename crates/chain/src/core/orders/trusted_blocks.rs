@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use primitives::Hash;
 
+use crate::Height;
 use crate::core::limits::TRUSTED_MAX;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::state::Overlay;
@@ -14,16 +15,16 @@ const TRUSTED: &[u8] = b"trusted";
 /// The trusted blocks by height, at most [`TRUSTED_MAX`].
 #[derive(Debug)]
 pub(in crate::core) struct TrustedBlocks {
-    all: BTreeMap<u32, Hash>,
+    all: BTreeMap<Height, Hash>,
 }
 
 impl TrustedBlocks {
     /// Reads the blocks that were trusted before. The settings' own take precedence.
     pub(in crate::core) fn open<R: Reads<Table>>(
         rows: &Overlay<R>,
-        settings: &[(u32, Hash)],
+        settings: &[(Height, Hash)],
     ) -> Result<Self, StoreFailure> {
-        let mut all: BTreeMap<u32, Hash> = settings.iter().copied().take(TRUSTED_MAX).collect();
+        let mut all: BTreeMap<Height, Hash> = settings.iter().copied().take(TRUSTED_MAX).collect();
         // Without a row, no operator trusts a block.
         let stored = rows.get(Table::Meta, TRUSTED)?.unwrap_or_default();
         let (stored, rest) = stored.as_chunks::<36>();
@@ -34,7 +35,7 @@ impl TrustedBlocks {
             let (mut height, mut hash) = ([0; 4], [0; 32]);
             height.copy_from_slice(&row[..4]);
             hash.copy_from_slice(&row[4..]);
-            all.entry(u32::from_be_bytes(height))
+            all.entry(Height::from_be_bytes(height))
                 .or_insert(Hash::from_bytes(hash));
         }
         Ok(Self { all })
@@ -46,16 +47,21 @@ impl TrustedBlocks {
     }
 
     /// Returns whether another block is trusted at this height.
-    pub(in crate::core) fn contradict(&self, height: u32, hash: &Hash) -> bool {
+    pub(in crate::core) fn contradict(&self, height: Height, hash: &Hash) -> bool {
         self.all.get(&height).is_some_and(|trusted| trusted != hash)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&u32, &Hash)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Height, &Hash)> {
         self.all.iter()
     }
 
     /// Adds a block, and writes the row.
-    pub(super) fn add<R: Reads<Table>>(&mut self, rows: &mut Overlay<R>, height: u32, hash: Hash) {
+    pub(super) fn add<R: Reads<Table>>(
+        &mut self,
+        rows: &mut Overlay<R>,
+        height: Height,
+        hash: Hash,
+    ) {
         self.all.insert(height, hash);
         assert!(self.all.len() <= TRUSTED_MAX, "{}", self.all.len());
         let mut value = Vec::with_capacity(self.all.len() * 36);

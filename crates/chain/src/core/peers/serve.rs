@@ -115,7 +115,7 @@ impl<R: Reads<Table>> Core<R> {
         for hash in locator {
             work.look();
             if let Some(height) = self.height_of(hash)? {
-                let rows = read::headers(&self.rows, height + 1, HEADERS_MAX)?;
+                let rows = read::headers(&self.rows, height.plus_or_last(1), HEADERS_MAX)?;
                 return Ok(Answer::Headers {
                     common: *hash,
                     headers: rows.into_iter().map(|row| row.header).collect(),

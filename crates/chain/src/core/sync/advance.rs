@@ -52,9 +52,9 @@ impl<R: Reads<Table>> Core<R> {
         let tip = self.rows.tip();
         let mut locator = vec![tip.hash];
         let (mut height, mut step) = (tip.height, 1);
-        while height > 0 && locator.len() < LOCATOR_MAX - 1 {
+        while !height.is_genesis() && locator.len() < LOCATOR_MAX - 1 {
             // The last step ends at genesis.
-            height = height.saturating_sub(step);
+            height = height.minus_or_genesis(step);
             step = step.saturating_mul(2);
             locator.extend(self.hash_at(height)?);
         }

@@ -117,7 +117,8 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(false);
         };
         let tip = self.rows.tip();
-        let depth = tip.height - common;
+        let depth = tip.height.blocks_since(common);
+        let depth = depth.expect("no block of the chain is above its tip");
         if depth > self.genesis.params.rollback_blocks_max || !self.can_roll_back_to(common)? {
             return Ok(false);
         }

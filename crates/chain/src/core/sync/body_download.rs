@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use primitives::Hash;
 
-use crate::Header;
 use crate::block::{CarriedBlock, CheckedBlock};
 use crate::core::PeerId;
 use crate::core::limits::{ANSWER_BYTES, DOWNLOAD_BYTES_MAX};
 use crate::message::BODIES_MAX;
+use crate::{Header, Height};
 
 /// The blocks of a branch that is being downloaded.
 #[derive(Debug)]
@@ -130,8 +130,10 @@ impl BodyDownload {
     }
 
     /// Returns the height of the last block.
-    pub(in crate::core) fn target(&self) -> u32 {
-        self.blocks.last().map_or(0, |block| block.header.height)
+    pub(in crate::core) fn target(&self) -> Height {
+        self.blocks
+            .last()
+            .map_or(Height::GENESIS, |block| block.header.height)
     }
 
     /// Returns the index and the number of the next blocks to request: from the first missing one, up to the size of one answer.

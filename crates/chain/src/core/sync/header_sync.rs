@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use primitives::Hash;
 
-use crate::Header;
 use crate::core::PeerId;
 use crate::message::Status;
 use crate::state::Branch;
+use crate::{Header, Height};
 
 /// A branch whose headers are being fetched from one peer and judged.
 #[derive(Clone, Debug)]
@@ -83,7 +83,7 @@ pub(super) enum HeaderVerdict {
     /// Our own chain has changed below the branch.
     Again,
     /// The branch begins after this height of our chain, which is too deep to judge.
-    TooDeep(u32),
+    TooDeep(Height),
     /// The peer is at fault: points and code.
     Bad(u32, &'static str),
 }
@@ -124,28 +124,28 @@ mod tests {
     /// A branch of a peer with one header every so many seconds, each with so much work.
     fn branch(peer: u8, headers: u32, seconds: u32, work: u128, has_more: bool) -> PeerBranch {
         let genesis = small_genesis();
-        let header = |height: u32| Header {
+        let header = |height: Height| Header {
             height,
-            time: height * seconds,
+            time: height.get() * seconds,
             previous: genesis.hash,
             forger: [peer; 32],
             generation: genesis.hash,
             base_target: 1,
-            difficulty: u128::from(height) * work,
+            difficulty: u128::from(height.get()) * work,
             parent_count: 0,
             child_count: 0,
             body_bytes: 0,
             root: Hash::ZERO,
             signature: [0; 64],
         };
-        let headers = (1..=headers).map(|height| {
+        let headers = Height::FIRST.through(Height::new(headers)).map(|height| {
             let hash = Hash::plain(&[&[peer][..], &height.to_be_bytes()].concat());
             (header(height), hash)
         });
         PeerBranch {
             peer: PeerId([peer; 32]),
             claim: Status {
-                height: 0,
+                height: Height::GENESIS,
                 tip: Hash::ZERO,
                 difficulty: 0,
             },

@@ -76,10 +76,11 @@ impl<R: Reads<Table>> Core<R> {
         // Both chains may share more blocks between two entries of the locator.
         let mut shared = 0;
         for (_, hash) in headers.iter() {
-            if self.hash_at(height + 1)? != Some(*hash) {
+            let Some(next) = height.next() else { break };
+            if self.hash_at(next)? != Some(*hash) {
                 break;
             }
-            height += 1;
+            height = next;
             shared += 1;
         }
         headers.drain(..shared);

@@ -11,7 +11,6 @@ use primitives::Hash;
 
 use super::header_sync::{HeaderSync, HeaderVerdict, PeerBranch};
 use super::stage::SyncStage;
-use crate::Header;
 use crate::core::limits::{
     BRANCH_HEADERS_MAX, HEADER_PEERS_MAX, HEADER_REQUESTS_MAX, HEADER_REQUESTS_OF_PROVEN,
     LONG_BRANCH_BLOCKS, PATIENCE_MS, PEER_GATHERING_MS, SHORT_BRANCH_WAIT_MS, points,
@@ -21,6 +20,7 @@ use crate::core::{Core, PeerId};
 use crate::message::{HEADERS_MAX, Question, Status};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::Branch;
+use crate::{Header, Height};
 
 /// A peer that claims a better branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,7 +232,10 @@ impl<R: Reads<Table>> Core<R> {
         match finding {
             HeaderVerdict::Early(time) => self.retry_at(peer, *time),
             HeaderVerdict::Unbounded => {
-                let common = candidate.branch.as_ref().map_or(0, Branch::common);
+                let common = candidate
+                    .branch
+                    .as_ref()
+                    .map_or(Height::GENESIS, Branch::common);
                 self.report_unverifiable(peer, common);
                 self.branch_failed(peer);
             }
@@ -253,10 +256,10 @@ impl<R: Reads<Table>> Core<R> {
     /// Returns whether a branch is so long, or forks off so deep, that all peers claiming a better one are asked before it is
     /// followed.
     fn is_long(&self, best: &PeerBranch) -> bool {
-        let common = best.branch.as_ref().map_or(0, Branch::common);
+        let common = best.branch.as_ref().map_or(Height::GENESIS, Branch::common);
         // A branch that begins above our tip rolls no block back.
-        let depth = self.rows.tip().height.saturating_sub(common) as usize;
-        best.headers.len().max(depth) > LONG_BRANCH_BLOCKS
+        let depth = self.rows.tip().height.blocks_since(common).unwrap_or(0);
+        best.headers.len().max(depth as usize) > LONG_BRANCH_BLOCKS
     }
 
     /// Returns the time at which the best branch delivered so far wins, if this does not depend on answers alone. A short branch
@@ -342,7 +345,7 @@ mod tests {
                 peer: PeerId([peer; 32]),
                 status: Status {
                     difficulty: 1,
-                    height: 1,
+                    height: Height::FIRST,
                     tip: Hash::ZERO,
                 },
             };

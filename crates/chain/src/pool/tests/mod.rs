@@ -16,7 +16,7 @@ use super::*;
 use crate::block::{CarriedBlock, CarriedEntry, Header, root_of};
 use crate::port::StoreFailure;
 use crate::transaction::Body;
-use crate::{AccountId, Anchor, Carried, ChainId, Transaction, TxId};
+use crate::{AccountId, Anchor, Carried, ChainId, Height, Transaction, TxId};
 
 /// The parameters of a payment that tests vary.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl Pay {
             sender: [self.from; 32],
             fee: self.fee,
             anchor: Anchor {
-                height: self.anchor,
+                height: Height::new(self.anchor),
                 id: [0; 8],
             },
             body: Body::Payment {
@@ -112,7 +112,7 @@ pub(crate) fn child_block(
 pub(crate) fn block(mut body: Vec<CarriedEntry>) -> CarriedBlock {
     body.sort_by_key(|entry| entry.transaction.id);
     let header = Header {
-        height: 1,
+        height: Height::FIRST,
         time: 0,
         previous: genesis(),
         forger: [9; 32],

@@ -1,6 +1,7 @@
 //! Tests of the single rules.
 
 use super::*;
+use crate::Height;
 
 fn settings() -> PoolSettings {
     PoolSettings {
@@ -340,9 +341,9 @@ fn an_order_of_the_operator_and_lost_anchors_leave_reasons() {
         1_000,
     )
     .unwrap();
-    pool.drop_lost_anchors(5, |_| false);
+    pool.drop_lost_anchors(Height::new(5), |_| false);
     assert_eq!(reasons(&mut pool), []);
-    pool.drop_lost_anchors(4, |anchor| anchor.height == 0);
+    pool.drop_lost_anchors(Height::new(4), |anchor| anchor.height.is_genesis());
     assert_eq!(
         reasons(&mut pool),
         [(anchored.id, "chain_pool.anchor_lost")]
@@ -366,7 +367,7 @@ fn lost_anchor_takes_its_child_blocks_along() {
     let carrier = child_block(4, 2, 100, 0, &[lost.id, kept.id]);
     let inserted = pool.insert_child_block(carrier.clone(), 0, &mut all_have(1_000));
     assert_eq!(inserted, Ok(Ok(())));
-    pool.drop_lost_anchors(4, |_| false);
+    pool.drop_lost_anchors(Height::new(4), |_| false);
     let left = [lost.id, carrier.transaction().id];
     let reason = "chain_pool.anchor_lost";
     assert_eq!(reasons(&mut pool), left.map(|id| (id, reason)));

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use super::ledger::Ledger;
 use super::model::Model;
 use super::*;
-use crate::Params;
 use crate::forge::assemble;
+use crate::{Height, Params};
 
 const ACCOUNTS: u8 = 4;
 const CHAINS: std::ops::RangeInclusive<u8> = 1..=3;
@@ -154,7 +154,7 @@ impl Run {
                     anchor_depth_min: 0,
                     ..Params::loadtest()
                 };
-                let candidate = assemble(&self.pool, &params, u32::MAX, self.now);
+                let candidate = assemble(&self.pool, &params, Height::LAST, self.now);
                 let block = block(candidate.body);
                 assert!(
                     !self.settled || self.ledger.is_valid(&block),

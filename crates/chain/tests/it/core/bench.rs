@@ -8,7 +8,7 @@ use chain::core::{Action, Core, Event, Notice, PeerId, RequestFailure, Settings,
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::port::{Table, WriteBatch};
 use chain::state::{MemoryStore, Overlay, apply_block, next_header, turn};
-use chain::{Carried, ChainTime, Genesis, Header, Transaction, pos};
+use chain::{Carried, ChainTime, Genesis, Header, Height, Transaction, pos};
 use primitives::{Hash, KeyPair, PublicKey};
 
 use crate::core::kit::{ACCOUNTS, genesis, key, peer, public};
@@ -105,9 +105,10 @@ impl Maker {
                 |pair: &&KeyPair| pos::hit(&pos::generation(&last.generation, &forger_of(pair)));
             let nobody = nobodies.iter().min_by_key(hit).expect("some");
             let forger = forger_of(nobody);
-            let (height, time) = (last.height + 1, last.time + 1);
-            let start = height - params.base_target_span;
-            let elapsed = time - blocks[start as usize - 1].header.time;
+            let height = last.height.next().expect("a height");
+            let time = last.time + 1;
+            let start = height.minus(params.base_target_span).expect("a span");
+            let elapsed = time - blocks[start.get() as usize - 1].header.time;
             let base_target = match pos::adjusts(params, height) {
                 true => pos::next_base_target(params, initial, last.base_target, elapsed),
                 false => last.base_target,
@@ -444,7 +445,7 @@ impl Bench {
     }
 
     pub fn height(&self) -> u32 {
-        self.core.overlay().tip().height
+        self.core.overlay().tip().height.get()
     }
 }
 
@@ -458,7 +459,7 @@ fn answer_of(
     match question {
         Question::Status(_) if peer.manner == Manner::Boasts => {
             let status = Status {
-                height: 10_000,
+                height: Height::new(10_000),
                 tip: Hash::plain(b"best"),
                 difficulty: u128::MAX / 2,
             };
@@ -466,7 +467,7 @@ fn answer_of(
         }
         Question::Status(_) => {
             let nothing = Status {
-                height: 0,
+                height: Height::GENESIS,
                 tip: genesis.hash,
                 difficulty: 0,
             };

@@ -4,7 +4,7 @@ use chain::block::CarriedBlock;
 use chain::core::{Event, Notice, Settings, Verdict, limits, removal_reason};
 use chain::message::{Answer, Question, Status};
 use chain::state::Pruned;
-use chain::{AccountId, Anchor, Body, ChainId, Transaction};
+use chain::{AccountId, Anchor, Body, ChainId, Height, Transaction};
 use primitives::{Hash, KeyPair};
 
 use crate::core::bench::{Bench, Maker, Manner};
@@ -23,7 +23,7 @@ fn pay(pair: &KeyPair, sender: [u8; 32], to: AccountId, amount: u64) -> Transact
         deadline_minutes: 1_440,
         sender,
         fee: 100,
-        anchor: Anchor::at(0, &genesis.hash),
+        anchor: Anchor::at(Height::GENESIS, &genesis.hash),
         body: Body::Payment {
             to,
             amount,
@@ -95,10 +95,7 @@ fn a_longer_branch_is_followed_by_its_headers_and_payments_of_ours_wait_again() 
     let forked = bench.notices.iter().any(|notice| {
         matches!(
             notice,
-            Notice::Forked {
-                common: 4,
-                depth: 3
-            }
+            Notice::Forked { common, depth: 3 } if *common == Height::new(4)
         )
     });
     assert!(forked, "{:?}", bench.notices);
@@ -115,7 +112,10 @@ fn a_longer_branch_is_followed_by_its_headers_and_payments_of_ours_wait_again() 
 fn youngest_anchored(blocks: &[CarriedBlock]) -> Transaction {
     let depth = genesis().params.anchor_depth_min as usize;
     let anchor = &blocks[blocks.len() - depth];
-    assert_eq!(anchor.header.height as usize, blocks.len() + 1 - depth);
+    assert_eq!(
+        anchor.header.height.get() as usize,
+        blocks.len() + 1 - depth
+    );
     let mut paid = payment(2, 5);
     paid.anchor = Anchor::at(anchor.header.height, &anchor.hash);
     paid.sign(&genesis().hash, &key(2));
@@ -170,7 +170,7 @@ fn shallow_fork_after_shorter_branch_drops_lost_anchors() {
     let mut ours = common.fork(6);
     ours.add_many(2, 5);
     let paid = youngest_anchored(&ours.blocks);
-    assert_eq!(paid.anchor.height, 4);
+    assert_eq!(paid.anchor.height, Height::new(4));
     // One block with more work than two late ones. Then a branch from below the anchor that rolls back only four blocks.
     let mut shorter = common.fork(6);
     shorter.add(0, Vec::new());
@@ -226,13 +226,19 @@ fn a_branch_beyond_the_rollback_limit_is_reported_and_not_followed() {
     bench.run_to(5_100);
     assert_eq!(bench.tip(), ours.blocks[13].hash);
     let stuck = bench.core.figures().deep_fork.expect("it is reported");
-    assert_eq!((stuck.common, stuck.other), (0, theirs.blocks[19].hash));
+    assert_eq!(
+        (stuck.common, stuck.other),
+        (Height::GENESIS, theirs.blocks[19].hash)
+    );
     let next = ours.make(0, Vec::new());
     assert_eq!(bench.announce(0, &next), Some(Verdict::Accept));
     assert_eq!(bench.tip(), next.hash, "it goes on with its own");
     for (height, done) in [(99, false), (5, true)] {
         let ticket = 1;
-        bench.tell(Event::PopOff { ticket, height });
+        bench.tell(Event::PopOff {
+            ticket,
+            height: Height::new(height),
+        });
         let outcome = bench.orders.pop().expect("an order is answered");
         assert_eq!(outcome.is_ok(), done, "{height}: {outcome:?}");
     }
@@ -266,12 +272,15 @@ fn a_branch_that_cannot_even_be_judged_is_not_followed_and_the_operator_is_told_
             _ => None,
         })
         .collect();
-    assert_eq!(told, [(peer(1), 0, theirs.blocks[39].hash)]);
+    assert_eq!(told, [(peer(1), Height::GENESIS, theirs.blocks[39].hash)]);
     let next = ours.make(0, Vec::new());
     assert_eq!(bench.announce(0, &next), Some(Verdict::Accept));
     assert_eq!(bench.tip(), next.hash, "it goes on with its own");
     let (ticket, height) = (1, 0);
-    bench.tell(Event::PopOff { ticket, height });
+    bench.tell(Event::PopOff {
+        ticket,
+        height: Height::new(height),
+    });
     let refused = bench.orders.pop().and_then(Result::err);
     assert!(refused.is_some_and(|refused| refused.code == "chain_block.too_deep"));
 }
@@ -347,7 +356,7 @@ fn bodies_go_by_order_as_far_as_they_may() {
     for _ in 0..400 {
         let mut paid = payment(2, 1);
         (paid.time, paid.deadline_minutes) = (time, 10);
-        paid.anchor = Anchor::at(0, &genesis.hash);
+        paid.anchor = Anchor::at(Height::GENESIS, &genesis.hash);
         paid.sign(&genesis.hash, &key(2));
         time = maker.add(0, vec![paid]).header.time;
     }
@@ -368,7 +377,7 @@ fn bodies_go_by_order_as_far_as_they_may() {
     });
     let ordered = bench.orders.pop().expect("an outcome");
     assert!(ordered.as_ref().is_ok_and(|words| words.contains("go")));
-    let gone = |bench: &Bench| Pruned::load(bench.core.overlay()).unwrap().bodies;
+    let gone = |bench: &Bench| Pruned::load(bench.core.overlay()).unwrap().bodies.get();
     let until = gone(&bench) as usize;
     // Bodies stay for ten minutes of blocks of four seconds, and for the blocks that can be undone.
     assert!((100..300).contains(&until), "{until}");
@@ -442,7 +451,7 @@ fn a_block_ahead_of_the_clock_waits_and_one_far_ahead_is_refused() {
             .iter()
             .find(|block| block.header.time > time + 40)
             .expect("so many blocks take longer");
-        let height = block.header.height as usize;
+        let height = block.header.height.get() as usize;
         bench.run_to(block.header.time - ahead);
         let chain = late.blocks[..height - 1].to_vec();
         bench.connect(1, &chain, Manner::Honest);
@@ -465,7 +474,7 @@ fn what_contradicts_a_trusted_block_is_not_followed() {
     let mut theirs = Maker::new();
     theirs.add_many(8, 0);
     let settings = Settings {
-        trusted: vec![(2, ours.blocks[1].hash)],
+        trusted: vec![(Height::new(2), ours.blocks[1].hash)],
         ..Settings::default()
     };
     let mut bench = core_with(&ours, settings);
@@ -477,7 +486,7 @@ fn what_contradicts_a_trusted_block_is_not_followed() {
     let (ticket, height, hash) = (1, 2, theirs.blocks[1].hash);
     bench.tell(Event::Trust {
         ticket,
-        height,
+        height: Height::new(height),
         hash,
     });
     assert!(bench.orders.pop().is_some_and(|outcome| outcome.is_ok()));
@@ -562,7 +571,7 @@ fn a_peer_that_claims_more_than_it_has_is_found_out() {
     bench.run_to(100);
     bench.connect(0, &[], Manner::Honest);
     let boast = Question::Status(Status {
-        height: 1_000,
+        height: Height::new(1_000),
         tip: Hash::plain(b"best"),
         difficulty: u128::MAX,
     });

@@ -1,10 +1,10 @@
 //! Claims against deliveries: peers that claim much, silent peers, branches that cannot be judged, and clocks that are ahead.
 
-use chain::ChainTime;
 use chain::block::CarriedBlock;
 use chain::core::{Core, Event, Notice, Settings, Verdict, limits};
 use chain::message::{Question, Status};
 use chain::state::Fault;
+use chain::{ChainTime, Height};
 use primitives::Hash;
 
 use crate::core::bench::{Bench, Maker, Manner};
@@ -16,7 +16,7 @@ fn boast(n: usize) -> Vec<u8> {
     let tip = Hash::plain(&[n as u8]);
     let (height, difficulty) = (10_000, u128::MAX / 2);
     Question::Status(Status {
-        height,
+        height: Height::new(height),
         tip,
         difficulty,
     })
@@ -117,7 +117,15 @@ fn headers_beyond_known_stake_carry_no_weight() {
         assert_eq!(bench.core.figures().deep_fork, None, "{ours}");
         let popped = |notice: &Notice| matches!(notice, Notice::Popped { .. });
         assert!(!bench.notices.iter().any(popped), "{ours}");
-        let deep = |notice: &Notice| matches!(notice, Notice::TooDeep { common: 0, .. });
+        let deep = |notice: &Notice| {
+            matches!(
+                notice,
+                Notice::TooDeep {
+                    common: Height::GENESIS,
+                    ..
+                }
+            )
+        };
         assert!(bench.notices.iter().any(deep), "{ours}: it is reported");
         let next = maker.make(0, Vec::new());
         assert_eq!(bench.announce(0, &next), Some(Verdict::Accept), "{ours}");
@@ -150,7 +158,7 @@ fn a_checkpoint_that_the_stored_chain_contradicts_is_refused_at_start() {
     let bench = core_with(&ours, Settings::default());
     let open = |height: u32, hash: Hash| {
         let settings = Settings {
-            trusted: vec![(height, hash)],
+            trusted: vec![(Height::new(height), hash)],
             ..Settings::default()
         };
         Core::open(
@@ -220,7 +228,10 @@ fn withheld_bodies_delay_forging_by_a_quarter_of_the_block_time() {
     assert!(bench.core.figures().catching_up_to.is_some(), "it is asked");
     bench.run_to(next.header.time + 1);
     assert_eq!(bench.core.figures().forged, 1);
-    assert_eq!(bench.core.overlay().hash_at(8), Ok(Some(next.hash)));
+    assert_eq!(
+        bench.core.overlay().hash_at(Height::new(8)),
+        Ok(Some(next.hash))
+    );
 }
 
 /// Returns a chain after which two forgers have their turns in the same second, before all others.

@@ -1,10 +1,10 @@
 //! Forgers that sign two blocks on one parent, and local keys that must not do so.
 
-use chain::Header;
 use chain::block::CarriedBlock;
 use chain::core::{Equivocation, Event, Notice, Settings, Verdict, equivocations, limits};
 use chain::port::{Table, WriteBatch};
 use chain::state::turn;
+use chain::{Header, Height};
 
 use crate::core::bench::{Bench, Maker, Manner};
 use crate::core::branches::{core_with, payment};
@@ -177,7 +177,10 @@ fn blocks_forged_here_join_again_after_they_were_taken_back() {
     let mut bench = forged(6);
     let tip = bench.tip();
     let (ticket, height) = (1, 2);
-    bench.tell(Event::PopOff { ticket, height });
+    bench.tell(Event::PopOff {
+        ticket,
+        height: Height::new(height),
+    });
     assert!(bench.orders.pop().is_some_and(|done| done.is_ok()));
     assert_eq!(bench.tip(), tip);
     let figures = bench.core.figures();
@@ -189,7 +192,10 @@ fn a_key_signs_no_second_block_on_a_parent() {
     let mut bench = forged(6);
     let (ticket, height) = (1, 2);
     bench.tell_only(Event::StopForging(public(0)));
-    bench.tell(Event::PopOff { ticket, height });
+    bench.tell(Event::PopOff {
+        ticket,
+        height: Height::new(height),
+    });
     assert_eq!(bench.height(), 2);
     // The blocks are deleted, but the record of them remains.
     let mut batch = WriteBatch::default();
@@ -229,7 +235,7 @@ fn an_old_copy_meets_peers_before_it_uses_a_missed_turn() {
         let here = bench.core.figures().forged_again + bench.core.figures().forged;
         match meets {
             true => assert_eq!(
-                bench.core.overlay().hash_at(4),
+                bench.core.overlay().hash_at(Height::new(4)),
                 Ok(Some(maker.blocks[3].hash))
             ),
             false => assert!(here > 0, "it goes on alone"),

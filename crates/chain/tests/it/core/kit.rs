@@ -8,7 +8,7 @@ use chain::core::{Action, Core, Event, Notice, PeerId, Settings, Ticket};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::MemoryStore;
 use chain::{
-    AccountId, Anchor, Body, ChainId, ChainTime, Genesis, Rejection, Transaction, TxId,
+    AccountId, Anchor, Body, ChainId, ChainTime, Genesis, Height, Rejection, Transaction, TxId,
     key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
@@ -308,7 +308,7 @@ impl Room {
             deadline_minutes: 60,
             sender: public(from),
             fee: 100,
-            anchor: Anchor::at(0, &self.genesis.hash),
+            anchor: Anchor::at(Height::GENESIS, &self.genesis.hash),
             body: Body::Payment {
                 to: account(to),
                 amount,
@@ -338,7 +338,7 @@ impl Room {
 
     pub fn tip(&self, n: usize) -> (u32, primitives::Hash) {
         let tip = self.nodes[n].core.overlay().tip();
-        (tip.height, tip.hash)
+        (tip.height.get(), tip.hash)
     }
 
     pub fn same_tip(&self) -> bool {

@@ -6,7 +6,7 @@ use chain::block::CarriedBlock;
 use chain::core::{Event, Settings, Verdict, limits::ROUND_BYTES, removal_reason};
 use chain::message::{Announcement, Gossip};
 use chain::port::{Reads, Table, WriteBatch};
-use chain::{Anchor, Body, Genesis, Transaction};
+use chain::{Anchor, Body, Genesis, Height, Transaction};
 use primitives::Hash;
 
 use crate::core::bench::{Bench, Maker, Manner};
@@ -49,7 +49,7 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
     bench.run_to(5_000);
     // This pending transaction refers to a block that joins in a later round.
     let mut waiting = payment(3, 5);
-    waiting.anchor = Anchor::at(12, &maker.blocks[11].hash);
+    waiting.anchor = Anchor::at(Height::new(12), &maker.blocks[11].hash);
     waiting.sign(&genesis().hash, &key(3));
     let id = waiting.id(&genesis().hash);
     let mut batch = WriteBatch::default();
@@ -71,10 +71,16 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
 
     // Killed in the middle of an order. The blocks that were rolled back join again, and the order can be repeated.
     let (ticket, height) = (1, 0);
-    bench.tell_only(Event::PopOff { ticket, height });
+    bench.tell_only(Event::PopOff {
+        ticket,
+        height: Height::new(height),
+    });
     bench.round();
     assert!((1..20).contains(&bench.height()), "{}", bench.height());
-    bench.tell_only(Event::PopOff { ticket, height });
+    bench.tell_only(Event::PopOff {
+        ticket,
+        height: Height::new(height),
+    });
     bench.round();
     let busy = bench.orders.pop().and_then(Result::err);
     assert!(busy.is_some_and(|busy| busy.code == "chain_order.busy"));
@@ -82,7 +88,7 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
     assert_eq!(bench.tip(), maker.blocks[19].hash);
     let order = Event::Trust {
         ticket,
-        height: 3,
+        height: Height::new(3),
         hash: Hash::plain(b"another"),
     };
     bench.tell(order);
@@ -93,7 +99,10 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
     );
     bench.restart();
     assert_eq!(bench.height(), 2, "what contradicts it does not join again");
-    bench.tell(Event::PopOff { ticket, height });
+    bench.tell(Event::PopOff {
+        ticket,
+        height: Height::new(height),
+    });
     let popped = bench.orders.pop().expect("an order is answered");
     assert_eq!(popped.as_deref(), Ok("2 blocks were taken back"));
     assert_eq!(bench.height(), 0);
@@ -144,7 +153,7 @@ fn a_transaction_that_a_block_of_the_same_round_includes_does_not_enter_the_pool
 fn what_is_held_waits_for_a_change_of_branch_that_takes_several_rounds() {
     let genesis = slow();
     let signed = |mut transaction: Transaction, n: usize| {
-        transaction.anchor = Anchor::at(0, &genesis.hash);
+        transaction.anchor = Anchor::at(Height::GENESIS, &genesis.hash);
         transaction.sign(&genesis.hash, &key(n));
         transaction
     };

@@ -1,8 +1,8 @@
 //! Peers are charged for the work that their questions cause and not for the length of the answers.
 
-use chain::TxId;
 use chain::core::{Event, Settings, limits};
 use chain::message::{Answer, IDS_MAX, QUESTION_IDS_MAX, Question};
+use chain::{Height, TxId};
 
 use crate::core::bench::{Bench, Manner};
 use crate::core::kit::genesis;
@@ -70,7 +70,10 @@ fn a_question_costs_its_asker_what_it_costs_to_answer() {
     assert_eq!(found, ids);
     // The pool, which contains the transactions of the undone blocks, is read in pages.
     let (ticket, height) = (1, 0);
-    bench.tell(Event::PopOff { ticket, height });
+    bench.tell(Event::PopOff {
+        ticket,
+        height: Height::new(height),
+    });
     assert_eq!(bench.core.pool().figures().transactions, 36_000);
     bench.connect(5, &[], Manner::Honest);
     let (mut after, mut pages) = (TxId([0; 32]), Vec::new());

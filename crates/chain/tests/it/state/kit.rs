@@ -8,7 +8,8 @@ use chain::state::{
     AppliedBlock, BlockFault, MemoryStore, Overlay, apply_block, next_header, turn,
 };
 use chain::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Transaction, TxId, key_of_passphrase,
+    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Transaction, TxId,
+    key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
 
@@ -106,7 +107,7 @@ impl Net {
     }
 
     pub fn height(&self) -> u32 {
-        self.overlay.tip().height
+        self.overlay.tip().height.get()
     }
 
     /// Returns the next forger and its time.
@@ -125,7 +126,7 @@ impl Net {
             deadline_minutes: self.genesis.params.deadline_minutes_max,
             sender: public(from),
             fee,
-            anchor: Anchor::at(0, &self.genesis.hash),
+            anchor: Anchor::at(Height::GENESIS, &self.genesis.hash),
             body,
             signature: [7; 64],
         }

@@ -1,10 +1,10 @@
 //! Leases begin after the delay, follow one another, and end.
 
-use chain::ChainId;
 use chain::port::Table;
 use chain::state::leases::{LESSORS_MAX, leased_stake_min, leases_of};
 use chain::state::read::header;
 use chain::state::{Branch, Judged, effective_tokens, turn};
+use chain::{ChainId, Height};
 
 use chain::genesis::ParamsOverrides;
 
@@ -35,7 +35,7 @@ fn leased_at(net: &Net, who: usize, to: usize, height: u32) -> bool {
     let row = leases_of(&net.overlay, &account(who)).unwrap();
     row.is_some_and(|row| {
         row.leases()
-            .any(|lease| lease.to == account(to) && lease.covers(height))
+            .any(|lease| lease.to == account(to) && lease.covers(Height::new(height)))
     })
 }
 
@@ -174,7 +174,7 @@ fn a_branch_may_replace_the_lease_that_follows_and_its_lessor_forges_again() {
     net.forge(vec![Net::entry(net.lease(1, 2, 10))]);
     net.forge(vec![Net::entry(net.lease(1, 3, 8))]);
     net.forge_empty(18);
-    let mut branch = Branch::at(&net.overlay, &net.genesis, 20).unwrap();
+    let mut branch = Branch::at(&net.overlay, &net.genesis, Height::new(20)).unwrap();
     // Above the common block it goes to account 4 instead, after the delay, at height 33.
     let replacing = net.block(vec![Net::entry(net.lease(1, 4, 8))]);
     net.apply(&replacing).unwrap();
@@ -183,7 +183,7 @@ fn a_branch_may_replace_the_lease_that_follows_and_its_lessor_forges_again() {
     let own = net.block_by(1, time.unwrap(), Vec::new());
     net.apply(&own).unwrap();
     for height in 21..=25 {
-        let row = header(&net.overlay, height).unwrap().unwrap();
+        let row = header(&net.overlay, Height::new(height)).unwrap().unwrap();
         let pushed = branch.push(&net.overlay, &net.genesis, &row.header, row.hash);
         assert!(
             matches!(pushed, Ok(Judged::Counted)),

@@ -6,7 +6,7 @@ use chain::state::rows::{META_TIP, held_key};
 use chain::state::{
     Depth, Examined, MemoryStore, Overlay, examine, prune, state_hash, undo_block, verify_store,
 };
-use chain::{Genesis, port::Reads};
+use chain::{Genesis, Height, port::Reads};
 use primitives::storage::TableSet;
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ fn mended(store: &MemoryStore, genesis: &Genesis, found: Examined) -> u32 {
     assert!(again.is_sound(), "{:?}", again.damage);
     let overlay = Overlay::open(store.clone(), genesis).unwrap();
     assert_eq!(overlay.tip().height, mending.height);
-    mending.height
+    mending.height.get()
 }
 
 /// Returns the state's hash at a height of this network.
@@ -61,7 +61,10 @@ fn hash_at(height: u32) -> primitives::Hash {
 fn a_sound_store_is_found_sound() {
     let found = look(&grown());
     assert!(found.is_sound(), "{:?}", found.damage);
-    assert_eq!((found.height, found.blocks, found.replayed), (5, 5, 5));
+    assert_eq!(
+        (found.height, found.blocks, found.replayed),
+        (Height::new(5), 5, 5)
+    );
     assert!(found.mending.is_none() && found.beyond.is_none());
     let net = Net::new();
     assert!(look(&net).is_sound());
@@ -98,7 +101,11 @@ fn what_is_damaged_is_mended_or_cut_off() {
             (Table::Balances, key, Some(1u64.to_be_bytes().to_vec()))
         }),
         ("a held balance", 5, |_| {
-            (Table::Held, held_key(&account(6), 3).to_vec(), None)
+            (
+                Table::Held,
+                held_key(&account(6), Height::new(3)).to_vec(),
+                None,
+            )
         }),
         ("the tip", 5, |_| {
             (Table::Meta, META_TIP.to_vec(), Some(vec![1, 2, 3]))
@@ -202,7 +209,7 @@ fn short_chain_is_rebuilt_from_genesis() {
     );
     batch.delete(Table::ByHash, net.overlay.tip().hash.as_bytes().to_vec());
     batch.delete(Table::Undo, 4u32.to_be_bytes());
-    batch.delete(Table::Held, held_key(&account(9), 0));
+    batch.delete(Table::Held, held_key(&account(9), Height::GENESIS));
     net.store.commit(batch);
     assert_eq!(mended(&net.store, &net.genesis, look(&net)), 5);
     assert_eq!(all_rows(&net), sound);

@@ -7,7 +7,7 @@ use chain::port::{Row, Table};
 use chain::state::{
     Branch, Judged, Overlay, apply_block, effective_tokens, prune, state_hash, turn, undo_block,
 };
-use chain::{Body, ChainId};
+use chain::{Body, ChainId, Height};
 use primitives::storage::TableSet;
 use proptest::prelude::*;
 
@@ -193,7 +193,7 @@ proptest! {
         grow(&mut net, &mut dice, lost);
         let winning = grow(&mut other, &mut dice, won);
         // Its headers pass before any block is undone, as far as the bound reaches.
-        let mut branch = Branch::at(&net.overlay, &net.genesis, common as u32).unwrap();
+        let mut branch = Branch::at(&net.overlay, &net.genesis, Height::new(common as u32)).unwrap();
         let bound = net.genesis.params.lease_delay_blocks as usize;
         for (place, block) in winning.iter().enumerate().take(bound + 1) {
             let judged = branch.push(&net.overlay, &net.genesis, &block.header, block.hash).unwrap();

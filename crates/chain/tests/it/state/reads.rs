@@ -6,7 +6,7 @@ use chain::state::rows::{
     HeaderRow, LeaseRow, Place, read_account_txs, read_held_key, read_tip, read_undo,
 };
 use chain::state::{carried_block, read};
-use chain::{AccountId, Body, ChainId, Transaction};
+use chain::{AccountId, Body, ChainId, Height, Transaction};
 use proptest::prelude::*;
 
 use crate::state::kit::{ACCOUNTS, CHILDREN, Net, account};
@@ -80,8 +80,8 @@ proptest! {
             let stored = carried_block(&net.store, &net.genesis, height).unwrap();
             prop_assert_eq!(stored.as_ref(), Some(block));
         }
-        let headers = read::headers(&net.store, 2, 5).unwrap();
-        let expected: Vec<u32> = (2..=net.height()).take(5).collect();
+        let headers = read::headers(&net.store, Height::new(2), 5).unwrap();
+        let expected: Vec<Height> = (2..=net.height()).take(5).map(Height::new).collect();
         prop_assert_eq!(headers.iter().map(|row| row.header.height).collect::<Vec<_>>(), expected);
         for who in 0..ACCOUNTS {
             for (chain, balance) in read::balances(&net.store, &account(who)).unwrap() {
@@ -160,12 +160,12 @@ fn a_transaction_is_found_across_pieces_of_a_body() {
         assert_eq!(found, Some(transaction));
     }
     let nowhere = Place {
-        height: 9,
+        height: Height::new(9),
         offset: 0,
     };
     assert_eq!(read::transaction_at(&net.store, nowhere).unwrap(), None);
     let beyond = Place {
-        height: 1,
+        height: Height::new(1),
         offset: block.header.body_bytes + 5,
     };
     assert!(read::transaction_at(&net.store, beyond).is_err());

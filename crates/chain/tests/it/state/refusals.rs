@@ -9,7 +9,7 @@ use chain::state::{
     BlockFault, Branch, Fault, Judged, MemoryStore, Overlay, When, carried_block, check_clock,
     check_transaction, undo_block,
 };
-use chain::{Anchor, Body, Carried, ChainId, Genesis, Transaction};
+use chain::{Anchor, Body, Carried, ChainId, Genesis, Height, Transaction};
 use primitives::Hash;
 
 use crate::state::kit::{ACCOUNTS, EACH, Net, account, small, spec};
@@ -46,8 +46,8 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
     net.commit();
     let (tip, next) = (net.overlay.tip().clone(), net.height() + 1);
     let hash_at = |height| net.overlay.hash_at(height).unwrap().unwrap();
-    let young = Anchor::at(next - 4, &hash_at(next - 4));
-    let deep = Anchor::at(next - 5, &hash_at(next - 5));
+    let young = Anchor::at(Height::new(next - 4), &hash_at(Height::new(next - 4)));
+    let deep = Anchor::at(Height::new(next - 5), &hash_at(Height::new(next - 5)));
     let good = net.transaction(1, 1, 100, pay(2, 5));
     let message = |bytes: usize| Body::Payment {
         to: account(2),
@@ -70,16 +70,22 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
         ("chain_tx.amount", set(pay(2, SUPPLY_MAX))),
         ("chain_tx.amount", set(pay(2, u64::MAX))),
         ("chain_tx.anchor_young", anchor(young)),
-        ("chain_tx.anchor_young", anchor(Anchor::at(next, &tip.hash))),
         (
             "chain_tx.anchor_young",
-            anchor(Anchor::at(u32::MAX, &tip.hash)),
+            anchor(Anchor::at(Height::new(next), &tip.hash)),
+        ),
+        (
+            "chain_tx.anchor_young",
+            anchor(Anchor::at(Height::LAST, &tip.hash)),
         ),
         (
             "chain_tx.anchor_unknown",
-            anchor(Anchor::at(next - 5, &tip.hash)),
+            anchor(Anchor::at(Height::new(next - 5), &tip.hash)),
         ),
-        ("chain_tx.anchor_unknown", anchor(Anchor::at(0, &tip.hash))),
+        (
+            "chain_tx.anchor_unknown",
+            anchor(Anchor::at(Height::GENESIS, &tip.hash)),
+        ),
         ("chain_tx.child_block", set(child_block(2, 0))),
         ("chain_tx.child_block", set(child_block(1, 1))),
         ("chain_tx.child_block", set(child_block(77, 1))),
@@ -140,7 +146,7 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
     // Late enough for the first minute to be over.
     let when = When {
         time: tip.time.max(120),
-        height: next,
+        height: Height::new(next),
     };
     let mut codes = BTreeSet::new();
     for (number, (code, change)) in cases.iter().enumerate() {
@@ -294,12 +300,12 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
         (
             "not next",
             "chain_block.not_next",
-            with(&|b| b.header.height += 1),
+            with(&|b| b.header.height = b.header.height.next().expect("a height")),
         ),
         (
             "not next",
             "chain_block.not_next",
-            with(&|b| b.header.height = u32::MAX),
+            with(&|b| b.header.height = Height::LAST),
         ),
         (
             "not next",
@@ -542,7 +548,7 @@ fn a_branch_of_who_holds_nothing_is_refused_before_anything_is_taken_back() {
     // Another node has only the first five blocks.
     let mut other = Net::new();
     for height in 1..=5 {
-        let block = carried_block(&net.overlay, &net.genesis, height).unwrap();
+        let block = carried_block(&net.overlay, &net.genesis, Height::new(height)).unwrap();
         other.apply(&block.unwrap()).unwrap();
     }
     let code = |fault: Fault| fault.rejection().expect("the store works").code;
@@ -553,7 +559,7 @@ fn a_branch_of_who_holds_nothing_is_refused_before_anything_is_taken_back() {
     };
     // At the end of height 1 it held nothing, and height 1 is in every window up to 21. No time is late enough.
     let (nothing, hash) = header(9, other.overlay.tip().time + 1_000_000);
-    let mut branch = Branch::at(&net.overlay, &net.genesis, 5).unwrap();
+    let mut branch = Branch::at(&net.overlay, &net.genesis, Height::new(5)).unwrap();
     let push = |branch: &mut Branch, header, hash| {
         let pushed = branch.push(&net.overlay, &net.genesis, header, hash);
         pushed.map_err(code)
@@ -565,15 +571,15 @@ fn a_branch_of_who_holds_nothing_is_refused_before_anything_is_taken_back() {
     assert_eq!(push(&mut branch, &early, hash), Err("chain_block.time"));
     let (good, hash) = header(forger, time);
     assert_eq!(push(&mut branch, &good, hash), Ok(Judged::Counted));
-    assert_eq!(branch.tip().height, 6);
+    assert_eq!(branch.tip().height, Height::new(6));
     // A branch ends when its common block is undone.
-    let mut gone = Branch::at(&net.overlay, &net.genesis, 9).unwrap();
+    let mut gone = Branch::at(&net.overlay, &net.genesis, Height::new(9)).unwrap();
     for _ in 0..3 {
         undo_block(&mut net.overlay, &net.genesis).unwrap();
     }
     let pushed = gone.push(&net.overlay, &net.genesis, &good, hash);
     assert_eq!(pushed.map_err(code), Err("chain_block.not_next"));
-    let beyond = Branch::at(&net.overlay, &net.genesis, 99).unwrap_err();
+    let beyond = Branch::at(&net.overlay, &net.genesis, Height::new(99)).unwrap_err();
     assert_eq!(code(beyond), "chain_block.not_next");
 }
 

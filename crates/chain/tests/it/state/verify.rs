@@ -1,5 +1,6 @@
 //! A sound store passes, and inconsistent rows are named.
 
+use chain::Height;
 use chain::port::Table;
 use chain::state::{prune, undo_block, verify_store};
 use proptest::prelude::*;
@@ -23,7 +24,7 @@ proptest! {
         }
         net.commit();
         let verified = verify_store(&net.store, &net.genesis, u32::MAX).unwrap();
-        prop_assert_eq!((verified.height, verified.blocks), (net.height(), net.height()));
+        prop_assert_eq!((verified.height.get(), verified.blocks), (net.height(), net.height()));
         let some = verify_store(&net.store, &net.genesis, 3).unwrap();
         prop_assert_eq!(some.blocks, net.height().min(3));
     }
@@ -70,7 +71,7 @@ fn what_does_not_fit_together_is_named() {
         }
     }
     let mut net = grown();
-    let held = chain::state::rows::held_key(&account(4), 1);
+    let held = chain::state::rows::held_key(&account(4), Height::new(1));
     net.overlay.put(Table::Held, held, 1u64.to_be_bytes());
     net.commit();
     let failure = verify_store(&net.store, &net.genesis, 0).unwrap_err();

@@ -66,7 +66,7 @@ fn view(evidence: &Equivocation, genesis: &Genesis) -> Result<EquivocationView, 
     Ok(EquivocationView {
         forger: header.forger_account().to_string(),
         key: hex::encode(&header.forger),
-        height: header.height,
+        height: header.height.get(),
         previous: header.previous.to_string(),
         noticed: evidence.noticed,
         first: signed(&evidence.first),

@@ -64,7 +64,7 @@ fn told(notice: &Notice) -> Option<Bytes> {
     Some(match notice {
         Notice::Added { header, hash, own } => {
             let added = BlockAdded {
-                height: header.height,
+                height: header.height.get(),
                 hash: hash.to_string(),
                 time: header.time,
                 forger: header.forger_account().to_string(),
@@ -77,14 +77,14 @@ fn told(notice: &Notice) -> Option<Bytes> {
         }
         Notice::Popped { header, hash } => {
             let popped = BlockPopped {
-                height: header.height,
+                height: header.height.get(),
                 hash: hash.to_string(),
             };
             event(POPPED, None, &popped)
         }
         Notice::Forked { common, depth } => {
             let forked = Forked {
-                common: *common,
+                common: common.get(),
                 depth: *depth,
             };
             event(FORKED, None, &forked)
@@ -98,7 +98,7 @@ fn told(notice: &Notice) -> Option<Bytes> {
         }
         Notice::DeepFork { common, other } => {
             let stuck = Stuck {
-                common: *common,
+                common: common.get(),
                 other: other.to_string(),
             };
             event(STUCK, None, &stuck)

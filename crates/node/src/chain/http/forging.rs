@@ -46,7 +46,7 @@ const FORGERS_SHOWN: usize = 20;
 pub(super) async fn list(State(api): State<Arc<Api>>) -> Answered {
     let (height, accounts) = api.shared.query(ChainQuery::Forging).await?;
     json(&ForgingView {
-        height: height.saturating_add(1),
+        height: height.plus_or_last(1).get(),
         now: api.shared.clock.now(),
         forging_delay_ms: api.config.forging.delay_ms,
         accounts: accounts.map_err(failed)?,
@@ -92,7 +92,7 @@ pub(super) async fn forgers(
     let query = api.shared.query(|to| ChainQuery::Forgers(limit, to));
     let (height, forgers) = query.await?;
     json(&ForgersView {
-        height: height.saturating_add(1),
+        height: height.plus_or_last(1).get(),
         now: api.shared.clock.now(),
         forgers: forgers.map_err(failed)?,
     })

@@ -9,6 +9,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use chain::Height;
 use chain::core::Event;
 use net::gossip::{Direction, PeerId, PeerView, SendError};
 use primitives::{Hash, hex};
@@ -106,7 +107,10 @@ fn not_sent(error: SendError) -> Refusal {
 /// `POST /v1/chain/orders/pop-off`
 pub(super) async fn pop_off(State(api): State<Arc<Api>>, body: ClaimedBody) -> Answered {
     let PopOff { height } = api.body(body).await?;
-    let order = api.shared.order(|ticket| Event::PopOff { ticket, height });
+    let order = api.shared.order(|ticket| Event::PopOff {
+        ticket,
+        height: Height::new(height),
+    });
     done(order.await?)
 }
 
@@ -135,7 +139,7 @@ pub(super) async fn trust(State(api): State<Arc<Api>>, body: ClaimedBody) -> Ans
     let hash: Hash = parsed("hash", &hash)?;
     let order = api.shared.order(|ticket| Event::Trust {
         ticket,
-        height,
+        height: Height::new(height),
         hash,
     });
     done(order.await?)

@@ -4,7 +4,7 @@ use api::SecretText;
 use api::chain::{BodyDetail, codes};
 use api::codes::BAD_PARAMETER;
 use chain::state::rows::Place;
-use chain::{AccountId, ChainId, Genesis};
+use chain::{AccountId, ChainId, Genesis, Height};
 use primitives::{Hash, KeyPair, Scheme};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -114,7 +114,7 @@ pub(super) fn block_name(text: &str) -> Result<BlockName, Refusal> {
     if text.len() == 64 {
         return parsed::<Hash>("hash", text).map(BlockName::Hash);
     }
-    parsed::<u32>("height", text).map(BlockName::Height)
+    parsed::<u32>("height", text).map(|height| BlockName::Height(Height::new(height)))
 }
 
 /// `height-offset`.
@@ -122,7 +122,7 @@ pub(super) fn place(text: &str) -> Result<Place, Refusal> {
     let wrong = || Refusal::listed(&BAD_PARAMETER, format!("'{text}' is no `next` of a page"));
     let (height, offset) = text.split_once('-').ok_or_else(wrong)?;
     Ok(Place {
-        height: height.parse().map_err(|_| wrong())?,
+        height: Height::new(height.parse().map_err(|_| wrong())?),
         offset: offset.parse().map_err(|_| wrong())?,
     })
 }

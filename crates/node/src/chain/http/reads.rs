@@ -7,8 +7,8 @@ use api::chain::{AccountView, BodyDetail, ForgingBalance, LeaseView, codes};
 use api::codes::BAD_PARAMETER;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use chain::AccountId;
 use chain::state::{Fault, leases, read};
+use chain::{AccountId, Height};
 
 use super::parameters::{
     AccountTransactionsQuery, AccountsQuery, BlockQuery, BlockTransactionsQuery, BlocksQuery,
@@ -46,8 +46,8 @@ pub(super) async fn blocks(
 ) -> Answered {
     let asked = query(asked)?;
     let range = match (asked.before, asked.from) {
-        (before, None) => Range::Before(before),
-        (None, Some(from)) => Range::From(from),
+        (before, None) => Range::Before(before.map(Height::new)),
+        (None, Some(from)) => Range::From(Height::new(from)),
         (Some(_), Some(_)) => {
             let text = "give before or from, not both";
             return Err(Refusal::listed(&BAD_PARAMETER, text));
@@ -137,14 +137,14 @@ pub(super) async fn account(State(api): State<Arc<Api>>, name: Segment) -> Answe
         let leases = row.iter().flat_map(|row| row.leases());
         Ok(AccountView {
             account: account.to_string(),
-            height,
+            height: height.get(),
             balances: reader.balances_of(&account)?,
             forging: ForgingBalance { effective_tokens },
             leases: leases
                 .map(|lease| LeaseView {
                     lessee: lease.to.to_string(),
-                    from: lease.from,
-                    to: lease.until,
+                    from: lease.from.get(),
+                    to: lease.until.get(),
                 })
                 .collect(),
             lessors: leases::lessors(&reader.store, &account)?
@@ -161,7 +161,7 @@ pub(super) async fn state_hash(
     State(api): State<Arc<Api>>,
     asked: Result<Query<HeightQuery>, QueryRejection>,
 ) -> Answered {
-    let height = query(asked)?.height;
+    let height = query(asked)?.height.map(Height::new);
     let reader = api.shared.reader();
     json(&api.state_hashes.ask(&reader, height).await?)
 }

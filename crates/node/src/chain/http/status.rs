@@ -10,6 +10,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse;
+use chain::Height;
 use chain::core::Figures;
 use chain::state::Pruned;
 
@@ -84,7 +85,7 @@ pub(in crate::chain) fn health_of(shared: &ChainNodeState) -> ChainHealth {
     ChainHealth {
         live: true,
         ready: failure.is_none() && !shared.is_stopping(),
-        height: figures.tip.height,
+        height: figures.tip.height.get(),
         sync,
         failure: failure.map(|failure| failure.code.to_owned()),
         equivocations: figures.evidence as u64,
@@ -126,7 +127,7 @@ impl Api {
             genesis: genesis.hash.to_string(),
             genesis_time_ms: genesis.time_ms,
             block_seconds: genesis.params.block_seconds,
-            height: figures.tip.height,
+            height: figures.tip.height.get(),
             tip: figures.tip.hash.to_string(),
             tip_time: figures.tip.time,
             cumulative_difficulty: figures.tip.difficulty.to_string(),
@@ -138,8 +139,8 @@ impl Api {
             forging: forging as u32,
             bundlers: bundlers as u32,
             sync: sync_state(&figures),
-            sync_target: figures.catching_up_to,
-            first_body: pruned.saturating_add(1),
+            sync_target: figures.catching_up_to.map(Height::get),
+            first_body: pruned.plus_or_last(1).get(),
             forks: figures.forks,
             fork_depth_max: figures.deepest_fork,
             transactions_per_second: (rate * 100.0).round() / 100.0,
@@ -173,7 +174,9 @@ impl Api {
         let shared = &self.shared;
         let (metrics, figures) = (&shared.metrics, shared.shown().core);
         let now = shared.clock.now();
-        metrics.height.set_count(u64::from(figures.tip.height));
+        metrics
+            .height
+            .set_count(u64::from(figures.tip.height.get()));
         let age = u64::from(now.saturating_sub(figures.tip.time));
         metrics.tip_age.set_count(age);
         let doubt_ms = shared.clock.jump_ms().unwrap_or(0).unsigned_abs();
@@ -189,7 +192,8 @@ impl Api {
             .stuck
             .set_count(u64::from(figures.deep_fork.is_some()));
         let target = figures.catching_up_to.unwrap_or(figures.tip.height);
-        let missing = target.saturating_sub(figures.tip.height);
+        // A branch may have been overtaken by our own.
+        let missing = target.blocks_since(figures.tip.height).unwrap_or(0);
         metrics.catching_up.set_count(u64::from(missing));
         metrics.forged.set(figures.forged);
         metrics.bundled.set(figures.bundled);

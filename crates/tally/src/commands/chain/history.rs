@@ -60,7 +60,7 @@ impl Args {
         let made = Made {
             transactions: made.transactions,
             blocks: made.blocks,
-            height: made.height,
+            height: made.height.get(),
             seconds,
             transactions_per_s: made.transactions as f64 / seconds.max(f64::MIN_POSITIVE),
             disk_bytes: made.disk_bytes,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use api::chain::{ChainInfo, Constants, TransactionAnswer, TransactionState};
 use chain::bundle::fee_for;
 use chain::state::fee_min;
-use chain::{AccountId, Anchor, Body, ChainId, Params, Transaction};
+use chain::{AccountId, Anchor, Body, ChainId, Height, Params, Transaction};
 use client::ChainClient;
 use primitives::{Hash, PublicKey, hex};
 use serde::Serialize;
@@ -143,9 +143,10 @@ impl Args {
             .map_err(|error| bad_value(format!("the network's parameters: {error}")))?;
         let status = client.status().await?;
         let depth = params.anchor_depth_min.saturating_add(ANCHOR_SLACK);
-        let height = status.height.saturating_sub(depth);
+        // In a young chain the anchor is genesis.
+        let height = Height::new(status.height).minus_or_genesis(depth);
         let block = match height {
-            0 => constants.genesis.clone(),
+            Height::GENESIS => constants.genesis.clone(),
             height => client.block(&height.to_string(), "none").await?.hash,
         };
         let block: Hash = block

@@ -60,7 +60,7 @@ impl From<ChainChecked> for Found {
             rows_damage: checked.chain.damage,
             beyond_repair: checked.chain.beyond,
             repaired: checked.did,
-            height: checked.tip.map(|(height, _)| height),
+            height: checked.tip.map(|(height, _)| height.get()),
             tip: checked.tip.map(|(_, hash)| hash.to_string()),
             state_hash: checked.state_hash.map(|hash| hash.to_string()),
         }
