@@ -67,7 +67,10 @@ impl Header {
         let Some(bytes) = bytes.get(..USED_BYTES) else {
             return Sector::Unusable;
         };
-        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap_or_default());
+        let word = |at: usize| {
+            let bytes = bytes[at..at + 8].try_into();
+            u64::from_le_bytes(bytes.expect("8 bytes"))
+        };
         if &bytes[..8] != MAGIC || xxh3_64(&bytes[..48]) != word(48) {
             return Sector::Unusable;
         }

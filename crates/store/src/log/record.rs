@@ -60,11 +60,15 @@ impl Record {
     }
 
     /// Adds a row. The caller has checked that key and value are within [`KEY_BYTES_MAX`] and [`PAYLOAD_BYTES_MAX`].
+    ///
+    /// # Panics
+    /// A length does not fit its field: a clipped one would spoil the record.
     pub(crate) fn push(&mut self, row: Row<'_>) {
         let deleted = if row.value.is_none() { DELETED } else { 0 };
+        // A deletion is stored with an empty value.
         let value = row.value.unwrap_or_default();
-        let key_bytes = u16::try_from(row.key.len()).unwrap_or(u16::MAX);
-        let value_bytes = u32::try_from(value.len()).unwrap_or(u32::MAX);
+        let key_bytes = u16::try_from(row.key.len()).expect("a key was checked");
+        let value_bytes = u32::try_from(value.len()).expect("a value was checked");
         self.buffer.push(row.table | deleted);
         self.buffer.extend_from_slice(&key_bytes.to_le_bytes());
         self.buffer.extend_from_slice(&value_bytes.to_le_bytes());
@@ -114,7 +118,7 @@ impl Prefix {
         let word = |at: usize| {
             bytes
                 .get(at..at + 8)
-                .map(|b| u64::from_le_bytes(b.try_into().unwrap_or_default()))
+                .map(|b| u64::from_le_bytes(b.try_into().expect("8 bytes")))
         };
         let (checksum, sequence, lengths) = (word(0)?, word(8)?, word(16)?);
         let payload_bytes = usize::try_from(lengths).ok()?;
@@ -199,6 +203,19 @@ mod tests {
             ROWS.into_iter().for_each(|row| record.push(row));
             assert_eq!(record.seal(7, 42).is_ok(), expect, "at most {max} bytes");
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "a key was checked")]
+    fn key_longer_than_its_field_is_not_clipped() {
+        let key = vec![0; KEY_BYTES_MAX + 1];
+        let mut record = Record::new(PAYLOAD_BYTES_MAX);
+        record.clear();
+        record.push(Row {
+            table: 1,
+            key: &key,
+            value: None,
+        });
     }
 
     #[test]
