@@ -161,7 +161,7 @@ impl Place {
                 found.push(PartFound {
                     id,
                     len: meta.len(),
-                    modified: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                    modified: meta.modified().map_err(failed)?,
                     open: false,
                 });
             }

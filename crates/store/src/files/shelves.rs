@@ -199,10 +199,13 @@ impl Files {
                 let (Some(hash), Some(meta)) = (hash, if_there(entry.metadata())?) else {
                     return Ok(None);
                 };
-                Ok(meta.is_file().then(|| FileFound {
+                if !meta.is_file() {
+                    return Ok(None);
+                }
+                Ok(Some(FileFound {
                     hash,
                     size: meta.len(),
-                    modified: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                    modified: meta.modified()?,
                 }))
             };
             look().map_err(io_error("listing", &folder)).transpose()
