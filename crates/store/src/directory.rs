@@ -171,6 +171,7 @@ pub(crate) fn read_format(path: &Path, title: &str) -> Result<Option<Format>, Op
 fn parse_format(path: &Path, title: &str, text: &str) -> Result<Format, OpenError> {
     let foreign = || unknown(path, "its FORMAT file is not one of this program".into());
     let mut lines = text.lines();
+    // An empty file has no second line either, and is refused for that.
     let found_title = lines.next().unwrap_or_default();
     let mut line = lines.next().ok_or_else(foreign)?;
     // Before the version, so that no part of the file is that of an ordinary store.
@@ -283,6 +284,7 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn new_name(path: &Path) -> PathBuf {
+    // A path without a name is refused later: nothing can be renamed to it.
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     path.with_file_name(name)

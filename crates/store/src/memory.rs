@@ -48,7 +48,7 @@ impl Memory {
         if let Some(old) = old {
             self.tombstones -= usize::from(old.is_none());
             let old_bytes = key_bytes + old.map_or(0, |value| value.len()) + ROW_OVERHEAD_BYTES;
-            self.active_bytes = self.active_bytes.saturating_sub(old_bytes);
+            self.active_bytes -= old_bytes;
         }
     }
 

@@ -41,7 +41,7 @@ impl<T> Default for Queue<T> {
 
 impl<T> Queue<T> {
     pub(crate) fn push(&mut self, submission: Submission<T>, bulk: bool) {
-        self.bytes = self.bytes.saturating_add(submission.bytes);
+        self.bytes += submission.bytes;
         if bulk {
             self.bulk.push_back(submission);
         } else {
@@ -74,10 +74,11 @@ impl<T> Queue<T> {
         let mut group = Group::default();
         group.take(
             &mut self.normal,
+            // Clipped at 0: the first bulk submission may exceed the cap alone.
             cap_bytes.saturating_sub(bulk.bytes),
             record_bytes_max - bulk.record_bytes,
         );
-        self.bytes = self.bytes.saturating_sub(bulk.bytes + group.bytes);
+        self.bytes -= bulk.bytes + group.bytes;
         group.submissions.extend(bulk.submissions);
         group.submissions
     }
@@ -89,7 +90,7 @@ impl<T> Queue<T> {
             return 0;
         };
         let waits = self.bulk.front().is_some_and(|bulk| {
-            let both = normal.record_bytes.saturating_add(bulk.record_bytes);
+            let both = normal.record_bytes + bulk.record_bytes;
             both > record_bytes_max && bulk.submitted < normal.submitted
         });
         if waits {
@@ -128,8 +129,8 @@ impl<T> Group<T> {
     /// cap is not stuck.
     fn take(&mut self, lane: &mut VecDeque<Submission<T>>, cap_bytes: usize, record_room: usize) {
         while let Some(next) = lane.front() {
-            let bytes = self.bytes.saturating_add(next.bytes);
-            let record_bytes = self.record_bytes.saturating_add(next.record_bytes);
+            let bytes = self.bytes + next.bytes;
+            let record_bytes = self.record_bytes + next.record_bytes;
             if record_bytes > record_room || (self.bytes > 0 && bytes > cap_bytes) {
                 break;
             }

@@ -156,6 +156,7 @@ impl StoreState {
         let log = writer.log.active_bytes();
         let stored = self.tables.iter().filter(|table| !table.resident);
         let memory: usize = stored.map(|table| table.read().active_bytes()).sum();
+        // A configured budget that is clipped is never reached.
         let over = |times: usize| {
             log >= self.options.log_bytes.saturating_mul(times as u64)
                 || memory >= self.options.memtable_bytes.saturating_mul(times)

@@ -156,6 +156,7 @@ impl Sorted {
 
     /// Returns whether so many entries are deletions that merging the whole tree costs little for each removed entry.
     fn is_mostly_gone(&self) -> bool {
+        // Clipped counts are beyond the rows of every tree.
         let deletions = usize::try_from(self.tree.tombstone_count()).unwrap_or(usize::MAX);
         deletions > 0 && deletions.saturating_mul(GONE_SHARE) >= self.rows_approximate()
     }
@@ -195,6 +196,7 @@ impl Sorted {
     fn shape(&self) -> [usize; 8] {
         std::array::from_fn(|level| match level {
             7 => self.tree.l0_run_count(),
+            // A level that the tree does not have has no files.
             level => self.tree.level_table_count(level).unwrap_or(0),
         })
     }

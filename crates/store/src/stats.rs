@@ -74,11 +74,11 @@ impl Distribution {
     /// Returns the upper bound of the bucket that contains the value at the given share (0 to 1000 per
     /// mille).
     pub fn quantile_upper(&self, per_mille: u64) -> u64 {
-        let target = self.count().saturating_mul(per_mille).div_ceil(1000);
+        let target = (u128::from(self.count()) * u128::from(per_mille)).div_ceil(1000);
         let mut seen = 0;
         for (bucket, count) in self.counts.iter().enumerate() {
             seen += count;
-            if seen >= target && *count > 0 {
+            if u128::from(seen) >= target && *count > 0 {
                 return Self::upper_bound(bucket);
             }
         }
@@ -153,6 +153,7 @@ impl CommitStats {
     }
 }
 
+/// Returns a duration in whole microseconds. One beyond 64 bits, 584,000 years, is in the last bucket anyway.
 fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

@@ -347,6 +347,7 @@ impl Entrance<'_> {
 
     fn refused(&self, refusal: Refusal) -> OpenError {
         let format = self.path.join(directory::FORMAT_FILE);
+        // Only a store with an anchor is refused for its anchor.
         let anchor = self.places.anchor.clone().unwrap_or_default();
         let inventory = self.places.inventory.clone();
         let incomplete = |path, reason: &str| OpenError::Incomplete {

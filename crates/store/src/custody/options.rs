@@ -98,7 +98,10 @@ pub(super) fn set_aside(path: &Path) -> io::Result<()> {
     }
     let mut number = 1u32;
     loop {
-        let mut name = path.file_name().unwrap_or_default().to_owned();
+        let name = path.file_name();
+        let mut name = name
+            .ok_or_else(|| io::Error::other("the path has no file name"))?
+            .to_owned();
         name.push(format!(".before-{number}"));
         let aside = path.with_file_name(name);
         if !aside.try_exists()? {

@@ -25,6 +25,7 @@ pub struct FilesOptions {
 
 impl Default for FilesOptions {
     fn default() -> Self {
+        // Empty stands for an unknown boot.
         let boot = std::fs::read_to_string(BOOT_ID).unwrap_or_default();
         Self {
             keep_free_bytes: 256 << 20,
@@ -136,6 +137,7 @@ impl Files {
     /// # Errors
     /// [`FilesError::Full`].
     pub fn room_for(&self, bytes: u64) -> Result<(), FilesError> {
+        // A clipped sum is beyond every disk.
         let needed = bytes.saturating_add(self.inner.options.keep_free_bytes);
         if self.free_bytes() >= needed {
             return Ok(());
@@ -149,8 +151,9 @@ impl Files {
     /// call fails.
     #[must_use]
     pub fn free_bytes(&self) -> u64 {
-        rustix::fs::statvfs(self.inner.place.root())
-            .map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+        let disk = rustix::fs::statvfs(self.inner.place.root());
+        // A clipped product has room for every file.
+        disk.map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
     /// Returns the folder.

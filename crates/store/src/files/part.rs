@@ -127,10 +127,7 @@ impl Part {
     fn hash_what_is_there(&mut self) -> Result<(), FilesError> {
         let mut buffer = vec![0; READ_BYTES];
         loop {
-            let room = SYNC_BYTES - self.at.len % SYNC_BYTES;
-            let most = buffer
-                .len()
-                .min(usize::try_from(room).unwrap_or(READ_BYTES));
+            let most = self.before_sync(buffer.len());
             let read = self
                 .file
                 .read_at(&mut buffer[..most], self.at.len)
@@ -146,6 +143,12 @@ impl Part {
             self.at.hasher.update(&buffer[..read]);
             self.at.len += read as u64;
         }
+    }
+
+    /// Returns how many of `bytes` bytes come before the next multiple of [`SYNC_BYTES`].
+    fn before_sync(&self, bytes: usize) -> usize {
+        let room = SYNC_BYTES - self.at.len % SYNC_BYTES;
+        bytes.min(usize::try_from(room).expect("SYNC_BYTES fits a word"))
     }
 
     /// Returns the part's id.
@@ -189,8 +192,7 @@ impl Part {
                 self.files.room_for(room)?;
                 self.look_at = self.at.len + LOOK_BYTES;
             }
-            let room = SYNC_BYTES - self.at.len % SYNC_BYTES;
-            let most = bytes.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+            let most = self.before_sync(bytes.len());
             let wrote = match self.file.write_at(&bytes[..most], self.at.len) {
                 Ok(0) => {
                     return Err(FilesError::Full {
@@ -235,7 +237,7 @@ impl Part {
     /// Takes the bytes synced just now out of the page cache, if the file is being fetched and is large. No reader needs it yet,
     /// and without this a stream of large files would displace the pages of the ledger on the same machine.
     fn let_go(&self) {
-        let length = std::num::NonZeroU64::new(self.at.len.saturating_sub(self.synced.len));
+        let length = std::num::NonZeroU64::new(self.at.len - self.synced.len);
         if let (PartId::Fetch(_), true, Some(length)) = (self.id, self.at.len >= SYNC_BYTES, length)
         {
             // Ignores a failure: the page then stays in the cache, and nothing depends on its removal.

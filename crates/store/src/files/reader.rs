@@ -37,7 +37,9 @@ impl FileReader {
     /// # Errors
     /// [`FilesError::Io`]; [`FilesError::Damaged`] if the file is shorter than when it was opened.
     pub fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, FilesError> {
+        // Clipped at 0: nothing follows the end of the file.
         let left = self.size.saturating_sub(offset);
+        // Clipped at the word, which counts all bytes of the buffer.
         let wanted = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         match self.file.read_exact_at(&mut into[..wanted], offset) {
             Ok(()) => Ok(wanted),

@@ -242,8 +242,8 @@ impl Segment {
         let mut piece = vec![0; COPY_BYTES];
         let mut at = HEADER_BYTES as u64;
         while at < self.end {
-            let left = usize::try_from(self.end - at).unwrap_or(COPY_BYTES);
-            let piece = &mut piece[..left.min(COPY_BYTES)];
+            let left = (self.end - at).min(COPY_BYTES as u64);
+            let piece = &mut piece[..left as usize];
             self.file.read_exact_at(piece, at)?;
             to.write_all_at(piece, at)?;
             at += piece.len() as u64;
@@ -277,6 +277,7 @@ impl Segment {
             path: self.path.clone(),
             source,
         };
+        // Clipped at 0: a file that was cut after its header has nothing behind it.
         let mut rest = vec![0; (self.file_bytes.saturating_sub(end)) as usize];
         self.file.read_exact_at(&mut rest, end).map_err(io)?;
         let latest = expected + (rest.len() / PREFIX_BYTES) as u64;
@@ -319,6 +320,7 @@ fn read_record(
     file_bytes: u64,
     record: &mut Vec<u8>,
 ) -> io::Result<Option<Prefix>> {
+    // Clipped at 0 in a file that was cut after its header. Clipped at the word, which counts the bytes of every record.
     let left = usize::try_from(file_bytes.saturating_sub(at)).unwrap_or(usize::MAX);
     if left < PREFIX_BYTES {
         return Ok(None);

@@ -276,6 +276,7 @@ fn split(directory: &Path, found: Vec<Found>) -> Result<Split, LogError> {
         .map(|header| header.id)
         .max();
     let first_live = newest.map_or(1, |newest| {
+        // Without a retired segment, all are live. The first has the id 1.
         newest.first_live.max(last_retired.unwrap_or(0) + 1)
     });
     let (mut live, mut unused) = (Vec::new(), Vec::new());
@@ -349,7 +350,7 @@ pub(crate) fn list_slots(directory: &Path) -> Result<BTreeMap<String, SlotListin
 
 /// Returns the name of a slot in the inventory.
 pub(crate) fn slot_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or_default();
+    let name = path.file_name().expect("a slot is a file in a folder");
     name.to_string_lossy().into_owned()
 }
 
