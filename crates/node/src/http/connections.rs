@@ -4,7 +4,7 @@
 //! when a bound is reached the one that has been idle longest ends. Connections of users are never ended for others.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
@@ -17,6 +17,7 @@ use super::share::{Reserved, Resource, Share, ShareLimits};
 use super::user_shares::UserShares;
 use super::waiting::WaitingBytes;
 use super::windows::{LargerWindow, Window};
+use crate::users::network_of;
 
 /// Bounds of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -353,14 +354,6 @@ impl Drop for ConnectionPlace {
 impl Drop for InFlight {
     fn drop(&mut self) {
         self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// The address, or the network of 64 bits that one client of IPv6 usually has.
-fn network_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
-        address => address,
     }
 }
 

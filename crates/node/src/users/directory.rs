@@ -11,10 +11,11 @@ use api::SecretText;
 use primitives::{ErrorInfo, Hash, Seed, hex};
 use tokio::sync::Semaphore;
 
-use super::attempts::Attempts;
+use super::attempts::{Attempt, Attempts};
 use super::clock::now_s;
 use super::error::UsersError;
 use super::file::{FILE, UserRecord, UsersFile};
+use super::network::network_of;
 use super::options::UserLimits;
 use super::password::{PASSWORD_BYTES_MAX, PasswordHash};
 use super::permission::Permissions;
@@ -146,7 +147,8 @@ impl Users {
         (account.password.as_ref() == Some(&session.password)).then(|| account.caller.clone())
     }
 
-    /// Checks a password and gives a token and when it ends, in seconds since the Unix epoch.
+    /// Checks a password and gives a token and when it ends, in seconds since the Unix epoch. A client that shows a token of
+    /// the user, also one of an earlier login, waits for no failures but its own. `shown` is the token's SHA-256.
     ///
     /// # Errors
     /// See [`LoginError`]. An unknown user takes as long as a wrong password.
@@ -156,11 +158,25 @@ impl Users {
         password: SecretText,
         ttl_s: Option<u64>,
         address: IpAddr,
+        shown: Option<[u8; 32]>,
     ) -> Result<(SecretText, u64), LoginError> {
         self.look(Instant::now());
         let _waiting = self.waiting.try_acquire().map_err(|_| LoginError::Busy)?;
-        let begun = lock(&self.attempts).begin(user, address, Instant::now());
-        begun.map_err(LoginError::Limited)?;
+        let attempt = Attempt {
+            user,
+            network: network_of(address),
+            token: shown,
+        };
+        let is_own = |token: &[u8; 32]| self.caller(token).is_some_and(|c| *c.name == *user);
+        let own = shown.filter(is_own);
+        {
+            let mut attempts = lock(&self.attempts);
+            if let Some(token) = own {
+                attempts.vouch(user, token, Instant::now());
+            }
+            let begun = attempts.begin(attempt, Instant::now());
+            begun.map_err(LoginError::Limited)?;
+        }
         let (found, kept) = {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
             match known.by_name.get(user) {
@@ -171,7 +187,7 @@ impl Users {
                 _ => (None, PasswordHash::of_nobody()),
             }
         };
-        let undone = || lock(&self.attempts).undone(user, address);
+        let undone = || lock(&self.attempts).undone(attempt);
         let Ok(_check) = self.checks.acquire().await else {
             undone();
             return Err(LoginError::Busy);
@@ -183,8 +199,9 @@ impl Users {
         let (Some(name), Ok(Some(password))) = (found, checked.await) else {
             return Err(LoginError::Wrong);
         };
-        lock(&self.attempts).succeeded(user, address);
         let token = fresh_token().ok_or(LoginError::NoRandomness)?;
+        let hash = *Hash::plain(token.expose().as_bytes()).as_bytes();
+        lock(&self.attempts).succeeded(attempt, hash, Instant::now());
         let now_s = now_s();
         let ttl_s = ttl_s.unwrap_or(self.limits.login_s);
         let ttl_s = ttl_s.clamp(1, self.limits.login_s_max.max(1));
@@ -194,7 +211,6 @@ impl Users {
             password,
             expires_s,
         };
-        let hash = *Hash::plain(token.expose().as_bytes()).as_bytes();
         let mut sessions = self
             .sessions
             .write()
@@ -309,7 +325,9 @@ mod tests {
         let users = Users::open(folder.path(), UserLimits::default()).expect("no users");
         let address = IpAddr::from([127, 0, 0, 1]);
         let login = async |name: &str, password: &str| {
-            users.login(name, password.into(), Some(60), address).await
+            users
+                .login(name, password.into(), Some(60), address, None)
+                .await
         };
         let known = |token: &SecretText| {
             let hash = Hash::plain(token.expose().as_bytes());

@@ -3,8 +3,8 @@
 //! Knows nothing of HTTP: it answers "whose token is this" and "may this user do that". The file `users.toml` is written by
 //! the command line and read again by a running node when it changes.
 //!
-//! Modules in reading order: `permission`, `password`, `quota`, `file`, `options`, `sessions`, `attempts`, `directory` (which
-//! joins them), `manage`, `audit`.
+//! Modules in reading order: `permission`, `password`, `quota`, `file`, `options`, `sessions`, `network`, `attempts`, `directory`
+//! (which joins them), `manage`, `audit`.
 
 mod attempts;
 mod audit;
@@ -13,6 +13,7 @@ mod directory;
 mod error;
 mod file;
 mod manage;
+mod network;
 mod options;
 mod password;
 mod permission;
@@ -27,6 +28,7 @@ pub use file::{
     FILE, Sha256Text, TOKENS_PER_USER_MAX, TokenRecord, USERS_MAX, UserRecord, UsersFile,
 };
 pub use manage::{ManageError, TOKEN_DAYS_MAX};
+pub(crate) use network::network_of;
 pub use options::UserLimits;
 pub use password::{PASSWORD_BYTES_MAX, PasswordHash};
 pub use permission::{ACTIONS, BadPermission, Permission, Permissions};

@@ -44,6 +44,7 @@ pub(in crate::http) async fn login(
     State(state): State<Arc<ApiState>>,
     Extension(address): Extension<ClientAddress>,
     Extension(visitor): Extension<Arc<Visitor>>,
+    headers: HeaderMap,
     body: ClaimedBody,
 ) -> Answered {
     let deadline = Instant::now() + state.options.head_timeout.min(state.options.body_timeout);
@@ -54,8 +55,9 @@ pub(in crate::http) async fn login(
     let given = match &state.options.users {
         Some(users) => {
             let from = address.0.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
-            let given = users.login(&name, login.password, login.ttl_s, from).await;
-            given.map_err(refusal)
+            let shown = token_hash(&headers).ok().map(|hash| *hash.as_bytes());
+            let given = users.login(&name, login.password, login.ttl_s, from, shown);
+            given.await.map_err(refusal)
         }
         None => Err(refusal(LoginError::Wrong)),
     };

@@ -167,4 +167,10 @@ async fn users_log_in_start_what_they_may_and_see_their_own() {
         (429, &"api.login_limited".into())
     );
     assert!(limited.head.contains("retry-after") && limited.json()["retry_after_ms"].is_u64());
+    // A token of the user has a wait of its own, even if its login has ended. Another user's token does not.
+    for (shown, status) in [(token, 200), ("ann", 200), ("eve", 429), ("x", 429)] {
+        let path = operations::LOGIN.path;
+        let reply = call(&fixture, shown, "POST", path, &login("good")).await;
+        assert_eq!(reply.status, status, "{shown}: {reply:?}");
+    }
 }
