@@ -62,10 +62,13 @@ pub(in crate::http) async fn login(
         None => Err(refusal(LoginError::Wrong)),
     };
     if let Some(audit) = &state.options.audit {
-        let line = AuditLine::new(name.into(), address.0, "login");
         audit.write(match &given {
-            Ok(_) => line,
-            Err(refusal) => line.refused(&refusal.code),
+            Ok(_) => AuditLine::new(name.into(), address.0, "login"),
+            // The name is the client's word, so it is no actor.
+            Err(refusal) => {
+                let line = AuditLine::anonymous(address.0, "login");
+                line.of(&name).refused(&refusal.code)
+            }
         });
     }
     let (token, expires_s) = given?;

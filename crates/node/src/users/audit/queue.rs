@@ -1,0 +1,171 @@
+//! The lines that wait to be written. Starts and refusals cannot take the place of lines about users and logins.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::line::AuditLine;
+use super::refusals::Refusals;
+
+/// Lines that wait to be written, except for those about users and logins.
+const QUEUE_MAX: usize = 16_384;
+/// Lines about users and logins that wait to be written.
+const KEPT_QUEUE_MAX: usize = 4_096;
+/// Lines written before they are handed to the system at the latest.
+const BATCH_MAX: usize = 1_024;
+
+/// The lines that wait, and the refusals that are still counted.
+#[derive(Debug, Default)]
+pub(super) struct AuditQueue {
+    lines: Mutex<Lines>,
+    arrived: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Lines {
+    waiting: VecDeque<AuditLine>,
+    /// How many of them are kept, and how many are not.
+    kept: usize,
+    others: usize,
+    refusals: Refusals,
+    /// Lines that found no place or could not be written.
+    lost: u64,
+    is_closed: bool,
+}
+
+/// Lines to be written now.
+pub(super) struct Batch {
+    pub(super) lines: Vec<AuditLine>,
+    /// Lines lost before these.
+    pub(super) lost: u64,
+}
+
+impl AuditQueue {
+    /// Takes a line, or counts it as lost. Never blocks.
+    pub(super) fn put(&self, line: AuditLine) {
+        let mut lines = self.lock();
+        let line = if line.is_refused() {
+            lines.refusals.add(line, Instant::now())
+        } else {
+            Some(line)
+        };
+        if let Some(line) = line {
+            lines.put(line);
+        }
+        self.arrived.notify_one();
+    }
+
+    /// Counts lines that could not be written.
+    pub(super) fn lost(&self, count: u64) {
+        self.lock().lost += count;
+    }
+
+    /// No more lines will come.
+    pub(super) fn close(&self) {
+        self.lock().is_closed = true;
+        self.arrived.notify_one();
+    }
+
+    /// Waits for the next lines. `None` when the queue is closed and all lines were taken.
+    pub(super) fn next(&self) -> Option<Batch> {
+        let mut lines = self.lock();
+        loop {
+            let now = Instant::now();
+            let due = lines.refusals.due();
+            if lines.is_closed || due.is_some_and(|due| due <= now) {
+                lines.take_refusals();
+            }
+            if !lines.waiting.is_empty() {
+                return Some(lines.batch());
+            }
+            if lines.is_closed {
+                return None;
+            }
+            lines = match due.filter(|due| *due > now) {
+                Some(due) => {
+                    let waited = self.arrived.wait_timeout(lines, due - now);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => {
+                    let waited = self.arrived.wait(lines);
+                    waited.unwrap_or_else(PoisonError::into_inner)
+                }
+            };
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lines {
+    fn put(&mut self, line: AuditLine) {
+        let (count, max) = self.lane(&line);
+        if *count < max {
+            *count += 1;
+            self.waiting.push_back(line);
+        } else {
+            self.lost += 1;
+        }
+    }
+
+    /// The number of waiting lines that the line belongs to, and its bound.
+    fn lane(&mut self, line: &AuditLine) -> (&mut usize, usize) {
+        if line.kind().is_kept() && !line.is_refused() {
+            (&mut self.kept, KEPT_QUEUE_MAX)
+        } else {
+            (&mut self.others, QUEUE_MAX)
+        }
+    }
+
+    fn take_refusals(&mut self) {
+        for line in self.refusals.take() {
+            self.put(line);
+        }
+    }
+
+    fn batch(&mut self) -> Batch {
+        let count = self.waiting.len().min(BATCH_MAX);
+        let lines: Vec<AuditLine> = self.waiting.drain(..count).collect();
+        for line in &lines {
+            *self.lane(line).0 -= 1;
+        }
+        Batch {
+            lines,
+            lost: std::mem::take(&mut self.lost),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_of_starts_does_not_displace_lines_about_users() {
+        let queue = AuditQueue::default();
+        let line = |action: &str| AuditLine::new("ann".into(), None, action);
+        for _ in 0..QUEUE_MAX + 10 {
+            queue.put(line("flow.start"));
+        }
+        queue.put(line("PATCH /v1/users/bob").of("bob"));
+        queue.put(
+            AuditLine::anonymous(None, "login")
+                .of("x")
+                .refused("api.login_failed"),
+        );
+        queue.put(line("login"));
+        queue.close();
+        let mut batches = Vec::new();
+        while let Some(batch) = queue.next() {
+            batches.push(batch);
+        }
+        assert_eq!(batches.iter().map(|batch| batch.lost).sum::<u64>(), 11);
+        let lines = || batches.iter().flat_map(|batch| &batch.lines);
+        assert_eq!(lines().count(), QUEUE_MAX + 2);
+        assert_eq!(lines().filter(|line| line.kind().is_kept()).count(), 2);
+        let lines = queue.lock();
+        assert_eq!((lines.kept, lines.others), (0, 0));
+    }
+}
