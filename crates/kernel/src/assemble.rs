@@ -6,8 +6,7 @@ use flow::FlowEngine;
 use primitives::Hash;
 use vault::Selection;
 
-use crate::back_chains::running::Resolutions;
-use crate::back_chains::serving::FetchQueue;
+use crate::back_chains::BackChains;
 use crate::clock::ClockWatch;
 use crate::consents::Consents;
 use crate::context::Context;
@@ -17,14 +16,12 @@ use crate::flows::runner::Runner;
 use crate::flows::start_gate::StartGate;
 use crate::intake::contract_checks::ContractChecks;
 use crate::intake::items::Intake;
-use crate::intake::signatures::Signatures;
 use crate::integrity::Integrity;
 use crate::integrity::contradictions::Contradictions;
 use crate::keys::KeyBook;
 use crate::ledger_book::Book;
 use crate::notarisation::requests::Notarisation;
 use crate::notes::Notes;
-use crate::peers::budget::PeerBudgets;
 use crate::peers::links::Links;
 use crate::schedule::table::Schedule;
 
@@ -89,8 +86,8 @@ impl Kernel {
                 now,
             ),
             links,
-            intake: Intake::new(Resolutions::new(first_resolution)),
-            fetches: FetchQueue::default(),
+            intake: Intake::new(),
+            back_chains: BackChains::new(first_resolution),
             book,
             selection,
             contradictions,
@@ -100,8 +97,6 @@ impl Kernel {
             notes: Notes::default(),
             files: Files::new(options.file_rows_bytes),
             consents: Consents::default(),
-            budgets: PeerBudgets::default(),
-            signatures: Signatures::new(options),
             contract_checks: ContractChecks::new(options.known_signatures_bytes),
             context,
         }

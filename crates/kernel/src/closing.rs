@@ -10,7 +10,7 @@ impl Kernel {
         assert!(
             self.context.work.is_empty()
                 && !self.context.has_commands()
-                && !self.signatures.has_waiting(),
+                && !self.context.signatures.has_waiting(),
             "a round ends with work left"
         );
         let round = std::mem::take(&mut self.context.round);

@@ -26,14 +26,14 @@ parts![
     links,
     clock,
     intake,
-    fetches,
+    back_chains,
     notarisation,
     schedule,
     notes,
     keys,
     contradictions,
     files,
-    budgets,
+    context,
     // Writes the row of a new life if the round writes anything at all, so it is the last one.
     integrity,
 ];

@@ -2,22 +2,29 @@
 //!
 //! A part gets the context with each event. It reads the time, the node's identity and options there, writes its rows into the
 //! batch of the round, and adds its actions to the output. It never reaches another part through the context.
+//!
+//! Every part has signatures checked and does work for peers. So the checks that the round gathers are here, with the accounts that
+//! this work is charged to.
 
 use std::collections::VecDeque;
 
 use ledger::PartyId;
-use primitives::{Encode, Moment};
+use primitives::{Encode, Moment, Monotonic, SignedMessage};
 
-use crate::command::Command;
+use crate::command::{Command, Commands};
+use crate::errors;
 use crate::event::{Action, Priority, Reply, Token};
 use crate::figures::Figures;
 use crate::identity::Identity;
+use crate::intake::signatures::Signatures;
 use crate::message::PeerMessage;
 use crate::options::KernelOptions;
+use crate::part::Part;
+use crate::peers::budget::{Door, GARBAGE_MESSAGE, PeerBudgets, PeerWork};
 use crate::peers::complaints::Complaints;
 use crate::room::Room;
-use crate::round::{Commits, Round, Work};
-use crate::writes::{RowsOf, Writer};
+use crate::round::{CheckOwner, Commits, Round, Work};
+use crate::writes::{Batch, RowsOf, Writer};
 
 /// The shared state of a round. It belongs to no part, and every part may use it.
 pub(crate) struct Context {
@@ -32,9 +39,23 @@ pub(crate) struct Context {
     /// Work for the router, carried out within the round in this order.
     pub(crate) work: VecDeque<Work>,
     pub(crate) figures: Figures,
-    /// Commands to other parts, made since the router carried the last ones.
-    commands: Vec<Command>,
+    /// The signatures that the round checks as one batch, and those known to be good.
+    pub(crate) signatures: Signatures,
+    /// Commands to other parts that the router has not carried yet.
+    commands: Commands,
     complaints: Complaints,
+    /// The work that peers cause.
+    budgets: PeerBudgets,
+}
+
+impl Part for Context {
+    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
+        self.budgets.next_time(now)
+    }
+
+    fn end_round(&mut self, batch: &mut Batch) {
+        self.budgets.end_round(batch);
+    }
 }
 
 impl Context {
@@ -48,8 +69,10 @@ impl Context {
             commits: Commits::default(),
             work: VecDeque::new(),
             figures: Figures::default(),
-            commands: Vec::new(),
+            signatures: Signatures::new(&options),
+            commands: Commands::default(),
             complaints: Complaints::default(),
+            budgets: PeerBudgets::default(),
             options,
             identity,
         }
@@ -66,13 +89,13 @@ impl Context {
     }
 
     /// Adds a command to another part. The router carries it directly after the present call.
-    pub(crate) fn command(&mut self, command: Command) {
-        self.commands.push(command);
+    pub(crate) fn command(&mut self, command: impl Into<Command>) {
+        self.commands.push(command.into());
     }
 
-    /// Returns the commands that were not carried yet, in order.
-    pub(crate) fn take_commands(&mut self) -> Vec<Command> {
-        std::mem::take(&mut self.commands)
+    /// Returns the commands that wait for the router.
+    pub(crate) fn commands(&mut self) -> &mut Commands {
+        &mut self.commands
     }
 
     /// Returns whether commands wait for the router.
@@ -131,6 +154,81 @@ impl Context {
             };
             self.warn(code, format!("peer {peer}: {}{more}", text.escape_debug()));
         }
+    }
+
+    /// Adds checks to the round and charges them to a peer, if there is one. Returns whether there was a check to add.
+    pub(crate) fn gather(
+        &mut self,
+        owner: CheckOwner,
+        messages: &[SignedMessage],
+        payer: Option<PartyId>,
+    ) -> bool {
+        let work = self.signatures.gather(owner, messages);
+        self.charge(payer, work);
+        work > 0
+    }
+
+    /// Adds one check to the round and charges it to a peer, even if the result is known.
+    pub(crate) fn check_for(&mut self, peer: PartyId, owner: CheckOwner, message: SignedMessage) {
+        let work = self.signatures.add(owner, message);
+        self.charge(Some(peer), work);
+    }
+
+    /// Charges work to a peer, if it is done for one.
+    pub(crate) fn charge(&mut self, payer: Option<PartyId>, work: u64) {
+        if let Some(peer) = payer.filter(|peer| work > 0 && *peer != self.my_id) {
+            self.budgets.charge(peer, work);
+        }
+    }
+
+    /// Returns whether a peer may cause more work in this round.
+    pub(crate) fn may_work(&self, peer: &PartyId) -> bool {
+        self.budgets.may_work(peer, self.now.monotonic)
+    }
+
+    /// Decides whether a message that has arrived is handled now.
+    pub(crate) fn arrived(&mut self, peer: PartyId, bytes: Vec<u8>) -> Door {
+        self.figures.messages_in += 1;
+        self.budgets.arrived(peer, bytes, self.now.monotonic)
+    }
+
+    /// Returns the next message of an earlier round that may be handled in this one.
+    pub(crate) fn next_deferred(&mut self) -> Option<(PartyId, Vec<u8>)> {
+        self.budgets.next(self.now.monotonic)
+    }
+
+    /// Drops the messages of a peer that wait for a later round, because its connection has begun or ended.
+    pub(crate) fn forget_backlog(&mut self, peer: &PartyId) {
+        self.budgets.forget_backlog(peer);
+    }
+
+    /// Handles a message of a peer that makes no sense.
+    pub(crate) fn bad_message(&mut self, peer: PartyId, what: &str) {
+        self.figures.messages_bad += 1;
+        self.complain(errors::BAD_MESSAGE.code, peer, what);
+        self.note_garbage(peer, GARBAGE_MESSAGE);
+    }
+
+    /// Charges a peer for something that makes no sense. With too much of it the peer is cut off for a while.
+    pub(crate) fn note_garbage(&mut self, peer: PartyId, points: u64) {
+        if peer == self.my_id {
+            return;
+        }
+        if let Some(ms) = self.budgets.garbage(peer, points, self.now.monotonic) {
+            self.act(Action::CutOff { peer, ms });
+            let text = format!("peer {peer} sent too much garbage: it is cut off for {ms} ms");
+            self.warn(errors::PEER_CUT_OFF.code, text);
+        }
+    }
+
+    /// Charges a peer for a session beyond its share.
+    pub(crate) fn note_excess(&mut self, peer: PartyId) {
+        self.budgets.excess(peer, self.now.monotonic);
+    }
+
+    /// Returns the work that each peer has caused.
+    pub(crate) fn peer_work(&self) -> impl Iterator<Item = (PartyId, PeerWork)> + '_ {
+        self.budgets.figures(self.now.monotonic)
     }
 
     /// Returns the number of the commit that makes the records of this round durable.

@@ -1,5 +1,6 @@
 //! The events of the kernel, each passed to the part that it is for.
 
+use crate::command::{IntakeCommand, NotaryCommand};
 use crate::event::{Event, Reply};
 use crate::files::{Participation, Stored};
 use crate::kernel::Kernel;
@@ -115,7 +116,9 @@ impl Kernel {
                 found,
             } => self.on_looked_up((flow, effect), found, reads)?,
             Event::UniquenessChecked { number, answer } => {
-                self.on_uniqueness_checked(number, &answer?, reads)?;
+                let answer = answer?;
+                let command = NotaryCommand::UniquenessChecked { number, answer };
+                self.carry(command.into(), reads)?;
             }
             Event::Consents {
                 change,
@@ -157,16 +160,21 @@ impl Kernel {
                 reads,
             )?,
             Event::FileOffered { hash, peer, size } => {
-                self.intake
-                    .file_offered(hash, peer, size, &mut self.context)
+                let command = IntakeCommand::FileOffered { hash, peer, size };
+                self.carry(command.into(), reads)?;
             }
             Event::FileFailed {
                 hash,
                 peer,
                 failure,
-            } => self
-                .intake
-                .file_failed(hash, peer, failure, &mut self.context),
+            } => {
+                let command = IntakeCommand::FileFailed {
+                    hash,
+                    peer,
+                    failure,
+                };
+                self.carry(command.into(), reads)?;
+            }
             Event::FilePermit {
                 peer,
                 hash,

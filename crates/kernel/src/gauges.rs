@@ -21,12 +21,12 @@ impl Kernel {
             transactions: self.book.last_seq(),
             caches: [
                 self.book.cache_figures(),
-                self.signatures.known_figures(),
+                self.context.signatures.known_figures(),
                 self.contract_checks.figures(),
                 unshared,
                 sent_along,
                 self.flows.cache_figures(),
-                self.signatures.key_figures(),
+                self.context.signatures.key_figures(),
                 self.keys.own_figures(),
                 self.keys.owner_figures(),
             ],
@@ -38,7 +38,7 @@ impl Kernel {
             outbox_pending: self.links.outbox_pending(),
             notary_queued: self.notarisation.as_ref().map_or(0, Notarisation::queued) as u64,
             notary_clock_behind_ms: self.notarisation.as_ref().map_or(0, |notarisation| {
-                notarisation.notary.clock_behind_ms(self.context.now.wall)
+                notarisation.clock_behind_ms(self.context.now.wall)
             }),
             quarantined: self.selection.figures().quarantined as u64,
             deliveries_waiting: self.links.waits().len() as u64,

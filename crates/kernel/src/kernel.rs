@@ -11,8 +11,9 @@ use flow::FlowEngine;
 use primitives::{Moment, Monotonic};
 use vault::Selection;
 
-use crate::back_chains::serving::FetchQueue;
+use crate::back_chains::BackChains;
 use crate::clock::ClockWatch;
+use crate::command::{Command, FlowsCommand, IntakeCommand, NotaryCommand};
 use crate::consents::Consents;
 use crate::context::Context;
 use crate::event::{Action, Event};
@@ -20,17 +21,16 @@ use crate::files::Files;
 use crate::flows::Flows;
 use crate::intake::contract_checks::ContractChecks;
 use crate::intake::items::Intake;
-use crate::intake::signatures::Signatures;
 use crate::integrity::Integrity;
 use crate::integrity::contradictions::Contradictions;
 use crate::keys::KeyBook;
 use crate::ledger_book::Book;
+use crate::ledger_view::LedgerView;
 use crate::notarisation::requests::Notarisation;
 use crate::notes::Notes;
-use crate::peers::budget::PeerBudgets;
 use crate::peers::links::Links;
 use crate::port::{Reads, StoreFailure};
-use crate::round::Work;
+use crate::round::{CheckOwner, Work};
 use crate::schedule::table::Schedule;
 
 /// One node's deciding core. See the crate's page for how it is driven.
@@ -41,7 +41,7 @@ pub struct Kernel {
     pub(crate) flows: Flows,
     pub(crate) links: Links,
     pub(crate) intake: Intake,
-    pub(crate) fetches: FetchQueue,
+    pub(crate) back_chains: BackChains,
     pub(crate) book: Book,
     pub(crate) selection: Selection,
     pub(crate) contradictions: Contradictions,
@@ -51,8 +51,6 @@ pub struct Kernel {
     pub(crate) notes: Notes,
     pub(crate) files: Files,
     pub(crate) consents: Consents,
-    pub(crate) budgets: PeerBudgets,
-    pub(crate) signatures: Signatures,
     pub(crate) contract_checks: ContractChecks,
 }
 
@@ -86,26 +84,35 @@ impl Kernel {
         self.advance(now);
         self.on_time(reads)?;
         self.contradictions
-            .fill(&self.book, &mut self.signatures, &mut self.context, reads)?;
+            .fill(&self.book, &mut self.context, reads)?;
         self.take_deferred_messages(reads)?;
         loop {
             self.settle(reads)?;
-            if self.signatures.has_waiting() {
+            if self.context.signatures.has_waiting() {
                 self.check_signatures(reads)?;
                 continue;
             }
-            if self.tend_chains() || self.verify_back_chains(reads)? {
+            if self.tend_back_chains(reads)? || self.verify_back_chains(reads)? {
                 continue;
             }
-            self.serve_back_chains(reads)?;
-            if self.is_rolled_back() {
-                self.refuse_undecided();
+            self.back_chains
+                .serve(&self.book, &mut self.context, reads)?;
+            if self.is_rolled_back()
+                && let Some(notarisation) = &mut self.notarisation
+            {
+                notarisation.refuse_undecided(&mut self.context);
             }
-            if self.context.work.is_empty() && !self.signatures.has_waiting() {
+            self.route(reads)?;
+            if self.context.work.is_empty() && !self.context.signatures.has_waiting() {
                 break;
             }
         }
-        self.ask_for_uniqueness(out);
+        if !self.is_rolled_back()
+            && self.judges_from().is_none()
+            && let Some(notarisation) = &mut self.notarisation
+        {
+            notarisation.ask_for_uniqueness(out);
+        }
         self.flows.end_of_round(&mut self.context);
         self.settle(reads)?;
         self.send_marks();
@@ -169,16 +176,71 @@ impl Kernel {
         while let Some(work) = self.context.work.pop_front() {
             match work {
                 Work::Engine(action) => self.on_engine_action(action, reads)?,
-                Work::Signed(item) => self.on_signed(item, reads)?,
-                Work::Ready(item) => self.on_ready(item, reads)?,
+                Work::Signed(item) => {
+                    let command = IntakeCommand::LookForDependencies(item);
+                    self.carry(command.into(), reads)?;
+                }
+                Work::Ready(item) => {
+                    self.carry(IntakeCommand::Settle(item).into(), reads)?;
+                }
                 Work::Loopback(message) => {
                     self.on_peer_message(self.context.my_id, message, reads)?
                 }
             }
+            self.route(reads)?;
             if self.context.work.is_empty() {
                 self.pump_links(reads)?;
             }
         }
         Ok(())
+    }
+
+    /// Checks the signatures gathered in the round as one batch.
+    fn check_signatures(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        let figures = &mut self.context.figures;
+        for (owner, is_good) in self.context.signatures.check_waiting(figures) {
+            let command: Command = match owner {
+                CheckOwner::Item(item) => IntakeCommand::Checked { item, is_good }.into(),
+                CheckOwner::Effect(flow, effect) => FlowsCommand::Checked {
+                    flow,
+                    effect,
+                    is_good,
+                }
+                .into(),
+                CheckOwner::Notary(number) => NotaryCommand::Checked { number, is_good }.into(),
+                CheckOwner::Nobody => continue,
+            };
+            self.carry(command, reads)?;
+            self.route(reads)?;
+        }
+        self.settle(reads)
+    }
+
+    /// Ends back chains that nobody needs, and begins those that waited for a place. Returns whether there is work now.
+    fn tend_back_chains(&mut self, reads: &dyn Reads) -> Result<bool, StoreFailure> {
+        let intake = &self.intake;
+        let sender = |item| intake.sender(item);
+        self.back_chains.tend(sender, &mut self.context);
+        self.route(reads)?;
+        Ok(!self.context.work.is_empty())
+    }
+
+    /// Verifies and records parts of fetched back chains. Returns whether there were any.
+    fn verify_back_chains(&mut self, reads: &dyn Reads) -> Result<bool, StoreFailure> {
+        if !self.back_chains.begin_verifying(&mut self.context, reads)? {
+            return Ok(false);
+        }
+        loop {
+            let ledger = LedgerView {
+                book: &self.book,
+                contracts: &self.contract_checks,
+                contradictions: &self.contradictions,
+                reads,
+            };
+            if !self.back_chains.verify_next(ledger, &mut self.context)? {
+                return Ok(true);
+            }
+            self.route(reads)?;
+        }
     }
 }

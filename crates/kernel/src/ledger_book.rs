@@ -5,6 +5,7 @@
 //! - A transaction recorded in this run is found by look-ups at once, whether it is durable yet or not.
 //! - An id that is remembered as absent has no row in the store. Only [`Book::record`] adds such a row, and it forgets the id.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -12,11 +13,12 @@ use ledger::{SignedTransaction, StateRef, TransactionState, TxId};
 use primitives::{Decode, DecodeError, Encode, Timestamp};
 
 use crate::cache::GenerationCache;
+use crate::context::Context;
 use crate::figures::CacheFigures;
 use crate::pages::row_page;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{seq_key, seq_of};
-use crate::writes::{Batch, RowRange, Writer};
+use crate::writes::{RowRange, Writer};
 
 /// A recorded transaction with its place in this node's ledger.
 #[derive(Clone, Debug)]
@@ -27,14 +29,14 @@ pub struct Recorded {
     pub transaction: Arc<SignedTransaction>,
 }
 
-/// The recorded transactions by position and by id.
+/// The recorded transactions by position and by id. A look-up changes only what is kept in memory.
 pub struct Book {
     next_seq: u64,
-    cache: GenerationCache<TxId, Recorded>,
+    cache: RefCell<GenerationCache<TxId, Recorded>>,
     /// Recorded, not yet durable: the store may not show them yet.
     undurable: HashMap<TxId, Recorded>,
     /// Ids that the store does not have. Each new transaction is looked up on arrival and again before it is recorded.
-    absent: HashSet<TxId>,
+    absent: RefCell<HashSet<TxId>>,
 }
 
 /// Most ids remembered as absent. At this number all of them are forgotten, and the store is asked again.
@@ -59,9 +61,9 @@ impl Book {
             .unwrap_or(0);
         Ok(Self {
             next_seq: last + 1,
-            cache: GenerationCache::new(cache_bytes),
+            cache: RefCell::new(GenerationCache::new(cache_bytes)),
             undurable: HashMap::new(),
-            absent: HashSet::new(),
+            absent: RefCell::default(),
         })
     }
 
@@ -71,16 +73,16 @@ impl Book {
     }
 
     /// Appends a transaction; the caller has verified it and knows that it is not in the book.
-    pub fn record(
+    pub(crate) fn record(
         &mut self,
         transaction: Arc<SignedTransaction>,
-        at: Timestamp,
-        batch: &mut Batch,
+        context: &mut Context,
     ) -> u64 {
+        let (at, batch) = (context.now.wall, &mut context.round.batch);
         let seq = self.next_seq;
         self.next_seq += 1;
         let id = transaction.id();
-        self.absent.remove(&id);
+        self.absent.get_mut().remove(&id);
         let bytes = transaction.to_bytes();
         let weight = bytes.len() * 2 + CACHED_OVERHEAD_BYTES;
         let mut row = Vec::with_capacity(8 + bytes.len());
@@ -90,9 +92,15 @@ impl Book {
         batch
             .of::<Book>()
             .put(Table::TxIndex, id.as_bytes().to_vec(), seq_key(seq));
+        context.figures.transactions_recorded += 1;
+        context.round.recorded.push(id);
         let recorded = Recorded { seq, transaction };
-        self.undurable.insert(id, recorded.clone());
-        self.cache.insert(id, recorded, weight);
+        let before = self.undurable.insert(id, recorded.clone());
+        assert!(
+            before.is_none(),
+            "transaction {id} is recorded a second time"
+        );
+        self.cache.get_mut().insert(id, recorded, weight);
         seq
     }
 
@@ -109,33 +117,36 @@ impl Book {
     }
 
     /// Returns whether the transaction is recorded here, durable or not yet.
-    pub fn contains(&mut self, id: &TxId, reads: &dyn Reads) -> Result<bool, StoreFailure> {
-        if self.undurable.contains_key(id) || self.cache.contains(id) {
+    pub fn contains(&self, id: &TxId, reads: &dyn Reads) -> Result<bool, StoreFailure> {
+        if self.undurable.contains_key(id) || self.cache.borrow().contains(id) {
             return Ok(true);
         }
-        if self.absent.contains(id) {
+        let mut absent = self.absent.borrow_mut();
+        if absent.contains(id) {
             return Ok(false);
         }
         let is_stored = reads.get(Table::TxIndex, id.as_bytes())?.is_some();
         if !is_stored {
-            if self.absent.len() >= ABSENT_IDS_MAX {
-                self.absent.clear();
+            if absent.len() >= ABSENT_IDS_MAX {
+                absent.clear();
             }
-            self.absent.insert(*id);
+            absent.insert(*id);
         }
         Ok(is_stored)
     }
 
     /// Returns the position of a transaction that is in memory.
     pub fn position_at_hand(&self, id: &TxId) -> Option<u64> {
-        let recorded = self.undurable.get(id).or_else(|| self.cache.peek(id))?;
-        Some(recorded.seq)
+        match self.undurable.get(id) {
+            Some(recorded) => Some(recorded.seq),
+            None => self.cache.borrow().peek(id).map(|found| found.seq),
+        }
     }
 
     /// Returns the transaction's position, if it is recorded here.
     pub fn position(&self, id: &TxId, reads: &dyn Reads) -> Result<Option<u64>, StoreFailure> {
-        if let Some(recorded) = self.undurable.get(id).or_else(|| self.cache.peek(id)) {
-            return Ok(Some(recorded.seq));
+        if let Some(seq) = self.position_at_hand(id) {
+            return Ok(Some(seq));
         }
         match reads.get(Table::TxIndex, id.as_bytes())? {
             None => Ok(None),
@@ -147,8 +158,8 @@ impl Book {
     }
 
     /// Returns the transaction with its position, and keeps it in the cache.
-    pub fn get(&mut self, id: &TxId, reads: &dyn Reads) -> Result<Option<Recorded>, StoreFailure> {
-        if let Some(recorded) = self.cache.get(id) {
+    pub fn get(&self, id: &TxId, reads: &dyn Reads) -> Result<Option<Recorded>, StoreFailure> {
+        if let Some(recorded) = self.cache.borrow_mut().get(id) {
             return Ok(Some(recorded));
         }
         if let Some(recorded) = self.undurable.get(id) {
@@ -158,16 +169,20 @@ impl Book {
             return Ok(None);
         };
         let weight = bytes * 2 + CACHED_OVERHEAD_BYTES;
-        self.cache.insert(*id, recorded.clone(), weight);
+        let mut cache = self.cache.borrow_mut();
+        cache.insert(*id, recorded.clone(), weight);
         Ok(Some(recorded))
     }
 
     /// Returns the transaction with its position, and does not change which transactions stay in the cache.
     pub fn read(&self, id: &TxId, reads: &dyn Reads) -> Result<Option<Recorded>, StoreFailure> {
-        match self.undurable.get(id).or_else(|| self.cache.peek(id)) {
-            Some(recorded) => Ok(Some(recorded.clone())),
-            None => Ok(load(id, reads)?.map(|(recorded, _)| recorded)),
+        if let Some(recorded) = self.undurable.get(id) {
+            return Ok(Some(recorded.clone()));
         }
+        if let Some(recorded) = self.cache.borrow().peek(id) {
+            return Ok(Some(recorded.clone()));
+        }
+        Ok(load(id, reads)?.map(|(recorded, _)| recorded))
     }
 
     /// Returns the recorded transaction at a position, durable or not yet.
@@ -188,7 +203,7 @@ impl Book {
 
     /// Returns an output of a recorded transaction.
     pub fn state(
-        &mut self,
+        &self,
         reference: &StateRef,
         reads: &dyn Reads,
     ) -> Result<Option<TransactionState>, StoreFailure> {
@@ -203,7 +218,7 @@ impl Book {
 
     /// Returns the counters of the transaction cache, for the metrics.
     pub fn cache_figures(&self) -> CacheFigures {
-        self.cache.figures()
+        self.cache.borrow().figures()
     }
 }
 

@@ -43,6 +43,7 @@ mod dispatch;
 mod fake_store;
 mod kernel;
 mod ledger_book;
+mod ledger_view;
 mod pages;
 mod part;
 mod parts;

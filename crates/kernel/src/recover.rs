@@ -105,15 +105,16 @@ impl Kernel {
                 .map_err(|_| damaged("the time of the latest judgement"))?,
             None => Timestamp::EPOCH,
         };
+        let integrity = Integrity::open(reads, options.entropy.clone(), book.last_seq())?;
+        let accepted = integrity.lives.accepted();
         let notarisation = options
             .notary
-            .map(|notary| Notarisation::new(notary, identity.me.clone(), judged));
+            .map(|notary| Notarisation::new(notary, identity.me.clone(), judged, accepted));
         // A clock that was set while the node was down shows in earlier judgements only.
         let was_set = notarisation
             .as_ref()
-            .is_some_and(|one| one.notary.contradicts_judgements(now.wall));
+            .is_some_and(|one| one.contradicts_judgements(now.wall));
         let was_in_doubt = reads.get(Table::Meta, META_CLOCK_DOUBT)?.is_some();
-        let integrity = Integrity::open(reads, options.entropy.clone(), book.last_seq())?;
         let contradictions = Contradictions::open(reads, book.last_seq())?;
         let opened = OpenedParts {
             contradictions,

@@ -146,7 +146,7 @@ impl Resolution {
     pub fn accept(
         &mut self,
         response: FetchResponse,
-        book: &mut Book,
+        book: &Book,
         reads: &dyn Reads,
     ) -> Result<Result<Vec<TxId>, ResolutionError>, StoreFailure> {
         if let Err(error) = self.check(&response) {

@@ -115,21 +115,23 @@ impl Resolutions {
         number
     }
 
-    /// Lets an item wait for a dependency, if a resolution already fetches it from a peer that the item may rely on. Returns the
-    /// number of that resolution.
-    pub fn join(
-        &mut self,
-        dependency: &TxId,
-        item: ItemId,
-        may_rely_on: &dyn Fn(Option<PartyId>) -> bool,
-    ) -> Option<u64> {
-        let number = *self.in_flight.get(dependency)?;
-        let running = self.running.get_mut(&number)?;
-        if !may_rely_on(Some(running.resolution.peer)) {
-            return None;
+    /// Returns the resolution that fetches a transaction, and the peer that it is fetched from.
+    pub fn fetched_from(&self, id: &TxId) -> Option<(u64, PartyId)> {
+        let number = *self.in_flight.get(id)?;
+        let running = self.running.get(&number)?;
+        Some((number, running.resolution.peer))
+    }
+
+    /// Lets an item wait for a part of a chain.
+    pub fn join(&mut self, number: u64, item: ItemId) {
+        let running = self.running.get_mut(&number);
+        debug_assert!(
+            running.is_some(),
+            "an item waits for a chain that has ended"
+        );
+        if let Some(running) = running {
+            running.waiting.insert(item);
         }
-        running.waiting.insert(item);
-        Some(number)
     }
 
     /// Notes that an item does not need a resolution any more.

@@ -4,11 +4,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
 
 use flow::messaging::RequestId;
-use ledger::PartyId;
-use primitives::Monotonic;
+use ledger::{PartyId, Rejection};
+use primitives::{Decode, Encode, Monotonic};
 
-use crate::message::FetchRequest;
+use crate::back_chains::{BackChains, answers};
+use crate::command::PeersCommand;
+use crate::context::Context;
+use crate::errors;
+use crate::event::Priority;
+use crate::intake::concerns::concerns;
+use crate::ledger_book::Book;
+use crate::message::{Answer, FetchRequest, PeerMessage};
 use crate::part::Part;
+use crate::port::{Reads, StoreFailure};
 
 /// Transactions sent in one round, about: the answer that passes it is the round's last.
 pub const FETCHED_PER_ROUND: usize = 256;
@@ -21,7 +29,7 @@ pub const FETCH_WAIT_MS: u64 = 1_000;
 
 /// Requests that wait to be served.
 #[derive(Debug, Default)]
-pub struct FetchQueue {
+pub(super) struct FetchQueue {
     peers: BTreeMap<PartyId, VecDeque<(RequestId, FetchRequest)>>,
     /// The peer that was served last.
     last: Option<PartyId>,
@@ -77,6 +85,82 @@ impl FetchQueue {
     pub fn is_empty(&self) -> bool {
         self.peers.is_empty()
     }
+}
+
+impl BackChains {
+    /// Handles the request of a peer. It is served later in the round, or in a later round.
+    pub(super) fn on_request(
+        &mut self,
+        peer: PartyId,
+        id: RequestId,
+        body: &[u8],
+        book: &Book,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let answer = match FetchRequest::from_bytes(body) {
+            Ok(request) if !may_fetch(peer, &request, book, context, reads)? => {
+                let text = "the transaction does not concern the notary that asks";
+                Answer::Failed(errors::rejection(&errors::BACK_CHAIN_NOT_SHARED, text))
+            }
+            Ok(request) => {
+                if self.requests.push(peer, id, request) {
+                    return Ok(());
+                }
+                Answer::Wait(FETCH_WAIT_MS)
+            }
+            Err(error) => Answer::Failed(Rejection::of(&error)),
+        };
+        context.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
+        Ok(())
+    }
+
+    /// Serves back chains, as many as a round may.
+    pub(crate) fn serve(
+        &mut self,
+        book: &Book,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        if std::mem::replace(&mut context.round.chains_served, true) {
+            return Ok(());
+        }
+        let mut served = 0;
+        while served < FETCHED_PER_ROUND
+            && let Some((peer, id, request)) = self.requests.pop()
+        {
+            let (response, ids) = answers::serve(&request, context.room.part(), book, reads)?;
+            // Looking up the requested ids is work too.
+            served += 1 + response.transactions.len() + request.wanted.len() / 16;
+            // A transaction that a peer has fetched need not go along with a later delivery.
+            context.command(PeersCommand::NoteFetched { peer, ids });
+            let answer = Answer::Done(response.to_bytes());
+            context.send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
+        }
+        Ok(())
+    }
+}
+
+/// A notary that does not validate knows the ids of all transactions that it notarises, and must not see their content. At
+/// any other node, a peer that knows an id was told it by a participant.
+fn may_fetch(
+    peer: PartyId,
+    request: &FetchRequest,
+    book: &Book,
+    context: &Context,
+    reads: &dyn Reads,
+) -> Result<bool, StoreFailure> {
+    let network = &context.identity.network;
+    let info = network.node(&peer);
+    let validates = info
+        .and_then(|info| info.notary)
+        .is_some_and(|notary| notary.validating);
+    if validates || !network.is_notary(&peer) {
+        return Ok(true);
+    }
+    let root = book.read(&request.root, reads)?;
+    let key = info.map(|info| &info.party.key);
+    Ok(root.is_some_and(|root| concerns(&root.transaction, context, &|other| Some(other) == key)))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::row::{
 };
 use super::table::FileBook;
 use super::upload::Stored;
-use crate::command::Command;
+use crate::command::IntakeCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::event::{Action, Reply, Token};
@@ -94,7 +94,7 @@ impl Files {
         self.set(hash, Some(row.clone()), context);
         let record = Box::new(FileRecord { hash, row });
         context.reply(token, Reply::FileKnown { record, is_new });
-        context.command(Command::FileIsHere {
+        context.command(IntakeCommand::FileIsHere {
             hash,
             size,
             is_upload: true,
@@ -126,7 +126,7 @@ impl Files {
             self.set(hash, Some(row), context);
             context.figures.files_arrived += 1;
         }
-        context.command(Command::FileIsHere {
+        context.command(IntakeCommand::FileIsHere {
             hash,
             size,
             is_upload: false,

@@ -32,7 +32,7 @@ impl FilesFound {
 impl Files {
     /// Returns whether a file that a transaction lists is missing.
     pub(crate) fn lacks(
-        &mut self,
+        &self,
         wire: &WireTransaction,
         context: &Context,
         reads: &dyn Reads,
@@ -47,7 +47,7 @@ impl Files {
 
     /// Looks for the files of a transaction.
     pub(crate) fn find(
-        &mut self,
+        &self,
         wire: &WireTransaction,
         context: &Context,
         reads: &dyn Reads,

@@ -1,5 +1,6 @@
 //! The rows of files, including those that are not durable yet. Recording and look-ups therefore see the same rows.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use ledger::TxId;
@@ -22,7 +23,7 @@ const PAGE: (usize, usize) = (10_000, 1 << 20);
 
 /// The rows of files, with a cache.
 pub(crate) struct FileBook {
-    cache: GenerationCache<Hash, FileRow>,
+    cache: RefCell<GenerationCache<Hash, FileRow>>,
     /// Rows that the store may not show yet, with the number of the commit that writes each. `None` stands for a deleted row.
     /// Bounded by the commits in flight.
     undurable: HashMap<Hash, (u64, Option<FileRow>)>,
@@ -50,9 +51,10 @@ impl Part for FileBook {
                 && let Some((_, row)) = self.undurable.remove(&hash)
             {
                 // The cache may hold an older row, so this one replaces it.
+                let cache = self.cache.get_mut();
                 match row {
-                    Some(row) => self.cache.insert(hash, row.clone(), row.weight_bytes()),
-                    None => self.cache.remove(&hash),
+                    Some(row) => cache.insert(hash, row.clone(), row.weight_bytes()),
+                    None => cache.remove(&hash),
                 }
             }
         }
@@ -85,7 +87,7 @@ impl Part for FileBook {
 impl FileBook {
     pub(crate) fn new(cache_bytes: usize) -> Self {
         Self {
-            cache: GenerationCache::new(cache_bytes),
+            cache: RefCell::new(GenerationCache::new(cache_bytes)),
             undurable: HashMap::new(),
             order: VecDeque::new(),
             changed: BTreeSet::new(),
@@ -95,36 +97,33 @@ impl FileBook {
 
     /// The row of a file that is here.
     pub(crate) fn get(
-        &mut self,
+        &self,
         hash: &Hash,
         reads: &dyn Reads,
     ) -> Result<Option<FileRow>, StoreFailure> {
         if let Some((_, row)) = self.undurable.get(hash) {
             return Ok(row.clone());
         }
-        if let Some(row) = self.cache.get(hash) {
+        if let Some(row) = self.cache.borrow_mut().get(hash) {
             return Ok(Some(row));
         }
         let found = file_row(reads, hash)?;
         if let Some(row) = &found {
-            self.cache.insert(*hash, row.clone(), row.weight_bytes());
+            let mut cache = self.cache.borrow_mut();
+            cache.insert(*hash, row.clone(), row.weight_bytes());
         }
         Ok(found)
     }
 
     /// The size of a file that is here.
-    pub(crate) fn size(
-        &mut self,
-        hash: &Hash,
-        reads: &dyn Reads,
-    ) -> Result<Option<u64>, StoreFailure> {
-        match self.undurable.get(hash) {
-            Some((_, row)) => Ok(row.as_ref().map(|row| row.size)),
-            None => match self.cache.peek(hash) {
-                Some(row) => Ok(Some(row.size)),
-                None => Ok(self.get(hash, reads)?.map(|row| row.size)),
-            },
+    pub(crate) fn size(&self, hash: &Hash, reads: &dyn Reads) -> Result<Option<u64>, StoreFailure> {
+        if let Some((_, row)) = self.undurable.get(hash) {
+            return Ok(row.as_ref().map(|row| row.size));
         }
+        if let Some(row) = self.cache.borrow().peek(hash) {
+            return Ok(Some(row.size));
+        }
+        Ok(self.get(hash, reads)?.map(|row| row.size))
     }
 
     /// Sets a row, or takes it away, in the batch of this round, which is commit `number`.

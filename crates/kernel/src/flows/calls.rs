@@ -1,16 +1,18 @@
 //! The calls of the router into the flows: results of effects, events of the round, and journals.
 
 use flow::{CHART_STEP, EffectResult, FlowEngine, FlowId, SessionMessage, SleepClocks};
-use ledger::{PartyId, SelectionRequest, StateRef, TxId};
+use ledger::{PartyId, SelectionRequest, SignedTransaction, StateRef, TxId};
 use primitives::{Decode, Moment, Timestamp};
 
 use crate::context::Context;
+use crate::errors;
 use crate::event::{Action, Token};
 use crate::figures::{CacheFigures, Figures};
 use crate::flows::Flows;
 use crate::flows::caller::{Caller, client_of};
 use crate::flows::clients::{Clients, LiveFlow};
 use crate::flows::waits::{EffectId, HeldSelect};
+use crate::peers::budget::GARBAGE_SIGNATURE;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{journal_key, journal_row, split_journal_row};
 
@@ -151,19 +153,53 @@ impl Flows {
         self.runner.take_steps(watched)
     }
 
-    /// Notes a transaction that a flow recorded, which the given commit shows.
-    pub(crate) fn note_recorded(&mut self, flow: FlowId, id: TxId, number: u64) {
-        self.clients.recorded(flow, id, number);
+    /// The transaction of an effect is in the ledger. It counts among the transactions of its flow.
+    pub(crate) fn on_recorded(
+        &mut self,
+        flow: FlowId,
+        effect: u32,
+        id: TxId,
+        context: &mut Context,
+    ) {
+        self.clients.recorded(flow, id, context.shown_by());
+        self.complete(flow, effect, EffectResult::Done, context);
+    }
+
+    /// The signatures of an effect are checked.
+    pub(crate) fn on_checked(
+        &mut self,
+        flow: FlowId,
+        effect: u32,
+        is_good: bool,
+        context: &mut Context,
+    ) {
+        let result = if is_good {
+            EffectResult::Done
+        } else {
+            if let Some(peer) = self.engine().origin_of(&flow) {
+                context.note_garbage(peer, GARBAGE_SIGNATURE);
+            }
+            let text = "a signature is not valid";
+            EffectResult::Failed(errors::failed(&errors::SIGNATURE_INVALID, text))
+        };
+        self.complete(flow, effect, result, context);
+    }
+
+    /// Gives a transaction that is recorded now to the flows that wait for it.
+    pub(crate) fn transaction_recorded(
+        &mut self,
+        transaction: &SignedTransaction,
+        context: &mut Context,
+    ) {
+        for (flow, effect) in self.waits.recorded(&transaction.id()) {
+            let found = Some(transaction.clone());
+            self.complete(flow, effect, EffectResult::Transaction(found), context);
+        }
     }
 
     /// Returns whether a flow waits for a transaction.
     pub(crate) fn expects(&self, id: &TxId) -> bool {
         self.waits.expects(id)
-    }
-
-    /// Ends the waits for a transaction that is recorded, and returns them.
-    pub(crate) fn end_waits_for(&mut self, id: &TxId) -> impl Iterator<Item = EffectId> + use<> {
-        self.waits.recorded(id).into_iter()
     }
 
     /// Makes an effect wait for a transaction.

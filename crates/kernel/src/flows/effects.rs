@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use flow::messaging::RequestId;
 use flow::{EffectRequest, EffectResult, EngineAction, FlowError, FlowId};
-use ledger::{PartyId, Rejection, SelectionRequest, SignedTransaction, StateAndRef, StateRef};
+use ledger::{Rejection, SelectionRequest, StateAndRef, StateRef};
 use primitives::ErrorInfo;
 
+use crate::command::IntakeCommand;
 use crate::errors;
 use crate::event::Action;
 use crate::flows::routing::WAKES_A_ROUND_MAX;
-use crate::intake::items::Goal;
+use crate::intake::goal::Goal;
 use crate::kernel::Kernel;
 use crate::peers::lag::AHEAD_MAX;
 use crate::port::{Reads, StoreFailure};
@@ -115,11 +116,16 @@ impl Kernel {
                     fetching,
                     keep,
                 };
-                self.take_in(Arc::new(transaction), goal, from, Vec::new());
+                self.context.command(IntakeCommand::TakeIn {
+                    transaction: Arc::new(transaction),
+                    goal,
+                    from,
+                });
             }
             EffectRequest::CheckSignatures(messages) => {
                 let payer = self.flows.engine().origin_of(&flow);
-                if !self.gather(CheckOwner::Effect(flow, effect), &messages, payer) {
+                let owner = CheckOwner::Effect(flow, effect);
+                if !self.context.gather(owner, &messages, payer) {
                     self.complete(flow, effect, EffectResult::Done);
                 }
             }
@@ -127,7 +133,13 @@ impl Kernel {
                 transaction,
                 deliver_to,
             } => {
-                self.on_record(flow, effect, transaction, deliver_to, reads)?;
+                self.flows.weigh(&flow, transaction.wire().bytes().len());
+                self.context.command(IntakeCommand::Record {
+                    flow,
+                    effect,
+                    transaction,
+                    deliver_to,
+                });
             }
             EffectRequest::Sign {
                 key,
@@ -138,7 +150,9 @@ impl Kernel {
                     .keys
                     .sign(&key, context, &message, &self.context, reads)?;
                 if let Ok(signature) = &signed {
-                    self.signatures.trust_own(key, context, message, signature);
+                    self.context
+                        .signatures
+                        .trust_own(key, context, message, signature);
                 }
                 let result = signed.map_or_else(EffectResult::Failed, EffectResult::Signature);
                 self.complete(flow, effect, result);
@@ -232,28 +246,6 @@ impl Kernel {
         Ok(EffectResult::States(states))
     }
 
-    fn on_record(
-        &mut self,
-        flow: FlowId,
-        effect: u32,
-        transaction: SignedTransaction,
-        deliver_to: Vec<PartyId>,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        self.flows.weigh(&flow, transaction.wire().bytes().len());
-        if self.book.contains(&transaction.id(), reads)? {
-            self.recorded_by(flow, effect, &transaction, &deliver_to);
-        } else {
-            let goal = Goal::Record {
-                flow,
-                effect,
-                deliver_to,
-            };
-            self.take_in(Arc::new(transaction), goal, None, Vec::new());
-        }
-        Ok(())
-    }
-
     fn on_select(&mut self, flow: FlowId, effect: u32, request: SelectionRequest) {
         let request = self
             .flows
@@ -308,9 +300,8 @@ impl Kernel {
         self.flows.cancel_effect((flow, effect));
         let id = RequestId { flow, effect };
         self.links.forget_request(&id, self.context.now.monotonic);
-        if let Some(item) = self.intake.of_effect((flow, effect)) {
-            self.drop_item(item);
-        }
+        self.context
+            .command(IntakeCommand::DropEffect((flow, effect)));
     }
 
     /// Handles everything that is due: sleeping flows, selections past their deadline, and requests and deliveries to repeat.
@@ -328,7 +319,10 @@ impl Kernel {
             let out = self.selection.tick(self.context.now.monotonic);
             self.on_selection(out);
         }
-        self.refuse_overdue();
+        if let Some(notarisation) = &mut self.notarisation {
+            notarisation.on_time(&mut self.context);
+        }
+        self.route(reads)?;
         self.flows.end_idle(&mut self.context);
         let ahead = self.links.lagging_rows(self.context.now.monotonic);
         self.flows.note_peers_behind(ahead >= AHEAD_MAX);

@@ -25,24 +25,6 @@ impl Kernel {
         self.flows.room(self.is_rolled_back(), &self.context)
     }
 
-    /// Ends all work of other parts for a flow that takes no step any more.
-    pub(crate) fn stop_work(&mut self, flow: FlowId) {
-        let now = self.context.now.monotonic;
-        self.links.forget_requests_of(flow, now);
-        while let Some(item) = self.intake.of_flow(flow) {
-            self.drop_item(item);
-        }
-    }
-
-    /// Makes all parts forget a flow that has ended: its locks are free, and nothing is done for it any more.
-    pub(crate) fn forget_flow(&mut self, flow: FlowId) {
-        let out = self.selection.release(flow.0, self.context.now.monotonic);
-        self.on_selection(out);
-        self.flows.end_waits(flow);
-        self.files.flow_ended(flow, &mut self.context);
-        self.stop_work(flow);
-    }
-
     pub(crate) fn on_cancel(
         &mut self,
         flow: FlowId,

@@ -12,7 +12,7 @@ use ledger::{ContextualError, Rejection, SignedTransaction};
 pub(crate) fn fault_of(
     error: &ContextualError,
     transaction: &SignedTransaction,
-    book: &mut Book,
+    book: &Book,
     context: &Context,
     reads: &dyn Reads,
 ) -> Result<Fault, StoreFailure> {

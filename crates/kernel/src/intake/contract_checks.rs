@@ -1,5 +1,6 @@
 //! The contracts of transactions: run once for each transaction, and accepted ones remembered.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use ledger::{
@@ -19,26 +20,26 @@ const VALID_BYTES: usize = 96;
 
 /// The transactions whose contracts accepted them, recorded or not.
 pub(crate) struct ContractChecks {
-    verified: GenerationCache<TxId, VerifiedTransaction>,
+    verified: RefCell<GenerationCache<TxId, VerifiedTransaction>>,
 }
 
 impl ContractChecks {
     /// Creates the part without a result.
     pub(crate) fn new(bytes: usize) -> Self {
-        let verified = GenerationCache::new(bytes);
+        let verified = RefCell::new(GenerationCache::new(bytes));
         Self { verified }
     }
 
     /// Runs the contracts of a transaction whose dependencies are all recorded.
     pub(crate) fn run(
-        &mut self,
+        &self,
         transaction: &SignedTransaction,
-        book: &mut Book,
+        book: &Book,
         context: &Context,
         reads: &dyn Reads,
     ) -> Result<Result<VerifiedTransaction, Fault>, StoreFailure> {
         let id = transaction.id();
-        if let Some(proof) = self.verified.get(&id) {
+        if let Some(proof) = self.verified.borrow_mut().get(&id) {
             return Ok(Ok(proof));
         }
         let wire = transaction.wire();
@@ -64,7 +65,8 @@ impl ContractChecks {
         let identity = &context.identity;
         match resolved.verify(&*identity.contracts, identity.network.rules()) {
             Ok(proof) => {
-                self.verified.insert(id, proof, VALID_BYTES);
+                let mut verified = self.verified.borrow_mut();
+                verified.insert(id, proof, VALID_BYTES);
                 Ok(Ok(proof))
             }
             Err(error) => Ok(Err(fault_of(&error, transaction, book, context, reads)?)),
@@ -73,6 +75,6 @@ impl ContractChecks {
 
     /// Returns the figures of the results.
     pub(crate) fn figures(&self) -> CacheFigures {
-        self.verified.figures()
+        self.verified.borrow().figures()
     }
 }

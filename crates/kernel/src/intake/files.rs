@@ -3,7 +3,8 @@
 use ledger::{PartyId, SignedTransaction};
 use primitives::Hash;
 
-use crate::command::Command;
+use crate::back_chains::BackChains;
+use crate::command::IntakeCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::event::Action;
@@ -12,13 +13,14 @@ use crate::files::requests::{FILE_TRIES_MAX, MISMATCH_WEIGHT, Waiter};
 use crate::files::{FileFailure, FilesFound};
 use crate::intake::classify::with_parameters;
 use crate::intake::fault::Fault;
+use crate::intake::goal::Goal;
 use crate::intake::item_id::ItemId;
-use crate::intake::items::{Goal, Intake};
+use crate::intake::items::Intake;
 use crate::round::Work;
 
 impl Intake {
     /// Lets the items continue that waited for a file. After an upload, a running request for the file is given up.
-    pub(crate) fn file_is_here(
+    pub(super) fn file_is_here(
         &mut self,
         hash: Hash,
         size: u64,
@@ -37,7 +39,7 @@ impl Intake {
     }
 
     /// Checks the size that a peer announces for a file. A file over the limits is refused before its bytes move.
-    pub(crate) fn file_offered(
+    pub(super) fn file_offered(
         &mut self,
         hash: Hash,
         peer: PartyId,
@@ -51,11 +53,11 @@ impl Intake {
     }
 
     /// Handles a file that does not come from the peer that was asked.
-    pub(crate) fn file_failed(
+    pub(super) fn file_failed(
         &mut self,
-        hash: Hash,
-        peer: PartyId,
+        (hash, peer): (Hash, PartyId),
         failure: FileFailure,
+        chains: &BackChains,
         context: &mut Context,
     ) {
         let Some(tries) = self.files.failed(&hash, &peer) else {
@@ -93,7 +95,7 @@ impl Intake {
                 }
                 // It is not too large for the remaining items.
                 let why = "it was asked for with too little room";
-                self.file_comes_later(&hash, tries, why, context);
+                self.file_comes_later((&hash, tries), why, chains, context);
             }
             FileFailure::Disk { code } => {
                 if tries == 1 {
@@ -101,16 +103,23 @@ impl Intake {
                         format!("file {hash} from {peer} does not get onto the disk: {code}");
                     context.warn(errors::FILE_NOT_STORED.code, text);
                 }
-                self.file_comes_later(&hash, tries, &code, context);
+                self.file_comes_later((&hash, tries), &code, chains, context);
             }
             FileFailure::Gone => {
-                self.file_comes_later(&hash, tries, "the peer does not answer", context);
+                let why = "the peer does not answer";
+                self.file_comes_later((&hash, tries), why, chains, context);
             }
         }
     }
 
     /// Asks for a file again after a while, up to a maximum number of attempts.
-    fn file_comes_later(&mut self, hash: &Hash, tries: u32, why: &str, context: &mut Context) {
+    fn file_comes_later(
+        &mut self,
+        (hash, tries): (&Hash, u32),
+        why: &str,
+        chains: &BackChains,
+        context: &mut Context,
+    ) {
         self.files.later(hash, context.now.monotonic);
         if tries < FILE_TRIES_MAX {
             return;
@@ -121,7 +130,7 @@ impl Intake {
             // A delivery of a peer that is away comes again. A proposal of such a peer waits until the peer is back.
             let waits_for_peer = self.get(item).is_some_and(|waiting| {
                 let peer = waiting.from.unwrap_or(context.my_id);
-                matches!(waiting.goal, Goal::Verify { .. }) && !self.resolutions.is_up(&peer)
+                matches!(waiting.goal, Goal::Verify { .. }) && !chains.is_up(&peer)
             });
             if !waits_for_peer {
                 leave_unanswered(item, errors::FILE_UNAVAILABLE.code, &rejection, context);
@@ -130,7 +139,7 @@ impl Intake {
     }
 
     /// Returns whether an item, valid but for that, is not to be settled now: it waits for its files, or is refused for them.
-    pub(crate) fn await_files(
+    pub(super) fn await_files(
         &mut self,
         item: ItemId,
         transaction: &SignedTransaction,
@@ -147,7 +156,7 @@ impl Intake {
         let here_bytes = found.bytes();
         if let Err(rejection) = check_files_size(here_bytes, context) {
             let rejection = with_parameters(rejection, transaction, context);
-            context.command(Command::RefuseForFiles { item, rejection });
+            context.command(IntakeCommand::RefuseForFiles { item, rejection });
             return true;
         }
         let Some(first) = found.missing.first().copied() else {
@@ -178,14 +187,14 @@ impl Intake {
             here_bytes,
         };
         // Items that wait for this transaction need not wait for its files.
-        for waiting in self.wait_for_files(item, waiter) {
+        for waiting in self.wait_for_files(item, waiter, context) {
             context.work.push_back(Work::Signed(waiting));
         }
         true
     }
 
     /// Returns the peer that brought an item, and the files that the item lists.
-    pub(crate) fn brought(&self, item: ItemId, context: &Context) -> Option<(PartyId, Vec<Hash>)> {
+    pub(super) fn brought(&self, item: ItemId, context: &Context) -> Option<(PartyId, Vec<Hash>)> {
         let waiting = self.get(item)?;
         Some((waiting.from?, files_of(waiting.transaction.wire(), context)))
     }
@@ -228,7 +237,7 @@ impl Intake {
             return;
         };
         let rejection = with_parameters(rejection, &waiting.transaction, context);
-        context.command(Command::RefuseForFiles { item, rejection });
+        context.command(IntakeCommand::RefuseForFiles { item, rejection });
     }
 
     /// Returns the number of files that are waited for.
@@ -239,7 +248,7 @@ impl Intake {
 
 fn refuse(item: ItemId, rejection: ledger::Rejection, context: &mut Context) {
     let fault = Fault::Local(rejection);
-    context.command(Command::Refuse { item, fault });
+    context.command(IntakeCommand::Refuse { item, fault });
 }
 
 fn leave_unanswered(
@@ -249,7 +258,7 @@ fn leave_unanswered(
     context: &mut Context,
 ) {
     let rejection = rejection.clone();
-    context.command(Command::LeaveUnanswered {
+    context.command(IntakeCommand::LeaveUnanswered {
         item,
         code,
         rejection,

@@ -7,7 +7,7 @@
 //!                                                     ├─ in flight: wait until it is recorded
 //!                                                     └─ unknown: fetch the back chain from who sent it
 //! ```
-//! This module keeps the items and their dependencies. The kernel runs the steps.
+//! This module keeps the items and their dependencies. The steps are in the other modules of the folder.
 //!
 //! # Invariants
 //! - A fault of one peer does not become another's. An item whose dependency failed at one peer looks for it again.
@@ -17,13 +17,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use flow::{Fetching, FlowId};
+use flow::FlowId;
 use ledger::{PartyId, SignedTransaction, TxId};
-use primitives::{Monotonic, PublicKey};
+use primitives::Monotonic;
 
-use crate::back_chains::running::Resolutions;
+use crate::back_chains::BackChains;
+use crate::command::BackChainsCommand;
+use crate::context::Context;
 use crate::files::requests::{FileWaits, Waiter};
 use crate::flows::waits::EffectId;
+use crate::intake::goal::Goal;
 use crate::intake::item_id::ItemId;
 use crate::part::Part;
 
@@ -36,100 +39,22 @@ pub const PEER_ITEMS_MAX: usize = 5_000;
 /// Their bytes; one transaction may exceed it alone.
 pub const PEER_BYTES_MAX: usize = 16 << 20;
 
-/// Why a transaction is verified.
-#[derive(Clone, Debug)]
-pub enum Goal {
-    /// Tell a flow that it is valid, signatures of some keys aside.
-    Verify {
-        /// The flow.
-        flow: FlowId,
-        /// The effect to complete.
-        effect: u32,
-        /// Keys that may be missing.
-        missing_allowed: Vec<PublicKey>,
-        /// How its back chain is fetched.
-        fetching: Fetching,
-        /// Whether to record it then.
-        keep: bool,
-    },
-    /// Record it for a flow of ours and owe it to others.
-    Record {
-        /// The flow.
-        flow: FlowId,
-        /// The effect to complete.
-        effect: u32,
-        /// The parties that must receive it.
-        deliver_to: Vec<PartyId>,
-    },
-    /// Record a peer's delivery, and answer it.
-    Deliver {
-        /// The peer.
-        peer: PartyId,
-    },
-    /// Record a dependency of another transaction. No answer is expected.
-    Dependency,
-    /// Decide it as a validating notary, under this number of its request; recorded only with the notary's signature.
-    Notarise {
-        /// The number.
-        number: u64,
-    },
-}
-
-impl Goal {
-    /// Whether it came from a peer and is to be recorded once it is verified.
-    fn is_peers(&self) -> bool {
-        matches!(self, Goal::Deliver { .. } | Goal::Dependency)
-    }
-
-    /// Whether it came from a peer, which has a bounded share.
-    fn is_counted(&self) -> bool {
-        self.is_peers() || matches!(self, Goal::Notarise { .. })
-    }
-
-    /// Whether it is recorded once it is verified; for a notary's decision only after that.
-    pub fn records(&self) -> bool {
-        !matches!(self, Goal::Verify { keep: false, .. })
-    }
-
-    /// Whether the files that it lists have to be here. Not those of another one's back chain, nor for a notary's decision:
-    /// contracts see no file's bytes.
-    pub fn needs_files(&self) -> bool {
-        !matches!(self, Goal::Dependency | Goal::Notarise { .. })
-    }
-
-    /// How its back chain is fetched.
-    pub fn fetching(&self) -> Fetching {
-        match self {
-            Goal::Verify { fetching, .. } => *fetching,
-            _ => Fetching::InBulk,
-        }
-    }
-
-    /// The effect of a flow that waits for it.
-    fn effect(&self) -> Option<EffectId> {
-        match self {
-            Goal::Verify { flow, effect, .. } | Goal::Record { flow, effect, .. } => {
-                Some((*flow, *effect))
-            }
-            _ => None,
-        }
-    }
-}
-
 /// A transaction on its way.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub(super) struct Item {
     /// The transaction.
-    pub transaction: Arc<SignedTransaction>,
+    pub(super) transaction: Arc<SignedTransaction>,
     /// What for.
-    pub goal: Goal,
+    pub(super) goal: Goal,
     /// The peer that has its back chain.
-    pub from: Option<PartyId>,
+    pub(super) from: Option<PartyId>,
     /// Dependencies that came with it; taken up once its own signatures are good, which is within the round, so they are not
     /// counted here.
-    pub along: Vec<Arc<SignedTransaction>>,
+    pub(super) along: Vec<Arc<SignedTransaction>>,
     /// Dependencies that are not recorded here.
     missing: BTreeSet<TxId>,
+    /// It lacked dependencies when it last looked for them. So it may wait for a place for its back chain.
+    lacked_any: bool,
     /// Resolutions it waits for.
     resolutions: BTreeSet<u64>,
     /// It is verified and waits for the notary's decision.
@@ -146,7 +71,7 @@ struct Load {
 
 /// The transactions in progress.
 #[derive(Debug)]
-pub struct Intake {
+pub(crate) struct Intake {
     next: u64,
     items: BTreeMap<ItemId, Item>,
     bytes: usize,
@@ -159,31 +84,19 @@ pub struct Intake {
     waiting: HashMap<TxId, BTreeSet<ItemId>>,
     /// Waiting items of flows.
     by_effect: BTreeMap<EffectId, ItemId>,
-    /// The back chains being fetched.
-    pub resolutions: Resolutions,
     /// The files being fetched.
     pub(super) files: FileWaits,
 }
 
 impl Part for Intake {
-    fn committed(&mut self, upto: u64, _: Monotonic) {
-        self.resolutions.committed(upto);
-    }
-
-    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
-        let verify = self.resolutions.can_verify().then_some(now);
-        let times = [
-            verify,
-            self.resolutions.next_stall(),
-            self.files.next_time(),
-        ];
-        times.into_iter().flatten().min()
+    fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
+        self.files.next_time()
     }
 }
 
 impl Intake {
     /// Nothing on its way.
-    pub fn new(resolutions: Resolutions) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             next: 0,
             items: BTreeMap::new(),
@@ -193,13 +106,12 @@ impl Intake {
             also_deliver: HashMap::new(),
             waiting: HashMap::new(),
             by_effect: BTreeMap::new(),
-            resolutions,
             files: FileWaits::default(),
         }
     }
 
     /// Whether a peer may bring so much more.
-    pub fn has_room(&self, peer: &PartyId, bytes: usize) -> bool {
+    pub(crate) fn has_room(&self, peer: &PartyId, bytes: usize) -> bool {
         let load = self.loads.get(peer).copied().unwrap_or_default();
         let items_left = ITEMS_MAX.saturating_sub(self.items.len());
         let bytes_left = ITEMS_BYTES_MAX.saturating_sub(self.bytes);
@@ -211,7 +123,7 @@ impl Intake {
     }
 
     /// Adds a transaction. A second one that would be recorded twice joins the first: `None`.
-    pub fn add(
+    pub(super) fn add(
         &mut self,
         transaction: Arc<SignedTransaction>,
         goal: Goal,
@@ -256,6 +168,7 @@ impl Intake {
             from,
             along,
             missing,
+            lacked_any: false,
             resolutions,
             deciding: false,
             bytes,
@@ -264,30 +177,38 @@ impl Intake {
         Some(item)
     }
 
-    /// Handles a new connection to a peer: its back chains and files are requested again.
+    /// Handles a new connection to a peer: its files are requested again.
     pub(crate) fn peer_up(&mut self, peer: PartyId) {
-        self.resolutions.peer_up(peer);
         self.files.peer_up(&peer);
     }
 
     /// Items on their way.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.items.len()
     }
 
+    /// Returns the peer that sent an item, and has its back chain.
+    pub(crate) fn sender(&self, item: ItemId) -> Option<PartyId> {
+        self.get(item)?.from
+    }
+
     /// The item, while it is on its way.
-    pub fn get(&self, item: ItemId) -> Option<&Item> {
+    pub(super) fn get(&self, item: ItemId) -> Option<&Item> {
         self.items.get(&item)
     }
 
     /// The item, while it is on its way.
-    pub fn get_mut(&mut self, item: ItemId) -> Option<&mut Item> {
+    pub(super) fn get_mut(&mut self, item: ItemId) -> Option<&mut Item> {
         self.items.get_mut(&item)
     }
 
     /// Takes an item out: it is settled. Also says which peers delivered the same transaction meanwhile.
-    pub fn take(&mut self, item: ItemId) -> Option<(Item, Vec<PartyId>)> {
-        self.stop_waiting(item);
+    pub(super) fn take(
+        &mut self,
+        item: ItemId,
+        context: &mut Context,
+    ) -> Option<(Item, Vec<PartyId>)> {
+        self.stop_waiting(item, context);
         let taken = self.items.remove(&item)?;
         let id = taken.transaction.id();
         if taken.goal.is_counted() {
@@ -311,20 +232,20 @@ impl Intake {
     }
 
     /// An item is verified and needs nothing more: it stays, and counts, until the notary has decided.
-    pub fn waits_for_decision(&mut self, item: ItemId) {
-        self.stop_waiting(item);
+    pub(super) fn waits_for_decision(&mut self, item: ItemId, context: &mut Context) {
+        self.stop_waiting(item, context);
         if let Some(waiter) = self.items.get_mut(&item) {
             waiter.deciding = true;
         }
     }
 
     /// Whether an item waits for nothing but the notary's decision.
-    pub fn is_deciding(&self, item: ItemId) -> bool {
+    pub(super) fn is_deciding(&self, item: ItemId) -> bool {
         self.items.get(&item).is_some_and(|item| item.deciding)
     }
 
     /// The requests of a peer for notarisation that are not verified yet.
-    pub fn unverified_of(&self, peer: &PartyId) -> Vec<ItemId> {
+    pub(super) fn unverified_of(&self, peer: &PartyId) -> Vec<ItemId> {
         let theirs = self.items.iter().filter(|(_, item)| {
             let to_notarise = matches!(item.goal, Goal::Notarise { .. }) && !item.deciding;
             to_notarise && item.from == Some(*peer)
@@ -333,7 +254,7 @@ impl Intake {
     }
 
     /// Returns the items of requests for notarisation with these numbers that are not verified yet.
-    pub fn unverified_requests(&self, numbers: &BTreeSet<u64>) -> Vec<ItemId> {
+    pub(super) fn unverified_requests(&self, numbers: &BTreeSet<u64>) -> Vec<ItemId> {
         let theirs = self.items.iter().filter(|(_, item)| match item.goal {
             Goal::Notarise { number } => !item.deciding && numbers.contains(&number),
             _ => false,
@@ -345,8 +266,14 @@ impl Intake {
     ///
     /// A transaction to be notarised depends on its own requester only. Another peer that brings the same dependency slowly or
     /// damaged does not delay it.
-    pub fn wait_for(&mut self, item: ItemId, missing: BTreeSet<TxId>) -> BTreeSet<TxId> {
-        self.stop_waiting(item);
+    pub(super) fn wait_for(
+        &mut self,
+        item: ItemId,
+        missing: BTreeSet<TxId>,
+        chains: &BackChains,
+        context: &mut Context,
+    ) -> BTreeSet<TxId> {
+        self.stop_waiting(item, context);
         let mut to_fetch = BTreeSet::new();
         let mut joined = BTreeSet::new();
         let waiter = self.items.get(&item);
@@ -355,19 +282,28 @@ impl Intake {
             .map(|waiter| waiter.from);
         let can_fetch = waiter.is_some_and(|waiter| waiter.from.is_some());
         let is_trusted = |bringer: Option<PartyId>| relies_on.is_none_or(|from| from == bringer);
+        let fetched = |dependency: &TxId| {
+            let (number, peer) = chains.fetched_from(dependency)?;
+            is_trusted(Some(peer)).then_some(number)
+        };
         for dependency in &missing {
             self.waiting.entry(*dependency).or_default().insert(item);
             let recording = self.recording.get(dependency);
             // An item may wait long for files. An item with a peer to ask therefore requests the transaction itself.
             let relies = recording.filter(|first| !(can_fetch && self.files.is_waiting(first)));
             let relies = relies.and_then(|first| self.items.get(first));
-            match self.resolutions.join(dependency, item, &is_trusted) {
+            match fetched(dependency) {
                 Some(number) => drop(joined.insert(number)),
                 None if relies.is_some_and(|first| is_trusted(first.from)) => {}
                 None => drop(to_fetch.insert(*dependency)),
             }
         }
+        for number in &joined {
+            let number = *number;
+            context.command(BackChainsCommand::Join { number, item });
+        }
         if let Some(waiter) = self.items.get_mut(&item) {
+            waiter.lacked_any = !missing.is_empty();
             waiter.missing = missing;
             waiter.resolutions = joined;
             if let Some(effect) = waiter.goal.effect() {
@@ -378,9 +314,14 @@ impl Intake {
     }
 
     /// Makes an item wait for files. Returns the items that wait for its transaction: they have to look again.
-    pub(crate) fn wait_for_files(&mut self, item: ItemId, lacks: Waiter) -> Vec<ItemId> {
+    pub(super) fn wait_for_files(
+        &mut self,
+        item: ItemId,
+        lacks: Waiter,
+        context: &mut Context,
+    ) -> Vec<ItemId> {
         let transaction = lacks.transaction;
-        self.stop_waiting(item);
+        self.stop_waiting(item, context);
         let effect = self.items.get(&item).and_then(|item| item.goal.effect());
         if let Some(effect) = effect {
             self.by_effect.insert(effect, item);
@@ -391,13 +332,13 @@ impl Intake {
     }
 
     /// An item waits for a resolution that was begun for it.
-    pub fn waits_for_chain(&mut self, item: ItemId, number: u64) {
+    pub(super) fn waits_for_chain(&mut self, item: ItemId, number: u64) {
         if let Some(waiter) = self.items.get_mut(&item) {
             waiter.resolutions.insert(number);
         }
     }
 
-    fn stop_waiting(&mut self, item: ItemId) {
+    fn stop_waiting(&mut self, item: ItemId, context: &mut Context) {
         let Some(waiter) = self.items.get_mut(&item) else {
             return;
         };
@@ -413,17 +354,18 @@ impl Intake {
             }
         }
         for number in std::mem::take(&mut waiter.resolutions) {
-            self.resolutions.leave(number, item);
+            context.command(BackChainsCommand::Leave { number, item });
         }
         self.files.leave(item);
-        if let Some(peer) = &waiter.from {
-            self.resolutions.unhold(peer, item);
+        if std::mem::take(&mut waiter.lacked_any)
+            && let Some(peer) = waiter.from
+        {
+            context.command(BackChainsCommand::Unhold { peer, item });
         }
     }
 
     /// A transaction is recorded: returns the items that waited for nothing else.
-    pub fn recorded(&mut self, id: &TxId) -> Vec<ItemId> {
-        self.resolutions.recorded(id);
+    pub(super) fn end_waits_for(&mut self, id: &TxId) -> Vec<ItemId> {
         let mut ready = Vec::new();
         for item in self.waiting.remove(id).unwrap_or_default() {
             if let Some(waiter) = self.items.get_mut(&item) {
@@ -437,7 +379,7 @@ impl Intake {
     }
 
     /// A transaction that was to be recorded is not: returns the items that waited for it. They have to look again.
-    pub fn failed(&mut self, id: &TxId) -> Vec<ItemId> {
+    pub(super) fn failed(&mut self, id: &TxId) -> Vec<ItemId> {
         if self.recording.contains_key(id) {
             return Vec::new();
         }
@@ -450,12 +392,12 @@ impl Intake {
     }
 
     /// The waiting item of an effect.
-    pub fn of_effect(&self, effect: EffectId) -> Option<ItemId> {
+    pub(super) fn of_effect(&self, effect: EffectId) -> Option<ItemId> {
         self.by_effect.get(&effect).copied()
     }
 
     /// A waiting item of a flow.
-    pub fn of_flow(&self, flow: FlowId) -> Option<ItemId> {
+    pub(super) fn of_flow(&self, flow: FlowId) -> Option<ItemId> {
         let mut items = self.by_effect.range((flow, 0)..=(flow, u32::MAX));
         items.next().map(|(_, item)| *item)
     }

@@ -12,7 +12,7 @@ use crate::port::{Reads, StoreFailure};
 /// its states concern, and this node may be one of them.
 pub(crate) fn contract_unknown_of(
     transaction: &SignedTransaction,
-    book: &mut Book,
+    book: &Book,
     context: &Context,
     reads: &dyn Reads,
 ) -> Result<Option<ContractName>, StoreFailure> {
@@ -36,7 +36,7 @@ pub(crate) fn contract_unknown_of(
 /// here: that it cannot be run is no fault of the transaction.
 pub(crate) fn lacks_code(
     transaction: &SignedTransaction,
-    book: &mut Book,
+    book: &Book,
     context: &Context,
     reads: &dyn Reads,
 ) -> Result<bool, StoreFailure> {

@@ -1,13 +1,17 @@
 //! Transactions on their way into the ledger: signatures, dependencies, contracts, and the record.
 
-pub(crate) mod checks;
 pub(crate) mod classify;
 pub(crate) mod concerns;
 pub(crate) mod contract_checks;
+mod deliveries;
 pub(crate) mod fault;
-pub(crate) mod files;
+mod files;
+pub(crate) mod goal;
 pub(crate) mod item_id;
 pub(crate) mod items;
-pub(crate) mod missing_contracts;
-pub(crate) mod settle;
+mod missing_contracts;
+mod on_command;
+mod refuse;
+mod settle;
 pub(crate) mod signatures;
+pub(crate) mod views;

@@ -3,14 +3,13 @@
 //! # Invariants
 //! - A transaction that consumes a state which another recorded transaction has consumed is never recorded.
 
-use ledger::{PartyId, Rejection, SignedTransaction, StateRef, WireTransaction};
+use ledger::{PartyId, SignedTransaction, StateRef, WireTransaction};
 use primitives::Monotonic;
 
 use super::consumed::{ConsumedIndex, FILL_ROWS_MAX};
 use super::equivocations::{EquivocationRow, Equivocations};
 use crate::context::Context;
 use crate::errors;
-use crate::intake::signatures::Signatures;
 use crate::ledger_book::{Book, decode_row, ledger_page};
 use crate::part::Part;
 use crate::port::{Reads, StoreFailure, damaged};
@@ -82,36 +81,10 @@ impl Contradictions {
         Ok(None)
     }
 
-    /// Checks a notarised transaction that is about to be recorded against this node's own ledger. On a contradiction the
-    /// proof against the notary is kept, and the reason for the refusal is returned.
-    ///
-    /// The caller has checked the transaction's signatures and knows that it is not in the book.
-    pub(crate) fn contradicted(
-        &mut self,
-        transaction: &SignedTransaction,
-        from: Option<PartyId>,
-        book: &Book,
-        signatures: &mut Signatures,
-        context: &mut Context,
-        reads: &dyn Reads,
-    ) -> Result<Option<Rejection>, StoreFailure> {
-        let Some((state, seq)) = self.consumed_before(transaction.wire(), book, reads)? else {
-            return Ok(None);
-        };
-        let first = book.recorded_at(seq, reads)?;
-        self.on_equivocation((state, from), &first, transaction, signatures, context);
-        let text = format!(
-            "it consumes state {state}, which transaction {} of this node's ledger has consumed",
-            first.id()
-        );
-        Ok(Some(errors::rejection(&errors::INPUT_CONSUMED, text)))
-    }
-
     /// Indexes some more rows of a ledger that is older than the index.
     pub(crate) fn fill(
         &mut self,
         book: &Book,
-        signatures: &mut Signatures,
         context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
@@ -134,7 +107,7 @@ impl Contradictions {
             match self.consumed_before(transaction.wire(), book, reads)? {
                 Some((state, first)) if first != seq => {
                     let first = book.recorded_at(first, reads)?;
-                    self.on_equivocation((state, None), &first, &transaction, signatures, context);
+                    self.keep_proof((state, None), &first, &transaction, context);
                 }
                 _ => {
                     self.recorded(transaction.wire().inputs(), seq, context);
@@ -151,12 +124,11 @@ impl Contradictions {
     }
 
     /// Keeps the proof that a notary signed two consumers of a state, and tells the operator.
-    fn on_equivocation(
+    pub(crate) fn keep_proof(
         &mut self,
         (state, brought_by): (StateRef, Option<PartyId>),
         first: &SignedTransaction,
         second: &SignedTransaction,
-        signatures: &mut Signatures,
         context: &mut Context,
     ) {
         if self.equivocations.contains(&second.id()) {
@@ -169,7 +141,7 @@ impl Contradictions {
             at: context.now.wall,
             proof,
         };
-        let Ok(found) = row.proof.verify(signatures.checker()) else {
+        let Ok(found) = row.proof.verify(context.signatures.checker()) else {
             // The transaction is refused, but these signatures prove nothing to others.
             return;
         };

@@ -74,7 +74,7 @@ pub(crate) fn states_in_conflict(
 
 /// The parts that know the states of this vault.
 pub(crate) struct VaultOwners<'a> {
-    pub(crate) book: &'a mut Book,
+    pub(crate) book: &'a Book,
     pub(crate) contradictions: &'a Contradictions,
     pub(crate) keys: &'a KeyBook,
 }

@@ -16,19 +16,18 @@ use std::collections::{BTreeMap, VecDeque};
 use flow::messaging::RequestId;
 use flow::{FlowId, Service};
 use ledger::{NotarisedTearOff, PartyId, Rejection};
-use notary::RequestRecord;
 use primitives::{Decode, Encode, PublicKey};
 
 use super::report::{IntegrityOrder, IntegrityReport, PeerProgress, PeerRecovery, Recovery};
 use super::search_turns::RECOVERY_PAUSE_MS;
 use super::state::Integrity;
+use crate::command::NotaryCommand;
 use crate::errors;
 use crate::event::{Priority, Reply, Token};
 use crate::intake::concerns::concerns;
 use crate::kernel::Kernel;
 use crate::ledger_book::{decode_row, ledger_page};
 use crate::message::{Answer, PeerMessage, RECOVERED_MAX, RecoveryRequest, RecoveryResponse};
-use crate::notarisation::requests::{put_consumer, put_record};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::META_ROLLBACK;
 
@@ -207,12 +206,7 @@ impl Kernel {
     }
 
     /// A peer has searched a part of its ledger.
-    pub(crate) fn on_recovered(
-        &mut self,
-        peer: PartyId,
-        answer: Answer,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
+    pub(crate) fn on_recovered(&mut self, peer: PartyId, answer: Answer) {
         let response = match answer {
             Answer::Done(bytes) => match RecoveryResponse::from_bytes(&bytes) {
                 Ok(response) => response,
@@ -222,31 +216,35 @@ impl Kernel {
                     self.recovery_of(peer, |known| {
                         known.progress = PeerProgress::Refused(rejection)
                     });
-                    return Ok(());
+                    return;
                 }
             },
             Answer::Failed(rejection) => {
                 self.recovery_of(peer, |known| {
                     known.progress = PeerProgress::Refused(rejection)
                 });
-                return Ok(());
+                return;
             }
             // Asking again is the requests' business.
-            Answer::Wait(_) => return Ok(()),
+            Answer::Wait(_) => return,
         };
-        self.enter_notarised(&response.notarised, reads)?;
+        let notarised = response.notarised.len() as u64;
+        if self.integrity.recovery.is_some() {
+            let shown = response.notarised;
+            self.context.command(NotaryCommand::EnterAgain(shown));
+        }
         let mut next = None;
         if response.upto <= after_of(&self.integrity.recovery, &peer) && response.delivered > 0 {
             // Earlier deliveries are on their way: the same question comes again after a pause.
             let again = self.context.now.monotonic.plus_ms(RECOVERY_PAUSE_MS);
             self.recovery_of(peer, |known| known.again = again);
-            return Ok(());
+            return;
         }
         self.recovery_of(peer, |known| {
             // A part without progress is the last one. The transactions found before are answered by then.
             let goes_on = response.upto > known.upto;
             known.found = known.found.saturating_add(response.delivered);
-            known.found = known.found.saturating_add(response.notarised.len() as u64);
+            known.found = known.found.saturating_add(notarised);
             (known.upto, known.end) = (response.upto.max(known.upto), response.end);
             if goes_on && let Some(step) = known.step.checked_add(1) {
                 known.step = step;
@@ -258,7 +256,6 @@ impl Kernel {
         if let Some((step, after)) = next {
             self.ask_to_recover(peer, step, after);
         }
-        Ok(())
     }
 
     fn recovery_of(&mut self, peer: PartyId, change: impl FnOnce(&mut PeerRecovery)) {
@@ -266,57 +263,6 @@ impl Kernel {
         if let Some(known) = recovery.and_then(|recovery| recovery.peers.get_mut(&peer)) {
             change(known);
         }
-    }
-
-    /// Enters transactions again that this notary has signed.
-    fn enter_notarised(
-        &mut self,
-        notarised: &[NotarisedTearOff],
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let (Some(notarisation), Some(recovery)) =
-            (&mut self.notarisation, &mut self.integrity.recovery)
-        else {
-            return Ok(());
-        };
-        for tear_off in notarised {
-            let Ok(shown) = tear_off.verify(self.signatures.checker()) else {
-                continue;
-            };
-            let id = shown.id();
-            let mut mine = tear_off.signatures.iter();
-            let mine = mine.find(|s| s.by == self.context.identity.me.key);
-            let (Some(signature), true) = (mine, *shown.notary() == self.context.identity.me)
-            else {
-                continue;
-            };
-            if notarisation.has_accepted(&id, reads)? {
-                continue;
-            }
-            let record = RequestRecord {
-                requester: self.context.my_id,
-                key: self.context.identity.me.key.clone(),
-                signature: signature.signature,
-                at: self.context.now.wall,
-            };
-            let (commit, batch) = (self.context.commits.next(), &mut self.context.round.batch);
-            put_record(&id, &record, batch);
-            let mut entered = Vec::new();
-            for input in shown.inputs() {
-                match notarisation.consumer(input, reads)? {
-                    Some(consumer) if consumer == id => {}
-                    Some(_) => recovery.conflicts += 1,
-                    None => {
-                        entered.push(*input);
-                        put_consumer(input, &id, batch);
-                    }
-                }
-            }
-            // A decision of this round, or one whose answer comes from before these rows, must know them.
-            notarisation.notary.enter(id, &entered, commit);
-            recovery.notarised += u64::from(!entered.is_empty());
-        }
-        Ok(())
     }
 
     /// Searches a part of this node's ledger for transactions that concern a peer that has lost data.

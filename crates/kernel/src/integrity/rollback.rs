@@ -11,7 +11,6 @@ use super::evidence::{Evidence, RollbackRow};
 use super::state::Integrity;
 use crate::errors;
 use crate::kernel::Kernel;
-use crate::notarisation::answers::refuse_on_older_copy;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::META_ROLLBACK;
 
@@ -33,7 +32,7 @@ impl Kernel {
             return true;
         }
         let message = mark.signed_message(&self.context.my_id, &self.context.identity.me.key);
-        if !self.signatures.are_good(&[message]) {
+        if !self.context.signatures.are_good(&[message]) {
             return false;
         }
         self.on_rolled_back(peer, Evidence::Mark(mark));
@@ -59,7 +58,7 @@ impl Kernel {
             });
             let messages: Vec<SignedMessage> =
                 mine.filter_map(|s| s.signed_message(id).ok()).collect();
-            if messages.is_empty() || !self.signatures.are_good(&messages) {
+            if messages.is_empty() || !self.context.signatures.are_good(&messages) {
                 return Ok(false);
             }
             self.on_rolled_back(peer, Evidence::Notarised(*id));
@@ -117,24 +116,5 @@ impl Kernel {
         self.flows.refuse_starts(data_until, &mut self.context);
         let text = format!("{text}; {paused} flows of the copy are paused");
         self.context.warn(errors::ROLLED_BACK.code, text);
-    }
-
-    /// Refuses the requests that wait for a decision, if a notary's data is an older copy.
-    pub(crate) fn refuse_undecided(&mut self) {
-        let Some(notarisation) = &mut self.notarisation else {
-            return;
-        };
-        for number in notarisation.notary.take_undecided() {
-            let Some(notarisation) = &mut self.notarisation else {
-                return;
-            };
-            let asked_by = notarisation.answered(number);
-            if let Some(item) = notarisation.wholes.take_item(number) {
-                self.take_out(item);
-            }
-            if let Some((peer, id)) = asked_by {
-                refuse_on_older_copy(peer, id, &mut self.context);
-            }
-        }
     }
 }

@@ -76,7 +76,8 @@ impl Kernel {
             return Ok(());
         }
         if standing.taken > SEQ_MAX || standing.acked > SEQ_MAX {
-            self.bad_message(peer, "its standing has numbers beyond every possible one");
+            self.context
+                .bad_message(peer, "its standing has numbers beyond every possible one");
             return self.release_link(peer, reads);
         }
         let own_mark = standing.mark.clone();
@@ -84,7 +85,7 @@ impl Kernel {
         let marks_good = own_mark.is_none_or(|mark| self.check_own_mark(peer, mark));
         let verdicts_good = self.check_own_verdicts(peer, &standing.notarised, reads)?;
         if !marks_good || !verdicts_good {
-            self.bad_message(
+            self.context.bad_message(
                 peer,
                 "its standing shows signatures that are not this node's",
             );

@@ -10,6 +10,7 @@ use super::link_finding::LinkFinding;
 use super::lives::Lives;
 use super::report::Recovery;
 use super::search_turns::SearchTurns;
+use crate::context::Context;
 use crate::message::SHOWN_TO_NOTARY_MAX;
 use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table, damaged};
@@ -124,10 +125,16 @@ impl Integrity {
     }
 
     /// A transaction is recorded: its notary is shown it at the next connection.
-    pub(crate) fn recorded(&mut self, transaction: &SignedTransaction, me: &PartyId) {
+    pub(crate) fn recorded(&mut self, transaction: &SignedTransaction, context: &Context) {
+        if let Some(recovery) = &mut self.recovery {
+            recovery.recorded(transaction.id());
+        }
         let wire = transaction.wire();
         let notary = wire.notary().filter(|_| wire.needs_notary());
-        let Some(notary) = notary.map(ledger::Party::id).filter(|id| id != me) else {
+        let Some(notary) = notary
+            .map(ledger::Party::id)
+            .filter(|id| *id != context.my_id)
+        else {
             return;
         };
         let ids = self.notarised.entry(notary).or_default();

@@ -1,7 +1,7 @@
 //! The effects of flows on keys: fresh keys, signatures by this node's keys, and the owners of keys.
 
 use flow::{EffectResult, FlowError};
-use ledger::{OwnershipProof, PartyId};
+use ledger::{OwnershipProof, PartyId, WireTransaction};
 use primitives::{Encode, Hash, KeyPair, PublicKey, Signature, SignatureContext};
 use vault::ViewChange;
 
@@ -136,8 +136,26 @@ impl KeyBook {
         Ok(EffectResult::Response(owners.to_bytes()))
     }
 
+    /// Returns the changes that a transaction makes to the vault, which is being recorded at a position.
+    pub(crate) fn recorded(
+        &mut self,
+        seq: u64,
+        wire: &WireTransaction,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<Vec<ViewChange>, StoreFailure> {
+        let contracts = &context.identity.contracts;
+        let ours = self.owners(context, reads);
+        let changes = vault::changes(seq, wire, &|key| ours.holds(key), &|state| {
+            contracts.describe(state).ok()
+        });
+        ours.finish()?;
+        self.note_used(&changes, context, reads)?;
+        Ok(changes)
+    }
+
     /// Marks fresh keys that now own a state or take part in one. They are not told again.
-    pub(crate) fn on_recorded(
+    fn note_used(
         &mut self,
         changes: &[ViewChange],
         context: &mut Context,

@@ -4,217 +4,271 @@
 //! at a time. The store tells which of its states are consumed, and in the round of that answer the batch is decided. One signature
 //! covers the batch, and the answers leave with the commit.
 
+use flow::messaging::RequestId;
+use ledger::{NotaryError, NotaryRequest, NotarySubject, PartyId, TxId};
+use notary::{BatchDecision, Subject, UniquenessAnswer, Verdict};
+use primitives::{Decode, Encode};
+
+use crate::command::{IntakeCommand, IntegrityCommand, NotaryCommand};
 use crate::context::Context;
 use crate::errors;
 use crate::event::Action;
-use crate::kernel::Kernel;
-use crate::notarisation::answers::{answer, refuse};
+use crate::notarisation::answers::{answer, refuse, refuse_on_older_copy};
 use crate::notarisation::requests::{NotTheRequester, Notarisation, put_consumer, put_record};
+use crate::notarisation::views::NotaryViews;
 use crate::notarisation::whole::Asks;
-use crate::port::{Reads, StoreFailure, Table};
+use crate::peers::budget::GARBAGE_SIGNATURE;
+use crate::port::{StoreFailure, Table};
 use crate::round::CheckOwner;
 use crate::rows::{META_JUDGED, META_NOTARY_ACCEPTED};
-use flow::messaging::RequestId;
-use ledger::{NotaryError, NotaryRequest, NotarySubject, PartyId, TxId};
-use notary::{Subject, UniquenessAnswer, Verdict};
-use primitives::{Decode, Encode};
 
-impl Kernel {
-    pub(crate) fn on_notarise(
+impl Notarisation {
+    /// Carries out a command.
+    pub(crate) fn on_command(
         &mut self,
-        peer: PartyId,
-        id: RequestId,
-        body: &[u8],
-        reads: &dyn Reads,
+        command: NotaryCommand,
+        views: NotaryViews<'_>,
+        context: &mut Context,
     ) -> Result<(), StoreFailure> {
-        match check_form(self.notarisation.as_ref(), peer, body, &self.context) {
+        match command {
+            NotaryCommand::Notarise { peer, id, body } => {
+                self.on_notarise((peer, id), &body, views, context)?;
+            }
+            NotaryCommand::Checked { number, is_good } => {
+                self.on_checked(number, is_good, views, context);
+            }
+            NotaryCommand::Verified {
+                number,
+                item,
+                proof,
+            } => self.on_verified(number, item, proof, context),
+            NotaryCommand::RefuseVerified { number, error } => {
+                self.refuse_verified(number, error, context);
+            }
+            NotaryCommand::RefuseWhole { number, rejection } => {
+                self.refuse_whole(number, &rejection, context);
+            }
+            NotaryCommand::AskToComeAgain { number } => self.ask_to_come_again(number, context),
+            NotaryCommand::Forget { number } => self.forget(number),
+            NotaryCommand::UniquenessChecked { number, answer } => {
+                self.on_uniqueness_checked(number, &answer, views, context);
+            }
+            NotaryCommand::Answer { peer, id, response } => answer(peer, id, response, context),
+            NotaryCommand::RefuseOnOlderCopy { peer, id } => {
+                refuse_on_older_copy(peer, id, context);
+            }
+            NotaryCommand::RefuseOverdue(overdue) => self.refuse_overdue(overdue, context),
+            NotaryCommand::EnterAgain(notarised) => {
+                self.enter_again(&notarised, views, context)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn on_notarise(
+        &mut self,
+        (peer, id): (PartyId, RequestId),
+        body: &[u8],
+        views: NotaryViews<'_>,
+        context: &mut Context,
+    ) -> Result<(), StoreFailure> {
+        if views.is_older_copy {
+            refuse_on_older_copy(peer, id, context);
+            return Ok(());
+        }
+        match self.check_form(peer, body, context) {
             Ok((NotarySubject::TearOff(tear_off), asks)) => {
                 // Before the work of checking it.
-                let now = self.context.now.monotonic;
-                let notarisation = self.notarisation.as_mut();
-                let welcome = notarisation.map_or(Ok(()), |n| n.notary.welcome(peer, now));
+                let welcome = self.notary.welcome(peer, context.now.monotonic);
                 let verify = || tear_off.verify().map_err(|e| NotaryError::invalid(&e));
                 match welcome.and_then(|()| verify()) {
                     Ok(tear_off) => {
                         let tx = tear_off.id();
                         let subject = Subject::TearOff(Box::new(tear_off));
-                        self.check_request(peer, id, tx, subject, asks);
+                        self.check_request((peer, id), tx, subject, asks, context);
                     }
-                    Err(error) => refuse(peer, id, error, &mut self.context),
+                    Err(error) => refuse(peer, id, error, context),
                 }
             }
             Ok((NotarySubject::Whole(whole), asks)) => {
-                self.on_notarise_whole(peer, id, whole, asks, reads)?;
+                self.on_notarise_whole((peer, id), whole, asks, views, context)?;
             }
-            Err(error) => refuse(peer, id, error, &mut self.context),
+            Err(error) => refuse(peer, id, error, context),
         }
         Ok(())
     }
 
     /// Has the requester's signature checked; then the request is admitted.
-    pub(crate) fn check_request(
+    pub(super) fn check_request(
         &mut self,
-        peer: PartyId,
-        id: RequestId,
+        (peer, id): (PartyId, RequestId),
         transaction: TxId,
         subject: Subject,
         asks: Asks,
+        context: &mut Context,
     ) {
-        let message = asks.message(&transaction, &self.context.my_id);
-        let Some(notarisation) = &mut self.notarisation else {
-            return;
-        };
-        let number = notarisation.number(peer, id);
-        notarisation
-            .checking
-            .insert(number, asks.request(number, subject));
-        self.check_for(peer, CheckOwner::Notary(number), message);
+        let message = asks.message(&transaction, &context.my_id);
+        let number = self.number(peer, id);
+        self.checking.insert(number, asks.request(number, subject));
+        context.check_for(peer, CheckOwner::Notary(number), message);
     }
 
-    pub(crate) fn on_notary_checked(&mut self, number: u64, good: bool) {
-        let now = self.context.now;
-        let Some(notarisation) = &mut self.notarisation else {
-            return;
-        };
-        let refusal = if !good {
+    /// The signature of a requester is checked.
+    fn on_checked(
+        &mut self,
+        number: u64,
+        is_good: bool,
+        views: NotaryViews<'_>,
+        context: &mut Context,
+    ) {
+        let refusal = if !is_good {
+            if let Some(peer) = self.asker(number) {
+                context.note_garbage(peer, GARBAGE_SIGNATURE);
+            }
             let text = "the requester's signature is not valid";
             let rejection = errors::rejection(&errors::SIGNATURE_INVALID, text);
-            notarisation.checking.remove(&number);
-            notarisation.wholes.remove(number);
+            self.checking.remove(&number);
+            self.wholes.remove(number);
             NotaryError::InvalidRequest {
                 code: rejection.code,
                 message: rejection.message,
             }
-        } else if let Some(request) = notarisation.checking.remove(&number) {
-            match notarisation.notary.admit(request, now) {
+        } else if let Some(request) = self.checking.remove(&number) {
+            match self.notary.admit(request, context.now) {
                 Ok(()) => return,
                 Err(error) => error,
             }
         } else {
-            return self.verify_whole(number);
+            return self.verify_whole(number, views, context);
         };
-        if let Some((peer, id)) = notarisation.asked_by.remove(&number) {
-            refuse(peer, id, refusal, &mut self.context);
+        if let Some((peer, id)) = self.answered(number) {
+            refuse(peer, id, refusal, context);
         }
     }
 
     /// Takes the next batch of requests, and asks the store which of their states are consumed.
     pub(crate) fn ask_for_uniqueness(&mut self, out: &mut Vec<Action>) {
-        if self.is_rolled_back() || self.judges_from().is_some() {
-            return;
-        }
-        let notarisation = self.notarisation.as_mut();
-        let check = notarisation.and_then(|notarisation| notarisation.notary.ask());
+        let check = self.notary.ask();
         // A read waits for no commit, so the action is not among those that do.
         out.extend(check.map(Action::CheckUniqueness));
     }
 
     /// Decides the batch that waited for this answer of the store.
-    pub(crate) fn on_uniqueness_checked(
+    fn on_uniqueness_checked(
         &mut self,
         number: u64,
         found: &UniquenessAnswer,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        if self.is_rolled_back() {
+        views: NotaryViews<'_>,
+        context: &mut Context,
+    ) {
+        if views.is_older_copy {
             // The proof may have come after the question.
-            self.refuse_undecided();
-            return Ok(());
+            self.refuse_undecided(context);
+            return;
         }
-        let (commit, now) = (self.context.commits.next(), self.context.now.monotonic);
-        let Some(notarisation) = &mut self.notarisation else {
-            return Ok(());
+        let (commit, now) = (context.commits.next(), context.now.monotonic);
+        let Some(mut decision) = self.notary.decide(number, found, commit, now) else {
+            return;
         };
-        let Some(mut decision) = notarisation.notary.decide(number, found, commit, now) else {
-            return Ok(());
-        };
-        self.context.figures.notary_batches += 1;
-        let requests = decision.verdicts.len() as u64;
-        self.context.figures.notary_batch_requests.record(requests);
-        self.context.figures.notary_states += decision.states.len() as u64;
-        for (state, transaction) in std::mem::take(&mut decision.states) {
-            put_consumer(&state, &transaction, &mut self.context.round.batch);
-        }
-        if let Some(judged) = notarisation.notary.take_judged() {
-            self.context.round.batch.of::<Notarisation>().put(
-                Table::Meta,
-                META_JUDGED,
-                judged.to_bytes(),
-            );
-        }
-        if !decision.transactions.is_empty() {
-            let accepted = self
-                .integrity
-                .lives
-                .accept(decision.transactions.len() as u64);
-            let row = accepted.to_be_bytes();
-            self.context.round.batch.of::<Notarisation>().put(
-                Table::Meta,
-                META_NOTARY_ACCEPTED,
-                row,
-            );
-        }
-        for (transaction, record) in std::mem::take(&mut decision.transactions) {
-            put_record(&transaction, &record, &mut self.context.round.batch);
-        }
-        let refused = decision
-            .verdicts
-            .iter()
-            .filter_map(|(_, verdict)| match verdict {
-                Verdict::Refused(error) => Some(error),
-                Verdict::Accepted(_) => None,
-            });
-        let (mut conflicts, mut waits, mut others) = (0, 0, 0);
-        for error in refused {
-            match error {
-                NotaryError::Conflict { .. } => conflicts += 1,
-                // Its window cannot be judged now.
-                NotaryError::Busy { .. } => waits += 1,
-                _ => others += 1,
-            }
-        }
-        self.context.figures.notary_conflicts += conflicts;
-        self.context.figures.notary_refused += others;
-        self.context.figures.notary_signed +=
-            decision.verdicts.len() as u64 - conflicts - waits - others;
-        let Some(key) = self.keys.identity_key(&self.context.identity) else {
+        self.write_decision(&mut decision, context);
+        count(&decision, context);
+        let Some(key) = views.keys.identity_key(&context.identity) else {
             // Opening the node has checked that it holds its own key.
-            return Ok(());
+            return;
         };
         for (number, response) in decision.into_responses(key) {
-            let asked_by = self
-                .notarisation
-                .as_mut()
-                .and_then(|notarisation| notarisation.asked_by.remove(&number));
-            self.on_decided(number, &response, reads)?;
+            let asked_by = self.answered(number);
+            self.on_decided(number, &response, context);
             if let Some((peer, id)) = asked_by {
-                answer(peer, id, response, &mut self.context);
+                // After the record, whose action comes first.
+                context.command(NotaryCommand::Answer { peer, id, response });
             }
         }
-        Ok(())
+    }
+
+    /// Writes the rows of a decision. The states and records leave the decision.
+    fn write_decision(&mut self, decision: &mut BatchDecision, context: &mut Context) {
+        context.figures.notary_states += decision.states.len() as u64;
+        for (state, transaction) in std::mem::take(&mut decision.states) {
+            put_consumer(&state, &transaction, &mut context.round.batch);
+        }
+        if let Some(judged) = self.notary.take_judged() {
+            let mut rows = context.rows::<Notarisation>();
+            rows.put(Table::Meta, META_JUDGED, judged.to_bytes());
+        }
+        if !decision.transactions.is_empty() {
+            let more = decision.transactions.len() as u64;
+            self.accepted = self.accepted.saturating_add(more);
+            let mut rows = context.rows::<Notarisation>();
+            rows.put(
+                Table::Meta,
+                META_NOTARY_ACCEPTED,
+                self.accepted.to_be_bytes(),
+            );
+            context.command(IntegrityCommand::NotaryAccepted(more));
+        }
+        for (transaction, record) in std::mem::take(&mut decision.transactions) {
+            put_record(&transaction, &record, &mut context.round.batch);
+        }
+        assert!(
+            decision.states.is_empty() && decision.transactions.is_empty(),
+            "rows of a decision are not written"
+        );
+    }
+
+    /// Refuses the requests that wait for a decision, because this notary's data is an older copy.
+    pub(crate) fn refuse_undecided(&mut self, context: &mut Context) {
+        for number in self.notary.take_undecided() {
+            let asked_by = self.answered(number);
+            if let Some(item) = self.wholes.take_item(number) {
+                context.command(IntakeCommand::Drop(item));
+            }
+            if let Some((peer, id)) = asked_by {
+                context.command(NotaryCommand::RefuseOnOlderCopy { peer, id });
+            }
+        }
+    }
+
+    /// Returns the content of a request, if it has the form that this notary takes and is the sender's own.
+    fn check_form(
+        &self,
+        peer: PartyId,
+        body: &[u8],
+        context: &Context,
+    ) -> Result<(NotarySubject, Asks), NotaryError> {
+        let request = NotaryRequest::from_bytes(body).map_err(|e| NotaryError::invalid(&e))?;
+        let is_whole = matches!(request.subject, NotarySubject::Whole(_));
+        self.notary.check_form(is_whole)?;
+        let known = context.identity.network.party(&peer);
+        if request.requester != peer || known.is_none_or(|party| party.key != request.key) {
+            return Err(NotaryError::invalid(&NotTheRequester));
+        }
+        let asks = Asks {
+            requester: request.requester,
+            key: request.key,
+            signature: request.signature,
+        };
+        Ok((request.subject, asks))
     }
 }
 
-/// Returns the content of a request, if it has the form that this notary takes and is the sender's own.
-fn check_form(
-    notarisation: Option<&Notarisation>,
-    peer: PartyId,
-    body: &[u8],
-    context: &Context,
-) -> Result<(NotarySubject, Asks), NotaryError> {
-    let request = NotaryRequest::from_bytes(body).map_err(|e| NotaryError::invalid(&e))?;
-    if let Some(notarisation) = notarisation {
-        let is_whole = matches!(request.subject, NotarySubject::Whole(_));
-        notarisation.notary.check_form(is_whole)?;
+/// Counts a decision for the metrics.
+fn count(decision: &BatchDecision, context: &mut Context) {
+    let (mut conflicts, mut waits, mut others) = (0, 0, 0);
+    for (_, verdict) in &decision.verdicts {
+        match verdict {
+            Verdict::Accepted(_) => {}
+            Verdict::Refused(NotaryError::Conflict { .. }) => conflicts += 1,
+            // Its window cannot be judged now.
+            Verdict::Refused(NotaryError::Busy { .. }) => waits += 1,
+            Verdict::Refused(_) => others += 1,
+        }
     }
-    let known = context.identity.network.party(&peer);
-    if request.requester != peer || known.is_none_or(|party| party.key != request.key) {
-        return Err(NotaryError::invalid(&NotTheRequester));
-    }
-    let asks = Asks {
-        requester: request.requester,
-        key: request.key,
-        signature: request.signature,
-    };
-    Ok((request.subject, asks))
+    let requests = decision.verdicts.len() as u64;
+    let figures = &mut context.figures;
+    figures.notary_batches += 1;
+    figures.notary_batch_requests.record(requests);
+    figures.notary_conflicts += conflicts;
+    figures.notary_refused += others;
+    figures.notary_signed += requests - conflicts - waits - others;
 }

@@ -1,7 +1,10 @@
 //! The service of a notary: requests, the verification of whole transactions, and decisions.
 
 pub(crate) mod answers;
-pub(crate) mod deciding;
+mod deciding;
+mod entering;
+pub(crate) mod own_signature;
 pub(crate) mod requests;
-pub(crate) mod validating;
-pub(crate) mod whole;
+mod validating;
+pub(crate) mod views;
+mod whole;

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use flow::messaging::RequestId;
 use ledger::{PartyId, StateRef, TxId};
-use notary::{Notary, NotaryOptions, Request, RequestRecord, UniquenessAnswer, UniquenessCheck};
+use notary::{
+    Notary, NotaryOptions, Request, RequestRecord, RequesterFigures, UniquenessAnswer,
+    UniquenessCheck,
+};
 use primitives::{Coded, Encode, Monotonic, Timestamp};
 use thiserror::Error;
 
@@ -18,14 +21,16 @@ use crate::writes::{Batch, RowRange, Writer};
 
 /// The state of a notary: its requests and their decisions.
 pub(crate) struct Notarisation {
-    pub(crate) notary: Notary,
+    pub(super) notary: Notary,
     /// Whole transactions, until they are decided.
-    pub(crate) wholes: Wholes,
-    pub(super) next: u64,
+    pub(super) wholes: Wholes,
+    /// The number of transactions accepted in all.
+    pub(super) accepted: u64,
+    next: u64,
     /// Requests whose requester's signature is being checked in this round.
     pub(super) checking: BTreeMap<u64, Request>,
     /// Where the answer to a request goes.
-    pub(super) asked_by: BTreeMap<u64, (PartyId, RequestId)>,
+    asked_by: BTreeMap<u64, (PartyId, RequestId)>,
 }
 
 impl Writer for Notarisation {
@@ -49,10 +54,16 @@ impl Part for Notarisation {
 
 impl Notarisation {
     /// Creates the service of a notary without requests.
-    pub(crate) fn new(options: NotaryOptions, me: ledger::Party, judged: Timestamp) -> Self {
+    pub(crate) fn new(
+        options: NotaryOptions,
+        me: ledger::Party,
+        judged: Timestamp,
+        accepted: u64,
+    ) -> Self {
         Self {
             notary: Notary::new(options, me, judged),
             wholes: Wholes::default(),
+            accepted,
             next: 0,
             checking: BTreeMap::new(),
             asked_by: BTreeMap::new(),
@@ -88,7 +99,7 @@ impl Notarisation {
     }
 
     /// Returns the transaction that consumed a state.
-    pub(crate) fn consumer(
+    pub(super) fn consumer(
         &self,
         state: &StateRef,
         reads: &dyn Reads,
@@ -99,8 +110,23 @@ impl Notarisation {
         }
     }
 
+    /// Returns whether windows were judged at a later time than the clock shows. It was set then while the node was down.
+    pub(crate) fn contradicts_judgements(&self, wall: Timestamp) -> bool {
+        self.notary.contradicts_judgements(wall)
+    }
+
+    /// Returns how far the clock is behind the latest judgement, in milliseconds.
+    pub(crate) fn clock_behind_ms(&self, wall: Timestamp) -> u64 {
+        self.notary.clock_behind_ms(wall)
+    }
+
+    /// Returns the figures of each requester.
+    pub(crate) fn requesters(&self) -> impl Iterator<Item = (PartyId, RequesterFigures)> + '_ {
+        self.notary.requesters()
+    }
+
     /// Gives a request its number, and remembers where the answer goes.
-    pub(crate) fn number(&mut self, peer: PartyId, id: RequestId) -> u64 {
+    pub(super) fn number(&mut self, peer: PartyId, id: RequestId) -> u64 {
         let number = self.next;
         self.next += 1;
         self.asked_by.insert(number, (peer, id));
@@ -108,12 +134,12 @@ impl Notarisation {
     }
 
     /// Who asked, while the request is not answered.
-    pub(crate) fn asker(&self, number: u64) -> Option<PartyId> {
+    pub(super) fn asker(&self, number: u64) -> Option<PartyId> {
         self.asked_by.get(&number).map(|(peer, _)| *peer)
     }
 
     /// Where the answer goes; the request is answered then.
-    pub(crate) fn answered(&mut self, number: u64) -> Option<(PartyId, RequestId)> {
+    pub(super) fn answered(&mut self, number: u64) -> Option<(PartyId, RequestId)> {
         self.asked_by.remove(&number)
     }
 
@@ -176,7 +202,7 @@ fn is_accepted(transaction: &TxId, reads: &dyn Reads) -> Result<bool, StoreFailu
 }
 
 /// Writes the consumer of a state.
-pub(crate) fn put_consumer(state: &StateRef, consumer: &TxId, batch: &mut Batch) {
+pub(super) fn put_consumer(state: &StateRef, consumer: &TxId, batch: &mut Batch) {
     let value = consumer.as_bytes().to_vec();
     batch
         .of::<Notarisation>()
@@ -184,7 +210,7 @@ pub(crate) fn put_consumer(state: &StateRef, consumer: &TxId, batch: &mut Batch)
 }
 
 /// Writes the record of the request for a notarised transaction.
-pub(crate) fn put_record(transaction: &TxId, record: &RequestRecord, batch: &mut Batch) {
+pub(super) fn put_record(transaction: &TxId, record: &RequestRecord, batch: &mut Batch) {
     let key = transaction.as_bytes().to_vec();
     batch
         .of::<Notarisation>()

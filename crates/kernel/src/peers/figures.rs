@@ -27,11 +27,11 @@ impl Kernel {
         for (peer, usage) in self.flows.engine().peer_usages() {
             all.entry(peer).or_default().flows = usage;
         }
-        for (peer, work) in self.budgets.figures(self.context.now.monotonic) {
+        for (peer, work) in self.context.peer_work() {
             all.entry(peer).or_default().work = work;
         }
         if let Some(notarisation) = &self.notarisation {
-            for (peer, figures) in notarisation.notary.requesters() {
+            for (peer, figures) in notarisation.requesters() {
                 all.entry(peer).or_default().notary = Some(figures);
             }
         }

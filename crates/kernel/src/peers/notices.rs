@@ -1,6 +1,5 @@
 //! The notices about deliveries that a receiver cannot record for now.
 
-use crate::command::Command;
 use crate::context::Context;
 use crate::errors;
 use crate::event::Priority;
@@ -58,8 +57,7 @@ impl Links {
         let notice = match WaitingNotice::from_bytes(body) {
             Ok(notice) => notice,
             Err(error) => {
-                let what = format!("a notice: {error}");
-                context.command(Command::BadMessage { peer, what });
+                context.bad_message(peer, &format!("a notice: {error}"));
                 return;
             }
         };

@@ -70,8 +70,7 @@ impl Links {
                         context.command(Command::Session { peer, message });
                     }
                     Err(error) => {
-                        let what = format!("a session message: {error}");
-                        context.command(Command::BadMessage { peer, what });
+                        context.bad_message(peer, &format!("a session message: {error}"));
                     }
                 }
             }
@@ -130,7 +129,7 @@ impl Links {
     pub(crate) fn on_delivery_action(
         &mut self,
         action: DeliveryAction,
-        book: &mut Book,
+        book: &Book,
         context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
@@ -182,7 +181,7 @@ impl Links {
         &mut self,
         peer: PartyId,
         ids: &[TxId],
-        book: &mut Book,
+        book: &Book,
         context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {

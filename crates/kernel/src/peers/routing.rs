@@ -15,8 +15,9 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         self.clock.peer_up(peer);
-        self.budgets.forget_backlog(&peer);
+        self.context.forget_backlog(&peer);
         self.links.peer_up(peer, epoch, self.context.now.monotonic);
+        self.back_chains.peer_up(peer);
         self.intake.peer_up(peer);
         self.send_standing(peer, reads)?;
         self.pump_links(reads)
@@ -24,12 +25,11 @@ impl Kernel {
 
     pub(crate) fn on_peer_down(&mut self, peer: PartyId) {
         self.clock.peer_down(&peer);
-        self.budgets.forget_backlog(&peer);
+        self.context.forget_backlog(&peer);
         self.links.peer_down(peer);
         self.integrity.met.remove(&peer);
-        self.intake.resolutions.peer_down(&peer);
-        self.fetches.forget(&peer);
-        self.forget_notarisations_of(peer);
+        self.back_chains.peer_down(&peer);
+        self.intake.peer_down(peer, &mut self.context);
     }
 
     /// Returns whether session messages are handled. After a start they wait until a peer has shown that the data is no older copy:
@@ -65,7 +65,7 @@ impl Kernel {
         };
         let now = self.context.now.monotonic;
         if error.is_some_and(|error| error.code == SHARE_EXCEEDED_CODE) {
-            self.budgets.excess(peer, now);
+            self.context.note_excess(peer);
         }
         let is_refusal = error.is_some();
         self.links.send_session(peer, &message, is_refusal, now);
@@ -82,7 +82,7 @@ impl Kernel {
                 self.links.on_outbox_action(action, &mut self.context);
             }
             for action in actions.deliveries {
-                let (book, context) = (&mut self.book, &mut self.context);
+                let (book, context) = (&self.book, &mut self.context);
                 self.links
                     .on_delivery_action(action, book, context, reads)?;
             }

@@ -44,7 +44,7 @@ impl Schedule {
         &mut self,
         wire: &WireTransaction,
         changes: &[ViewChange],
-        book: &mut Book,
+        book: &Book,
         context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
