@@ -10,8 +10,8 @@
 //! - The holder never has both amounts, and a crash leaves it with one of them: before that commit nothing is final here, and
 //!   after it both transactions are owed to the holder.
 
-use flow::library::{build_and_sign, notarise, receive_proposal, request_key};
-use flow::{FlowContext, FlowError, Responder, Session};
+use flow::library::{ANSWER_MS_MAX, build_and_sign, notarise, receive_proposal, request_key};
+use flow::{Deadline, FlowContext, FlowError, Responder, Session};
 use ledger::{Party, PartyId, SignedTransaction, StateAndRef, TxId};
 use primitives::{Decode, PublicKey};
 
@@ -31,13 +31,15 @@ impl Responder for ReissueCashResponder {
     const VERSION: u32 = 2;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
-        let terms: Terms = session.receive().await?;
+        let wait = Deadline::AfterMs(ANSWER_MS_MAX);
+        let terms: Terms = ctx.within(wait, "the terms", session.receive()).await?;
         let owner = match terms.fresh {
             true => request_key(&ctx, &session).await?,
             false => ctx.party(&session.peer())?.key.clone(),
         };
         let mut exit = receive_proposal(&ctx, &session).await?;
-        let Proofs(proofs) = session.receive().await?;
+        let proofs = ctx.within(wait, "proofs of ownership", session.receive());
+        let Proofs(proofs) = proofs.await?;
         check_exit(&exit, &terms, ctx.me())?;
         for proof in proofs {
             ctx.learn_key(&session.peer(), proof).await?;

@@ -2,8 +2,9 @@
 
 use ledger::{SignedTransaction, StateAndRef, StateRef};
 
+use super::windows::PROPOSAL_MS_MAX;
 use crate::error::MESSAGE_MALFORMED;
-use crate::{FlowContext, FlowError, Session};
+use crate::{Deadline, FlowContext, FlowError, Session};
 
 /// A state in transit, with the transaction that made it.
 struct Shown {
@@ -33,7 +34,17 @@ pub async fn show_state(
 /// Receives a state, then resolves, verifies and records the transaction that made it. Afterwards transactions of this node
 /// may refer to the state, and their receivers can fetch its history from this node. The caller must check that it is the
 /// wanted state and who its owner is. Only the notary knows whether it is still the newest version.
+///
+/// # Errors
+/// `flow.counterparty_silent`: the other side did not send the state and show its history within [`PROPOSAL_MS_MAX`].
 pub async fn receive_state(ctx: &FlowContext, session: &Session) -> Result<StateAndRef, FlowError> {
+    let wait = Deadline::AfterMs(PROPOSAL_MS_MAX);
+    let kept = keep_state(ctx, session);
+    ctx.within(wait, "a state to refer to", kept).await
+}
+
+/// Receives a state and records the transaction that made it.
+async fn keep_state(ctx: &FlowContext, session: &Session) -> Result<StateAndRef, FlowError> {
     let Shown { transaction, index } = session.receive().await?;
     let reference = StateRef::new(transaction.id(), index);
     let state = transaction.wire().output(index as usize).cloned();

@@ -8,7 +8,7 @@ use crate::town::{Crash, Last, Town};
 
 const FAR_MS: u64 = 1_000_000;
 
-fn refer(id: &Hash, known: Option<StateRef>) -> String {
+pub fn refer(id: &Hash, known: Option<StateRef>) -> String {
     let known = match known {
         Some(StateRef { tx, index }) => format!(r#"{{"tx":"{tx}","index":{index}}}"#),
         None => "null".to_owned(),

@@ -3,10 +3,13 @@
 
 use flow::library::{ANSWER_MS_MAX, NOTARY_ALLOWANCE_MS};
 use kernel::port::Table;
-use kernel::{Event, KernelOptions, Reply, Token};
+use kernel::{Event, KernelOptions, Reply, Token, Wait};
+use ledger::{SignedTransaction, StateRef, TxId};
+use primitives::{Encode, Encoder, PublicKey};
 
 use crate::forged::offer;
 use crate::pay::{issue, pay};
+use crate::references::refer;
 use crate::settlement;
 use crate::town::{Crash, Last, Town};
 use crate::trades::{self, MATURITY_MS, all, at_rest, bid, done, json, market, only, sell};
@@ -24,7 +27,7 @@ struct Scene {
     conserved: &'static [&'static str],
 }
 
-const SCENES: [Scene; 7] = [
+const SCENES: [Scene; 9] = [
     Scene {
         flow: "trade.sell",
         set: || {
@@ -59,6 +62,45 @@ const SCENES: [Scene; 7] = [
         initiator: 1,
         parties: &[1, 2, 3],
         conserved: &["GBP"],
+    },
+    // The transaction that the silent party shares has ancestors that only that party can show.
+    Scene {
+        flow: "obligation.net",
+        set: || {
+            let (mut town, _) = trades::ring();
+            let owed_to_1 = all(&town, 1, trades::DEBT);
+            let mut paid = all(&town, 3, trades::DEBT);
+            paid.retain(|state| owed_to_1.contains(state));
+            let settle = format!(r#"{{"obligation":{},"quantity":1}}"#, json(paid[0]));
+            done(&mut town, 3, "obligation.settle", &settle);
+            let mut states = all(&town, 2, trades::DEBT);
+            states.extend(all(&town, 3, trades::DEBT));
+            states.sort_unstable();
+            states.dedup();
+            (town, trades::net(&states, &[3]))
+        },
+        initiator: 2,
+        parties: &[1, 2, 3],
+        conserved: &["GBP"],
+    },
+    // The state that the silent party shows has ancestors that only that party can show.
+    Scene {
+        flow: "test.refer",
+        set: || {
+            let mut town = Town::new(3);
+            let alarm = r#"{"in_ms":1000,"flow":"test.ring","again":1,"count":1}"#;
+            done(&mut town, 1, "test.set", alarm);
+            for _ in 0..2 {
+                town.now += 1_000;
+                town.settle();
+            }
+            let alarm = town.nodes[1].view.values().next().expect("an alarm");
+            let id = alarm.facts.linear_id.expect("a linear state");
+            (town, refer(&id, None))
+        },
+        initiator: 2,
+        parties: &[1, 2],
+        conserved: &[],
     },
     Scene {
         flow: "swap.run",
@@ -290,4 +332,84 @@ fn a_restart_of_the_waiting_buyer_keeps_its_deadline() {
     town.now += 1;
     town.settle();
     assert_eq!(live(&town), 0);
+}
+
+/// Time that a swap's coordinator gives each party, if the party may wait 30 s for its own states.
+const PARTY_MS: u64 = 30_000 + ANSWER_MS_MAX;
+
+/// A swap of the coordinator's own stock for the cash of a party that names states of four unknown transactions, and shows them one
+/// by one, each shortly before a deadline that began with the question would pass.
+fn swap_with_a_slow_party() -> (Town, u64) {
+    let (coordinator, slow) = (3, 4);
+    let mut town = settlement::market(1);
+    let to = trades::name(coordinator as u64);
+    let stock = format!(r#"{{"symbol":"TLY","quantity":100,"recipient":"{to}"}}"#);
+    done(&mut town, 2, "stock.issue", &stock);
+    let unknown: Vec<SignedTransaction> = (0..4).map(|_| town.issued(1, slow, 25)).collect();
+    let mut stake = Encoder::new();
+    stake.array(4);
+    let states = unknown.iter().map(|made| StateRef::new(made.id(), 0));
+    states.collect::<Vec<_>>().encode(&mut stake);
+    Vec::<SignedTransaction>::new().encode(&mut stake);
+    None::<TxId>.encode(&mut stake);
+    None::<PublicKey>.encode(&mut stake);
+    let mut said = vec![stake.into_bytes()];
+    said.extend(unknown.into_iter().map(|made| vec![made].to_bytes()));
+    town.slow_party(slow, said, PARTY_MS - 1_000);
+    let swap = settlement::swap(&[(slow, coordinator)], 10, 100, "");
+    let started = town.start(coordinator, "swap.run", &swap, None);
+    town.settle();
+    (town, started)
+}
+
+#[test]
+fn a_party_that_answers_slowly_gets_no_more_time() {
+    let (mut town, started) = swap_with_a_slow_party();
+    let live = |town: &Town| town.nodes[3].kernel.as_ref().expect("up").flows().live();
+    town.quiet_for(PARTY_MS - 1);
+    assert_eq!(live(&town), 1);
+    town.quiet_for(1);
+    check_free(&mut town, &[3], "a slow party");
+    assert_eq!(town.ended(started), Err(SILENT.to_owned()));
+}
+
+#[test]
+fn a_restart_gives_a_slow_party_no_more_time() {
+    let (mut town, _) = swap_with_a_slow_party();
+    let live = |town: &Town| town.nodes[3].kernel.as_ref().expect("up").flows().live();
+    town.quiet_for(PARTY_MS / 2);
+    town.down(3);
+    town.up(3);
+    town.quiet_for(PARTY_MS / 2 - 1);
+    assert_eq!(live(&town), 1);
+    town.quiet_for(1);
+    check_free(&mut town, &[3], "a slow party and a restart");
+}
+
+#[test]
+fn a_swap_of_the_first_version_replays() {
+    let mut crashes = 0;
+    for after in 1..=12 {
+        let mut town = settlement::market(1);
+        town.crashes.push(Crash {
+            node: 3,
+            at: town.nodes[3].commits + after,
+            last: Last::Durable,
+        });
+        let swap = settlement::swap(&[(4, 5)], 10, 100, r#","sessions":"sequential""#);
+        let once = Some("once");
+        let started = town.start_version(3, "swap.run", Some(1), &swap, once, Wait::Delivered);
+        town.settle();
+        if town.crashes.is_empty() {
+            crashes += 1;
+            town.up(3);
+            town.settle();
+        } else {
+            assert_eq!(town.ended(started), Ok(true));
+        }
+        town.quiet();
+        at_rest(&mut town);
+        assert_eq!(settlement::holds(&town, 4, "TLY"), [10], "after {after}");
+    }
+    assert!(crashes >= 4, "{crashes} crashes");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use flow::library::{
     ANSWER_MS_MAX, Asked, NOTARY_ALLOWANCE_MS, build_and_sign, collect_signatures, finality,
-    receive_proposal, sign_proposal, window_for_answers,
+    receive_proposal, sign_proposal, until_void, window_for_answers,
 };
 use flow::{Deadline, Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{LegalName, PartyId, SignedTransaction, StateRef, TransactionBuilder, TxId};
@@ -75,6 +75,9 @@ struct KnownTransactions(Vec<SignedTransaction>);
 /// a party could issue obligations to this node in huge transactions, and fill this node's memory by asking for them.
 const SHARED_BYTES_MAX: usize = 4 << 20;
 
+/// Maximum time in which a party shares transactions of obligations and shows their back chains, in milliseconds.
+const SHARING_MS_MAX: u64 = 600_000;
+
 impl Encode for Wanted {
     fn encode(&self, e: &mut Encoder) {
         self.0.encode(e);
@@ -130,12 +133,14 @@ impl Flow for NetObligations {
         }
         let builder = netting.builder.time_window(window_for_answers(&ctx));
         let proposal = build_and_sign(&ctx, builder, &[me]).await?;
+        // The obligations are locked. So all parties together have until the proposal is void, not each one for itself.
+        let void = until_void(proposal.wire()).ok_or(ObligationError::Proposal)?;
         let concerned = parties(&ctx, &netting.keys).await?;
         let mut sessions = Vec::with_capacity(concerned.len());
         for party in concerned.iter().filter(|party| **party != ctx.my_id()) {
             match asked.iter().find(|session| session.peer() == *party) {
                 Some(session) => sessions.push(session.clone()),
-                None => sessions.push(invite(&ctx, party).await?),
+                None => sessions.push(invite(&ctx, party, void).await?),
             }
         }
         let idle = |session: &&Session| !concerned.contains(&session.peer());
@@ -153,23 +158,18 @@ impl Flow for NetObligations {
     }
 }
 
-/// Opens a session with a party that is asked only for its signature.
-async fn invite(ctx: &FlowContext, party: &PartyId) -> Result<Session, FlowError> {
-    let session = ctx.open_session_offering(party, &[NetsObligations::VERSION])?;
-    let _: KnownTransactions = ask(ctx, &session, &Wanted(Vec::new())).await?;
-    Ok(session)
-}
-
-/// Asks a party for the transactions of obligations. No signature has left this node yet, so its locked states may be released.
-async fn ask(
+/// Opens a session with a party that is asked only for its signature. No signature has left this node yet, so its locked states may
+/// be released at the deadline.
+async fn invite(
     ctx: &FlowContext,
-    session: &Session,
-    wanted: &Wanted,
-) -> Result<KnownTransactions, FlowError> {
-    let wait = Deadline::AfterMs(ANSWER_MS_MAX);
-    let shared = session.send_and_receive(wanted);
-    ctx.within(wait, "the transactions of obligations", shared)
-        .await
+    party: &PartyId,
+    deadline: Deadline,
+) -> Result<Session, FlowError> {
+    let session = ctx.open_session_offering(party, &[NetsObligations::VERSION])?;
+    let wanted = Wanted(Vec::new());
+    let shared = session.send_and_receive(&wanted);
+    let _: KnownTransactions = ctx.within(deadline, "a party's consent", shared).await?;
+    Ok(session)
 }
 
 /// Fetches, verifies and records the missing transactions of obligations from the parties named.
@@ -193,16 +193,22 @@ async fn fetch(ctx: &FlowContext, args: &NetObligationsArgs) -> Result<Vec<Sessi
         }
         ctx.progress("asking for obligations");
         let session = ctx.open_session_offering(&party, &[NetsObligations::VERSION])?;
-        let KnownTransactions(transactions) = ask(ctx, &session, &wanted).await?;
-        for transaction in transactions {
-            let id = transaction.id();
-            if !missing.iter().any(|state| state.tx == id) {
-                return Err(ObligationError::NotShared(first).into());
+        let shared = async {
+            let KnownTransactions(transactions) = session.send_and_receive(&wanted).await?;
+            for transaction in transactions {
+                let id = transaction.id();
+                if !missing.iter().any(|state| state.tx == id) {
+                    return Err(ObligationError::NotShared(first).into());
+                }
+                missing.retain(|state| state.tx != id);
+                ctx.verify(&transaction, Some(party), &[]).await?;
+                ctx.record(transaction, Vec::new()).await?;
             }
-            missing.retain(|state| state.tx != id);
-            ctx.verify(&transaction, Some(party), &[]).await?;
-            ctx.record(transaction, Vec::new()).await?;
-        }
+            Ok(())
+        };
+        let wait = Deadline::AfterMs(SHARING_MS_MAX);
+        ctx.within(wait, "the transactions of obligations", shared)
+            .await?;
         sessions.push(session);
     }
     match missing.first() {
@@ -318,7 +324,9 @@ impl Responder for NetsObligations {
     const VERSION: u32 = 1;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
-        let Wanted(wanted) = session.receive().await?;
+        let wait = Deadline::AfterMs(ANSWER_MS_MAX);
+        let asked = session.receive();
+        let Wanted(wanted) = ctx.within(wait, "a question", asked).await?;
         let mut shared: Vec<SignedTransaction> = Vec::new();
         let mut room = SHARED_BYTES_MAX;
         for state in wanted {

@@ -221,7 +221,8 @@ impl Responder for BuyByBid {
     const VERSION: u32 = 1;
 
     async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
-        let offer: Offer = session.receive().await?;
+        let wait = Deadline::AfterMs(ANSWER_MS_MAX);
+        let offer: Offer = ctx.within(wait, "an offer", session.receive()).await?;
         let me = ctx.me().key.clone();
         // Checked before it is locked: a party other than the bid's seller must not lock states of this node.
         let bids = ctx.states(vec![offer.bid]).await?;

@@ -12,6 +12,8 @@ thread_local! {
     static LIES: RefCell<(Vec<Vec<u8>>, usize)> = const { RefCell::new((Vec::new(), 0)) };
     /// Whether the registry is that of a dishonest node now.
     static FORGING: Cell<bool> = const { Cell::new(false) };
+    /// How long a slow party waits before each message, in milliseconds.
+    static PACE_MS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Any message, as it is.
@@ -64,7 +66,7 @@ forgers!(
     Redeems as "paper.redeem" 2 says 1,
     Nets as "obligation.net" 2 says 1,
     Sells as "trade.sell" 1 says 1,
-    Swaps as "swap.run" 1 says 1
+    Swaps as "swap.run" 2 says 1
 );
 
 /// A buyer that answers an offer with the prepared messages.
@@ -80,6 +82,24 @@ impl Responder for Buys {
     }
 }
 
+/// A party of a swap that gives each prepared answer only after a while.
+struct TakesPartSlowly;
+
+impl Responder for TakesPartSlowly {
+    const NAME: &'static str = "swap.run";
+    const VERSION: u32 = 1;
+
+    async fn run(ctx: FlowContext, session: Session) -> Result<(), FlowError> {
+        for message in LIES.with_borrow(|(said, _)| said.clone()) {
+            let _: Raw = session.receive().await?;
+            ctx.sleep_ms(PACE_MS.get()).await?;
+            session.send(&Raw(message)).await?;
+        }
+        let _: Raw = session.receive().await?;
+        Ok(())
+    }
+}
+
 pub(super) fn register(registry: &mut FlowRegistry) {
     if FORGING.get() {
         registry.register::<Reissues>();
@@ -88,6 +108,7 @@ pub(super) fn register(registry: &mut FlowRegistry) {
         registry.register::<Sells>();
         registry.register::<Swaps>();
         registry.register_responder::<Buys>();
+        registry.register_responder::<TakesPartSlowly>();
     }
 }
 
@@ -99,6 +120,12 @@ impl Town {
         FORGING.set(true);
         self.up(node);
         FORGING.set(false);
+    }
+
+    /// Makes a node a slow party of swaps: it answers with the messages `said`, each after a while.
+    pub fn slow_party(&mut self, node: usize, said: Vec<Vec<u8>>, pace_ms: u64) {
+        PACE_MS.set(pace_ms);
+        self.forger(node, said, 0);
     }
 
     /// A dishonest node starts one of its flows with another node.

@@ -322,10 +322,24 @@ impl Town {
         client_id: Option<&str>,
         wait: Wait,
     ) -> u64 {
+        self.start_version(node, flow, None, args, client_id, wait)
+    }
+
+    /// Starts a flow in a version, the newest if none is named.
+    pub fn start_version(
+        &mut self,
+        node: usize,
+        flow: &str,
+        version: Option<u32>,
+        args: &str,
+        client_id: Option<&str>,
+        wait: Wait,
+    ) -> u64 {
         let token = self.token();
-        let version = flows::registry().current_version(flow).expect("a flow");
+        let newest = flows::registry().current_version(flow).expect("a flow");
+        let encoded_for = version.unwrap_or(newest);
         let args = flows::registry()
-            .args_from_json(flow, version, args.as_bytes())
+            .args_from_json(flow, encoded_for, args.as_bytes())
             .expect("arguments");
         let seed = match client_id {
             Some(client_id) => Hash::plain(client_id.as_bytes()),
@@ -335,7 +349,7 @@ impl Town {
             flow: Town::flow_id(token),
             seed: Seed::new(*seed.as_bytes()),
             name: flow.to_owned(),
-            version: None,
+            version,
             args,
             user: "tester".to_owned(),
             client_id: client_id.map(str::to_owned),
