@@ -28,7 +28,7 @@ pub(super) struct Part {
     pub(super) change_to: PublicKey,
 }
 
-/// What the time limit of a party covers.
+/// The scope of a party's time limit.
 #[derive(Clone, Copy)]
 pub(super) enum Patience {
     /// All messages and back chains of the party together, so the party cannot stretch it.
@@ -38,7 +38,7 @@ pub(super) enum Patience {
     EachMessage,
 }
 
-/// The parties of a swap, and the way in which they are asked.
+/// The parties of a swap and the order of asking them.
 pub(super) struct Asking<'a> {
     pub(super) places: &'a [Place],
     pub(super) sessions: &'a [Session],

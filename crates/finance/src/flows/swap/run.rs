@@ -15,6 +15,7 @@ use crate::swap::{Market, Side, SwapError};
 
 /// Time for the notary to accept the swap after it is proposed, in milliseconds.
 const WINDOW_MS: u64 = 120_000;
+
 /// Swaps cash for stock between the parties of each pair, all at once or not at all. The parties' nodes give only the states that
 /// their mandates allow. This node's own part needs no mandate.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ const STEPS: &[&str] = &[
 
 impl Flow for Swap {
     const NAME: &'static str = "swap.run";
-    /// Version 1 gave each message of a party the whole time anew.
+    /// Version 1 had a time limit for each message of a party, not for all of them.
     const VERSION: u32 = 2;
     type Args = SwapArgs;
     type Output = SwapResult;
