@@ -2,9 +2,9 @@
 
 use finance::{Currency, IssuedToken, Portion, Reference, cash_builder};
 use flow::library::{
-    build_and_sign, collect_signatures, finality, receive_finality, sign_transaction,
+    ANSWER_MS_MAX, build_and_sign, collect_signatures, finality, receive_finality, sign_transaction,
 };
-use flow::{Flow, FlowContext, FlowError, Responder, Session};
+use flow::{Deadline, Flow, FlowContext, FlowError, Responder, Session};
 use ledger::{
     LegalName, SelectionRequest, SignedTransaction, StateAndRef, StateRef, TransactionBuilder, TxId,
 };
@@ -92,7 +92,11 @@ impl Flow for IssueIou {
             .command(iou_name().clone(), IouCommand::Issue.to_bytes(), signers);
         let proposal = build_and_sign(&ctx, builder, &[ctx.me().key.clone()]).await?;
         let session = ctx.open_session(&lender.id())?;
-        let signed = collect_signatures(&ctx, proposal, &[session]).await?;
+        // The transaction consumes nothing, so nothing is locked, and this node may give up.
+        let wait = Deadline::AfterMs(ANSWER_MS_MAX);
+        let sessions = [session];
+        let signed = collect_signatures(&ctx, proposal, &sessions);
+        let signed = ctx.within(wait, "the lender's answer", signed).await?;
         let transaction = signed.id();
         finality(&ctx, signed, &[lender.id()]).await?;
         Ok(IouResult {
@@ -131,7 +135,9 @@ impl Responder for AcceptIou {
             ))
         })
         .await?;
-        receive_finality(&ctx, &id).await?;
+        let wait = Deadline::AfterMs(ANSWER_MS_MAX);
+        let recorded = receive_finality(&ctx, &id);
+        ctx.within(wait, "the final IOU", recorded).await?;
         Ok(())
     }
 }
