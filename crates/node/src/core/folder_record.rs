@@ -10,14 +10,14 @@ use kernel::port::{Table, WriteBatch};
 use kernel::rows::{META_AUDITED, META_MEMBER, meta_key, prefix_end};
 use ledger::{NetworkMap, PartyId};
 use primitives::storage::Reads;
-use primitives::{ErrorInfo, Hash};
+use primitives::{Decode, Encode, ErrorInfo, Hash};
 use store::{Class, CommitterOptions, Files};
 
 use super::options::store_options;
 use super::start_error::StartError;
 use crate::bootstrap::{NodeFiles, member_file};
 use crate::ledger_store::{LedgerCommitter, LedgerStore};
-use crate::users::{AUDIT_LOST, AuditLog};
+use crate::users::{AUDIT_LOST, AuditLog, LogMark};
 
 /// Members that are remembered; a network has fewer.
 const MEMBERS_MAX: usize = 100_000;
@@ -66,27 +66,31 @@ impl FolderRecord<'_> {
         self.commit(batch)
     }
 
-    /// Opens the audit log. Reports one that was there at an earlier start and is lost.
+    /// Opens the audit log. Reports one that is not the log of the last start, or is shorter than it was then.
     ///
     /// # Errors
     /// The log can't be opened, or the store can't be read or written.
     pub(super) fn open_audit(&self) -> Result<(AuditLog, Option<Loss>), StartError> {
         let path = AuditLog::path(self.folder);
         let row = self.store.get(Table::Meta, META_AUDITED);
-        let audited = row.map_err(StartError::StoreFailed)?.is_some();
-        let lost = audited && !path.exists();
-        let log = AuditLog::open(self.folder)?;
-        if !audited {
-            let mut batch = WriteBatch::default();
-            batch.put(Table::Meta, META_AUDITED, Vec::new());
-            self.commit(batch)?;
-        }
-        let loss = lost.then(|| {
+        let row = row.map_err(StartError::StoreFailed)?;
+        let lost = is_lost(row.as_deref(), AuditLog::mark(self.folder)?.as_ref());
+        let handle = self.committer.handle();
+        let remember = move |mark: &LogMark| {
+            // If the store has failed, the next start reports the loss.
+            let _ = handle.commit(Class::Normal, audited(mark));
+        };
+        let log = AuditLog::open_remembered(self.folder, Box::new(remember))?;
+        // The line before the row: after a crash in between, the loss is reported again.
+        if lost {
             log.begins_anew();
-            Loss {
-                info: AUDIT_LOST,
-                message: format!("{} was lost and begins anew", path.display()),
-            }
+        }
+        if let Some(mark) = AuditLog::mark(self.folder)? {
+            self.commit(audited(&mark))?;
+        }
+        let loss = lost.then(|| Loss {
+            info: AUDIT_LOST,
+            message: format!("{} was lost and begins anew", path.display()),
         });
         Ok((log, loss))
     }
@@ -158,6 +162,23 @@ fn commit(committer: &LedgerCommitter, batch: WriteBatch) -> Result<(), StartErr
     }
     let committed = committer.handle().commit(Class::Normal, batch);
     committed.map(drop).map_err(StartError::StoreFailed)
+}
+
+/// Whether the audit log is not the one that the row remembers. Earlier releases remembered only that there was one.
+fn is_lost(row: Option<&[u8]>, found: Option<&LogMark>) -> bool {
+    let Some(row) = row else { return false };
+    match (LogMark::from_bytes(row), found) {
+        (_, None) => true,
+        (Ok(known), Some(found)) => !found.follows(&known),
+        (Err(_), Some(_)) => !row.is_empty(),
+    }
+}
+
+/// The row that remembers the place of the audit log.
+fn audited(mark: &LogMark) -> WriteBatch {
+    let mut batch = WriteBatch::default();
+    batch.put(Table::Meta, META_AUDITED, mark.to_bytes());
+    batch
 }
 
 fn member_key(id: &PartyId) -> Vec<u8> {

@@ -181,6 +181,7 @@ impl Service {
         let of_folder = self.losses.iter();
         let of_folder = of_folder.map(|loss| (loss.info, loss.message.clone()));
         let of_folder = of_folder.chain(self.users.fault());
+        let of_folder = of_folder.chain(self.shared.audit.fault());
         let of_folder = of_folder.map(|(info, message)| HealthWarning {
             code: info.code.to_owned(),
             message,

@@ -49,7 +49,7 @@ pub enum UsersError {
 /// The audit log is gone.
 pub const AUDIT_LOST: ErrorInfo = ErrorInfo {
     code: "users.audit_lost",
-    cause: "The file audit.log is not in the node's folder, and was there at an earlier start: it was deleted or moved. A new one was begun.",
+    cause: "The file audit.log is not the one of the last start, or is shorter: it was deleted, emptied, cut, moved or replaced. The log goes on in the file that is there, or in a new one.",
     action: "Restore the lost file next to the new one, and find out how it was lost. The warning ends with the next start.",
 };
 

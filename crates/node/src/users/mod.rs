@@ -20,6 +20,7 @@ mod permission;
 mod quota;
 mod sessions;
 
+pub(crate) use audit::LogMark;
 pub use audit::{AuditFile, AuditLine, AuditLog, AuditNote};
 pub use clock::now_s;
 pub use directory::{Caller, LoginError, Users};

@@ -250,3 +250,54 @@ async fn lost_logs_attachments_and_users_are_reported() {
     assert!(!warned(&network, A, "users.audit_lost").await);
     assert!(!warned(&network, A, "file.lost").await);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_audit_log_is_reported_whatever_was_written_since() {
+    let mut network = stage::network(&["A"]);
+    let folder = network.folder(A).display().to_string();
+    let audit = network.folder(A).join("audit.log");
+    let command = || tally(&["user", "remove", "nobody", "--node", &folder]);
+
+    // A command begins a new log before the node starts.
+    network.stop(A).expect("stopped");
+    fs::remove_file(&audit).expect("a log");
+    assert!(said(&command()).contains("tally.unknown_user"));
+    network.start(A).expect("it starts");
+    assert!(warned(&network, A, "users.audit_lost").await);
+    network.restart(A).expect("it starts");
+    assert!(!warned(&network, A, "users.audit_lost").await);
+    let log = fs::read_to_string(&audit).expect("there");
+    assert!(
+        log.contains("user.remove") && log.contains("audit.begins_anew"),
+        "{log}"
+    );
+
+    // It is deleted while the node runs, and a command begins a new one.
+    fs::remove_file(&audit).expect("there");
+    assert!(said(&command()).contains("tally.unknown_user"));
+    stage::eventually("a warning of a lost log", async || {
+        warned(&network, A, "users.audit_lost").await.then_some(())
+    })
+    .await;
+    let log = fs::read_to_string(&audit).expect("there");
+    assert!(
+        log.contains("user.remove") && log.contains("audit.begins_anew"),
+        "{log}"
+    );
+    // The node writes to the new file.
+    let issue = cash::issue("USD", 100).expect("arguments");
+    stage::completes(&stage::client(&network, A), issue, Wait::Delivered).await;
+    stage::eventually("a line about the start", async || {
+        let log = fs::read_to_string(&audit).expect("there");
+        log.contains("cash.issue").then_some(())
+    })
+    .await;
+    network.restart(A).expect("it starts");
+    assert!(!warned(&network, A, "users.audit_lost").await);
+
+    // It is emptied.
+    network.stop(A).expect("stopped");
+    fs::write(&audit, "").expect("emptied");
+    network.start(A).expect("it starts");
+    assert!(warned(&network, A, "users.audit_lost").await);
+}

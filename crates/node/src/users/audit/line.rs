@@ -28,7 +28,7 @@ impl Kind {
         match action {
             "flow.start" => Self::Start,
             "login" => Self::Login,
-            "audit.lost" => Self::Other,
+            "audit.lost" | "audit.continues" => Self::Other,
             _ if has_subject || action.starts_with("user.") || action.starts_with("audit.") => {
                 Self::Users
             }

@@ -2,17 +2,25 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use super::file::{FILE_BYTES_MAX, LogFile, path_of};
+use primitives::ErrorInfo;
+
+use super::file::{FILE_BYTES_MAX, LogFile, mark_of, path_of};
+use super::header::LogMark;
 use super::line::AuditLine;
 use super::queue::{AuditQueue, Batch};
-use crate::users::error::UsersError;
+use crate::users::error::{AUDIT_LOST, UsersError};
+
+/// Remembers the place that a new log has reached.
+pub(crate) type Remember = Box<dyn Fn(&LogMark) + Send>;
 
 /// A running log. Dropping it writes the waiting lines.
 #[derive(Debug)]
 pub struct AuditLog {
     queue: Arc<AuditQueue>,
+    was_lost: Arc<AtomicBool>,
     writer: Option<JoinHandle<()>>,
 }
 
@@ -22,7 +30,15 @@ impl AuditLog {
     /// # Errors
     /// The file can't be opened, or the system gives no thread.
     pub fn open(folder: &Path) -> Result<Self, UsersError> {
-        Self::with(folder, FILE_BYTES_MAX)
+        Self::with(folder, FILE_BYTES_MAX, Box::new(|_| {}))
+    }
+
+    /// The same. If the log is lost while the node runs, the new one is remembered.
+    ///
+    /// # Errors
+    /// See [`AuditLog::open`].
+    pub(crate) fn open_remembered(folder: &Path, remember: Remember) -> Result<Self, UsersError> {
+        Self::with(folder, FILE_BYTES_MAX, remember)
     }
 
     /// The file of a node's folder.
@@ -30,12 +46,36 @@ impl AuditLog {
         path_of(folder)
     }
 
-    /// Notes that the log before this one was lost.
-    pub(crate) fn begins_anew(&self) {
-        self.write(AuditLine::new("node".into(), None, "audit.begins_anew"));
+    /// The place that the log of a folder has reached. `None` if there is no log, or nothing in it.
+    ///
+    /// # Errors
+    /// The file can't be read.
+    pub(crate) fn mark(folder: &Path) -> Result<Option<LogMark>, UsersError> {
+        let path = path_of(folder);
+        mark_of(&path).map_err(|source| UsersError::File { path, source })
     }
 
-    pub(super) fn with(folder: &Path, bytes_max: u64) -> Result<Self, UsersError> {
+    /// Notes that the log before this one was lost.
+    pub(crate) fn begins_anew(&self) {
+        self.write(begins_anew());
+    }
+
+    /// The loss of the log while the node runs, if there was one.
+    pub(crate) fn fault(&self) -> Option<(ErrorInfo, String)> {
+        let was_lost = self.was_lost.load(Ordering::Relaxed);
+        was_lost.then(|| {
+            (
+                AUDIT_LOST,
+                "audit.log was lost while the node runs".to_owned(),
+            )
+        })
+    }
+
+    pub(super) fn with(
+        folder: &Path,
+        bytes_max: u64,
+        remember: Remember,
+    ) -> Result<Self, UsersError> {
         let path = path_of(folder);
         let failed = |source| UsersError::File {
             path: path.clone(),
@@ -43,11 +83,18 @@ impl AuditLog {
         };
         let file = LogFile::open(path.clone(), bytes_max).map_err(failed)?;
         let queue = Arc::new(AuditQueue::default());
-        let lines = Arc::clone(&queue);
+        let was_lost = Arc::new(AtomicBool::new(false));
+        let writer = Writer {
+            file,
+            queue: Arc::clone(&queue),
+            was_lost: Arc::clone(&was_lost),
+            remember,
+        };
         let thread = std::thread::Builder::new().name("audit".to_owned());
-        let writer = thread.spawn(move || run(file, &lines));
+        let writer = thread.spawn(move || writer.run());
         Ok(Self {
             queue,
+            was_lost,
             writer: Some(writer.map_err(failed)?),
         })
     }
@@ -68,24 +115,68 @@ impl Drop for AuditLog {
     }
 }
 
-fn run(mut file: LogFile, queue: &AuditQueue) {
-    while let Some(Batch { lines, lost }) = queue.next() {
+fn begins_anew() -> AuditLine {
+    AuditLine::new("node".into(), None, "audit.begins_anew")
+}
+
+/// The thread that writes the lines.
+struct Writer {
+    file: LogFile,
+    queue: Arc<AuditQueue>,
+    was_lost: Arc<AtomicBool>,
+    remember: Remember,
+}
+
+impl Writer {
+    fn run(mut self) {
+        while let Some(batch) = self.queue.next() {
+            let written = match self.look() {
+                Ok(()) => self.write(batch),
+                Err(error) => {
+                    self.queue.lost(batch.lost + batch.lines.len() as u64);
+                    Err(error)
+                }
+            };
+            if let Err(error) = written {
+                let path = self.file.path().display();
+                tracing::error!(code = "users.file", %error, %path, "the audit log can't be written");
+            }
+        }
+    }
+
+    /// Goes on in a new file if the log was deleted, replaced or cut.
+    fn look(&mut self) -> std::io::Result<()> {
+        if !self.file.was_lost()? {
+            return Ok(());
+        }
+        self.was_lost.store(true, Ordering::Relaxed);
+        let (code, hint) = (AUDIT_LOST.code, AUDIT_LOST.action);
+        let path = self.file.path().display();
+        tracing::error!(code, hint, %path, "the audit log was lost and begins anew");
+        self.file.line(&begins_anew())?;
+        self.file.flush()?;
+        if let Some(mark) = mark_of(self.file.path())? {
+            (self.remember)(&mark);
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, Batch { lines, lost }: Batch) -> std::io::Result<()> {
         let (mut failed, mut unwritten) = (None, 0_u64);
         for line in &lines {
-            if let Err(error) = file.line(line) {
+            if let Err(error) = self.file.line(line) {
                 (failed, unwritten) = (Some(error), unwritten + 1);
             }
         }
         if lost > 0 {
             tracing::warn!(count = lost, "lines of the audit log were lost");
             let line = serde_json::json!({ "action": "audit.lost", "count": lost });
-            if file.line(&line).is_err() {
+            if self.file.line(&line).is_err() {
                 unwritten += lost;
             }
         }
-        if let Some(error) = file.flush().err().or(failed) {
-            tracing::error!(code = "users.file", %error, path = %file.path().display(), "the audit log can't be written");
-        }
-        queue.lost(unwritten);
+        self.queue.lost(unwritten);
+        self.file.flush()?;
+        failed.map_or(Ok(()), Err)
     }
 }

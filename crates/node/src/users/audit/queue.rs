@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::line::AuditLine;
 use super::refusals::Refusals;
@@ -13,6 +13,8 @@ const QUEUE_MAX: usize = 16_384;
 const KEPT_QUEUE_MAX: usize = 4_096;
 /// Lines written before they are handed to the system at the latest.
 const BATCH_MAX: usize = 1_024;
+/// Longest time without a look at the file.
+const LOOK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The lines that wait, and the refusals that are still counted.
 #[derive(Debug, Default)]
@@ -66,31 +68,26 @@ impl AuditQueue {
         self.arrived.notify_one();
     }
 
-    /// Waits for the next lines. `None` when the queue is closed and all lines were taken.
+    /// Waits for the next lines, and returns none after a second without any. `None` when the queue is closed and all lines were
+    /// taken.
     pub(super) fn next(&self) -> Option<Batch> {
         let mut lines = self.lock();
+        let end = Instant::now() + LOOK_PATIENCE;
         loop {
             let now = Instant::now();
-            let due = lines.refusals.due();
-            if lines.is_closed || due.is_some_and(|due| due <= now) {
+            if lines.is_closed || lines.refusals.due().is_some_and(|due| due <= now) {
                 lines.take_refusals();
             }
-            if !lines.waiting.is_empty() {
+            if !lines.waiting.is_empty() || (now >= end && !lines.is_closed) {
                 return Some(lines.batch());
             }
             if lines.is_closed {
                 return None;
             }
-            lines = match due.filter(|due| *due > now) {
-                Some(due) => {
-                    let waited = self.arrived.wait_timeout(lines, due - now);
-                    waited.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => {
-                    let waited = self.arrived.wait(lines);
-                    waited.unwrap_or_else(PoisonError::into_inner)
-                }
-            };
+            let due = lines.refusals.due();
+            let until = due.map_or(end, |due| due.min(end));
+            let waited = self.arrived.wait_timeout(lines, until - now);
+            lines = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -131,10 +128,12 @@ impl Lines {
         for line in &lines {
             *self.lane(line).0 -= 1;
         }
-        Batch {
-            lines,
-            lost: std::mem::take(&mut self.lost),
-        }
+        // Without a line that could be written, the number of lost ones could not be either.
+        let lost = match lines.is_empty() {
+            true => 0,
+            false => std::mem::take(&mut self.lost),
+        };
+        Batch { lines, lost }
     }
 }
 
