@@ -16,11 +16,11 @@ use crate::errors;
 use crate::event::{Action, Priority, Reply, Token};
 use crate::figures::Figures;
 use crate::identity::Identity;
-use crate::intake::signatures::Signatures;
+use crate::intake::signatures::{CheckVerdict, Signatures};
 use crate::message::PeerMessage;
 use crate::options::KernelOptions;
 use crate::part::Part;
-use crate::peers::budget::{Door, GARBAGE_MESSAGE, PeerBudgets, PeerWork};
+use crate::peers::budget::{Door, GARBAGE_MESSAGE, PeerBudgets, PeerWork, failed_check_points};
 use crate::peers::complaints::Complaints;
 use crate::room::Room;
 use crate::round::{CheckOwner, Commits, Round, Work};
@@ -50,11 +50,13 @@ pub(crate) struct Context {
 
 impl Part for Context {
     fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
-        self.budgets.next_time(now)
+        let times = [self.budgets.next_time(now), self.signatures.next_time(now)];
+        times.into_iter().flatten().min()
     }
 
     fn end_round(&mut self, batch: &mut Batch) {
         self.budgets.end_round(batch);
+        self.signatures.end_round(batch);
     }
 }
 
@@ -163,15 +165,31 @@ impl Context {
         messages: &[SignedMessage],
         payer: Option<PartyId>,
     ) -> bool {
-        let work = self.signatures.gather(owner, messages);
+        // A check of a message to itself is the node's own.
+        let payer = payer.filter(|peer| *peer != self.my_id);
+        let work = self.signatures.gather(owner, messages, payer);
         self.charge(payer, work);
         work > 0
     }
 
     /// Adds one check to the round and charges it to a peer, even if the result is known.
     pub(crate) fn check_for(&mut self, peer: PartyId, owner: CheckOwner, message: SignedMessage) {
-        let work = self.signatures.add(owner, message);
-        self.charge(Some(peer), work);
+        let payer = Some(peer).filter(|peer| *peer != self.my_id);
+        let work = self.signatures.add(owner, message, payer);
+        self.charge(payer, work);
+    }
+
+    /// Makes the checks that are due, as one batch. A peer is charged for those that fail. Returns the verdicts that are complete.
+    pub(crate) fn check_due(&mut self) -> Vec<CheckVerdict> {
+        let verdicts = self
+            .signatures
+            .check_due(&mut self.budgets, &mut self.figures);
+        for verdict in verdicts.iter().filter(|verdict| !verdict.is_good) {
+            if let Some(peer) = verdict.payer {
+                self.note_garbage(peer, failed_check_points(verdict.work));
+            }
+        }
+        verdicts
     }
 
     /// Charges work to a peer, if it is done for one.

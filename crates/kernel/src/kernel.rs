@@ -21,6 +21,7 @@ use crate::files::Files;
 use crate::flows::Flows;
 use crate::intake::contract_checks::ContractChecks;
 use crate::intake::items::Intake;
+use crate::intake::signatures::CheckVerdict;
 use crate::integrity::Integrity;
 use crate::integrity::contradictions::Contradictions;
 use crate::keys::KeyBook;
@@ -88,7 +89,7 @@ impl Kernel {
         self.take_deferred_messages(reads)?;
         loop {
             self.settle(reads)?;
-            if self.context.signatures.has_waiting() {
+            if self.context.signatures.is_due() {
                 self.check_signatures(reads)?;
                 continue;
             }
@@ -103,7 +104,7 @@ impl Kernel {
                 notarisation.refuse_undecided(&mut self.context);
             }
             self.route(reads)?;
-            if self.context.work.is_empty() && !self.context.signatures.has_waiting() {
+            if self.context.work.is_empty() && !self.context.signatures.is_due() {
                 break;
             }
         }
@@ -195,10 +196,9 @@ impl Kernel {
         Ok(())
     }
 
-    /// Checks the signatures gathered in the round as one batch.
+    /// Checks the signatures that are due in the round as one batch.
     fn check_signatures(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        let figures = &mut self.context.figures;
-        for (owner, is_good) in self.context.signatures.check_waiting(figures) {
+        for CheckVerdict { owner, is_good, .. } in self.context.check_due() {
             let command: Command = match owner {
                 CheckOwner::Item(item) => IntakeCommand::Checked { item, is_good }.into(),
                 CheckOwner::Effect(flow, effect) => FlowsCommand::Checked {
@@ -208,6 +208,10 @@ impl Kernel {
                 }
                 .into(),
                 CheckOwner::Notary(number) => NotaryCommand::Checked { number, is_good }.into(),
+                CheckOwner::Ancestor(number, place) => {
+                    self.back_chains.on_checked(number, place, is_good);
+                    continue;
+                }
                 CheckOwner::Nobody => continue,
             };
             self.carry(command, reads)?;
@@ -225,11 +229,10 @@ impl Kernel {
         Ok(!self.context.work.is_empty())
     }
 
-    /// Verifies and records parts of fetched back chains. Returns whether there were any.
+    /// Verifies and records parts of fetched back chains. Returns whether there is work now, or has been.
     fn verify_back_chains(&mut self, reads: &dyn Reads) -> Result<bool, StoreFailure> {
-        if !self.back_chains.begin_verifying(&mut self.context, reads)? {
-            return Ok(false);
-        }
+        self.back_chains.begin_verifying(&mut self.context, reads)?;
+        let mut has_verified = self.context.signatures.is_due();
         loop {
             let ledger = LedgerView {
                 book: &self.book,
@@ -238,8 +241,9 @@ impl Kernel {
                 reads,
             };
             if !self.back_chains.verify_next(ledger, &mut self.context)? {
-                return Ok(true);
+                return Ok(has_verified);
             }
+            has_verified = true;
             self.route(reads)?;
         }
     }

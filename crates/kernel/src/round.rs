@@ -32,6 +32,8 @@ pub(crate) enum CheckOwner {
     Effect(FlowId, u32),
     /// A request to this notary, by its number there.
     Notary(u64),
+    /// A transaction of a back chain: the number of its resolution, and its place in the part that is verified.
+    Ancestor(u64, usize),
     /// No transaction waits for it yet. Valid ones are remembered.
     Nobody,
 }

@@ -52,6 +52,12 @@ pub fn batch_leaf(id: &TxId) -> Hash {
 }
 
 impl TransactionSignature {
+    /// Returns the bytes that the signature takes in memory, roughly.
+    pub(crate) fn weight(&self) -> usize {
+        let path = self.batch.as_ref().map_or(0, |proof| proof.path.len());
+        size_of::<Self>() + path * size_of::<Hash>()
+    }
+
     /// Signs one transaction.
     pub fn sign(id: &TxId, by: &KeyPair) -> Self {
         let signature = by.sign(SignatureContext::Transaction, &id.hash());

@@ -62,6 +62,12 @@ impl SignedTransaction {
         &self.signatures
     }
 
+    /// Returns the bytes that the transaction takes in memory, roughly: its components, and its signatures with their batch proofs.
+    pub fn weight(&self) -> usize {
+        let signatures = self.signatures.iter().map(TransactionSignature::weight);
+        self.wire.bytes().len() + signatures.sum::<usize>()
+    }
+
     /// Adds a signature, or replaces the one of the same kind by the same key.
     pub fn add(&mut self, signature: TransactionSignature) {
         match self

@@ -2,6 +2,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod chain;
+mod chain_part;
 mod fetching;
 pub(crate) mod requests;
 mod running;

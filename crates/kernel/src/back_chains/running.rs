@@ -7,6 +7,7 @@ use ledger::{PartyId, TxId};
 use primitives::Monotonic;
 
 use crate::back_chains::chain::Resolution;
+use crate::back_chains::chain_part::ChainPart;
 use crate::intake::item_id::ItemId;
 use crate::message::FETCH_WANTED_MAX;
 
@@ -26,8 +27,17 @@ pub struct Running {
     pub primary: ItemId,
     /// Everybody who waits for some part of it, the primary among them.
     pub waiting: BTreeSet<ItemId>,
+    /// The part whose signatures are being checked.
+    pub(super) part: Option<ChainPart>,
     /// When the peer answered last.
     progress_at: Monotonic,
+}
+
+impl Running {
+    /// Returns whether a part of the chain can be taken to be verified.
+    fn can_verify(&self) -> bool {
+        self.part.is_none() && self.resolution.can_verify()
+    }
 }
 
 /// The running resolutions, and the items that wait for one.
@@ -109,6 +119,7 @@ impl Resolutions {
                 resolution,
                 primary: item,
                 waiting,
+                part: None,
                 progress_at: now,
             },
         );
@@ -166,6 +177,27 @@ impl Resolutions {
             .map(|running| &mut running.resolution)
     }
 
+    /// Keeps a part until its signatures are checked.
+    pub(super) fn keep_part(&mut self, number: u64, part: ChainPart) {
+        if let Some(running) = self.running.get_mut(&number) {
+            assert!(running.part.is_none(), "one part of a chain at a time");
+            running.part = Some(part);
+        }
+    }
+
+    /// Notes the verdict on the signatures of a transaction. Returns the part and the peer that showed it, if it was the last verdict.
+    pub(super) fn part_checked(
+        &mut self,
+        number: u64,
+        place: usize,
+        is_good: bool,
+    ) -> Option<(ChainPart, PartyId)> {
+        let running = self.running.get_mut(&number)?;
+        running.part.as_mut()?.note(place, is_good);
+        let part = running.part.take_if(|part| part.is_checked())?;
+        Some((part, running.resolution.peer))
+    }
+
     /// The peer has answered.
     pub fn progressed(&mut self, number: u64, found: &[TxId], spilled: &[TxId], now: Monotonic) {
         let Some(running) = self.running.get_mut(&number) else {
@@ -206,7 +238,7 @@ impl Resolutions {
 
     /// The next with something to verify, each in its turn.
     pub fn next_to_verify(&mut self) -> Option<u64> {
-        let ready = |(_, running): &(&u64, &Running)| running.resolution.can_verify();
+        let ready = |(_, running): &(&u64, &Running)| running.can_verify();
         let after = self.running.range(self.turn.wrapping_add(1)..).find(ready);
         let number = *after.or_else(|| self.running.iter().find(ready))?.0;
         self.turn = number;
@@ -215,9 +247,7 @@ impl Resolutions {
 
     /// Whether something could be verified.
     pub fn can_verify(&self) -> bool {
-        self.running
-            .values()
-            .any(|running| running.resolution.can_verify())
+        self.running.values().any(Running::can_verify)
     }
 
     /// One has ended, well or not.

@@ -1,105 +1,42 @@
 //! The verification of fetched back chains: oldest transactions first, as bulk work, and recorded on the way.
 
-use std::collections::{BTreeSet, VecDeque};
-use std::ops::Range;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use ledger::{PartyId, Rejection, SignedTransaction, TxId};
-use primitives::{Decode, SignedMessage};
+use primitives::Decode;
 
 use crate::back_chains::BackChains;
 use crate::back_chains::chain::VERIFY_CHUNK;
+use crate::back_chains::chain_part::ChainPart;
 use crate::back_chains::fetching::Failure;
 use crate::command::Command;
 use crate::context::Context;
 use crate::errors;
 use crate::intake::fault::Fault;
 use crate::ledger_view::LedgerView;
-use crate::peers::budget::{contract_work, work_of};
+use crate::peers::budget::{GARBAGE_MESSAGE, contract_work};
 use crate::port::{Reads, StoreFailure};
+use crate::round::CheckOwner;
 
-/// A part of a chain that is verified in this round.
+/// A part of a chain that is recorded in this round. Its signatures are checked.
 #[derive(Debug)]
 pub(super) struct Verifying {
     number: u64,
     peer: PartyId,
-    /// Its transactions, oldest first, and whether their signatures are good.
-    transactions: VecDeque<(Arc<SignedTransaction>, bool)>,
-    /// Nothing is left of the chain after this.
-    is_last: bool,
-    /// The fault of the transaction after these.
-    failure: Option<Failure>,
+    part: ChainPart,
 }
 
-/// The transactions of a part, with the places of their signatures among those of all parts.
-type Places = Vec<(Arc<SignedTransaction>, Range<usize>)>;
-
 impl BackChains {
-    /// Takes parts of fetched chains, one of each in turn and so many transactions a round, and checks their signatures. Returns
-    /// whether there are any in this round.
+    /// Takes parts of fetched chains, one of each in turn and so many transactions a round, and has their signatures checked.
     pub(crate) fn begin_verifying(
         &mut self,
         context: &mut Context,
         reads: &dyn Reads,
-    ) -> Result<bool, StoreFailure> {
+    ) -> Result<(), StoreFailure> {
         if std::mem::replace(&mut context.round.chains_verified, true) {
-            return Ok(false);
+            return Ok(());
         }
-        assert!(
-            self.verifying.is_empty(),
-            "parts of chains are left from an earlier round"
-        );
-        let mut messages = Vec::new();
-        let parts = self.take_parts(&mut messages, context, reads)?;
-        if parts.is_empty() {
-            return Ok(false);
-        }
-        let figures = &mut context.figures;
-        let verdicts = context.signatures.check_messages(messages.iter(), figures);
-        for (mut part, places) in parts {
-            let transactions = places.into_iter();
-            part.transactions = transactions
-                .map(|(transaction, range)| (transaction, !verdicts[range].contains(&false)))
-                .collect();
-            self.verifying.push_back(part);
-        }
-        Ok(true)
-    }
-
-    /// Verifies the next transaction of this round's parts. It is to be recorded before the next call. Returns false if none is left.
-    pub(crate) fn verify_next(
-        &mut self,
-        ledger: LedgerView<'_>,
-        context: &mut Context,
-    ) -> Result<bool, StoreFailure> {
-        let Some(part) = self.verifying.front_mut() else {
-            return Ok(false);
-        };
-        let (number, mut failure) = (part.number, None);
-        if let Some((transaction, is_good)) = part.transactions.pop_front() {
-            let peer = part.peer;
-            match verify(&transaction, is_good, peer, ledger, context)? {
-                Ok(()) => return Ok(true),
-                Err(rejected) => failure = Some(rejected),
-            }
-        }
-        // The part ends with a faulty transaction, or there is none after the last one.
-        let ended = self.verifying.pop_front();
-        let is_last = ended.as_ref().is_some_and(|part| part.is_last);
-        let failure = failure.or_else(|| ended?.failure);
-        if failure.is_some() || is_last {
-            self.end(number, failure, context);
-        }
-        Ok(true)
-    }
-
-    fn take_parts(
-        &mut self,
-        messages: &mut Vec<SignedMessage>,
-        context: &mut Context,
-        reads: &dyn Reads,
-    ) -> Result<Vec<(Verifying, Places)>, StoreFailure> {
-        let mut parts = Vec::new();
         let mut seen = BTreeSet::new();
         let mut count = 0;
         while count < VERIFY_CHUNK
@@ -113,42 +50,88 @@ impl BackChains {
             }
             let rows = resolution.take_oldest(reads, &mut context.round.batch)?;
             count += rows.len().max(1);
-            let mut work = 0;
-            let mut places = Vec::with_capacity(rows.len());
-            let mut part = Verifying {
-                number,
-                peer,
-                transactions: VecDeque::new(),
-                is_last: resolution.is_drained(),
-                failure: None,
-            };
-            for bytes in rows {
-                let parsed = SignedTransaction::from_bytes(&bytes).map_err(|e| Rejection::of(&e));
-                let checked = parsed.and_then(|transaction| {
-                    let pending = transaction.check_signatures(&[]);
-                    let pending = pending
-                        .map_err(|e| invalid_ancestor(transaction.id(), &Rejection::of(&e)))?;
-                    Ok((transaction, pending))
-                });
-                match checked {
-                    Ok((transaction, pending)) => {
-                        work += work_of(pending.messages());
-                        work += contract_work(transaction.wire());
-                        let from = messages.len();
-                        messages.extend_from_slice(pending.messages());
-                        places.push((Arc::new(transaction), from..messages.len()));
-                    }
-                    Err(rejection) => {
-                        part.failure = Some(Failure::Faulty(Fault::Final(rejection)));
-                        break;
-                    }
-                }
+            let part = ChainPart::new(resolution.is_drained());
+            let part = gather_checks(part, rows, number, peer, context);
+            if part.is_checked() {
+                self.verifying.push_back(Verifying { number, peer, part });
+            } else {
+                self.resolutions.keep_part(number, part);
             }
-            context.charge(Some(peer), work);
-            parts.push((part, places));
         }
-        Ok(parts)
+        Ok(())
     }
+
+    /// Notes the verdict on the signatures of a transaction in a chain.
+    pub(crate) fn on_checked(&mut self, number: u64, place: usize, is_good: bool) {
+        let checked = self.resolutions.part_checked(number, place, is_good);
+        if let Some((part, peer)) = checked {
+            self.verifying.push_back(Verifying { number, peer, part });
+        }
+    }
+
+    /// Verifies the next transaction of the parts whose signatures are checked. It is to be recorded before the next call. Returns
+    /// false if none is left.
+    pub(crate) fn verify_next(
+        &mut self,
+        ledger: LedgerView<'_>,
+        context: &mut Context,
+    ) -> Result<bool, StoreFailure> {
+        let Some(first) = self.verifying.front_mut() else {
+            return Ok(false);
+        };
+        let (number, mut failure) = (first.number, None);
+        if let Some((transaction, is_good)) = first.part.pop() {
+            match verify(&transaction, is_good, first.peer, ledger, context)? {
+                Ok(()) => return Ok(true),
+                Err(rejected) => failure = Some(rejected),
+            }
+        }
+        // The part ends with a faulty transaction, or there is none after the last one.
+        let ended = self.verifying.pop_front().map(|verifying| verifying.part);
+        let is_last = ended.as_ref().is_some_and(|part| part.is_last);
+        let failure = failure.or_else(|| {
+            let rejection = ended?.fault?;
+            Some(Failure::Faulty(Fault::Final(rejection)))
+        });
+        if failure.is_some() || is_last {
+            self.end(number, failure, context);
+        }
+        Ok(true)
+    }
+}
+
+/// Has the signatures of a part's transactions checked, up to the first that has no form to be checked.
+fn gather_checks(
+    mut part: ChainPart,
+    rows: Vec<Vec<u8>>,
+    number: u64,
+    peer: PartyId,
+    context: &mut Context,
+) -> ChainPart {
+    for bytes in rows {
+        let parsed = SignedTransaction::from_bytes(&bytes).map_err(|e| Rejection::of(&e));
+        let checked = parsed.and_then(|transaction| {
+            let pending = transaction.check_signatures(&[]);
+            let pending =
+                pending.map_err(|e| invalid_ancestor(transaction.id(), &Rejection::of(&e)))?;
+            Ok((transaction, pending))
+        });
+        match checked {
+            Ok((transaction, pending)) => {
+                context.charge(Some(peer), contract_work(transaction.wire()));
+                let owner = CheckOwner::Ancestor(number, part.next_place());
+                let has_checks = context.gather(owner, pending.messages(), Some(peer));
+                part.push(transaction, has_checks);
+            }
+            Err(rejection) => {
+                // Its sender has to check what it shows to others.
+                context.note_garbage(peer, GARBAGE_MESSAGE);
+                part.fault = Some(rejection);
+                break;
+            }
+        }
+    }
+    part
 }
 
 /// Verifies one transaction of a back chain, and has it recorded. Those before it are recorded.

@@ -12,7 +12,6 @@ use crate::flows::Flows;
 use crate::flows::caller::{Caller, client_of};
 use crate::flows::clients::{Clients, LiveFlow};
 use crate::flows::waits::{EffectId, HeldSelect};
-use crate::peers::budget::GARBAGE_SIGNATURE;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{journal_key, journal_row, split_journal_row};
 
@@ -176,9 +175,6 @@ impl Flows {
         let result = if is_good {
             EffectResult::Done
         } else {
-            if let Some(peer) = self.engine().origin_of(&flow) {
-                context.note_garbage(peer, GARBAGE_SIGNATURE);
-            }
             let text = "a signature is not valid";
             EffectResult::Failed(errors::failed(&errors::SIGNATURE_INVALID, text))
         };

@@ -107,7 +107,7 @@ impl Kernel {
                 fetching,
                 keep,
             } => {
-                self.flows.weigh(&flow, transaction.wire().bytes().len());
+                self.flows.weigh(&flow, transaction.weight());
                 let goal = Goal::Verify {
                     flow,
                     effect,
@@ -133,7 +133,7 @@ impl Kernel {
                 transaction,
                 deliver_to,
             } => {
-                self.flows.weigh(&flow, transaction.wire().bytes().len());
+                self.flows.weigh(&flow, transaction.weight());
                 self.context.command(IntakeCommand::Record {
                     flow,
                     effect,

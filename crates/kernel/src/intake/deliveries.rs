@@ -16,6 +16,7 @@ use crate::intake::goal::Goal;
 use crate::intake::items::Intake;
 use crate::intake::missing_contracts::contract_unknown_of;
 use crate::intake::views::IntakeViews;
+use crate::peers::budget::look_up_work;
 use crate::peers::notices::{lacks_contract, leave_waiting};
 use crate::port::StoreFailure;
 use crate::round::CheckOwner;
@@ -44,6 +45,7 @@ impl Intake {
             }
             match SignedTransaction::from_bytes(bytes) {
                 Ok(transaction) => {
+                    context.charge(Some(peer), look_up_work(transaction.wire()));
                     self.on_delivered_one(peer, transaction, &along, views, context)?;
                 }
                 // Without an id there is nothing to refuse; the sender will find no answer in its log, we one here.
@@ -88,15 +90,18 @@ impl Intake {
             }
         }
         // Without room the peer gets no answer, and delivers it again.
-        if self.has_room(&peer, transaction.wire().bytes().len()) {
+        if self.has_room(&peer, transaction.weight()) {
+            let (goal, along) = (Goal::Deliver { peer }, mine.clone());
+            self.take_in(Arc::new(transaction), goal, Some(peer), along, context);
             for dependency in &mine {
+                if !context.may_work(&peer) {
+                    break;
+                }
                 // It is checked in the same batch as the transaction, and a good result is remembered.
                 if let Ok(pending) = dependency.check_signatures(&[]) {
                     context.gather(CheckOwner::Nobody, pending.messages(), Some(peer));
                 }
             }
-            let goal = Goal::Deliver { peer };
-            self.take_in(Arc::new(transaction), goal, Some(peer), mine, context);
         }
         Ok(())
     }

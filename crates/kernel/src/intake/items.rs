@@ -153,7 +153,7 @@ impl Intake {
             self.recording.entry(id).or_insert(item);
         }
         if goal.is_counted() {
-            bytes = transaction.wire().bytes().len();
+            bytes = transaction.weight();
             self.bytes += bytes;
             if let Some(peer) = from {
                 let load = self.loads.entry(peer).or_default();

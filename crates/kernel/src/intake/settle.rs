@@ -21,7 +21,7 @@ use crate::intake::items::{Intake, Item};
 use crate::intake::views::IntakeViews;
 use crate::ledger_view::LedgerView;
 use crate::notarisation::own_signature::signed_by_deciding;
-use crate::peers::budget::{GARBAGE_SIGNATURE, contract_work};
+use crate::peers::budget::contract_work;
 use crate::port::StoreFailure;
 use crate::round::{CheckOwner, Work};
 
@@ -72,9 +72,6 @@ impl Intake {
             "a signature on transaction {} is not valid",
             bad.transaction.id()
         );
-        if let Some(peer) = bad.from {
-            context.note_garbage(peer, GARBAGE_SIGNATURE);
-        }
         let rejection = errors::rejection(&errors::SIGNATURE_INVALID, text);
         self.refuse(item, Fault::Final(rejection), context);
     }
@@ -106,7 +103,7 @@ impl Intake {
             return Ok(());
         }
         for dependency in along {
-            let bytes = dependency.wire().bytes().len();
+            let bytes = dependency.weight();
             // Without room it is fetched like any other.
             let has_room = from.is_none_or(|peer| self.has_room(&peer, bytes));
             if has_room && missing.contains(&dependency.id()) {
@@ -216,7 +213,7 @@ impl Intake {
         if !views.files.lacks(wire, context, views.ledger.reads)? {
             let id = transaction.id();
             context.command(PeersCommand::AnswerDelivery { peer, id });
-        } else if self.has_room(&peer, wire.bytes().len()) {
+        } else if self.has_room(&peer, transaction.weight()) {
             let goal = Goal::Deliver { peer };
             self.take_in(transaction, goal, Some(peer), Vec::new(), context);
         }

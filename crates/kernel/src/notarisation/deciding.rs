@@ -17,7 +17,6 @@ use crate::notarisation::answers::{answer, refuse, refuse_on_older_copy};
 use crate::notarisation::requests::{NotTheRequester, Notarisation, put_consumer, put_record};
 use crate::notarisation::views::NotaryViews;
 use crate::notarisation::whole::Asks;
-use crate::peers::budget::GARBAGE_SIGNATURE;
 use crate::port::{StoreFailure, Table};
 use crate::round::CheckOwner;
 use crate::rows::{META_JUDGED, META_NOTARY_ACCEPTED};
@@ -122,9 +121,6 @@ impl Notarisation {
         context: &mut Context,
     ) {
         let refusal = if !is_good {
-            if let Some(peer) = self.asker(number) {
-                context.note_garbage(peer, GARBAGE_SIGNATURE);
-            }
             let text = "the requester's signature is not valid";
             let rejection = errors::rejection(&errors::SIGNATURE_INVALID, text);
             self.checking.remove(&number);

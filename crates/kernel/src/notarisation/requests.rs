@@ -133,11 +133,6 @@ impl Notarisation {
         number
     }
 
-    /// Who asked, while the request is not answered.
-    pub(super) fn asker(&self, number: u64) -> Option<PartyId> {
-        self.asked_by.get(&number).map(|(peer, _)| *peer)
-    }
-
     /// Where the answer goes; the request is answered then.
     pub(super) fn answered(&mut self, number: u64) -> Option<(PartyId, RequestId)> {
         self.asked_by.remove(&number)

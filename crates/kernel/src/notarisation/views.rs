@@ -19,7 +19,6 @@ pub(crate) struct NotaryViews<'a> {
 impl NotaryViews<'_> {
     /// Returns whether the intake has room for a transaction of a requester.
     pub(super) fn has_room_for(self, peer: &PartyId, transaction: &SignedTransaction) -> bool {
-        let bytes = transaction.wire().bytes().len();
-        self.intake.has_room(peer, bytes)
+        self.intake.has_room(peer, transaction.weight())
     }
 }

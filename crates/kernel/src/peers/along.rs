@@ -42,7 +42,7 @@ impl Along {
 
     /// Keeps a recorded transaction that no other node gets for now.
     pub(crate) fn keep(&mut self, transaction: &Arc<SignedTransaction>) {
-        let bytes = transaction.wire().bytes().len() * 2;
+        let bytes = transaction.weight() * 2;
         let id = transaction.id();
         self.unshared.insert(id, Arc::clone(transaction), bytes);
     }

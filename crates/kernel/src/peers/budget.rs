@@ -10,6 +10,8 @@
 //! # Invariants
 //! - In one round a peer causes at most as much work as is left for the others (a dynamic threshold). A single peer gets half of each
 //!   round. A peer that sends much delays the others by at most part of a round.
+//! - One message may need more signature checks than that. Checks beyond [`PEER_ROUND_WORK_MAX`] are put off to later rounds
+//!   ([`crate::intake::signatures`]), and no message of the peer is handled until they are made.
 //! - Messages of one peer are handled in the order of their arrival.
 //! - A peer is charged for the contents of its messages, never for an announced length.
 //! - There is one account for each peer that has sent a message in this run. The network map bounds their number.
@@ -25,12 +27,17 @@ use crate::writes::Batch;
 
 /// Work of one round that peers may cause, in units of about ten microseconds: one Ed25519 signature within a batch.
 pub const ROUND_WORK_MAX: u64 = 16_384;
+/// Signature checks that are made for one peer in a round, in units of work, unless a single check needs more. All checks that were put
+/// off get as much together in each later round.
+pub const PEER_ROUND_WORK_MAX: u64 = ROUND_WORK_MAX / 2;
 /// Work of one P-256 signature, which is checked alone.
 pub const P256_WORK: u64 = 16;
 /// Bytes of messages that make one unit of work.
 const BYTES_PER_WORK: usize = 16 << 10;
 /// States and commands whose contracts run in about one unit of work.
 const PARTS_PER_WORK: usize = 8;
+/// Look-ups of states that make one unit of work.
+const STATES_PER_WORK: usize = 4;
 /// Bytes of a transaction that its contracts read in about one unit of work.
 const CONTRACT_BYTES_PER_WORK: usize = 4 << 10;
 
@@ -43,6 +50,9 @@ const MESSAGE_BYTES: usize = 64;
 pub const GARBAGE_MESSAGE: u64 = 1;
 /// Points of an invalid signature. It costs more because it had to be checked.
 pub const GARBAGE_SIGNATURE: u64 = 5;
+/// Work of checks that make another point if one of them fails. A peer whose signatures are not valid is forgiven as fast as it
+/// causes a hundredth of the work that a core does.
+const WORK_PER_POINT: u64 = 100;
 /// Points that are forgiven in a second.
 const FORGIVEN_PER_S: u64 = 10;
 /// Points at which a peer is slowed down.
@@ -111,6 +121,8 @@ struct Account {
     slow_from: Monotonic,
     /// Work of earlier rounds beyond its share.
     owed: u64,
+    /// Work of checks that were put off. It is part of the work of the round in which they came.
+    put_off: u64,
     /// Garbage points in thousandths, at `scored_at`.
     points_milli: u64,
     scored_at: Monotonic,
@@ -132,6 +144,8 @@ pub struct PeerBudgets {
     /// Work of this round, of all peers.
     spent: u64,
     backlog_bytes: usize,
+    /// Work of all checks that were put off.
+    put_off: u64,
 }
 
 /// The work of checking signatures.
@@ -148,6 +162,16 @@ pub fn contract_work(wire: &WireTransaction) -> u64 {
     let states = wire.inputs().len() + wire.references().len() + wire.outputs().len();
     let parts = states + wire.commands().len();
     1 + (parts / PARTS_PER_WORK + wire.bytes().len() / CONTRACT_BYTES_PER_WORK) as u64
+}
+
+/// The work of looking up the states that a transaction consumes and reads.
+pub fn look_up_work(wire: &WireTransaction) -> u64 {
+    ((wire.inputs().len() + wire.references().len()) / STATES_PER_WORK) as u64
+}
+
+/// The points of checks with so much work, one of which has failed.
+pub fn failed_check_points(work: u64) -> u64 {
+    GARBAGE_SIGNATURE + work / WORK_PER_POINT
 }
 
 impl Account {
@@ -169,7 +193,9 @@ impl Account {
     fn may_work(&self, spent_by_all: u64, now: Monotonic) -> bool {
         // Clipped at 0: one message may cause more work than is left.
         let left = ROUND_WORK_MAX.saturating_sub(spent_by_all);
-        self.owed.saturating_add(self.spent) < left && self.slow_until(now) <= now
+        self.put_off == 0
+            && self.owed.saturating_add(self.spent) < left
+            && self.slow_until(now) <= now
     }
 
     /// Returns the time at which the peer's next message may be handled: `now` unless it is slowed down.
@@ -189,7 +215,8 @@ impl Part for PeerBudgets {
     }
 
     fn end_round(&mut self, _: &mut Batch) {
-        self.spent = 0;
+        // Checks that were put off are part of the next round.
+        self.spent = self.put_off.min(PEER_ROUND_WORK_MAX);
         for peer in std::mem::take(&mut self.active) {
             let Some(account) = self.accounts.get_mut(&peer) else {
                 continue;
@@ -274,6 +301,26 @@ impl PeerBudgets {
         account.figures.work = account.figures.work.saturating_add(work);
         self.spent = self.spent.saturating_add(work);
         self.active.insert(peer);
+    }
+
+    /// Puts off checks that are charged to a peer already.
+    pub fn put_off(&mut self, peer: PartyId, work: u64) {
+        self.accounts.entry(peer).or_default().put_off += work;
+        self.put_off += work;
+    }
+
+    /// Notes that checks which were put off are made, or are not needed any more.
+    pub fn made_up(&mut self, peer: PartyId, work: u64) {
+        let account = self.accounts.entry(peer).or_default();
+        assert!(work <= account.put_off, "{work} of {}", account.put_off);
+        account.put_off -= work;
+        self.put_off -= work;
+    }
+
+    /// Returns whether checks for a peer were put off.
+    pub fn has_put_off(&self, peer: &PartyId) -> bool {
+        let account = self.accounts.get(peer);
+        account.is_some_and(|account| account.put_off > 0)
     }
 
     /// Returns whether a peer may cause more work in this round.

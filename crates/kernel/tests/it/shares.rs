@@ -9,12 +9,14 @@ use kernel::{
     CUT_MS_MIN, CUT_POINTS, Event, FlowFilter, KernelOptions, Order, PeerFigures, Reply,
     SLOW_POINTS, Token,
 };
-use ledger::{FilteredTransaction, NotaryRequest, NotaryResponse, NotarySubject};
+use ledger::{
+    FilteredTransaction, NotaryRequest, NotaryResponse, NotarySubject, TransactionSignature, TxId,
+};
 use notary::NotaryOptions;
-use primitives::{Decode, Encode, SignatureContext};
+use primitives::{Decode, Encode, Hash, KeyPair, Scheme, SignatureContext};
 
 use crate::pay::{issue, pay};
-use crate::town::{Town, badly_signed, key};
+use crate::town::{Town, badly_signed, key, part};
 
 const ATTACKER: usize = 3;
 
@@ -234,6 +236,68 @@ fn bad_signatures_count_more_than_bad_messages() {
         (CUT_POINTS / 5..CUT_POINTS / 4).contains(&garbage),
         "{garbage}"
     );
+    honest_work(&mut town);
+}
+
+/// Returns the number of batches of signatures that a node has checked with more than about a thousand of them.
+fn large_batches(town: &Town, node: usize) -> u64 {
+    let figures = town.figures(node);
+    figures.signature_batch_checks.buckets()[11..].iter().sum()
+}
+
+#[test]
+fn the_signatures_of_one_transaction_are_spread_over_rounds() {
+    // Two thousand signatures by P-256 keys take longer than a round may. (in a back chain, valid)
+    for (is_ancestor, is_valid) in [(false, true), (false, false), (true, true), (true, false)] {
+        let line = format!("in a back chain: {is_ancestor}, valid: {is_valid}");
+        let mut town = town(KernelOptions::default());
+        let mut heavy = town.deed_signed_by_many((ATTACKER, 1), 2_000, None);
+        if !is_valid {
+            let last = KeyPair::from_seed(
+                Scheme::EcdsaP256,
+                *Hash::plain(&1_999u32.to_be_bytes()).as_bytes(),
+            );
+            heavy = heavy.with(TransactionSignature::sign(
+                &TxId::from_array([9; 32]),
+                &last,
+            ));
+        }
+        if is_ancestor {
+            let light = town.deed_signed_by_many((ATTACKER, 1), 0, Some(&heavy));
+            town.deliver(ATTACKER, 1, &[&light]);
+            town.settle();
+            town.answer_fetch(ATTACKER, 1, part(&[&heavy]));
+        } else {
+            town.deliver(ATTACKER, 1, &[&heavy]);
+            town.settle();
+        }
+        let recorded = town.nodes[1].disk.count(Table::Ledger);
+        let expected = [(true, true, 2), (false, true, 1)]
+            .iter()
+            .find(|(ancestor, valid, _)| (*ancestor, *valid) == (is_ancestor, is_valid))
+            .map_or(0, |(.., count)| *count);
+        assert_eq!(recorded, expected, "{line}: {:#?}", town.logs);
+        assert_eq!(large_batches(&town, 1), 0, "{line}");
+        let work = figures(&town, 1).work;
+        assert!(work.work >= 2_000 * 16, "{line}: {work:?}");
+        assert_eq!(work.garbage, u64::from(!is_valid), "{line}");
+        honest_work(&mut town);
+    }
+}
+
+#[test]
+fn dependencies_that_come_along_are_not_checked_beyond_the_share() {
+    let mut town = town(KernelOptions::default());
+    let heavy = town.deed_signed_by_many((ATTACKER, 1), 2_000, None);
+    let light = town.deed_signed_by_many((ATTACKER, 1), 0, Some(&heavy));
+    let message = PeerMessage::Deliver {
+        transactions: vec![light.to_bytes()],
+        dependencies: vec![heavy.to_bytes()],
+    };
+    town.say(ATTACKER, 1, &message);
+    town.settle();
+    assert_eq!(town.nodes[1].disk.count(Table::Ledger), 2);
+    assert_eq!(large_batches(&town, 1), 0);
     honest_work(&mut town);
 }
 

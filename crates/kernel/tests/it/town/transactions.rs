@@ -1,12 +1,14 @@
 //! Cash transactions made by hand, good ones and others.
 
 use finance::{CashState, IssuedToken, Portion, cash_builder};
+use ledger::limits::COMMAND_SIGNERS_MAX;
 use ledger::{
-    SignedTransaction, StateAndRef, StateRef, TimeWindow, TransactionBuilder, TransactionSignature,
-    TxId, WireTransaction,
+    Constraint, SignedTransaction, StateAndRef, StateRef, TimeWindow, TransactionBuilder,
+    TransactionSignature, TxId, WireTransaction,
 };
-use primitives::{Decode, Encode, Hash, Timestamp};
+use primitives::{Decode, Encode, Hash, KeyPair, Scheme, Timestamp};
 
+use super::deeds::{deed_code, deed_name};
 use super::{Town, key};
 
 impl Town {
@@ -34,6 +36,43 @@ impl Town {
         let notary = self.nodes[0].party.clone();
         let builder = cash_builder::issue(notary, &token, &portions).expect("an issue");
         SignedTransaction::new(self.built(builder), []).signed_by(&key(from))
+    }
+
+    /// Returns a deed between two nodes that this many further P-256 keys sign, after another deed if there is one.
+    pub fn deed_signed_by_many(
+        &self,
+        (from, to): (usize, usize),
+        keys: u32,
+        after: Option<&SignedTransaction>,
+    ) -> SignedTransaction {
+        let signer = |number: u32| {
+            let seed = Hash::plain(&number.to_be_bytes());
+            KeyPair::from_seed(Scheme::EcdsaP256, *seed.as_bytes())
+        };
+        let signers: Vec<KeyPair> = (0..keys).map(signer).collect();
+        let mut public: Vec<_> = signers.iter().map(|key| key.public().clone()).collect();
+        public.push(key(from).public().clone());
+        let code = deed_code(1);
+        let data = vec![1, from as u8, to as u8];
+        let mut builder = TransactionBuilder::new(self.nodes[0].party.clone())
+            .attachment(code)
+            .output_data(deed_name(), Constraint::Descriptor(code), data);
+        if let Some(before) = after {
+            builder = builder.input(StateAndRef {
+                state: before.wire().output(0).expect("an output").clone(),
+                reference: StateRef::new(before.id(), 0),
+            });
+        }
+        for some in public.chunks(COMMAND_SIGNERS_MAX) {
+            builder = builder.command(deed_name(), vec![], some.to_vec());
+        }
+        let wire = self.built(builder);
+        let id = wire.id();
+        let by_all = signers
+            .iter()
+            .map(|key| TransactionSignature::sign(&id, key));
+        let verdict = after.map(|_| TransactionSignature::sign_batch(&[id], &key(0)).remove(0));
+        SignedTransaction::new(wire, by_all.chain(verdict)).signed_by(&key(from))
     }
 
     /// Node `from` pays the first state of a transaction to node `to`; it and the notary sign.

@@ -259,3 +259,21 @@ fn missing_verdicts_count_as_bad() {
     let error = pending.conclude(&[]).unwrap_err();
     check_error(&error, "tx.signature_bad", "sign");
 }
+
+#[test]
+fn the_weight_counts_signatures_and_their_proofs() {
+    let wire = needs(vec![public(2)]);
+    let others = (10..30).map(|n| needs(vec![public(n)]).id());
+    let ids: Vec<_> = std::iter::once(wire.id()).chain(others).collect();
+    let unsigned = SignedTransaction::new(wire.clone(), []);
+    assert_eq!(unsigned.weight(), wire.bytes().len());
+    let mut last = unsigned.weight();
+    let in_batch = TransactionSignature::sign_batch(&ids, &key(NOTARY)).swap_remove(0);
+    // A signature and its key have about a hundred bytes, and each step of a proof has 32: five lead through 21 leaves.
+    for (signature, least) in [(by(&wire, 2), 96), (in_batch, 96 + 5 * 32)] {
+        let weight = unsigned.clone().with(signature).weight();
+        assert!(weight - unsigned.weight() >= least, "{weight}");
+        assert!(weight > last);
+        last = weight;
+    }
+}
