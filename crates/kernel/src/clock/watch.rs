@@ -51,6 +51,8 @@ pub struct ClockFigures {
     pub last: Option<ClockJump>,
     /// The clock jumped or peers disagree with it, and neither peers nor the operator have confirmed it since then.
     pub in_doubt: bool,
+    /// Peers or the operator have confirmed the clock since the start and since its last jump, or the network has no other member.
+    pub is_trusted: bool,
     /// The middle of the peers' clocks less ours, as the last asking found it.
     pub peers_ahead_ms: Option<i64>,
 }
@@ -151,6 +153,7 @@ impl ClockWatch {
         let differs = self.trust == Trust::Unchecked && self.figures.peers_ahead_ms.is_some();
         ClockFigures {
             in_doubt: self.in_doubt() || differs,
+            is_trusted: self.is_trusted(),
             ..self.figures
         }
     }
@@ -497,6 +500,7 @@ mod tests {
             let judged = bench.asks(clocks).expect("judged");
             let watch = &bench.watch;
             let shown = watch.figures().in_doubt;
+            assert_eq!(watch.figures().is_trusted, watch.is_trusted());
             let found = match (watch.is_trusted(), watch.in_doubt(), shown) {
                 (true, false, false) => Trusted,
                 (false, false, false) => NobodyTold,

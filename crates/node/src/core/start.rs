@@ -246,6 +246,7 @@ impl Node {
             metrics: Arc::clone(&metrics),
             readers: Arc::clone(&readers),
         });
+        let figures = Arc::clone(&shared);
         let transfers = crate::files::start(
             crate::files::Shell {
                 transfers,
@@ -255,6 +256,7 @@ impl Node {
                 net: transport.handle().clone(),
                 network: Arc::clone(&network),
                 metrics: Arc::clone(&metrics),
+                trusts_clock: Box::new(move || figures.figures().clock.is_trusted),
             },
             config
                 .attachments

@@ -26,6 +26,8 @@ pub(crate) struct Shell {
     pub(crate) net: net::Handle,
     pub(crate) network: Arc<NetworkMap>,
     pub(crate) metrics: Arc<NodeMetrics>,
+    /// Returns whether the node's wall clock is confirmed.
+    pub(crate) trusts_clock: Box<dyn Fn() -> bool + Send>,
 }
 
 /// Transfers that run. They end once the transfers are closed and this is dropped.
@@ -52,6 +54,7 @@ pub(crate) fn start(
         net,
         network,
         metrics,
+        trusts_clock,
     } = shell;
     let (workers, mut threads) = Workers::start(&files, &store, &transfers, &kernel)?;
     let thread = TransferThread {
@@ -74,6 +77,7 @@ pub(crate) fn start(
         kernel,
         metrics,
         options: upkeep,
+        trusts_clock,
     };
     let (sender, stopped) = channel();
     let work = move || beside.guard(PANICKED, "upkeep of files", || keeper.run(&stopped));

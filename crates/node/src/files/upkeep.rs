@@ -1,4 +1,7 @@
 //! Removes unneeded files and reports missing ones, at the start and every hour.
+//!
+//! The age of a file is a difference of wall-clock times. So nothing is removed for its age while the clock is not confirmed: a clock
+//! that is a year ahead would make every file old.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -41,6 +44,8 @@ pub(super) struct Upkeep {
     pub(super) kernel: KernelHandle,
     pub(super) metrics: Arc<NodeMetrics>,
     pub(super) options: UpkeepOptions,
+    /// Returns whether the wall clock is confirmed.
+    pub(super) trusts_clock: Box<dyn Fn() -> bool + Send>,
 }
 
 impl Upkeep {
@@ -81,7 +86,7 @@ impl Upkeep {
         let mut taken = 0;
         for found in self.files.list() {
             let found = found?;
-            if !is_older(found.modified, ORPHAN_AGE) || self.has_row(&found.hash) {
+            if !self.is_older(found.modified, ORPHAN_AGE) || self.has_row(&found.hash) {
                 continue;
             }
             let has_row = || self.has_row(&found.hash);
@@ -102,7 +107,7 @@ impl Upkeep {
         let mut taken = 0;
         for part in self.files.parts()? {
             let is_fetched = matches!(part.id, PartId::Fetch(_));
-            if !is_fetched || part.open || !is_older(part.modified, self.options.parts) {
+            if !is_fetched || part.open || !self.is_older(part.modified, self.options.parts) {
                 continue;
             }
             match self.files.remove_part(part.id) {
@@ -135,7 +140,7 @@ impl Upkeep {
                 }
                 let stored = Duration::from_millis(row.stored_at.as_ms());
                 let stored = SystemTime::UNIX_EPOCH.checked_add(stored);
-                let over = |age| stored.is_some_and(|stored| is_older(stored, age));
+                let over = |age| stored.is_some_and(|stored| self.is_older(stored, age));
                 let over = row.refs == 0 && self.options.unreferenced.is_some_and(over);
                 if over && retired.len() < RETIRED_MAX {
                     retired.push(hash);
@@ -160,9 +165,9 @@ impl Upkeep {
         self.kernel.tell_all(removals);
         Ok(())
     }
-}
 
-/// A time in the future is not old.
-fn is_older(than: SystemTime, age: Duration) -> bool {
-    than.elapsed().is_ok_and(|elapsed| elapsed > age)
+    /// Returns whether a time is longer ago than `age` by a confirmed clock. A time in the future is not.
+    fn is_older(&self, time: SystemTime, age: Duration) -> bool {
+        time.elapsed().is_ok_and(|elapsed| elapsed > age) && (self.trusts_clock)()
+    }
 }

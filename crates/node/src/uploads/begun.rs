@@ -7,7 +7,7 @@ use store::{FilesError, Part, PartId};
 
 use super::blocking::blocking;
 use super::node_uploads::{Uploads, fresh_id, limited};
-use super::upload::{Note, Slot, Upload, now_ms};
+use super::upload::{Note, Slot, Upload};
 use crate::http::Refusal;
 
 impl Uploads {
@@ -27,7 +27,7 @@ impl Uploads {
             wish: new,
         };
         let bytes = note.write();
-        let upload = Arc::new(Upload::begun(id, note, now_ms()));
+        let upload = Arc::new(Upload::begun(id, note));
         {
             let mut open = self.lock();
             let own = open.values().filter(|upload| upload.is_of(user)).count();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use api::UploadView;
 use api::codes::{INTERNAL, UNKNOWN_UPLOAD, UPLOADS_LIMITED, files as file_codes};
@@ -15,7 +15,7 @@ use super::options::UploadLimits;
 use super::part_owner::PartOwner;
 use super::places::{Place, Places, TransferFigures};
 use super::promise::Promise;
-use super::upload::{Note, Slot, Upload, now_ms};
+use super::upload::{Note, Slot, Upload};
 use crate::http::Refusal;
 
 /// How often forgotten uploads are looked for.
@@ -47,9 +47,7 @@ impl Uploads {
             let note = files.note(&found.id)?;
             match note.as_deref().and_then(Note::read) {
                 Some(note) if open.len() < limits.open_max => {
-                    let touched = found.modified.duration_since(UNIX_EPOCH);
-                    let touched_ms = touched.map_or(0, |time| time.as_millis() as u64);
-                    let upload = Upload::new(id, note, found.len, touched_ms);
+                    let upload = Upload::new(id, note, found.len);
                     open.insert(id, Arc::new(upload));
                 }
                 // An upload in one piece that broke off, or one beyond the limit.
@@ -137,7 +135,7 @@ impl Uploads {
             self.forget(upload);
             return Err(unknown(upload.id()));
         }
-        upload.touch(now_ms());
+        upload.touch();
         let (promise, most) = (upload.promise(), self.limits.bytes_max);
         Ok(Incoming::new(held, promise, most))
     }
@@ -179,12 +177,10 @@ impl Uploads {
 
     /// Forgets uploads that nothing was sent to for long. Tells how many.
     pub async fn sweep(&self) -> usize {
-        let idle_ms = u64::try_from(self.limits.idle.as_millis()).unwrap_or(u64::MAX);
-        let now = now_ms();
         let idle: Vec<Arc<Upload>> = {
             let open = self.lock();
-            let idle = open.values().filter(|upload| upload.idle_ms(now) > idle_ms);
-            idle.cloned().collect()
+            let is_idle = |upload: &&Arc<Upload>| upload.idle() > self.limits.idle;
+            open.values().filter(is_idle).cloned().collect()
         };
         let mut gone = 0;
         for upload in idle {
@@ -264,6 +260,63 @@ impl From<FilesError> for Refusal {
             message: error.to_string(),
             hint: error.hint().into(),
             retry_after_ms: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::SystemTime;
+
+    use store::FilesOptions;
+
+    use super::*;
+
+    /// Stores an upload whose part was written a year ago by the wall clock, and opens the folder as the next start does.
+    fn reopened(folder: &std::path::Path, idle: Duration) -> Uploads {
+        let files = Files::open(folder, FilesOptions::default()).expect("opens");
+        let note = Note {
+            user: "ann".to_owned(),
+            wish: api::NewUpload::default(),
+        };
+        let id = PartId::Upload([1; 16]);
+        let mut part = files.new_part(id, &note.write()).expect("a part");
+        part.write(b"some bytes").expect("written");
+        drop(part);
+        let year = Duration::from_secs(365 * 24 * 3_600);
+        for entry in walk(folder) {
+            let file = File::options().write(true).open(entry).expect("opens");
+            let past = SystemTime::now().checked_sub(year).expect("a time");
+            file.set_modified(past).expect("set");
+        }
+        let limits = UploadLimits {
+            idle,
+            ..UploadLimits::default()
+        };
+        Uploads::open(files, limits).expect("opens")
+    }
+
+    /// Returns the files below a folder.
+    fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("a folder").flatten();
+        entries
+            .flat_map(|entry| match entry.path() {
+                path if path.is_dir() => walk(&path),
+                path => vec![path],
+            })
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn an_upload_is_idle_by_a_clock_that_cannot_be_set() {
+        // (time after which an idle upload is forgotten, uploads that a sweep leaves)
+        for (idle, left) in [(Duration::from_secs(3_600), 1), (Duration::ZERO, 0)] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let uploads = reopened(folder.path(), idle);
+            assert_eq!(uploads.count(), 1);
+            uploads.sweep().await;
+            assert_eq!(uploads.count(), left, "{idle:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use store::Part;
 
-use super::upload::{Slot, Upload, now_ms};
+use super::upload::{Slot, Upload};
 
 /// The only hold of an upload's part, or a part without an upload. Dropped, the first goes back to its upload, open if it was
 /// opened; the other is thrown away.
@@ -45,7 +45,7 @@ impl Drop for PartOwner {
     fn drop(&mut self) {
         match (self.part.take(), &self.upload) {
             (Some(part), Some(upload)) => {
-                upload.touch(now_ms());
+                upload.touch();
                 upload.put_back(Slot::Open(Box::new(part)));
             }
             (None, Some(upload)) => upload.put_back(Slot::Closed),

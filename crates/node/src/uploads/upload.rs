@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use api::{NewUpload, UploadView};
 use primitives::hex;
@@ -47,25 +47,27 @@ pub struct Upload {
     note: Note,
     slot: Mutex<Slot>,
     offset: AtomicU64,
-    touched_ms: AtomicU64,
+    /// The last use, by a clock that cannot be set: a wall clock that jumps forward must not end an upload.
+    touched: Mutex<Instant>,
 }
 
 impl Upload {
-    pub(super) fn new(id: [u8; 16], note: Note, offset: u64, touched_ms: u64) -> Self {
+    /// Creates an upload that is stored from an earlier run of the node. Its idle time begins now.
+    pub(super) fn new(id: [u8; 16], note: Note, offset: u64) -> Self {
         Self {
             id,
             note,
             slot: Mutex::new(Slot::Closed),
             offset: AtomicU64::new(offset),
-            touched_ms: AtomicU64::new(touched_ms),
+            touched: Mutex::new(Instant::now()),
         }
     }
 
-    /// One whose part is being made.
-    pub(super) fn begun(id: [u8; 16], note: Note, now_ms: u64) -> Self {
+    /// Creates an upload whose part is being made.
+    pub(super) fn begun(id: [u8; 16], note: Note) -> Self {
         Self {
             slot: Mutex::new(Slot::Lent),
-            ..Self::new(id, note, 0, now_ms)
+            ..Self::new(id, note, 0)
         }
     }
 
@@ -97,12 +99,15 @@ impl Upload {
         self.offset.load(Ordering::Acquire)
     }
 
-    pub(super) fn touch(&self, now_ms: u64) {
-        self.touched_ms.store(now_ms, Ordering::Relaxed);
+    /// Notes a use of the upload.
+    pub(super) fn touch(&self) {
+        *self.touched.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    pub(super) fn idle_ms(&self, now_ms: u64) -> u64 {
-        now_ms.saturating_sub(self.touched_ms.load(Ordering::Relaxed))
+    /// Returns the time since the last use, or since the start of the node.
+    pub(super) fn idle(&self) -> Duration {
+        let touched = self.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        touched.elapsed()
     }
 
     pub(super) fn take_slot(&self) -> Slot {
@@ -117,16 +122,15 @@ impl Upload {
         *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = part;
     }
 
-    pub(super) fn view(&self, idle: Duration) -> UploadView {
-        let idle_ms = u64::try_from(idle.as_millis()).unwrap_or(u64::MAX);
+    /// Returns the upload as clients see it. It ends after it has been idle for `idle_max`.
+    pub(super) fn view(&self, idle_max: Duration) -> UploadView {
+        // An upload that is over its time ends now, at the next sweep.
+        let left = idle_max.saturating_sub(self.idle());
         let wish = self.note.wish.clone();
         UploadView {
             upload_id: hex::encode(&self.id),
             offset: self.offset(),
-            expires_at_ms: self
-                .touched_ms
-                .load(Ordering::Relaxed)
-                .saturating_add(idle_ms),
+            expires_at_ms: wall_clock_ms_in(left),
             size: wish.size,
             sha256: wish.sha256,
             name: wish.name,
@@ -135,8 +139,10 @@ impl Upload {
     }
 }
 
-/// Returns the time of the machine, in milliseconds since the Unix epoch.
-pub(super) fn now_ms() -> u64 {
+/// Returns the wall-clock time after a pause, in milliseconds since the Unix epoch.
+fn wall_clock_ms_in(pause: Duration) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |now| now.as_millis() as u64)
+    // A clock before 1970 shows the time of the epoch. A pause beyond the range of the type never ends.
+    let then = now.unwrap_or_default().saturating_add(pause);
+    u64::try_from(then.as_millis()).unwrap_or(u64::MAX)
 }
