@@ -206,6 +206,18 @@ impl UsersFile {
         folder: &Path,
         change: impl FnOnce(&mut Self) -> Result<T, E>,
     ) -> Result<T, E> {
+        Self::change_noted(folder, change, || Ok(()))
+    }
+
+    /// The same. `begin` runs before the changed file is written, and can prevent that.
+    ///
+    /// # Errors
+    /// See [`UsersFile::change`]. Also the error of `begin`, and then nothing is written.
+    pub fn change_noted<T, E: From<UsersError>>(
+        folder: &Path,
+        change: impl FnOnce(&mut Self) -> Result<T, E>,
+        begin: impl FnOnce() -> Result<(), E>,
+    ) -> Result<T, E> {
         let path = folder.join(FILE);
         let _lock = lock(folder)?;
         let mut file = Self::read(folder)?;
@@ -217,6 +229,7 @@ impl UsersFile {
         let text = format!("{HEAD}{text}");
         // A text that could not be read back is not written.
         Self::parse(&text, &path)?;
+        begin()?;
         let written = write(&path, text.as_bytes());
         written.map_err(|source| UsersError::File { path, source })?;
         Ok(given)

@@ -1,4 +1,4 @@
-//! Changes of users by a running node: in the file first, in force before they are answered.
+//! Changes of users by a running node: in the audit log first, then in the file, in force before they are answered.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -6,6 +6,7 @@ use std::time::Instant;
 use api::SecretText;
 use primitives::Hash;
 
+use super::audit::ChangeIntent;
 use super::clock::now_s;
 use super::directory::{Accounts, Caller, Users, fresh_token, lock, stamp};
 use super::error::UsersError;
@@ -73,8 +74,12 @@ impl Users {
     ///
     /// # Errors
     /// There is one of this name, or the file does not take it.
-    pub async fn add(self: &Arc<Self>, user: UserRecord) -> Result<(), ManageError> {
-        self.write(move |file| {
+    pub async fn add(
+        self: &Arc<Self>,
+        intent: ChangeIntent,
+        user: UserRecord,
+    ) -> Result<(), ManageError> {
+        self.write(intent, move |file| {
             if file.user_mut(&user.name).is_some() {
                 return Err(ManageError::Exists);
             }
@@ -90,12 +95,12 @@ impl Users {
     /// There is no such user, the user has a permission that the caller lacks, or the file cannot be written.
     pub async fn change(
         self: &Arc<Self>,
-        caller: &Caller,
+        (caller, intent): (&Caller, ChangeIntent),
         name: String,
         change: impl FnOnce(&mut UserRecord) + Send + 'static,
     ) -> Result<UserRecord, ManageError> {
         let caller = caller.clone();
-        self.write(move |file| {
+        self.write(intent, move |file| {
             let user = file.user_mut(&name).ok_or(ManageError::Unknown)?;
             within(&caller, user)?;
             change(user);
@@ -110,11 +115,11 @@ impl Users {
     /// See [`Users::change`].
     pub async fn remove(
         self: &Arc<Self>,
-        caller: &Caller,
+        (caller, intent): (&Caller, ChangeIntent),
         name: String,
     ) -> Result<(), ManageError> {
         let caller = caller.clone();
-        self.write(move |file| {
+        self.write(intent, move |file| {
             let user = file.user_mut(&name).ok_or(ManageError::Unknown)?;
             within(&caller, user)?;
             file.users.retain(|user| user.name != name);
@@ -129,7 +134,7 @@ impl Users {
     /// See [`Users::change`].
     pub async fn add_token(
         self: &Arc<Self>,
-        caller: &Caller,
+        (caller, intent): (&Caller, ChangeIntent),
         name: String,
         days: u32,
     ) -> Result<(SecretText, u64), ManageError> {
@@ -137,7 +142,7 @@ impl Users {
         let sha256 = Sha256Text(*Hash::plain(token.expose().as_bytes()).as_bytes());
         let now_s = now_s();
         let expires_s = now_s.saturating_add(u64::from(days.min(TOKEN_DAYS_MAX)) * DAY_S);
-        let changed = self.change(caller, name, move |user| {
+        let changed = self.change((caller, intent), name, move |user| {
             user.tokens.retain(|token| now_s < token.expires_s);
             user.tokens.push(TokenRecord { sha256, expires_s });
         });
@@ -151,15 +156,17 @@ impl Users {
         sessions.remove_user(user);
     }
 
-    /// Changes the file and the known users as one step. A reader of the file finds it locked meanwhile.
+    /// Changes the file and the known users as one step, once the intent is durable. A reader of the file finds it locked meanwhile.
     async fn write<T: Send + 'static>(
         self: &Arc<Self>,
+        intent: ChangeIntent,
         change: impl FnOnce(&mut UsersFile) -> Result<T, ManageError> + Send + 'static,
     ) -> Result<T, ManageError> {
         let users = Arc::clone(self);
         let written = tokio::task::spawn_blocking(move || {
             let mut looked = lock(&users.looked);
-            let given = UsersFile::change(&users.folder, change)?;
+            let begin = || Ok(intent.begin()?);
+            let given = UsersFile::change_noted(&users.folder, change, begin)?;
             // The command line may have changed the file since; the next look finds that.
             let seen = stamp(&users.folder);
             let known = Accounts::new(UsersFile::read(&users.folder)?);

@@ -21,7 +21,7 @@ mod quota;
 mod sessions;
 
 pub(crate) use audit::LogMark;
-pub use audit::{AuditFile, AuditLine, AuditLog, AuditNote};
+pub use audit::{AuditFile, AuditLine, AuditLog, AuditNote, ChangeIntent};
 pub use clock::now_s;
 pub use directory::{Caller, LoginError, Users};
 pub use error::{AUDIT_LOST, ERRORS, UsersError};

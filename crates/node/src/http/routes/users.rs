@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use api::codes::{BAD_USER, FORBIDDEN, NODE_STOPPING, UNKNOWN_USER, USER_EXISTS, USERS_FILE};
-use api::operations;
+use api::operations::{self, Operation};
 use api::{LoggedIn, NewToken, NewUser, UserChange, UserPage};
 use axum::Extension;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -15,10 +15,12 @@ use primitives::Coded;
 
 use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, from_json, query, segment, whole};
+use crate::http::connections::ClientAddress;
 use crate::http::refusal::Refusal;
 use crate::http::state::{ApiState, Subject};
 use crate::users::{
-    Caller, ManageError, Permission, TOKEN_DAYS_MAX, UserRecord, Users, UsersError,
+    AuditLine, Caller, ChangeIntent, ManageError, Permission, TOKEN_DAYS_MAX, UserRecord, Users,
+    UsersError,
 };
 
 /// The operations that this module answers.
@@ -67,6 +69,7 @@ pub(in crate::http) async fn list(
 pub(in crate::http) async fn add(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
+    Extension(address): Extension<ClientAddress>,
     body: ClaimedBody,
 ) -> Answered {
     let new: NewUser = {
@@ -74,12 +77,16 @@ pub(in crate::http) async fn add(
         from_json(&body)?
     };
     let subject = Subject(new.name.clone());
-    let mut response = added(&state, &caller, new).await.into_response();
+    let mut response = added(&state, (&caller, address), new).await.into_response();
     response.extensions_mut().insert(subject);
     Ok(response)
 }
 
-async fn added(state: &ApiState, caller: &Caller, new: NewUser) -> Answered {
+async fn added(
+    state: &ApiState,
+    (caller, address): (&Caller, ClientAddress),
+    new: NewUser,
+) -> Answered {
     let permissions = granted(caller, new.permissions)?;
     if state.options.tokens.are_of(&new.name) {
         return Err(refusal(ManageError::Exists));
@@ -99,7 +106,8 @@ async fn added(state: &ApiState, caller: &Caller, new: NewUser) -> Answered {
         tokens: Vec::new(),
     };
     let shown = user.view();
-    users.add(user).await.map_err(refusal)?;
+    let intent = intent(state, (caller, address), &operations::ADD_USER, &user.name);
+    users.add(intent, user).await.map_err(refusal)?;
     json(StatusCode::CREATED, &shown)
 }
 
@@ -119,6 +127,7 @@ pub(in crate::http) async fn show(
 pub(in crate::http) async fn change(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
+    Extension(address): Extension<ClientAddress>,
     name: Result<Path<String>, PathRejection>,
     body: ClaimedBody,
 ) -> Answered {
@@ -136,8 +145,9 @@ pub(in crate::http) async fn change(
         Some(password) => Some(users.hash(password).await.map_err(refusal)?),
         None => None,
     };
+    let intent = intent(&state, (&caller, address), &operations::CHANGE_USER, &name);
     let changed = users
-        .change(&caller, name, move |user| {
+        .change((&caller, intent), name, move |user| {
             user.enabled = asked.enabled.unwrap_or(user.enabled);
             user.bound(&asked);
             if let Some(permissions) = permissions {
@@ -155,9 +165,12 @@ pub(in crate::http) async fn change(
 pub(in crate::http) async fn remove(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
+    Extension(address): Extension<ClientAddress>,
     name: Result<Path<String>, PathRejection>,
 ) -> Answered {
-    let removed = users(&state)?.remove(&caller, segment(name)?).await;
+    let name = segment(name)?;
+    let intent = intent(&state, (&caller, address), &operations::REMOVE_USER, &name);
+    let removed = users(&state)?.remove((&caller, intent), name).await;
     removed.map_err(refusal)?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -166,6 +179,7 @@ pub(in crate::http) async fn remove(
 pub(in crate::http) async fn add_token(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
+    Extension(address): Extension<ClientAddress>,
     name: Result<Path<String>, PathRejection>,
     body: ClaimedBody,
 ) -> Answered {
@@ -178,7 +192,9 @@ pub(in crate::http) async fn add_token(
         let text = format!("a token is good for 1 to {TOKEN_DAYS_MAX} days, not {days}");
         return Err(Refusal::listed(&BAD_USER, text));
     }
-    let given = users(&state)?.add_token(&caller, name, days).await;
+    let intent = intent(&state, (&caller, address), &operations::ADD_TOKEN, &name);
+    let given = users(&state)?.add_token((&caller, intent), name, days);
+    let given = given.await;
     let (token, expires_s) = given.map_err(refusal)?;
     let expires_ms = expires_s.saturating_mul(1_000);
     let mut response = json(StatusCode::CREATED, &LoggedIn { token, expires_ms })?;
@@ -191,16 +207,39 @@ pub(in crate::http) async fn add_token(
 pub(in crate::http) async fn revoke_tokens(
     State(state): State<Arc<ApiState>>,
     Extension(caller): Extension<Caller>,
+    Extension(address): Extension<ClientAddress>,
     name: Result<Path<String>, PathRejection>,
 ) -> Answered {
     let users = users(&state)?;
     let name = segment(name)?;
+    let intent = intent(
+        &state,
+        (&caller, address),
+        &operations::REVOKE_TOKENS,
+        &name,
+    );
     let changed = users
-        .change(&caller, name.clone(), |user| user.tokens.clear())
+        .change((&caller, intent), name.clone(), |user| user.tokens.clear())
         .await;
     let changed = changed.map_err(refusal)?;
     users.end_logins(&name);
     json(StatusCode::OK, &changed.view())
+}
+
+/// Returns the intent to change a user, whose line has the action of the line about the answer.
+fn intent(
+    state: &ApiState,
+    (caller, address): (&Caller, ClientAddress),
+    operation: &Operation,
+    user: &str,
+) -> ChangeIntent {
+    let path = match operation.segments {
+        [] => operation.path.to_owned(),
+        _ => operation.at(&[user]),
+    };
+    let action = format!("{} {path}", operation.method.as_str());
+    let line = AuditLine::new(Arc::clone(&caller.name), address.0, &action);
+    ChangeIntent::new(state.options.audit.as_ref(), line.of(user))
 }
 
 /// Returns the permissions to grant. The caller must hold each of them.

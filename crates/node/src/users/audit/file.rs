@@ -4,7 +4,7 @@
 //! replaced is told from the one of before, also if a command has begun a new one since.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -102,6 +102,12 @@ impl LogFile {
         self.file.flush()
     }
 
+    /// Makes all lines durable.
+    pub(super) fn sync(&mut self) -> std::io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_data()
+    }
+
     /// Whether the file was deleted, replaced or cut since the last look. If so, the log goes on in the file that is there now, or
     /// in a new one.
     pub(super) fn was_lost(&mut self) -> std::io::Result<bool> {
@@ -181,7 +187,20 @@ fn open_or_begin(path: &Path) -> std::io::Result<File> {
             place(&new, path)?;
         }
     }
-    append(path)
+    let mut file = append(path)?;
+    if !ends_with_a_line(path)? {
+        // A write that failed or a crash has left a part of a line.
+        file.write_all(b"\n")?;
+    }
+    Ok(file)
+}
+
+fn ends_with_a_line(path: &Path) -> std::io::Result<bool> {
+    let mut file = File::open(path)?;
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
 }
 
 /// Writes a new file with its first line under another name, so that it is put in place whole or not at all.
@@ -294,6 +313,22 @@ mod tests {
         assert!(mark(&path).follows(&old));
         fs::write(&path, "{\"time_ms\":2}\n").expect("written");
         assert!(!mark(&path).follows(&old));
+    }
+
+    #[test]
+    fn a_line_begins_on_a_line_of_its_own_after_a_torn_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = path_of(folder.path());
+        fs::write(&path, "{\"time_ms\":1}\n{\"half").expect("written");
+        let file = AuditFile::open(folder.path());
+        file.and_then(|mut file| file.write(&line(7)))
+            .expect("written");
+        let text = fs::read_to_string(&path).expect("there");
+        let last = text.lines().last().expect("a line");
+        assert!(
+            serde_json::from_str::<serde_json::Value>(last).is_ok(),
+            "{text}"
+        );
     }
 
     #[test]

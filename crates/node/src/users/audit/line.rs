@@ -70,7 +70,8 @@ pub struct AuditLine {
     /// The subject, if the path does not name it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// `accepted`, `refused` (by the answer, for any reason), or `unknown` if the client did not wait for the answer.
+    /// `accepted`, `refused` (by the answer, for any reason), or `unknown` if the client did not wait for the answer. Before a
+    /// change of users there is another line, `begun`.
     pub outcome: &'static str,
     /// Why it was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,6 +130,12 @@ impl AuditLine {
     pub fn refused(mut self, code: &str) -> Self {
         self.outcome = "refused";
         self.code = Some(code.to_owned());
+        self
+    }
+
+    /// The same, about a change that is about to be made.
+    pub fn begun(mut self) -> Self {
+        self.outcome = "begun";
         self
     }
 

@@ -1,16 +1,18 @@
 //! The audit log of a running node.
 
+use std::io::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 
 use primitives::ErrorInfo;
 
 use super::file::{FILE_BYTES_MAX, LogFile, mark_of, path_of};
 use super::header::LogMark;
-use super::line::AuditLine;
-use super::queue::{AuditQueue, Batch};
+use super::line::{AuditLine, Kind};
+use super::queue::{AuditQueue, Batch, Durable, Waiting};
 use crate::users::error::{AUDIT_LOST, UsersError};
 
 /// Remembers the place that a new log has reached.
@@ -19,6 +21,7 @@ pub(crate) type Remember = Box<dyn Fn(&LogMark) + Send>;
 /// A running log. Dropping it writes the waiting lines.
 #[derive(Debug)]
 pub struct AuditLog {
+    path: PathBuf,
     queue: Arc<AuditQueue>,
     was_lost: Arc<AtomicBool>,
     writer: Option<JoinHandle<()>>,
@@ -60,6 +63,23 @@ impl AuditLog {
         self.write(begins_anew());
     }
 
+    /// Writes a line and waits until it is durable.
+    ///
+    /// # Errors
+    /// The line can't be written, or too many lines wait.
+    pub(crate) fn write_durably(&self, line: AuditLine) -> Result<(), UsersError> {
+        let durable = match self.queue.put_durable(line) {
+            Some(durable) => durable.recv(),
+            None => Ok(Err(Error::other("too many lines wait to be written"))),
+        };
+        let unwritten = || Error::other("the line could not be written");
+        let durable = durable.unwrap_or_else(|_| Err(unwritten()));
+        durable.map_err(|source| UsersError::File {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
     /// The loss of the log while the node runs, if there was one.
     pub(crate) fn fault(&self) -> Option<(ErrorInfo, String)> {
         let was_lost = self.was_lost.load(Ordering::Relaxed);
@@ -96,6 +116,7 @@ impl AuditLog {
             queue,
             was_lost,
             writer: Some(writer.map_err(failed)?),
+            path,
         })
     }
 
@@ -117,6 +138,13 @@ impl Drop for AuditLog {
 
 fn begins_anew() -> AuditLine {
     AuditLine::new("node".into(), None, "audit.begins_anew")
+}
+
+/// Tells the end of a line's wait.
+fn tell(done: &SyncSender<Durable>, written: Result<(), &Error>) {
+    let copy = |error: &Error| Error::new(error.kind(), error.to_string());
+    // A waiter that is gone needs no answer.
+    let _ = done.send(written.map_err(copy));
 }
 
 /// The thread that writes the lines.
@@ -163,9 +191,16 @@ impl Writer {
 
     fn write(&mut self, Batch { lines, lost }: Batch) -> std::io::Result<()> {
         let (mut failed, mut unwritten) = (None, 0_u64);
-        for line in &lines {
-            if let Err(error) = self.file.line(line) {
-                (failed, unwritten) = (Some(error), unwritten + 1);
+        let (mut waiting, mut is_synced) = (Vec::new(), false);
+        for Waiting { line, done } in lines {
+            // A line about users is durable soon, even if nobody waits for it.
+            is_synced |= done.is_some() || (line.kind() == Kind::Users && !line.is_refused());
+            match self.file.line(&line) {
+                Ok(()) => waiting.extend(done),
+                Err(error) => {
+                    done.into_iter().for_each(|done| tell(&done, Err(&error)));
+                    (failed, unwritten) = (Some(error), unwritten + 1);
+                }
             }
         }
         if lost > 0 {
@@ -176,7 +211,13 @@ impl Writer {
             }
         }
         self.queue.lost(unwritten);
-        self.file.flush()?;
-        failed.map_or(Ok(()), Err)
+        let written = match is_synced {
+            true => self.file.sync(),
+            false => self.file.flush(),
+        };
+        waiting
+            .iter()
+            .for_each(|done| tell(done, written.as_ref().copied()));
+        written.and(failed.map_or(Ok(()), Err))
     }
 }

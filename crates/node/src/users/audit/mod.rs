@@ -4,11 +4,12 @@
 //! wait. The number of dropped lines is written as a line of its own. What an attacker can cause, refusals and starts of flows,
 //! displaces no line about users and logins: neither in the queue nor in the files.
 //!
-//! Modules in reading order: `line`, `refusals`, `queue`, `archive`, `header`, `file`, `log`, `note`.
+//! Modules in reading order: `line`, `refusals`, `queue`, `archive`, `header`, `file`, `log`, `note`, `intent`.
 
 mod archive;
 mod file;
 mod header;
+mod intent;
 mod line;
 mod log;
 mod note;
@@ -17,6 +18,7 @@ mod refusals;
 
 pub use file::AuditFile;
 pub(crate) use header::LogMark;
+pub use intent::ChangeIntent;
 pub use line::AuditLine;
 pub use log::AuditLog;
 pub use note::AuditNote;

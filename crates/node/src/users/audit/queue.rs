@@ -1,6 +1,7 @@
 //! The lines that wait to be written. Starts and refusals cannot take the place of lines about users and logins.
 
 use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,17 @@ const BATCH_MAX: usize = 1_024;
 /// Longest time without a look at the file.
 const LOOK_PATIENCE: Duration = Duration::from_secs(1);
 
+/// The end of a line's wait: it is durable, or why not.
+pub(super) type Durable = std::io::Result<()>;
+
+/// A line that waits to be written.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) line: AuditLine,
+    /// Where to say that it is durable.
+    pub(super) done: Option<SyncSender<Durable>>,
+}
+
 /// The lines that wait, and the refusals that are still counted.
 #[derive(Debug, Default)]
 pub(super) struct AuditQueue {
@@ -25,7 +37,7 @@ pub(super) struct AuditQueue {
 
 #[derive(Debug, Default)]
 struct Lines {
-    waiting: VecDeque<AuditLine>,
+    waiting: VecDeque<Waiting>,
     /// How many of them are kept, and how many are not.
     kept: usize,
     others: usize,
@@ -37,7 +49,7 @@ struct Lines {
 
 /// Lines to be written now.
 pub(super) struct Batch {
-    pub(super) lines: Vec<AuditLine>,
+    pub(super) lines: Vec<Waiting>,
     /// Lines lost before these.
     pub(super) lost: u64,
 }
@@ -52,9 +64,18 @@ impl AuditQueue {
             Some(line)
         };
         if let Some(line) = line {
-            lines.put(line);
+            lines.put(Waiting { line, done: None });
         }
         self.arrived.notify_one();
+    }
+
+    /// Takes a line that is to be durable, and returns where that is said. `None` if there is no place.
+    pub(super) fn put_durable(&self, line: AuditLine) -> Option<Receiver<Durable>> {
+        let (done, durable) = sync_channel(1);
+        let done = Some(done);
+        let is_taken = self.lock().put(Waiting { line, done });
+        self.arrived.notify_one();
+        is_taken.then_some(durable)
     }
 
     /// Counts lines that could not be written.
@@ -97,14 +118,17 @@ impl AuditQueue {
 }
 
 impl Lines {
-    fn put(&mut self, line: AuditLine) {
-        let (count, max) = self.lane(&line);
-        if *count < max {
+    /// Returns whether there was a place.
+    fn put(&mut self, waiting: Waiting) -> bool {
+        let (count, max) = self.lane(&waiting.line);
+        let has_place = *count < max;
+        if has_place {
             *count += 1;
-            self.waiting.push_back(line);
+            self.waiting.push_back(waiting);
         } else {
             self.lost += 1;
         }
+        has_place
     }
 
     /// The number of waiting lines that the line belongs to, and its bound.
@@ -118,15 +142,15 @@ impl Lines {
 
     fn take_refusals(&mut self) {
         for line in self.refusals.take() {
-            self.put(line);
+            self.put(Waiting { line, done: None });
         }
     }
 
     fn batch(&mut self) -> Batch {
         let count = self.waiting.len().min(BATCH_MAX);
-        let lines: Vec<AuditLine> = self.waiting.drain(..count).collect();
-        for line in &lines {
-            *self.lane(line).0 -= 1;
+        let lines: Vec<Waiting> = self.waiting.drain(..count).collect();
+        for waiting in &lines {
+            *self.lane(&waiting.line).0 -= 1;
         }
         // Without a line that could be written, the number of lost ones could not be either.
         let lost = match lines.is_empty() {
@@ -163,7 +187,12 @@ mod tests {
         assert_eq!(batches.iter().map(|batch| batch.lost).sum::<u64>(), 11);
         let lines = || batches.iter().flat_map(|batch| &batch.lines);
         assert_eq!(lines().count(), QUEUE_MAX + 2);
-        assert_eq!(lines().filter(|line| line.kind().is_kept()).count(), 2);
+        assert_eq!(
+            lines()
+                .filter(|waiting| waiting.line.kind().is_kept())
+                .count(),
+            2
+        );
         let lines = queue.lock();
         assert_eq!((lines.kept, lines.others), (0, 0));
     }

@@ -174,7 +174,9 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
         lines.unwrap_or_default()
     };
     let end = Instant::now() + Duration::from_secs(20);
-    let is_last = |line: &serde_json::Value| line["action"] == "DELETE /v1/users/ann";
+    let is_last = |line: &serde_json::Value| {
+        line["action"] == "DELETE /v1/users/ann" && line["outcome"] == "accepted"
+    };
     while !written().iter().any(is_last) {
         assert!(Instant::now() < end, "{:?}", written());
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -192,13 +194,13 @@ async fn users_are_managed_within_the_caller_s_own_permissions() {
     for (action, expected) in [
         (
             "POST /v1/users",
-            "refused api.forbidden, accepted, refused api.user_exists, refused api.user_exists, \
+            "refused api.forbidden, begun, accepted, refused api.user_exists, refused api.user_exists, \
              refused api.forbidden, refused api.bad_user, refused api.bad_user, refused api.bad_user, refused api.bad_user",
         ),
         ("PATCH /v1/users/bea", "refused api.forbidden"),
-        ("PATCH /v1/users/ann", "accepted, accepted"),
+        ("PATCH /v1/users/ann", "begun, accepted, begun, accepted"),
         ("DELETE /v1/users/x", "refused api.unknown_user"),
-        ("DELETE /v1/users/ann", "accepted"),
+        ("DELETE /v1/users/ann", "begun, accepted"),
     ] {
         assert_eq!(outcomes(action).join(", "), expected, "{action}");
     }

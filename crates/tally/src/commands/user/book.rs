@@ -1,13 +1,14 @@
 //! The place where users are kept: in a node's folder, running or not, or behind its API.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use api::{LoggedIn, NewUser, SecretText, UserChange, UserView};
 use node::users::{
     AuditFile, AuditLine, BadPermission, Permission, Sha256Text, TokenRecord, UserRecord,
     UsersError, UsersFile, now_s,
 };
-use primitives::{Hash, Seed};
+use primitives::{Coded, Hash, Seed};
 
 use super::password;
 use crate::failure::Failure;
@@ -243,7 +244,8 @@ fn change_record(
     })
 }
 
-/// Makes a change and records it in the folder's audit log, even if it was refused. Without a log nothing is changed.
+/// Makes a change and records it in the folder's audit log, even if it was refused. The log says first that the change begins:
+/// what it does not say is not done.
 fn noted<T>(
     folder: &Path,
     action: &str,
@@ -251,16 +253,28 @@ fn noted<T>(
     change: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let mut audit = AuditFile::open(folder)?;
+    let actor: Arc<str> = operator().into();
+    let line = || {
+        let line = AuditLine::new(Arc::clone(&actor), None, action);
+        match subject {
+            Some(subject) => line.of(subject),
+            None => line,
+        }
+    };
+    audit.write(&line().begun())?;
     let changed = change();
-    let mut line = AuditLine::new(operator().into(), None, action);
-    if let Some(subject) = subject {
-        line = line.of(subject);
+    let noted = audit.write(&match &changed {
+        Ok(_) => line(),
+        Err(failure) => line().refused(failure.code()),
+    });
+    match (changed, noted) {
+        (Ok(_), Err(error)) => Err(Failure::local(
+            error.code(),
+            format!("the change was made, but the audit log says only that it was begun: {error}"),
+            error.hint(),
+        )),
+        (changed, _) => changed,
     }
-    if let Err(failure) = &changed {
-        line = line.refused(failure.code());
-    }
-    audit.write(&line)?;
-    changed
 }
 
 /// Returns the audit log's name for a change of a user.
