@@ -30,7 +30,7 @@ impl FromStr for AgentAddress {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut parts = text.split(',');
-        let address = parts.next().unwrap_or_default();
+        let address = parts.next().expect("even an empty text has one part");
         let port = address
             .rsplit_once(':')
             .map(|(host, port)| (host.is_empty(), port.parse::<u16>()));

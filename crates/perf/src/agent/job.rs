@@ -14,6 +14,7 @@ use crate::load::engine::{
     self, Clock, Driven, Ended, LoadEnvironment, Real, SampleRow, SampleSink, Settings, Slice,
     SliceSink, Stop,
 };
+use crate::measure::whole_micros;
 use crate::results::Stretch;
 use crate::workload::{Failed, Mix, Site, SiteNode, Workloads};
 
@@ -112,7 +113,7 @@ async fn ready(
             Ask::Begin { at_us } => break Duration::from_micros(at_us),
             Ask::Forget | Ask::Stop => return Ok(None),
             Ask::Clock { number } => {
-                let now_us = u64::try_from(clock.now().as_micros()).unwrap_or(u64::MAX);
+                let now_us = whole_micros(clock.now());
                 channel.send(&Tell::Time { number, now_us }).await?;
             }
             Ask::Alive => {}

@@ -15,6 +15,7 @@ use super::error::{AgentError, LOST};
 use super::merge::Part;
 use super::wire::{Ask, Job, PROTOCOL, Progress, Tell, VERSION};
 use crate::load::engine::{Clock, LoadEnvironment, Real, SampleRow, Slice};
+use crate::measure::whole_micros;
 use crate::results::Stretch;
 use crate::workload::{Failed, Site};
 
@@ -95,7 +96,9 @@ impl Member {
         let own = proof(connection, Role::Coordinator, token)?;
         let expected = proof(connection, Role::Agent, token)?;
         let certificate = connection.peer_certificates().and_then(|all| all.first());
-        let fingerprint = certificate.map(|one| Hash::plain(one));
+        let certificate =
+            certificate.ok_or_else(|| AgentError::Tls("it has no certificate".to_owned()))?;
+        let fingerprint = Hash::plain(certificate);
         let mut channel: Channel<Tell> = Channel::over(stream);
         let hello = Ask::Hello {
             protocol: PROTOCOL,
@@ -116,7 +119,7 @@ impl Member {
                 channel.trust();
                 Ok(Self {
                     address,
-                    fingerprint: fingerprint.unwrap_or_default(),
+                    fingerprint,
                     channel,
                 })
             }
@@ -165,7 +168,7 @@ impl Member {
     async fn compare_clocks(&mut self, clock: &Real) -> Result<i64, Halt> {
         let mut best: Option<(u64, i64)> = None;
         for number in 0..TRIPS {
-            let sent = micros(clock.now());
+            let sent = whole_micros(clock.now());
             self.channel.send(&Ask::Clock { number }).await?;
             let told = tokio::time::timeout(SILENCE_MAX, self.channel.receive());
             let Tell::Time {
@@ -175,8 +178,10 @@ impl Member {
             else {
                 return Err(Halt::Gone);
             };
-            let trip = micros(clock.now()).saturating_sub(sent);
-            let ahead = difference(now_us, sent.saturating_add(trip / 2));
+            let trip = whole_micros(clock.now()) - sent;
+            // No clock that works is 292,000 years ahead.
+            let ahead = now_us.checked_signed_diff(sent + trip / 2);
+            let ahead = ahead.ok_or(Halt::Gone)?;
             if answered == number && best.is_none_or(|(quickest, _)| trip < quickest) {
                 best = Some((trip, ahead));
             }
@@ -200,9 +205,8 @@ impl Member {
     ) -> (Part, Option<Halt>) {
         let mut slices = Vec::new();
         let mut outstanding = 0;
-        let at_us = begin_us.saturating_add_signed(ahead_us);
         let ended = self
-            .until_end(at_us, ahead_us, following, &mut slices, &mut outstanding)
+            .until_end(begin_us, ahead_us, following, &mut slices, &mut outstanding)
             .await;
         let own = &following.outstanding[following.at];
         own.store(0, Ordering::Relaxed);
@@ -229,12 +233,15 @@ impl Member {
 
     async fn until_end(
         &mut self,
-        at_us: u64,
+        begin_us: u64,
         ahead_us: i64,
         following: &Following,
         slices: &mut Vec<Slice>,
         outstanding: &mut u64,
     ) -> Result<Stretch, Halt> {
+        let at_us = begin_us
+            .checked_add_signed(ahead_us)
+            .expect("the beginning is later than the comparison of the clocks");
         self.channel.send(&Ask::Begin { at_us }).await?;
         let around = &following.around;
         let mut told_to_stop = false;
@@ -255,9 +262,7 @@ impl Member {
                 self.alive().await?;
             }
             match told {
-                None if now.duration_since(heard)
-                    > SILENCE_MAX + lead(at_us, ahead_us, following) =>
-                {
+                None if now.duration_since(heard) > SILENCE_MAX + lead(begin_us, following) => {
                     return Err(Halt::Gone);
                 }
                 None => continue,
@@ -279,10 +284,9 @@ impl Member {
     }
 }
 
-/// Returns the time until the beginning. An agent sends nothing before it.
-fn lead(at_us: u64, ahead_us: i64, following: &Following) -> Duration {
-    let begin = at_us.saturating_add_signed(ahead_us.saturating_neg());
-    Duration::from_micros(begin.saturating_sub(micros(following.clock.now())))
+/// Returns the time until the beginning; zero after it. An agent sends nothing before it.
+fn lead(begin_us: u64, following: &Following) -> Duration {
+    Duration::from_micros(begin_us).saturating_sub(following.clock.now())
 }
 
 /// Takes in a report.
@@ -311,16 +315,8 @@ fn send_rows(sink: &crate::load::engine::SampleSink, rows: Vec<SampleRow>) {
     }
 }
 
-/// Converts a time of the agent's clock to the coordinator's clock, in milliseconds.
+/// Converts a time of the agent's clock to the coordinator's clock, in milliseconds. A load begins after the start of the
+/// coordinator's clock, so an earlier time is an agent's mistake and becomes that start.
 fn ours(at_ms: u64, ahead_us: i64) -> u64 {
     at_ms.saturating_add_signed(-(ahead_us / 1000))
-}
-
-fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-}
-
-fn difference(one: u64, other: u64) -> i64 {
-    let one = i64::try_from(one).unwrap_or(i64::MAX);
-    one.saturating_sub(i64::try_from(other).unwrap_or(i64::MAX))
 }

@@ -58,6 +58,7 @@ pub(super) fn merge(parts: Vec<Part>) -> Stretch {
     let measured = parts
         .iter()
         .filter(|part| part.stretch.due > 0 || !part.lost);
+    // Without any result nothing has begun, and the stretch is empty.
     let started_ms = measured
         .map(|part| part.stretch.started_ms)
         .min()
@@ -65,9 +66,8 @@ pub(super) fn merge(parts: Vec<Part>) -> Stretch {
     let mut all = Stretch {
         started_ms,
         generator: Generator {
-            agents: u32::try_from(parts.len()).unwrap_or(u32::MAX),
-            agents_lost: u32::try_from(parts.iter().filter(|part| part.lost).count())
-                .unwrap_or(u32::MAX),
+            agents: count(parts.iter()),
+            agents_lost: count(parts.iter().filter(|part| part.lost)),
             ..Generator::default()
         },
         ..Stretch::default()
@@ -83,6 +83,7 @@ pub(super) fn merge(parts: Vec<Part>) -> Stretch {
         all.late += one.late;
         all.retries += one.retries;
         all.latencies.merge(&one.latencies);
+        // A lost part without units does not count for the start, and may have begun earlier.
         let end = one.started_ms.saturating_sub(started_ms) as f64 / 1000.0 + one.seconds;
         all.seconds = all.seconds.max(end);
         for fault in one.faults {
@@ -95,6 +96,7 @@ pub(super) fn merge(parts: Vec<Part>) -> Stretch {
         add_works(&mut works, one.works);
         add_generator(&mut all.generator, &one.generator);
         for (second, latencies) in part.seconds {
+            // The same: what began earlier joins the first second.
             let at = second.at_ms.saturating_sub(started_ms) / 1000;
             let (sum, all) = seconds.entry(at).or_default();
             sum.at_ms = started_ms + at * 1000;
@@ -115,6 +117,10 @@ pub(super) fn merge(parts: Vec<Part>) -> Stretch {
         })
         .collect();
     all
+}
+
+fn count<'a>(parts: impl Iterator<Item = &'a Part>) -> u32 {
+    u32::try_from(parts.count()).expect("a run has few agents")
 }
 
 fn add_works(all: &mut Vec<WorkResult>, works: Vec<WorkResult>) {

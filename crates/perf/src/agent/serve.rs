@@ -15,6 +15,7 @@ use super::error::{AgentError, BUSY, DENIED, VERSION as OTHER_VERSION};
 use super::job;
 use super::wire::{Ask, COORDINATOR_SILENCE_MAX, PROTOCOL, Tell, VERSION};
 use crate::load::engine::{Clock, Real};
+use crate::measure::whole_micros;
 use crate::workload::Workloads;
 
 /// Upper limit on connections that are not authenticated yet.
@@ -176,7 +177,7 @@ async fn serve(mut channel: Channel<Ask>, shared: &AgentState) -> Result<(), Gon
     loop {
         match channel.receive_within(COORDINATOR_SILENCE_MAX).await? {
             Ask::Clock { number } => {
-                let now_us = u64::try_from(clock.now().as_micros()).unwrap_or(u64::MAX);
+                let now_us = whole_micros(clock.now());
                 channel.send(&Tell::Time { number, now_us }).await?;
             }
             Ask::Prepare(job) => {

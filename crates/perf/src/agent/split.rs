@@ -8,8 +8,8 @@ pub(super) fn parts(whole: u64, weights: &[u32]) -> Vec<u64> {
     let all: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     let mut before = 0u128;
     let share = |weight: u128| {
-        // At most the whole.
-        u64::try_from(u128::from(whole) * weight / all.max(1)).unwrap_or(whole)
+        let share = u128::from(whole) * weight / all.max(1);
+        u64::try_from(share).expect("a share is at most the whole")
     };
     weights
         .iter()
@@ -43,7 +43,9 @@ pub(super) fn loads(load: &Load, weights: &[u32]) -> Vec<Option<Load>> {
                     Some(Load::Open(Open {
                         shape: scaled(&open.shape, f64::from(*weight) / all),
                         poisson: open.poisson,
-                        outstanding_max: u32::try_from(most).unwrap_or(u32::MAX).max(1),
+                        outstanding_max: u32::try_from(most)
+                            .expect("a share of a 32-bit number")
+                            .max(1),
                     }))
                 })
                 .collect()

@@ -17,6 +17,7 @@ use super::split;
 use super::wire::{Job, NodeAccess};
 use crate::load::engine::knee::{Next, Search, meets};
 use crate::load::engine::{Clock, LoadEnvironment, Real, Settings};
+use crate::measure::whole_micros;
 use crate::plan::{Knee, Load, Open, Shape, Work};
 use crate::results::Stretch;
 use crate::workload::{Failed, Site, SiteBooks};
@@ -164,7 +165,7 @@ impl Team {
         let stagger = split::stagger(load, self.members.len());
         let busy = loads.iter().filter(|load| load.is_some()).count();
         let mut dealt = site.with_books(|books| books.deal(busy)).into_iter();
-        let units = UNITS_EACH.saturating_mul(busy as u64);
+        let units = UNITS_EACH * busy as u64;
         let mut units_from = around.units.fetch_add(units, Ordering::AcqRel);
         let mut preparing = JoinSet::new();
         let mut idle = Vec::new();
@@ -184,7 +185,7 @@ impl Team {
                 books,
                 (at as u64, units_from),
             );
-            units_from = units_from.wrapping_add(UNITS_EACH);
+            units_from += UNITS_EACH;
             preparing.spawn(prepare(member, job, *clock, stagger[at]));
         }
         let mut ready: Vec<(Member, SiteBooks, i64, f64)> = Vec::new();
@@ -237,6 +238,7 @@ impl Team {
                 failure.or_else(|| nobody_left.then(|| Failed::new(LOST, "no agent is left")));
             return nobody(failure);
         }
+        let lost_preparing = self.lost - lost_before;
         let parts = self
             .followed(clock, around, site, ready, &mut idle, &mut failure)
             .await;
@@ -250,9 +252,8 @@ impl Team {
         }
         let mut stretch = merge(parts);
         // Agents that died before the beginning take no part in the stretch.
-        let before = (self.lost - lost_before).saturating_sub(stretch.generator.agents_lost);
-        stretch.generator.agents += before;
-        stretch.generator.agents_lost += before;
+        stretch.generator.agents += lost_preparing;
+        stretch.generator.agents_lost += lost_preparing;
         TeamOutcome { stretch, failure }
     }
 
@@ -278,8 +279,8 @@ impl Team {
                 outstanding: Arc::clone(&outstanding),
                 at,
             };
-            let begin = begin + Duration::try_from_secs_f64(stagger).unwrap_or_default();
-            let begin_us = u64::try_from(begin.as_micros()).unwrap_or(u64::MAX);
+            let begin = begin + Duration::from_secs_f64(stagger);
+            let begin_us = whole_micros(begin);
             running.spawn(async move {
                 let (part, halt) = member.follow(begin_us, ahead, &following).await;
                 (member, part, halt)
@@ -369,7 +370,6 @@ fn job(
         Load::Open(open) => open.outstanding_max.min(task.workers_max.max(1)),
         Load::Knee(_) => 1,
     };
-    let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
     let banks = task.banks.iter();
     Job {
         banks: banks
@@ -386,12 +386,12 @@ fn job(
         mix_seed: task.mix_seed,
         load,
         workers,
-        warm_up_us: micros(settings.warm_up),
-        measured_us: micros(settings.measured),
+        warm_up_us: whole_micros(settings.warm_up),
+        measured_us: whole_micros(settings.measured),
         count,
         seed: settings.seed ^ at.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
         units_from,
-        unfinished_after_us: micros(settings.unfinished_after),
+        unfinished_after_us: whole_micros(settings.unfinished_after),
         books,
         rows: around.samples.is_some(),
     }

@@ -129,6 +129,7 @@ impl Coroutines {
                 .read_to_end(&mut said)
                 .await;
             let said = String::from_utf8_lossy(&said);
+            // It may end without a message.
             let last = said.lines().last().unwrap_or("it said nothing");
             return Err(NotRun::of(format!("{words}: {last}"), false));
         }

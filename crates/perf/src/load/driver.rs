@@ -94,6 +94,7 @@ pub async fn window<W: Work>(
         work,
         live,
         next: AtomicU64::new(first),
+        // Without a limit `load.most` is the largest number.
         most: first.saturating_add(load.most),
         until: start + load.duration,
         window: Mutex::new(Window {

@@ -43,8 +43,8 @@ impl Work for FlowWork {
     type Done = Vec<Hash>;
 
     async fn run(&self, number: u64) -> Result<Vec<Hash>, Fault> {
-        // Less than the length, so it fits. There is always a stream.
-        let turn = usize::try_from(number % self.streams.len() as u64).unwrap_or_default();
+        // There is always a stream.
+        let turn = (number % self.streams.len() as u64) as usize;
         let stream = &self.streams[turn];
         let outcome = match &self.client_ids {
             None => stream.start(&self.start).await?,

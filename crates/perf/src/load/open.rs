@@ -80,7 +80,7 @@ pub async fn arrivals<W: Work>(
             if shared.outstanding.load(Ordering::Relaxed) < arrivals.outstanding_max {
                 behind_max = behind_max.max(at.elapsed());
                 shared.outstanding.fetch_add(1, Ordering::Relaxed);
-                tokio::spawn(unit(Arc::clone(&shared), first.saturating_add(due), at));
+                tokio::spawn(unit(Arc::clone(&shared), first + due, at));
             } else {
                 dropped += 1;
             }

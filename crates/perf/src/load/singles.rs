@@ -38,9 +38,7 @@ impl Work for SingleStarts {
     type Done = Vec<Hash>;
 
     async fn run(&self, number: u64) -> Result<Vec<Hash>, Fault> {
-        let count = self.clients.len() as u64;
-        // Less than the length, which fits.
-        let turn = usize::try_from(number % count).unwrap_or_default();
+        let turn = (number % self.clients.len() as u64) as usize;
         delivered(self.clients[turn].start(&self.start).await?)
     }
 }

@@ -50,6 +50,7 @@ pub(super) fn ceiling(slice: Duration) -> io::Result<Ceiling> {
         .map_err(|_| io::Error::other("the far end panicked"))?;
     let (round_trip_us, began) = near?;
     let (bytes, ended) = taken?;
+    // Without a byte the far end has no time later than the beginning.
     let seconds = ended.saturating_duration_since(began).as_secs_f64();
     Ok(Ceiling {
         mbit_per_s: bytes as f64 * 8.0 / 1e6 / seconds.max(1e-9),
@@ -132,7 +133,7 @@ fn answer(listener: &TcpListener, config: ServerConfig) -> io::Result<(u64, Inst
         match stream.read(&mut block) {
             Ok(0) => return Ok((bytes, last)),
             Ok(read) => {
-                bytes = bytes.saturating_add(read as u64);
+                bytes += read as u64;
                 last = Instant::now();
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

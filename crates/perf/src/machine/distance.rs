@@ -99,13 +99,14 @@ fn per_s(
     if seconds > 0.0 { sum / seconds } else { 0.0 }
 }
 
+/// Returns the seconds from the first of some times to the last; 0 without times.
+fn span_s(times_ms: impl Iterator<Item = u64> + Clone) -> f64 {
+    let ends = times_ms.clone().min().zip(times_ms.max());
+    ends.map_or(0.0, |(first, last)| (last - first) as f64 / 1000.0)
+}
+
 fn watched_s(process: &Process) -> f64 {
-    let times = || process.samples.iter().map(|sample| sample.at_ms);
-    let span = times()
-        .max()
-        .unwrap_or(0)
-        .saturating_sub(times().min().unwrap_or(0));
-    span as f64 / 1000.0
+    span_s(process.samples.iter().map(|sample| sample.at_ms))
 }
 
 /// Returns the growth per second of a counter that nodes report, summed over all nodes.
@@ -115,14 +116,7 @@ fn counted_per_s(stretches: &[Stretch], name: &str) -> f64 {
         let counted = || stretch.metrics.iter().filter(|series| series.name == name);
         sum += counted().map(grown).sum::<f64>();
         seconds += counted()
-            .map(|series| {
-                let times = || series.values.iter().map(|(at, _)| *at);
-                times()
-                    .max()
-                    .unwrap_or(0)
-                    .saturating_sub(times().min().unwrap_or(0)) as f64
-                    / 1000.0
-            })
+            .map(|series| span_s(series.values.iter().map(|(at_ms, _)| *at_ms)))
             .fold(0.0, f64::max);
     }
     if seconds > 0.0 { sum / seconds } else { 0.0 }

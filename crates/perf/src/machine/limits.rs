@@ -20,7 +20,7 @@ pub fn describe() -> results::Machine {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     results::Machine {
         processor: processor(),
-        cores: u32::try_from(cores).unwrap_or(u32::MAX),
+        cores: u32::try_from(cores).expect("no machine has so many cores"),
         memory_bytes: memory_bytes(&text("/proc/meminfo")),
         system: format!(
             "{} {}",
@@ -58,8 +58,8 @@ pub fn limits(folder: &Path) -> std::io::Result<results::Limits> {
 
 /// Returns the name of the processor as the kernel gives it, or else its architecture.
 pub(super) fn processor() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    info.lines()
+    text("/proc/cpuinfo")
+        .lines()
         .find(|line| line.starts_with("model name"))
         .and_then(|line| line.split_once(':'))
         .map_or_else(
@@ -68,6 +68,7 @@ pub(super) fn processor() -> String {
         )
 }
 
+/// Reads a file of the system. It is empty if the system has no such file, and its figures are then left out.
 fn text(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
@@ -79,7 +80,8 @@ fn memory_bytes(meminfo: &str) -> u64 {
         .find_map(|line| line.strip_prefix("MemTotal:"));
     let number = line.and_then(|rest| rest.split_whitespace().next());
     let kilobytes: Option<u64> = number.and_then(|number| number.parse().ok());
-    kilobytes.unwrap_or(0).saturating_mul(1024)
+    let bytes = kilobytes.and_then(|kilobytes| kilobytes.checked_mul(1024));
+    bytes.unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub(super) fn rate(slice: Duration, mut work: impl FnMut() -> u64) -> f64 {
     let start = Instant::now();
     let mut done = 0u64;
     while start.elapsed() < slice {
-        done = done.saturating_add(work());
+        done += work();
     }
     done as f64 / start.elapsed().as_secs_f64()
 }

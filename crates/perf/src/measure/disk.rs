@@ -36,11 +36,9 @@ impl DiskUse {
             if metadata.is_dir() {
                 self.add_folder(&entry.path())?;
             } else if metadata.is_file() {
-                let allocated = metadata.blocks().saturating_mul(512);
-                self.allocated_bytes = self.allocated_bytes.saturating_add(allocated);
-                self.live_bytes = self
-                    .live_bytes
-                    .saturating_add(metadata.len().min(allocated));
+                let allocated = metadata.blocks() * 512;
+                self.allocated_bytes += allocated;
+                self.live_bytes += metadata.len().min(allocated);
             }
         }
         Ok(())

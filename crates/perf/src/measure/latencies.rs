@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use super::whole::whole_micros;
 use crate::results;
 
 /// The longest latency recorded. A longer one counts as this long.
@@ -31,18 +32,15 @@ impl Latencies {
 
     /// Adds one sample.
     pub fn record(&mut self, took: Duration) {
-        let micros = u64::try_from(took.as_micros()).unwrap_or(LONGEST_US);
-        self.micros.saturating_record(micros.clamp(1, LONGEST_US));
+        self.micros
+            .record(recordable_us(took))
+            .expect("the value is within the histogram's bounds");
     }
 
     /// Adds a delay of something that should happen at every `interval`: those that it delayed as well count too.
     pub fn record_with_missed(&mut self, took: Duration, interval: Duration) {
-        let micros = |time: Duration| {
-            let micros = u64::try_from(time.as_micros()).unwrap_or(LONGEST_US);
-            micros.clamp(1, LONGEST_US)
-        };
         self.micros
-            .record_correct(micros(took), micros(interval))
+            .record_correct(recordable_us(took), recordable_us(interval))
             .expect("the value is within the histogram's bounds");
     }
 
@@ -94,6 +92,11 @@ impl Latencies {
     pub fn clear(&mut self) {
         self.micros.reset();
     }
+}
+
+/// Returns the microseconds that the histogram records for a time: at least 1 and at most [`LONGEST_US`].
+fn recordable_us(time: Duration) -> u64 {
+    whole_micros(time).clamp(1, LONGEST_US)
 }
 
 #[cfg(test)]

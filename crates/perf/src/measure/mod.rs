@@ -1,11 +1,13 @@
-//! Instruments: latencies, medians, memory and processor time of processes, disk use.
+//! Instruments: latencies, medians, memory and processor time of processes, disk use, times as numbers.
 
 mod disk;
 mod latencies;
 mod median;
 mod process;
+mod whole;
 
 pub use disk::DiskUse;
 pub use latencies::Latencies;
 pub use median::median;
 pub use process::{ProcessReading, load_average};
+pub use whole::{unix_now, whole_micros, whole_millis};

@@ -23,10 +23,12 @@ impl ProcessReading {
     pub fn of(pid: u32) -> io::Result<Self> {
         let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        let malformed = || io::Error::other(format!("/proc/{pid}/stat has no processor times"));
         Ok(Self {
+            // A process that is ending has no memory any more, and no such lines.
             rss_peak_bytes: kilobytes(&status, "VmHWM:").unwrap_or(0),
             rss_bytes: kilobytes(&status, "VmRSS:").unwrap_or(0),
-            cpu: cpu(&stat).unwrap_or_default(),
+            cpu: cpu(&stat).ok_or_else(malformed)?,
         })
     }
 }
@@ -50,7 +52,7 @@ fn cpu(stat: &str) -> Option<Duration> {
     ))
 }
 
-/// Returns the one-minute load average of the machine.
+/// Returns the one-minute load average of the machine; 0 if the system does not report it.
 pub fn load_average() -> f64 {
     fs::read_to_string("/proc/loadavg")
         .ok()

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::measure::ProcessReading;
+use crate::measure::{ProcessReading, whole_millis};
 
 /// A process, identified by its id and its start time, so that a later one with the same id is not confused with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl ProcessKey {
         // Another user's process does not allow this reading.
         let io = fs::read_to_string(format!("/proc/{}/io", self.pid)).unwrap_or_default();
         Some(Look {
-            cpu_ms: u64::try_from(reading.cpu.as_millis()).unwrap_or(u64::MAX),
+            cpu_ms: whole_millis(reading.cpu),
             rss_bytes: reading.rss_bytes,
             read_bytes: field(&io, "read_bytes:"),
             written_bytes: written(&io),
@@ -63,6 +63,7 @@ fn written(io: &str) -> u64 {
     field(io, "write_bytes:").min(field(io, "wchar:"))
 }
 
+/// Returns the number after a name; 0 if the system does not report it.
 fn field(text: &str, name: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|value| value.trim().parse().ok())

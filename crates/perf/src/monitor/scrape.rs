@@ -36,7 +36,7 @@ pub(super) fn read(text: &str, wanted: &HashSet<String>) -> Scrape {
         let Some((series, value)) = line.rsplit_once(' ') else {
             continue;
         };
-        let name = series.split('{').next().unwrap_or(series);
+        let name = series.split_once('{').map_or(series, |(name, _)| name);
         let place = match name {
             "tally_commit_seconds_count" => Some(&mut counters.commits),
             "tally_wire_sent_bytes_total" => Some(&mut counters.sent_bytes),
@@ -49,8 +49,8 @@ pub(super) fn read(text: &str, wanted: &HashSet<String>) -> Scrape {
             "process_resident_memory_bytes" => Some(&mut counters.rss_bytes),
             _ => None,
         };
-        if let Some(place) = place {
-            *place = value.parse().unwrap_or(*place);
+        if let (Some(place), Ok(value)) = (place, value.parse()) {
+            *place = value;
         }
         if scrape.series.len() < SERIES_MAX
             && (wanted.contains(name) || wanted.contains(series))

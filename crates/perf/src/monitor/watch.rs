@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, timeout};
 use super::looks::Looks;
 use super::reading::{Look, ProcessKey, own_cpu_ns};
 use super::scrape::{Counters, Scrape, read};
-use crate::measure::DiskUse;
+use crate::measure::{DiskUse, whole_millis};
 use crate::results::{MetricSeries, Process, ProcessSample};
 
 /// Metrics that are always kept, for charts and for the distance to the machine's limits.
@@ -168,6 +168,7 @@ impl Watch {
             })
         };
         let look = look.or_else(of_metrics)?;
+        // A node that never answered has no counters yet, as at its start.
         let mut counters = counters.unwrap_or_default();
         if self.subject.pid == Some(std::process::id()) {
             let own = client::traffic();
@@ -222,7 +223,7 @@ async fn watch(
             watches.iter_mut().for_each(Watch::look_at_folder);
             folders_next = Instant::now() + DISK_EVERY;
         }
-        let at_ms = u64::try_from(options.epoch.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let at_ms = whole_millis(options.epoch.elapsed());
         if looks.round(at_ms) {
             every *= 2;
             ticks = self::ticks(every);
@@ -242,6 +243,7 @@ async fn watch(
     Watched {
         processes,
         metrics,
+        // Both are 0 if the system does not report them.
         cost: Duration::from_nanos(own_cpu_ns().saturating_sub(cost_before)),
     }
 }

@@ -3,11 +3,11 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use crate::measure::ProcessReading;
+use crate::measure::{ProcessReading, unix_now, whole_millis};
 
 /// Interval between two checks for due units.
 pub const TICK: Duration = Duration::from_millis(1);
@@ -42,7 +42,7 @@ pub trait Ticks: Send {
     fn next(&mut self) -> impl Future<Output = Duration> + Send;
 }
 
-/// Returns the first whole tick at or after `at`.
+/// Returns the first whole tick at or after `at`, or the last time that 64 bits of nanoseconds express: no clock gets there.
 pub(super) fn whole_tick(at: Duration) -> Duration {
     let tick = TICK.as_nanos();
     let nanos = at.as_nanos().div_ceil(tick) * tick;
@@ -59,12 +59,10 @@ pub struct Real {
 impl Real {
     /// Creates a clock that begins at `epoch`, which is now or a little earlier.
     pub fn since(epoch: Instant) -> Self {
-        let unix = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
         Self {
             start: epoch,
-            start_unix: unix.saturating_sub(epoch.elapsed()),
+            // If the machine's clock was never set, its start counts as 1970 too.
+            start_unix: unix_now().saturating_sub(epoch.elapsed()),
         }
     }
 }
@@ -96,8 +94,8 @@ impl Clock for Real {
     }
 
     fn unix_ms(&self, at: Duration) -> u64 {
-        let unix = self.start_unix.saturating_add(at);
-        u64::try_from(unix.as_millis()).unwrap_or(u64::MAX)
+        // A warm-up begins to measure at `Duration::MAX`, which is never.
+        whole_millis(self.start_unix.saturating_add(at))
     }
 }
 
@@ -122,8 +120,10 @@ impl Pacer {
         let pace = move || {
             let mut due = whole_tick(clock.now() + TICK);
             while !paced.ended.load(Ordering::Relaxed) {
+                // A tick that is due already needs no sleep.
                 std::thread::sleep(due.saturating_sub(clock.now()));
-                let nanos = u64::try_from(due.as_nanos()).unwrap_or(u64::MAX);
+                let nanos = u64::try_from(due.as_nanos());
+                let nanos = nanos.expect("a whole tick is made of 64 bits");
                 let first =
                     paced
                         .due

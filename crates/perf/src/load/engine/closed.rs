@@ -71,8 +71,10 @@ async fn part<C: Clock, D: Driven>(
     let workers = Arc::new(Workers {
         think: load.think,
         seed: settings.seed,
+        // A load that ends by its count may have no end in time.
         until: start.saturating_add(settings.measured),
         started: AtomicU64::new(0),
+        // Without a count, the time alone ends it.
         most: settings.count.unwrap_or(u64::MAX),
     });
     for slot in 0..load.outstanding {
@@ -120,6 +122,7 @@ async fn worker<C: Clock, D: Driven>(stage: Arc<Stage<C, D>>, workers: Arc<Worke
             rest = rest.max(REST_AFTER_FAULT);
         }
         if rest > Duration::ZERO {
+            // A random rest may be longer than any time.
             let until = stage.clock.now().saturating_add(rest);
             if until >= workers.until {
                 return;

@@ -36,7 +36,7 @@ impl Faults {
         let code = if known { code } else { OTHERS.to_owned() };
         let words = || message.chars().take(MESSAGE_CHARS_MAX).collect();
         let (count, _) = self.by_code.entry(code).or_insert_with(|| (0, words()));
-        *count = count.saturating_add(more);
+        *count += more;
     }
 
     /// Adds the counts of another one.

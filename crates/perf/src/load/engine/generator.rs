@@ -40,8 +40,9 @@ impl Gauge {
     }
 
     pub fn end<C: Clock>(self, clock: &C, behind_max: Duration) -> Generator {
+        // A reading that fails is zero.
         let processor = clock.processor_time().saturating_sub(self.processor);
-        let seconds = clock.now().saturating_sub(self.begun).as_secs_f64();
+        let seconds = (clock.now() - self.begun).as_secs_f64();
         Generator {
             cpu_cores: if seconds > 0.0 {
                 processor.as_secs_f64() / seconds

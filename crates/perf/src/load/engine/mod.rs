@@ -139,7 +139,7 @@ pub async fn stretch<C: Clock, D: Driven>(
     };
     let ended = clock.now();
     caught_up.await;
-    stretch.seconds += clock.now().saturating_sub(ended).as_secs_f64();
+    stretch.seconds += (clock.now() - ended).as_secs_f64();
     stretch
 }
 

@@ -38,6 +38,7 @@ pub(super) async fn run<C: Clock, D: Driven>(
     let length = schedule.length();
     let mut times = schedule.map(|at| whole_tick(begin + at)).peekable();
     let outstanding_max = u64::from(load.outstanding_max.max(1));
+    // Without a count, the schedule alone ends it.
     let most = settings.count.unwrap_or(u64::MAX);
     let (mut turn, mut due) = (0u32, 0u64);
     let mut gauge = Gauge::begin(clock);

@@ -10,7 +10,7 @@ use super::faults::Faults;
 use super::samples::{BATCH_ROWS, SampleRow, SampleSink};
 use super::slice::{Slice, SliceSink};
 use crate::load::Live;
-use crate::measure::Latencies;
+use crate::measure::{Latencies, whole_micros, whole_millis};
 use crate::results::{Second, WorkResult};
 
 /// Upper limit on shards. More threads share them.
@@ -145,8 +145,8 @@ impl Recorder {
         if shard.closed {
             return;
         }
-        let took = noted.ended.saturating_sub(noted.due);
-        let behind = noted.started.saturating_sub(noted.due);
+        let took = noted.ended - noted.due;
+        let behind = noted.started - noted.due;
         shard.behind_max = shard.behind_max.max(behind);
         shard.late += u64::from(behind > self.late_after);
         shard.retries += u64::from(noted.retries);
@@ -158,9 +158,9 @@ impl Recorder {
         };
         if let Some(sink) = &self.samples {
             shard.rows.push(SampleRow {
-                at_unix_ms: self.begin_unix_ms + millis(noted.due),
-                elapsed_us: micros(took),
-                latency_us: micros(noted.ended.saturating_sub(noted.started)),
+                at_unix_ms: self.begin_unix_ms + whole_millis(noted.due),
+                elapsed_us: whole_micros(took),
+                latency_us: whole_micros(noted.ended - noted.started),
                 work: noted.work,
                 code: code.flatten(),
                 slot: noted.slot,
@@ -351,14 +351,6 @@ fn thread_number() -> usize {
         static NUMBER: usize = NEXT.fetch_add(1, Ordering::Relaxed);
     }
     NUMBER.with(|number| *number)
-}
-
-pub(super) fn micros(time: Duration) -> u64 {
-    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
-}
-
-pub(super) fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -136,7 +136,7 @@ fn flat(seconds: f64, per_s: f64) -> Leg {
     }
 }
 
-/// Converts a float to a time. Invalid values give zero.
+/// Converts a float to a time. A plan holds no negative or infinite number of seconds; such a value would give zero.
 pub(super) fn seconds(value: f64) -> Duration {
     Duration::try_from_secs_f64(value.max(0.0)).unwrap_or_default()
 }

@@ -9,9 +9,10 @@ use tokio::sync::Notify;
 
 use super::clock::{Clock, Ticks};
 use super::generator::Gauge;
-use super::recorder::{Merged, Noted, Recorder, millis};
+use super::recorder::{Merged, Noted, Recorder};
 use super::{Driven, Ended, LoadEnvironment, Settings};
 use crate::load::{Fault, Live};
+use crate::measure::whole_millis;
 use crate::results::Stretch;
 
 /// How long a load waits for outstanding units after a stop was requested.
@@ -105,7 +106,7 @@ impl<C: Clock, D: Driven> Stage<C, D> {
     pub async fn abandon(&self, ticks: &mut C::Ticks) {
         self.abandoned.store(true, Ordering::SeqCst);
         self.abandoning.notify_waiters();
-        let until = self.clock.now().saturating_add(ABANDONED_WAIT_MAX);
+        let until = self.clock.now() + ABANDONED_WAIT_MAX;
         while self.outstanding.load(Ordering::SeqCst) > 0 && self.clock.now() < until {
             ticks.next().await;
         }
@@ -126,7 +127,7 @@ impl<C: Clock, D: Driven> Stage<C, D> {
             if around.stop.is_asked() {
                 stopped.get_or_insert(now);
             }
-            let waited = |since: Duration, most: Duration| now.saturating_sub(since) >= most;
+            let waited = |since: Duration, most: Duration| now - since >= most;
             if waited(begun, settings.unfinished_after)
                 || stopped.is_some_and(|since| waited(since, STOPPED_WAIT_MAX))
             {
@@ -139,12 +140,13 @@ impl<C: Clock, D: Driven> Stage<C, D> {
     pub async fn tick(&self, ticks: &mut C::Ticks, gauge: &mut Gauge) -> Duration {
         let due = ticks.next().await;
         let now = self.clock.now();
-        gauge.lag(now.saturating_sub(due));
+        gauge.lag(now - due);
         let outstanding = self.outstanding.load(Ordering::Relaxed);
         self.live.outstanding(outstanding);
+        // Zero during the warm-up.
         let measured = now.saturating_sub(self.begin);
         self.recorder
-            .collect(measured, millis(self.begin), outstanding, &self.live);
+            .collect(measured, whole_millis(self.begin), outstanding, &self.live);
         now
     }
 
@@ -159,10 +161,12 @@ impl<C: Clock, D: Driven> Stage<C, D> {
         end: Duration,
     ) -> Stretch {
         let outstanding = self.outstanding.load(Ordering::Relaxed);
+        // Zero if it was stopped during the warm-up.
         let measured = self.clock.now().saturating_sub(self.begin);
         let mut merged: Merged =
             self.recorder
-                .finish(measured, millis(self.begin), outstanding, &self.live);
+                .finish(measured, whole_millis(self.begin), outstanding, &self.live);
+        // If the wait for units was given up, one may have started and ended since `due` was counted.
         let unfinished = due.saturating_sub(dropped + merged.done + merged.failed);
         if unfinished > 0 {
             let words = format!(
@@ -177,9 +181,10 @@ impl<C: Clock, D: Driven> Stage<C, D> {
         } else {
             merged.last_end
         };
+        // A load that ends with its last unit, or is stopped during the warm-up, gives an end before the beginning.
         let seconds = last.max(end.saturating_sub(self.begin)).as_secs_f64();
         Stretch {
-            started_ms: millis(self.begin),
+            started_ms: whole_millis(self.begin),
             seconds,
             due,
             done: merged.done,
@@ -212,7 +217,7 @@ impl<C: Clock, D: Driven> Running<'_, C, D> {
         if self.due < stage.begin {
             return ok;
         }
-        let since = |at: Duration| at.saturating_sub(stage.begin);
+        let since = |at: Duration| at - stage.begin;
         stage.recorder.note(Noted {
             due: since(self.due),
             started: since(self.started),

@@ -13,6 +13,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use super::clock::{Clock, TICK, Ticks, whole_tick};
+use crate::measure::whole_millis;
 
 /// A virtual clock; clones are the same clock.
 #[derive(Clone, Default)]
@@ -159,7 +160,7 @@ impl Clock for Virtual {
     }
 
     fn unix_ms(&self, at: Duration) -> u64 {
-        u64::try_from(at.as_millis()).unwrap_or(u64::MAX)
+        whole_millis(at)
     }
 }
 
