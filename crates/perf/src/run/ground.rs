@@ -89,11 +89,11 @@ impl Ground {
         }
     }
 
-    /// Returns the bytes on all disks together; 0 if they are not accessible.
-    pub fn disk_bytes(&self) -> u64 {
+    /// Returns the bytes on all disks together; `None` if they are not accessible.
+    pub fn disk_bytes(&self) -> Option<u64> {
         match self {
             Ground::Ours(ours) => ours.disk_bytes(),
-            Ground::Nothing | Ground::Theirs(_) => 0,
+            Ground::Nothing | Ground::Theirs(_) => None,
         }
     }
 }

@@ -28,7 +28,7 @@ mod stretch;
 mod tests;
 
 use std::path::PathBuf;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 pub use chain::{Synced, sync};
 pub use error::{AUDIT_FAILED, ERRORS, RUN_FAILED, RunError};
@@ -37,6 +37,7 @@ pub use event::{Event, Events, Step};
 use crate::agent::Agents;
 use crate::load::engine::Stop;
 use crate::machine;
+use crate::measure::{unix_now, whole_millis};
 use crate::plan::{Plan, PointPlan};
 use crate::results::{CaseResult, Limits, Report, SCHEMA};
 use crate::workload::{Mix, Workloads};
@@ -87,6 +88,7 @@ fn moves_files(plan: &Plan, options: &Options) -> bool {
         let mix = Mix::new(&options.workloads, &plan.work, plan.seed);
         mix.is_ok_and(|mix| mix.bytes_per_unit() > 0.0)
     };
+    // If the points are invalid, the scenario fails when it runs.
     let points = plan.points().unwrap_or_default();
     moves(plan) || points.iter().any(|point| moves(&point.plan))
 }
@@ -97,7 +99,7 @@ async fn begin(measured: bool, files: bool, options: &Options, events: &Events) 
     let mut report = Report {
         schema: SCHEMA,
         title: options.title.clone(),
-        started_unix_ms: unix_ms(),
+        started_unix_ms: whole_millis(unix_now()),
         version: options.version.clone(),
         machine: machine::describe(),
         ..Report::default()
@@ -200,7 +202,7 @@ fn label(at: &[CaseResult], repeat: Option<u32>) -> String {
             (None, name) => name.to_owned(),
         })
         .collect();
-    words.extend(repeat.map(|repeat| format!("repeat {}", repeat.saturating_add(1))));
+    words.extend(repeat.map(|repeat| format!("repeat {}", repeat + 1)));
     words.join(", ")
 }
 
@@ -214,9 +216,4 @@ fn samples_labels(works: &[String], at: &[CaseResult]) -> Vec<String> {
             point => format!("{work}, {point}"),
         })
         .collect()
-}
-
-fn unix_ms() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.map_or(0, |now| u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
 }

@@ -180,11 +180,10 @@ impl Ours {
         network.everybody().into_iter().map(subject).collect()
     }
 
-    /// Returns the bytes on all disks together.
-    pub fn disk_bytes(&self) -> u64 {
-        let network = self.network.as_ref();
-        let size = network.and_then(|network| network.disk_use().ok());
-        size.map_or(0, |size| size.live_bytes)
+    /// Returns the bytes on all disks together; `None` if they cannot be read.
+    pub fn disk_bytes(&self) -> Option<u64> {
+        let size = self.network.as_ref()?.disk_use().ok()?;
+        Some(size.live_bytes)
     }
 
     /// Returns the node that has ended by itself, with the end of its log.

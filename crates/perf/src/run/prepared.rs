@@ -23,6 +23,7 @@ impl Prepared {
     /// Determines the preparation of a point.
     pub fn of(plan: &Plan, mix: &Mix) -> Self {
         let (warm_up, measured) = (warm_up(plan), measured(plan));
+        // Clipped: more units than 64 bits count are never run.
         let units = warm_up.saturating_add(measured);
         let key = mix.preparation(units);
         Self {
@@ -41,7 +42,7 @@ impl Prepared {
 
     /// Returns the upper limit on measured units, if units use up the preparation.
     pub fn measured_max(&self) -> Option<u64> {
-        let measured = self.units.saturating_sub(self.warm_up);
+        let measured = self.units - self.warm_up;
         self.limited.then_some(measured)
     }
 

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::Options;
 use super::chain;
 use super::course::Course;
 use super::error::{LINKS_ENDED, RunError, SAMPLES_PARTIAL, TOO_FEW_CORES};
 use super::event::{Event, Events};
 use super::findings::findings;
-use super::{Options, unix_ms};
+use crate::measure::{unix_now, whole_millis};
 use crate::plan::{Plan, PointPlan};
 use crate::report::{JTL_BYTES_MAX, Jtl};
 use crate::results::{Finding, Point, Published, Scenario};
@@ -158,6 +159,7 @@ fn on_this_machine(
     let mut there: PlannedPoints = PlannedPoints::default();
     for (at, point) in points.into_iter().enumerate() {
         let nodes = point.plan.network.nodes.values();
+        // Nodes without a number of cores need none of their own.
         let wanted = nodes.filter_map(|node| node.cores).max().unwrap_or(0);
         if wanted > cores {
             let label = super::label(&point.at, None);
@@ -217,7 +219,7 @@ fn blank(plan: &Plan, options: &Options) -> Scenario {
         source: plan.to_toml(),
         seed: plan.seed,
         full: options.full,
-        started_unix_ms: unix_ms(),
+        started_unix_ms: whole_millis(unix_now()),
         axes: plan.sweep.iter().map(|axis| axis.label.clone()).collect(),
         published: plan
             .published

@@ -227,8 +227,9 @@ impl Measure<'_> {
     async fn watch(&self, wait: Duration) -> Watch {
         let until = Instant::now() + wait;
         while Instant::now() < until && !self.stop.is_asked() {
-            tokio::time::sleep(LOOK_EVERY.min(until.saturating_duration_since(Instant::now())))
-                .await;
+            // Zero if the time came since the check.
+            let left = until.saturating_duration_since(Instant::now());
+            tokio::time::sleep(LOOK_EVERY.min(left)).await;
         }
         let disk_bytes = self.ground.disk_bytes();
         let monitors = &self.plan.monitors;
@@ -254,8 +255,8 @@ impl Measure<'_> {
 
 /// The monitoring of a stretch.
 struct Watch {
-    /// Bytes on all disks when it began.
-    disk_bytes: u64,
+    /// Bytes on all disks when it began, if they could be read.
+    disk_bytes: Option<u64>,
     monitor: Option<Monitor>,
     failure: Option<RunError>,
 }
@@ -268,7 +269,7 @@ impl Watch {
             stretch.processes = watched.processes;
             stretch.metrics = watched.metrics;
         }
-        stretch.disk_bytes = ground.disk_bytes().saturating_sub(self.disk_bytes);
+        stretch.disk_bytes = growth(self.disk_bytes, ground.disk_bytes());
         if search {
             let began = stretch.started_ms;
             for process in &mut stretch.processes {
@@ -277,18 +278,27 @@ impl Watch {
             for series in &mut stretch.metrics {
                 series.values.retain(|(at, _)| *at >= began);
             }
-            let growth = |process: &crate::results::Process| {
+            let growth_of = |process: &crate::results::Process| {
                 crate::stats::growth(&process.samples, |sample| sample.disk_bytes)
             };
-            stretch.disk_bytes = stretch.processes.iter().map(growth).sum();
+            stretch.disk_bytes = stretch.processes.iter().map(growth_of).sum();
         }
         self.failure
     }
 }
 
+/// Returns the growth of the files between two readings. It is 0 if one of them failed, and if old files were removed faster than
+/// new ones grew.
+pub(super) fn growth(before: Option<u64>, after: Option<u64>) -> u64 {
+    before
+        .zip(after)
+        .map_or(0, |(before, after)| after.saturating_sub(before))
+}
+
 /// Returns how many samples precede the last one that was taken at or before the start of measuring.
 fn before(samples: &[ProcessSample], began_ms: u64) -> usize {
     let earlier = samples.partition_point(|sample| sample.at_ms <= began_ms);
+    // Without an earlier sample all are kept.
     earlier.saturating_sub(1)
 }
 
@@ -327,6 +337,7 @@ pub(super) fn expected_seconds(plan: &Plan) -> f64 {
     }
 }
 
+/// Converts seconds to a duration. A time that is too long to express never ends.
 pub(super) fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }
@@ -334,6 +345,18 @@ pub(super) fn seconds(seconds: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failed_reading_of_files_is_no_growth() {
+        for (before, after, expected) in [
+            (Some(5), Some(7), 2),
+            (Some(7), Some(5), 0),
+            (None, Some(7), 0),
+            (Some(5), None, 0),
+        ] {
+            assert_eq!(growth(before, after), expected, "{before:?} {after:?}");
+        }
+    }
 
     #[test]
     fn samples_before_measuring_are_found() {

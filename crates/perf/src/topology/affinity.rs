@@ -17,7 +17,7 @@ pub fn cores() -> u32 {
 pub(super) fn spawn_on(mut command: Command, cores: u32) -> io::Result<Child> {
     let mine = sched_getaffinity(None)?;
     let mut few = CpuSet::new();
-    let wanted = usize::try_from(cores.max(1)).unwrap_or(usize::MAX);
+    let wanted = cores.max(1) as usize;
     for cpu in (0..CpuSet::MAX_CPU)
         .filter(|cpu| mine.is_set(*cpu))
         .take(wanted)

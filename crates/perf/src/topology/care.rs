@@ -129,8 +129,7 @@ impl Network {
         }
         let deadline = Instant::now() + READY_MAX;
         for who in those {
-            let left = deadline.saturating_duration_since(Instant::now());
-            self.member_mut(*who).process.wait_ready(left)?;
+            self.member_mut(*who).process.wait_ready_until(deadline)?;
         }
         Ok(())
     }

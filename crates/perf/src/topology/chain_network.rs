@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use chain::ChainId;
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides, SUPPLY_MAX};
@@ -21,7 +21,7 @@ use super::external::{CHAIN_CONFIG_FILE as CONFIG_FILE, chain_endpoint};
 use super::network::{READY_MAX, STOP_MAX};
 use super::network_error::{NetworkError, system};
 use super::process::{NodeProcess, Program, tail};
-use crate::measure::DiskUse;
+use crate::measure::{DiskUse, unix_now, whole_millis};
 use crate::plan::ChainPlan;
 
 /// A node prints this on standard output when it is ready.
@@ -33,7 +33,7 @@ const DATA: &str = "data";
 /// Initial whole tokens of each chain per test account, as far as the chain's supply limit allows.
 const TOKENS_EACH: u64 = 100_000_000;
 /// How long before the present a chain begins. A node's clock may differ a little.
-const BEFORE_MS: u64 = 1_000;
+const BEFORE: Duration = Duration::from_secs(1);
 
 /// A history's blocks may take this many times the target time, so that the history fits into the time before the
 /// present.
@@ -208,8 +208,7 @@ impl ChainNetwork {
         let deadline = Instant::now() + READY_MAX;
         for at in those {
             if let Some(node) = self.nodes.get_mut(*at) {
-                node.process
-                    .wait_ready(deadline.saturating_duration_since(Instant::now()))?;
+                node.process.wait_ready_until(deadline)?;
             }
         }
         Ok(())
@@ -275,13 +274,11 @@ impl ChainNetwork {
         self.folder(at).join(DATA)
     }
 
-    /// Bytes of all nodes' data together.
+    /// Returns the bytes of all nodes' data together; `None` if a node's data cannot be read.
     #[must_use]
-    pub fn disk_bytes(&self) -> u64 {
-        let nodes = (0..self.nodes.len()).filter_map(|at| DiskUse::of(&self.data(at)).ok());
-        nodes
-            .map(|size| size.live_bytes)
-            .fold(0, u64::saturating_add)
+    pub fn disk_bytes(&self) -> Option<u64> {
+        let nodes = (0..self.nodes.len()).map(|at| DiskUse::of(&self.data(at)).ok());
+        nodes.map(|size| Some(size?.live_bytes)).sum()
     }
 
     /// Returns the name, the log and the log's end of a started node that has ended by itself.
@@ -328,7 +325,12 @@ fn genesis_of(plan: &ChainPlan) -> Result<GenesisSpec, NetworkError> {
     let history = History::new(Arc::new(genesis), keys.collect(), usize::MAX).map_err(refused)?;
     let blocks = plan.history.div_ceil(history.per_block() as u64);
     let seconds = blocks as f64 * f64::from(plan.block_s) * HISTORY_SLACK + HISTORY_MORE_S;
-    spec.time_ms = spec.time_ms.saturating_sub((seconds * 1_000.0) as u64);
+    let begun_ms = spec.time_ms.checked_sub((seconds * 1_000.0) as u64);
+    spec.time_ms = begun_ms.ok_or_else(|| NetworkError::Setting {
+        name: "chain.history".to_owned(),
+        message: "so many blocks would begin before 1970; fewer transactions are allowed"
+            .to_owned(),
+    })?;
     Ok(spec)
 }
 
@@ -339,6 +341,7 @@ fn spec_of(plan: &ChainPlan) -> GenesisSpec {
             .checked_pow(u32::from(decimals))
             .and_then(|unit| unit.checked_mul(TOKENS_EACH));
         let most = SUPPLY_MAX / plan.accounts.len().max(1) as u64;
+        // An amount that does not fit is above the maximum too.
         wanted.unwrap_or(most).min(most)
     };
     let amounts: BTreeMap<String, u64> = plan
@@ -346,13 +349,10 @@ fn spec_of(plan: &ChainPlan) -> GenesisSpec {
         .iter()
         .map(|chain| (symbol(chain.id.0), each(chain.decimals)))
         .collect();
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    let now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
     GenesisSpec {
         network: "load test".to_owned(),
-        time_ms: now_ms.saturating_sub(BEFORE_MS),
+        // If the machine's clock was never set, genesis counts as 1970 too.
+        time_ms: whole_millis(unix_now().saturating_sub(BEFORE)),
         profile: plan.profile.clone(),
         params: ParamsOverrides {
             block_seconds: Some(plan.block_s),

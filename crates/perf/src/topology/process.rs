@@ -210,13 +210,18 @@ impl NodeProcess {
         })
     }
 
+    /// Waits for the ready line until a point in time, and not at all after it.
+    pub(super) fn wait_ready_until(&mut self, deadline: Instant) -> Result<Duration, ProcessError> {
+        self.wait_ready(deadline.saturating_duration_since(Instant::now()))
+    }
+
     /// Waits for the ready line; returns how long it took since the start.
     pub fn wait_ready(&mut self, deadline: Duration) -> Result<Duration, ProcessError> {
         let Some(running) = &mut self.running else {
             return Err(self.state("not running"));
         };
         match running.ready.recv_timeout(deadline) {
-            Ok(at) => Ok(at.saturating_duration_since(running.started)),
+            Ok(at) => Ok(at.duration_since(running.started)),
             Err(RecvTimeoutError::Timeout) => Err(ProcessError::NotReady {
                 name: self.program.name.clone(),
                 seconds: deadline.as_secs(),
@@ -343,6 +348,7 @@ fn copy_lines(from: impl BufRead, mut to: File, marker: &str, ready: impl Fn(Ins
 /// Returns the last lines of a log; empty if it cannot be read.
 pub fn tail(log: &Path) -> String {
     let text = std::fs::read(log).unwrap_or_default();
+    // A log or a list that is shorter is shown whole.
     let text = String::from_utf8_lossy(&text[text.len().saturating_sub(8_000)..]).into_owned();
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(15)..].join("\n")

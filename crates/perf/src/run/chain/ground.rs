@@ -107,9 +107,9 @@ impl Ground {
         (0..network.nodes()).map(subject).collect()
     }
 
-    /// Returns the bytes on all disks together; 0 if they are not accessible.
-    pub fn disk_bytes(&self) -> u64 {
-        self.network.as_ref().map_or(0, ChainNetwork::disk_bytes)
+    /// Returns the bytes on all disks together; `None` if they are not accessible.
+    pub fn disk_bytes(&self) -> Option<u64> {
+        self.network.as_ref()?.disk_bytes()
     }
 
     /// Returns an error if a node has ended by itself.

@@ -57,7 +57,7 @@ impl Course<'_> {
             run.interleave,
             self.plan.seed,
         );
-        let last = all.len().saturating_sub(1);
+        let count = all.len();
         for (at, turn) in all.into_iter().enumerate() {
             if self.options.stop.is_asked() {
                 break;
@@ -101,9 +101,10 @@ impl Course<'_> {
                 results.stretches.push(measured.stretch);
                 results.audits.push(measured.audit);
             } else if let Err(error) = measured {
+                // A node that ended explains more than the failure that followed.
                 return Err(died.unwrap_or(error));
             }
-            let keep = self.options.keep && at == last;
+            let keep = self.options.keep && at + 1 == count;
             ground.end(keep, self.events).await;
             if let Some(died) = died {
                 return Err(died);

@@ -70,7 +70,9 @@ impl Quiet {
     /// Checks all nodes. Returns whether the pools are empty, or the rest can be abandoned.
     fn look(&mut self, all: &[ChainStatus]) -> bool {
         let waiting: Vec<u64> = all.iter().map(|status| status.unconfirmed).collect();
-        let height = all.iter().map(|status| status.height).min().unwrap_or(0);
+        let Some(height) = all.iter().map(|status| status.height).min() else {
+            return true;
+        };
         if waiting != self.waiting {
             *self = Self {
                 waiting,
@@ -78,7 +80,9 @@ impl Quiet {
             };
         }
         self.waiting.iter().all(|count| *count == 0)
-            || height >= self.since.saturating_add(QUIET_BLOCKS)
+            || height
+                .checked_sub(self.since)
+                .is_some_and(|blocks| blocks >= QUIET_BLOCKS)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::results::{AuditResult, Stretch};
 use crate::run::course::shown::Shown;
 use crate::run::error::RunError;
 use crate::run::event::{Event, Events, Step};
-use crate::run::stretch::{expected_seconds, seconds};
+use crate::run::stretch::{expected_seconds, growth, seconds};
 
 /// Minimum time limit for reaching one tip, and the limit in block times.
 const SETTLE_MIN: Duration = Duration::from_secs(30);
@@ -109,7 +109,7 @@ impl Measure<'_> {
             accepted: &accepted,
             total: books.total(),
             chains: &self.chain.chains,
-            measured_ms: (began, began.saturating_add((measured_s * 1000.0) as u64)),
+            measured_ms: (began, began + (measured_s * 1000.0) as u64),
             began_s: start.time_s,
             block_s: f64::from(self.chain.block_s),
             processes: &stretch.processes,
@@ -172,7 +172,7 @@ impl Measure<'_> {
             async {},
         )
         .await;
-        stretch.disk_bytes = self.ground.disk_bytes().saturating_sub(disk_before);
+        stretch.disk_bytes = growth(disk_before, self.ground.disk_bytes());
         if let Some(monitor) = monitor {
             let watched = monitor.stop().await;
             stretch.processes = watched.processes;

@@ -12,6 +12,7 @@ use crate::load::Fault;
 use crate::measure::{DiskUse, ProcessReading};
 use crate::plan::ChainPlan;
 use crate::run::error::RunError;
+use crate::run::stretch::seconds;
 use crate::topology::{ChainNetwork, HistoryBuilt, NetworkError};
 
 /// Interval between two checks of the new node's progress.
@@ -64,7 +65,8 @@ pub async fn sync(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<
         .await
         .map_err(|fault| said("stopping to forge", fault))?;
     let tip = status(&first).await?;
-    let size = DiskUse::of(&network.data(0)).unwrap_or_default().live_bytes;
+    let size = DiskUse::of(&network.data(0));
+    let size = size.map_err(|error| said("the size of its files", fault(error.to_string())))?;
     let started = Instant::now();
     let step = tokio::task::spawn_blocking(move || {
         network.start(&[1])?;
@@ -75,10 +77,8 @@ pub async fn sync(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<
     caught_up(&second, &tip).await?;
     let took = started.elapsed().as_secs_f64();
     let peaks = (0..2).filter_map(|at| ProcessReading::of(network.pid(at)?).ok());
-    let peak = peaks
-        .map(|reading| reading.rss_peak_bytes)
-        .max()
-        .unwrap_or(0);
+    let peak = peaks.map(|reading| reading.rss_peak_bytes).max();
+    let peak = peak.ok_or_else(|| said("the memory", fault("no process is left".to_owned())))?;
     let _ = tokio::task::spawn_blocking(move || drop(network)).await;
     Ok(Synced {
         transactions: built.transactions,
@@ -86,7 +86,7 @@ pub async fn sync(binary: &Path, plan: &ChainPlan, transactions: u64) -> Result<
         history_per_s: built.transactions as f64 / built.seconds.max(f64::MIN_POSITIVE),
         seconds: took,
         per_s: built.transactions as f64 / took.max(f64::MIN_POSITIVE),
-        bytes_per_transaction: size as f64 / built.transactions.max(1) as f64,
+        bytes_per_transaction: size.live_bytes as f64 / built.transactions.max(1) as f64,
         rss_mb_max: peak as f64 / 1e6,
     })
 }
@@ -129,8 +129,4 @@ fn fault(message: String) -> Fault {
 
 fn said(what: &'static str, fault: Fault) -> RunError {
     RunError::Chain { what, fault }
-}
-
-fn seconds(seconds: f64) -> Duration {
-    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }

@@ -95,6 +95,7 @@ impl Course<'_> {
         if *there < prepared.units {
             let same = |turn: &&Turn| self.prepared[turn.point].key == prepared.key;
             let stretches = left.iter().filter(same).count() as u64;
+            // Clipped: the limit below is far lower.
             let units = prepared.units.saturating_mul(stretches.max(1));
             let units = units.min(AHEAD_MAX.max(prepared.units));
             (self.events)(Event::Preparing(Arc::clone(&life.site)));
@@ -112,10 +113,10 @@ impl Course<'_> {
                 }
             }
             life.site.caught_up().await?;
-            *there = there.saturating_add(units);
+            *there += units;
             step.end(&format!("{units} units"));
         }
-        *there = there.saturating_sub(prepared.units);
+        *there -= prepared.units;
         Ok(())
     }
 

@@ -61,8 +61,8 @@ async fn take(
         if read == 0 {
             return Ok(());
         }
-        // A chunk fits into 32 bits, and the semaphore is never closed.
-        let permits = u32::try_from(read).unwrap_or(u32::MAX);
+        let permits = u32::try_from(read).expect("a chunk is small");
+        // The semaphore is never closed.
         let permit = Arc::clone(&room).acquire_many_owned(permits).await;
         let permit = permit.map_err(io::Error::other)?;
         let now = Instant::now();

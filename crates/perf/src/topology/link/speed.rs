@@ -55,6 +55,7 @@ impl LinkSpeeds {
         let own = |at: usize| self.own.get(&at).copied();
         match (dialler.and_then(own), own(dialled)) {
             (Some(a), Some(b)) => a.slower(b),
+            // Nodes without a speed of their own have the common one.
             (one, other) => one.or(other).unwrap_or(self.all),
         }
     }
