@@ -11,10 +11,10 @@ use primitives::Hash;
 
 use super::Site;
 use super::attachments::check_files;
-use super::before::Before;
 use super::books::SiteBooks;
+use super::books::before::Before;
 use super::site::{SiteError, SiteNode};
-use crate::audit::{self, Acknowledged, Books, NodeBooks, Sample, Verdict};
+use crate::audit::{self, Acknowledged, Books, CollectError, NodeBooks, Sample, Verdict};
 
 /// Approximate upper limit on transactions and states of all banks that an audit keeps.
 const ENTRIES_MAX: u64 = 4_000_000;
@@ -26,7 +26,6 @@ impl Site {
     /// issue or pay those tokens meanwhile.
     pub async fn begin_among_others(&self) -> Result<(), SiteError> {
         let mut before = Before::default();
-        let mut sums: BTreeMap<String, u128> = BTreeMap::new();
         for node in &self.banks {
             let failed = |source| SiteError::Client {
                 name: node.name().to_owned(),
@@ -37,14 +36,14 @@ impl Site {
             let balances = node.client().balances().await.map_err(failed)?;
             for balance in balances.balances {
                 let token = audit::token_label(&balance.symbol, &balance.issuer);
-                let sum = sums.entry(token).or_default();
-                *sum = sum.saturating_add(balance.quantity.parse().unwrap_or(0));
+                let malformed = |error| CollectError::Malformed {
+                    name: node.name().to_owned(),
+                    what: format!("a balance of {:?}: {error}", balance.quantity),
+                };
+                let quantity: u128 = balance.quantity.parse().map_err(malformed)?;
+                *before.sums.entry(token).or_default() += quantity;
             }
         }
-        let as_text = sums
-            .into_iter()
-            .map(|(token, sum)| (token, sum.to_string()));
-        before.sums = as_text.collect();
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let mark = now.map_or(0, |now| u64::from(now.subsec_micros()));
         self.lock().begin(before, mark);
@@ -86,9 +85,11 @@ impl Site {
             };
             let health = node.client().health().await.map_err(failed)?;
             let from = before.and_then(|before| before.positions.get(at));
+            // A ledger begins at 0. One that has lost its end has nothing to read; the audit finds what is missing.
             let recorded = health.ledger_seq.saturating_sub(from.copied().unwrap_or(0));
             let balances = node.client().balances().await.map_err(failed)?;
             let states: u64 = balances.balances.iter().map(|balance| balance.states).sum();
+            // Clipped: far fewer entries already need the smallest sample.
             entries = entries.saturating_add(recorded).saturating_add(states);
         }
         Ok(Sample::of_at_most(ENTRIES_MAX, entries))
@@ -107,8 +108,7 @@ fn expected(own: &SiteBooks, sample: Sample) -> Books {
     };
     if let Some(before) = own.before() {
         for (token, sum) in &mut books.in_circulation {
-            let had = before.sums.get(token).and_then(|text| text.parse().ok());
-            *sum = sum.saturating_add(had.unwrap_or(0));
+            *sum += before.sums.get(token).copied().unwrap_or_default();
         }
     }
     for (participants, ids) in own.acknowledged() {

@@ -1,5 +1,6 @@
 //! The record of a site's work, which the audit compares with the network's own books.
 
+pub(super) mod before;
 mod by_participants;
 mod shares;
 mod sums;
@@ -10,8 +11,8 @@ use std::fmt;
 use primitives::Hash;
 use serde::{Deserialize, Serialize};
 
-use super::before::Before;
 use crate::audit::{self, Sample};
+use before::Before;
 
 /// Upper limit on acknowledged transactions that the books keep, each counted once for every participant. Above it, the
 /// books drop half of the ids, by their first bits, and the audit ignores those from then on. The audit then uses about
@@ -92,11 +93,12 @@ impl SiteBooks {
 
     fn took_out(&mut self, token: String, quantity: u128) {
         let sum = self.issued.entry(token.clone()).or_default();
-        let owed = quantity.saturating_sub(*sum);
-        *sum = sum.saturating_sub(quantity);
-        if owed > 0 {
-            let sum = self.owed.entry(token).or_default();
-            *sum = sum.saturating_add(owed);
+        match sum.checked_sub(quantity) {
+            Some(left) => *sum = left,
+            None => {
+                let owed = quantity - std::mem::take(sum);
+                *self.owed.entry(token).or_default() += owed;
+            }
         }
     }
 
@@ -111,7 +113,7 @@ impl SiteBooks {
                 self.acknowledged.insert(participants.to_vec(), vec![id]);
             }
         }
-        self.records = self.records.saturating_add(participants.len() as u64);
+        self.records += participants.len() as u64;
         while self.records > RECORDS_MAX {
             self.thin_out();
         }
@@ -135,7 +137,7 @@ impl SiteBooks {
 
     fn holds_file_named(&mut self, hash: String, size: u64, banks: &[u32]) {
         if self.files.len() >= FILES_MAX && !self.files.contains_key(&hash) {
-            self.files_unnoted = self.files_unnoted.saturating_add(1);
+            self.files_unnoted += 1;
             return;
         }
         let note = self.files.entry(hash).or_default();
@@ -145,7 +147,7 @@ impl SiteBooks {
 
     /// Records a unit of unknown outcome.
     pub(super) fn unknown(&mut self) {
-        self.unknown = self.unknown.saturating_add(1);
+        self.unknown += 1;
     }
 
     /// Puts a value into a store. Returns false, and drops the value, if the store is full.
@@ -174,8 +176,8 @@ impl SiteBooks {
 
     pub(super) fn count(&mut self, name: &str) -> u64 {
         let count = self.counts.entry(name.to_owned()).or_default();
-        let number = self.counts_from.saturating_add(*count);
-        *count = count.saturating_add(1);
+        let number = self.counts_from + *count;
+        *count += 1;
         number
     }
 
@@ -221,8 +223,7 @@ impl SiteBooks {
 }
 
 fn add(sums: &mut BTreeMap<String, u128>, token: &Token, quantity: u64) {
-    let sum = sums.entry(token.to_string()).or_default();
-    *sum = sum.saturating_add(u128::from(quantity));
+    *sums.entry(token.to_string()).or_default() += u128::from(quantity);
 }
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ pub(super) struct Chains {
 /// Returns the number of flows for `count` chains.
 pub(super) fn flows(count: u64, depth: u64) -> Result<u64, Failed> {
     let issues = count.div_ceil(ISSUED_AT_ONCE).max(1);
+    // A number that is too large to express is above the limit too.
     let all = count.saturating_mul(depth).saturating_add(issues);
     if all <= TRANSACTIONS_MAX {
         return Ok(all);
@@ -84,7 +85,7 @@ impl Chains {
         while (all.len() as u64) < count {
             let batch = (count - all.len() as u64).min(BATCH_MAX);
             let number = site.count(&format!("chains {} {}", self.symbol, self.holder));
-            let quantity = quantity.saturating_add(number);
+            let quantity = quantity + number;
             let states = self.batch(site, batch, quantity).await?;
             let priced = states.into_iter().map(|state| Prepared { quantity, state });
             all.extend(priced);

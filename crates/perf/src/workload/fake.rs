@@ -61,7 +61,7 @@ impl Fake {
         let behaviour = Behaviour {
             service,
             slots: u32::try_from(slots).ok().filter(|slots| *slots > 0),
-            waiting_max: u32::try_from(waiting_max).unwrap_or(u32::MAX),
+            waiting_max: u32::try_from(waiting_max).expect("at most PLACES_MAX"),
             stall: (stall_ms > 0.0).then_some(Stall {
                 every_s,
                 ms: stall_ms,

@@ -94,7 +94,7 @@ impl Knobs {
         knob: &str,
         words: &'static [&'static str],
     ) -> Result<&'static str, KnobError> {
-        let first = words.first().copied().unwrap_or_default();
+        let first = *words.first().expect("a knob of words has at least one");
         let found = match self.take(knob) {
             None => return Ok(first),
             Some(value) => value,

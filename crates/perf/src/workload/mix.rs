@@ -75,7 +75,7 @@ impl Mix {
     /// Returns the minimum number of banks.
     pub fn banks_min(&self) -> u32 {
         let needs = self.parts.iter().map(|part| part.workload.banks_min());
-        needs.max().unwrap_or(0)
+        needs.max().expect("a mix has at least one kind of work")
     }
 
     /// Returns the labels of its works, in order.
@@ -130,7 +130,8 @@ impl Mix {
         }
         // A random share may be somewhat larger than its weight.
         let even = u128::from(units) * u128::from(part.weight) / u128::from(self.weights);
-        let even = u64::try_from(even).unwrap_or(u64::MAX);
+        let even = u64::try_from(even).expect("a share is at most the whole");
+        // More units than 64 bits count are never run.
         even.saturating_add(even / 4).saturating_add(100)
     }
 

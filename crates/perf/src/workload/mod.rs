@@ -45,7 +45,6 @@
 
 mod attachments;
 mod auditing;
-mod before;
 mod books;
 mod cash;
 mod chains;

@@ -55,8 +55,7 @@ impl Starter {
             _ => By::Stream,
         };
         let workers = knobs.number("gateway_workers", 0, 0..=GATEWAY_MAX)?;
-        // The limit is small enough for this conversion.
-        let permits = usize::try_from(workers).unwrap_or(usize::MAX);
+        let permits = usize::try_from(workers).expect("at most GATEWAY_MAX");
         Ok(Self {
             by,
             gateway: (workers > 0).then(|| Arc::new(Semaphore::new(permits))),

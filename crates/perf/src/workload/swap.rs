@@ -188,7 +188,7 @@ impl Swap {
     async fn states(&self, site: &Arc<Site>, count: u64) -> Result<Vec<Vec<Prepared>>, Failed> {
         let each = flows(count, self.depth)?;
         site.preparation()
-            .begin("back chains", each.saturating_mul(u64::from(self.parties)));
+            .begin("back chains", each * u64::from(self.parties));
         let mut building = JoinSet::new();
         for number in 0..self.parties {
             let cash = number.is_multiple_of(2);

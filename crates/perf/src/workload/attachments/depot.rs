@@ -227,6 +227,7 @@ async fn refused(answer: Response<Incoming>) -> Result<Called, Failed> {
     let after = answer.headers().get(RETRY_AFTER);
     let after = after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let refusal: Refusal = match whole(answer).await {
+        // An answer of another form, such as a proxy's page, has its status only.
         Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
         Err(_) => Refusal::default(),
     };
@@ -300,8 +301,7 @@ impl MockBody {
     }
 
     fn left(&self) -> u64 {
-        self.file
-            .map_or(0, |file| file.size().saturating_sub(self.offset))
+        self.file.map_or(0, |file| file.size() - self.offset)
     }
 }
 

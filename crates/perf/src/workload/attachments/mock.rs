@@ -27,17 +27,17 @@ pub struct MockFile {
 pub struct MockSizes {
     /// The least.
     pub from: u64,
-    /// The most.
+    /// The most: not less than the least.
     pub to: u64,
 }
 
 impl MockSizes {
     /// Returns the size of the file with a number.
     pub fn of(self, seed: u64, number: u64) -> u64 {
-        let span = self.to.saturating_sub(self.from);
-        // The modulo favours small sizes by less than a billionth.
+        let span = self.to - self.from;
+        // The modulo favours small sizes by less than a billionth. If every size is allowed, the largest does not occur.
         let extra = word(seed ^ STEP, number) % span.saturating_add(1);
-        self.from.saturating_add(extra)
+        self.from + extra
     }
 
     /// Returns the mean.
@@ -68,6 +68,7 @@ impl MockFile {
 
     /// Fills the buffer with its bytes from an offset on. Returns how many there were.
     pub fn fill(self, offset: u64, buffer: &mut [u8]) -> usize {
+        // Nothing is left after its end.
         let left = self.size.saturating_sub(offset);
         let count = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
         let mut at = offset;

@@ -14,9 +14,7 @@ impl SiteBooks {
         let mut dealt: Vec<SiteBooks> = (0..count)
             .map(|at| SiteBooks {
                 counts: self.counts.clone(),
-                counts_from: self
-                    .counts_from
-                    .wrapping_add((at as u64 + 1).wrapping_mul(NUMBERS_EACH)),
+                counts_from: self.counts_from + (at as u64 + 1) * NUMBERS_EACH,
                 ..SiteBooks::default()
             })
             .collect();
@@ -56,7 +54,9 @@ impl SiteBooks {
         }
     }
 
-    /// Adds another generator's records, and puts its remaining values back into the stores.
+    /// Adds another generator's records, and puts its remaining values back into the stores. Sums that do not fit are
+    /// clipped: only a faulty generator reports them, and the audit finds the difference.
+    /// Sums that do not fit are clipped: only a faulty generator reports them, and the audit finds the difference.
     pub(crate) fn join(&mut self, other: SiteBooks) {
         add_sums(&mut self.issued, other.issued);
         add_sums(&mut self.in_doubt, other.in_doubt);
@@ -89,6 +89,7 @@ impl SiteBooks {
     /// Records that a generator died with this many units begun. Its last issues are unknown, so any further amount of
     /// every token that was issued is possible.
     pub(crate) fn lost(&mut self, units: u64) {
+        // Clipped like the sums of `join`.
         self.unknown = self.unknown.saturating_add(units.max(1));
         for token in self.issued.keys() {
             let possible = self.in_doubt.entry(token.clone()).or_default();

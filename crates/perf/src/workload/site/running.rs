@@ -128,6 +128,7 @@ impl Site {
                 });
             }
             let after = error.retry_after_ms().map(Duration::from_millis);
+            // Not every refusal says when to retry.
             tokio::time::sleep(after.unwrap_or(RETRY_AFTER).min(RETRY_AFTER_MAX)).await;
             retries += 1;
         }

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 /// The state of a shared network when our work began.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Before {
+pub(in crate::workload) struct Before {
     /// The last position of each bank's ledger.
     pub positions: Vec<u64>,
-    /// The banks' total holdings by token, as text: they may not fit a number of JSON.
-    pub sums: BTreeMap<String, String>,
+    /// The banks' total holdings by token.
+    #[serde(with = "super::sums")]
+    pub sums: BTreeMap<String, u128>,
 }
