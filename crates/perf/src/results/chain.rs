@@ -110,7 +110,7 @@ pub struct DiskLook {
 }
 
 impl ChainResult {
-    /// Returns the depth of the deepest fork that any node saw.
+    /// Returns the depth of the deepest fork that any node saw; 0 without forks.
     #[must_use]
     pub fn fork_depth_max(&self) -> u32 {
         let depths = self.nodes.iter().flat_map(|node| &node.forks);
@@ -124,7 +124,7 @@ impl ChainResult {
         let looks = || self.disk.iter().filter(|look| look.node == *name);
         let (first, last) = (looks().next()?, looks().next_back()?);
         let transactions = last.transactions.checked_sub(first.transactions)?;
-        let bytes = last.bytes.saturating_sub(first.bytes);
+        let bytes = last.bytes.checked_sub(first.bytes)?;
         (transactions > 0 && bytes > 0).then(|| bytes as f64 / transactions as f64)
     }
 }

@@ -258,7 +258,7 @@ impl Stretch {
         }
     }
 
-    /// Returns the number of failed units.
+    /// Returns the number of failed units. Clipped, since a report that was read from a file may hold any numbers.
     pub fn failed(&self) -> u64 {
         let counts = self.faults.iter().map(|fault| fault.count);
         counts.fold(0u64, u64::saturating_add)

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Counts by bucket of a histogram with three significant digits, in microseconds. Merging two is exact.
+/// Sums are clipped, since a report that was read from a file may hold any counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Histogram {

@@ -59,8 +59,9 @@ pub fn judge(report: &Report) -> Tried {
     for scenario in &report.scenarios {
         for pair in scenario.points.chunks(2) {
             let stretches: Vec<_> = pair.iter().map(|point| point.stretches.clone()).collect();
-            let pairs = stretches.iter().map(Vec::len).min().unwrap_or(0);
-            tried.pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
+            let pairs = stretches.iter().map(Vec::len).min();
+            let pairs = pairs.expect("a chunk has a point");
+            tried.pairs = u32::try_from(pairs).expect("a report has fewer repeats");
             tried.comparisons += 1;
             let sides = ["A", "B"].map(|name| Side {
                 name: name.to_owned(),

@@ -177,7 +177,7 @@ pub fn compare(
                 Design::Fixed => Method::PairedFixedOrder,
                 Design::Separate => Method::Unpaired,
             },
-            count: u32::try_from(count).unwrap_or(u32::MAX),
+            count: u32::try_from(count).expect("a report has fewer repeats"),
             error_rate: ERROR_RATE,
             drawn: None,
         },
@@ -221,6 +221,7 @@ fn repeats(sides: &[Side], cases: &[Case], design: Design) -> Result<usize, Comp
     let lengths = cases
         .iter()
         .flat_map(|case| case.stretches.iter().map(Vec::len));
+    // Without points there are no repeats, which is an error below.
     let have = lengths.min().unwrap_or(0);
     let (needed, what) = match design {
         Design::Separate => (2, "repeats of each point".to_owned()),
@@ -356,9 +357,10 @@ impl Column {
             true if change.value < nothing => Verdict::Lower,
             _ => Verdict::NotShown,
         };
+        let mean = |values: &[f64]| mean_interval(values).expect("a column has finite values");
         Compared {
-            before: mean_interval(&self.before).unwrap_or_default(),
-            after: mean_interval(&self.after).unwrap_or_default(),
+            before: mean(&self.before),
+            after: mean(&self.after),
             seen_from: seen_from.map(|reckoned| self.shown(reckoned)),
             at: self.at,
             side: self.side,
@@ -392,6 +394,7 @@ fn paired(columns: Vec<Column>, error_rate: f64, seed: u64, test: &mut Test) -> 
         let count = differences.len() as f64;
         let error = (moments(&differences).1 / count).sqrt();
         let seen_from = t_needed.map(|t| (t + t_quantile(POWER, count - 1.0)) * error);
+        // Only ratios beyond the range of floats have no mean.
         column.compared(change.unwrap_or_default(), p, error_rate, seen_from)
     })
     .collect()

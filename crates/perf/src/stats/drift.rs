@@ -21,7 +21,10 @@ pub(super) fn drifts(stretch: &Stretch) -> BTreeMap<&'static str, Estimate> {
         return found;
     }
     // The last second is incomplete.
-    let whole = &stretch.series[..stretch.series.len().saturating_sub(1)];
+    let whole = match stretch.series.split_last() {
+        Some((_, whole)) => whole,
+        None => &[],
+    };
     let rate: Vec<_> = whole
         .iter()
         .map(|second| (second.at_ms as f64, second.done as f64))
@@ -75,6 +78,7 @@ fn together(stretch: &Stretch, of: Of) -> Vec<(f64, f64)> {
             if value > 0 {
                 let round = rounds.entry(sample.at_ms).or_default();
                 round.0 += 1;
+                // Clipped, since a report that was read from a file may hold any numbers.
                 round.1 = round.1.saturating_add(value);
             }
         }

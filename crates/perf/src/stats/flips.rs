@@ -34,6 +34,7 @@ pub(super) struct Flips {
 /// Tests columns of differences, one for each metric, all of the same pairs. `error_rate` is the accepted chance of any
 /// false finding.
 pub(super) fn test(columns: &[Vec<f64>], error_rate: f64, seed: u64) -> Flips {
+    // Without columns there are no pairs.
     let pairs = columns.iter().map(Vec::len).min().unwrap_or(0);
     let scaled: Vec<Vec<f64>> = columns
         .iter()
@@ -98,6 +99,7 @@ impl Maxima {
     /// Enumerates the arrangements, each standing for its opposite too. Each differs from the one before in one sign
     /// (Gray code).
     fn counted(sorted: &[&[f64]], pairs: usize) -> Self {
+        // No pair has one arrangement, as one pair does.
         let arrangements = 1usize << pairs.saturating_sub(1);
         let mut maxima = Self::with_room(sorted.len(), arrangements, 0);
         let mut signs = vec![1.0; pairs];
@@ -141,7 +143,7 @@ impl Maxima {
 
     fn with_room(places: usize, arrangements: usize, beyond: usize) -> Self {
         Self {
-            values: Vec::with_capacity(places.saturating_mul(arrangements)),
+            values: Vec::with_capacity(places * arrangements),
             places,
             arrangements,
             beyond,

@@ -126,6 +126,7 @@ pub fn compare_axis(report: &Report, axis: &str) -> Result<Comparison, CompareEr
             stretches: stretches.into_values().collect(),
         })
         .collect();
+    // Without cases there are no rounds, and the comparison fails.
     let rounds = cases
         .iter()
         .flat_map(|case| case.stretches.iter().map(Vec::len))
@@ -151,6 +152,7 @@ pub fn compare_axis(report: &Report, axis: &str) -> Result<Comparison, CompareEr
 fn design(cases: &[Case]) -> Design {
     let mut fixed = true;
     for case in cases {
+        // A case without stretches has no rounds.
         let rounds = case.stretches.iter().map(Vec::len).min().unwrap_or(0);
         let mut ended = 0;
         let mut usual: Option<Vec<usize>> = None;

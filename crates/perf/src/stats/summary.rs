@@ -101,7 +101,8 @@ fn on_a_chain(chain: &ChainResult) -> Vec<(&'static str, f64)> {
     found
 }
 
-/// Returns the shares of failed, retried, dropped and late units.
+/// Returns the shares of failed, retried, dropped and late units. Their sum is clipped, since a report that was read from a file
+/// may hold any numbers.
 fn shares(stretch: &Stretch) -> Vec<(&'static str, f64)> {
     let mut found = Vec::new();
     let failed = stretch.failed();
@@ -128,6 +129,7 @@ fn resources(stretch: &Stretch) -> Vec<(&'static str, f64)> {
             .filter(|process| !process.is_generator())
     };
     let sum = |of: fn(&ProcessSample) -> u64| -> u64 {
+        // Clipped like each node's growth.
         let grown = nodes().map(|node| growth(&node.samples, of));
         grown.fold(0, u64::saturating_add)
     };
@@ -169,7 +171,8 @@ fn sent_per_s(node: &Process) -> Option<f64> {
     Some(growth(&node.samples, |sample| sample.sent_bytes) as f64 * 1000.0 / ms as f64)
 }
 
-/// Returns the growth of a counter from the first sample to the last. A restarted process counts from 0 again.
+/// Returns the growth of a counter from the first sample to the last. A restarted process counts from 0 again. The sum is clipped,
+/// since a report that was read from a file may hold any numbers.
 pub fn growth(samples: &[ProcessSample], of: fn(&ProcessSample) -> u64) -> u64 {
     let steps = samples.windows(2).map(|pair| {
         let (before, after) = (of(&pair[0]), of(&pair[1]));
