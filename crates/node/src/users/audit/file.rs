@@ -94,7 +94,7 @@ impl LogFile {
             self.set_aside()?;
         }
         self.file.write_all(&text)?;
-        self.bytes = self.bytes + length;
+        self.bytes += length;
         Ok(())
     }
 
