@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ledger::{Rejection, SignedTransaction};
+use ledger::{PartyId, Rejection, SignedTransaction};
 
 /// The oldest transactions of a chain that are not recorded yet.
 #[derive(Debug)]
@@ -66,4 +66,12 @@ impl ChainPart {
         let (transaction, verdict) = self.transactions.pop_front()?;
         Some((transaction, verdict == Some(true)))
     }
+}
+
+/// A part of a chain that is recorded in this round. Its signatures are checked.
+#[derive(Debug)]
+pub(super) struct Verifying {
+    pub(super) number: u64,
+    pub(super) peer: PartyId,
+    pub(super) part: ChainPart,
 }

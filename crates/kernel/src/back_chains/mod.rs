@@ -3,6 +3,7 @@
 pub(crate) mod answers;
 pub(crate) mod chain;
 mod chain_part;
+mod fetch_queue;
 mod fetching;
 pub(crate) mod requests;
 mod running;
@@ -14,9 +15,9 @@ use std::collections::VecDeque;
 use ledger::{PartyId, TxId};
 use primitives::Monotonic;
 
+use crate::back_chains::chain_part::Verifying;
+use crate::back_chains::fetch_queue::FetchQueue;
 use crate::back_chains::running::Resolutions;
-use crate::back_chains::serving::FetchQueue;
-use crate::back_chains::verifying::Verifying;
 use crate::part::Part;
 
 /// The back chains that this node fetches and verifies, and the requests of peers for parts of its own.

@@ -8,7 +8,7 @@ use primitives::Decode;
 
 use crate::back_chains::BackChains;
 use crate::back_chains::chain::VERIFY_CHUNK;
-use crate::back_chains::chain_part::ChainPart;
+use crate::back_chains::chain_part::{ChainPart, Verifying};
 use crate::back_chains::fetching::Failure;
 use crate::command::Command;
 use crate::context::Context;
@@ -18,14 +18,6 @@ use crate::ledger_view::LedgerView;
 use crate::peers::budget::{GARBAGE_MESSAGE, contract_work};
 use crate::port::{Reads, StoreFailure};
 use crate::round::CheckOwner;
-
-/// A part of a chain that is recorded in this round. Its signatures are checked.
-#[derive(Debug)]
-pub(super) struct Verifying {
-    number: u64,
-    peer: PartyId,
-    part: ChainPart,
-}
 
 impl BackChains {
     /// Takes parts of fetched chains, one of each in turn and so many transactions a round, and has their signatures checked.
