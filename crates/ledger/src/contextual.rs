@@ -6,6 +6,7 @@ use std::sync::Arc;
 use primitives::{Coded, Hash};
 use thiserror::Error;
 
+use crate::contract::ProgramFailure;
 use crate::encumbrance::find_separated;
 use crate::rings::check_rings;
 use crate::{
@@ -135,10 +136,8 @@ impl Coded for ContextualError {
             ContextualError::ConstraintUnsatisfied(_) => "tx.constraint_unsatisfied",
             ContextualError::ConstraintNotPropagated(_) => "tx.constraint_not_propagated",
             ContextualError::AlwaysAcceptRefused(_) => "tx.always_accept_refused",
-            ContextualError::ContractRejected { rejection, .. }
-                if rejection.code == crate::registry::PANICKED =>
-            {
-                crate::registry::PANICKED
+            ContextualError::ContractRejected { rejection, .. } if rejection.is_panic() => {
+                ProgramFailure::Panicked.code()
             }
             ContextualError::ContractRejected { .. } => "tx.contract_rejected",
         }

@@ -17,8 +17,27 @@ pub struct ContractRejection {
     pub code: String,
     /// Explanation of the broken rule.
     pub message: String,
-    /// True if the rejection comes from the program that runs contracts, not from a contract.
-    by_program: bool,
+    /// The failure of the program that runs contracts, if the rejection comes from it and not from a contract.
+    by_program: Option<ProgramFailure>,
+}
+
+/// A failure of the program that runs contracts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProgramFailure {
+    /// It lacks the code.
+    Unknown,
+    /// The code panicked in it.
+    Panicked,
+}
+
+impl ProgramFailure {
+    /// Returns the stable code.
+    pub(crate) const fn code(self) -> &'static str {
+        match self {
+            Self::Unknown => "contract.unknown",
+            Self::Panicked => "contract.panicked",
+        }
+    }
 }
 
 impl ContractRejection {
@@ -27,21 +46,26 @@ impl ContractRejection {
         Self {
             code: code.into(),
             message: message.into(),
-            by_program: false,
+            by_program: None,
         }
     }
 
-    /// Makes a rejection by the program that runs contracts: it lacks the code, or the code panicked in it.
-    pub(crate) fn by_program(code: &str, message: String) -> Self {
+    /// Makes a rejection by the program that runs contracts.
+    pub(crate) fn by_program(failure: ProgramFailure, message: String) -> Self {
         Self {
-            by_program: true,
-            ..Self::new(code, message)
+            by_program: Some(failure),
+            ..Self::new(failure.code(), message)
         }
+    }
+
+    /// Returns whether the code panicked.
+    pub(crate) fn is_panic(&self) -> bool {
+        self.by_program == Some(ProgramFailure::Panicked)
     }
 
     /// Tells whether the program that runs contracts could not run the code. Another program may be able to.
     pub fn is_by_program(&self) -> bool {
-        self.by_program
+        self.by_program.is_some()
     }
 }
 
@@ -115,4 +139,19 @@ pub trait ContractExecutor {
         from: &ContractRef,
         data: &[u8],
     ) -> Result<Vec<u8>, ContractRejection>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_program_reports_a_panic() {
+        let own = ContractRejection::new(ProgramFailure::Panicked.code(), "of the contract's own");
+        assert!(!own.is_panic() && !own.is_by_program());
+        let panic = ContractRejection::by_program(ProgramFailure::Panicked, "a bug".to_owned());
+        assert!(panic.is_panic() && panic.is_by_program());
+        let unknown = ContractRejection::by_program(ProgramFailure::Unknown, "none".to_owned());
+        assert!(!unknown.is_panic() && unknown.is_by_program());
+    }
 }

@@ -7,17 +7,13 @@ use std::sync::Arc;
 use primitives::{Coded, DecodeError, Hash, KeyPair, Scheme};
 use thiserror::Error;
 
+use crate::contract::ProgramFailure;
 use crate::limits::{COLUMN_NAME_BYTES_MAX, COLUMNS_MAX};
 use crate::{
     CodeKind, ColumnKind, ColumnSpec, Constraint, Contract, ContractDescriptor, ContractExecutor,
     ContractName, ContractNameError, ContractRef, ContractRejection, LedgerTransaction, StateFacts,
     TransactionState, errors,
 };
-
-/// The error code of the rejection if a contract panics.
-pub(crate) const PANICKED: &str = "contract.panicked";
-/// The error code of the rejection if the executor does not know the contract code.
-const UNKNOWN: &str = "contract.unknown";
 
 /// The seed of the key that signs the descriptors of built-in contracts. It is published. To be safe against any code that
 /// nodes may run in future, constrain a state to the descriptor's hash, not to this key.
@@ -56,9 +52,9 @@ impl Coded for RegistryError {
             RegistryError::Reserved(_) => "contract.name_reserved",
             RegistryError::Registered(..) => "contract.registered_twice",
             RegistryError::Columns(..) => "contract.columns_invalid",
-            RegistryError::Unknown(_) => UNKNOWN,
+            RegistryError::Unknown(_) => ProgramFailure::Unknown.code(),
             RegistryError::StateMalformed(..) => "contract.state_malformed",
-            RegistryError::Panicked(_) => PANICKED,
+            RegistryError::Panicked(_) => ProgramFailure::Panicked.code(),
         }
     }
 
@@ -257,7 +253,8 @@ impl ContractExecutor for ContractRegistry {
 }
 
 fn unknown(code: &impl std::fmt::Display) -> ContractRejection {
-    ContractRejection::by_program(UNKNOWN, format!("{code} is not registered here"))
+    let text = format!("{code} is not registered here");
+    ContractRejection::by_program(ProgramFailure::Unknown, text)
 }
 
 /// Runs contract code; its panic becomes a rejection.
@@ -267,7 +264,10 @@ fn contained<T>(
 ) -> Result<T, ContractRejection> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
         let text = format!("the code of {contract} panicked");
-        Err(ContractRejection::by_program(PANICKED, text))
+        Err(ContractRejection::by_program(
+            ProgramFailure::Panicked,
+            text,
+        ))
     })
 }
 

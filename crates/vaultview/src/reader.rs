@@ -240,7 +240,7 @@ fn balance(row: &Row<'_>) -> rusqlite::Result<Balance> {
 }
 
 pub(super) fn state_row(row: &Row<'_>) -> rusqlite::Result<StateRow> {
-    let id: i64 = row.get(0)?;
+    let id = unsigned(row, 0)?;
     let token = match row.get::<_, Option<[u8; 32]>>(3)? {
         Some(id) => Some(TokenFacts {
             id,
@@ -250,10 +250,10 @@ pub(super) fn state_row(row: &Row<'_>) -> rusqlite::Result<StateRow> {
         None => None,
     };
     Ok(StateRow {
-        cursor: id,
+        cursor: row.get(0)?,
         tx: row.get(1)?,
         output: (id & ((1 << OUTPUT_BITS) - 1)) as u32,
-        seq: (id >> OUTPUT_BITS) as u64,
+        seq: id >> OUTPUT_BITS,
         contract: row.get(2)?,
         token,
         quantity: quantity(row, 6)?,
