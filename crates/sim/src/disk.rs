@@ -87,6 +87,7 @@ impl Disk {
     }
 
     fn shown(&self) -> &Tables {
+        // Without writes in flight, the durable rows are all.
         self.written.as_ref().unwrap_or(&self.durable)
     }
 }

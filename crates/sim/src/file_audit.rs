@@ -81,8 +81,9 @@ impl Auditor {
                 || format!("{short}: the references to files are not those of its ledger"),
             );
             for (key, value) in durable.rows(Table::Attachments) {
-                let hash = Hash::from_slice(key).unwrap_or(Hash::ZERO);
+                let hash = Hash::from_slice(key).expect("the key of a file is its hash");
                 let refs = FileRow::from_bytes(value).map(|row| row.refs).ok();
+                // A file that no transaction names has no references.
                 let counted = expected.get(&hash).copied().unwrap_or_default();
                 self.expect(refs == Some(counted), || {
                     format!("{short}: file {hash} has {refs:?} references where {counted} are")

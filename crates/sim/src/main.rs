@@ -1,5 +1,6 @@
 //! Runs simulations: `sim [--chain] --seed N [--runs N] [--nodes N] [--bug NAME] [--trace]`.
 
+use std::ops::Range;
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
@@ -34,6 +35,13 @@ struct Arguments {
     scenario: Scenario,
 }
 
+impl Arguments {
+    /// Returns the seeds to run. The last seed ends the range.
+    fn seeds(&self) -> Range<u64> {
+        self.seed..self.seed.saturating_add(self.runs)
+    }
+}
+
 fn arguments() -> Result<Arguments, String> {
     let mut found = Arguments {
         seed: 1,
@@ -63,9 +71,8 @@ fn arguments() -> Result<Arguments, String> {
             "--chain" => found.chain = true,
             "--scenario" => found.scenario = value()?.parse()?,
             "--nodes" => {
-                found.nodes = usize::try_from(number(value()?)?)
-                    .unwrap_or(usize::MAX)
-                    .min(NODES_MAX)
+                // More nodes than the most are the most.
+                found.nodes = number(value()?)?.min(NODES_MAX as u64) as usize;
             }
             _ => return Err(USAGE.to_owned()),
         }
@@ -76,7 +83,7 @@ fn arguments() -> Result<Arguments, String> {
 /// Runs chain networks, one after the other.
 fn run_chains(arguments: &Arguments) -> ExitCode {
     let (mut failed, mut all) = (0u64, ChainTally::default());
-    for seed in arguments.seed..arguments.seed.saturating_add(arguments.runs) {
+    for seed in arguments.seeds() {
         let report = run_chain(&ChainOptions {
             nodes: arguments.nodes,
             keep_trace: arguments.trace,
@@ -114,7 +121,7 @@ fn main() -> ExitCode {
         return run_chains(&arguments);
     }
     let seen = Mutex::new((0u64, 0u64, Tally::default()));
-    let seeds = arguments.seed..arguments.seed.saturating_add(arguments.runs);
+    let seeds = arguments.seeds();
     let options = SimOptions {
         bug: arguments.bug,
         adversary: arguments.adversary,

@@ -67,7 +67,7 @@ impl Bug {
         Self::ALL
             .into_iter()
             .find_map(|(bug, name)| (bug == self).then_some(name))
-            .unwrap_or_default()
+            .expect("all bugs are listed")
     }
 }
 

@@ -60,7 +60,7 @@ impl View {
     ) {
         *self = Self::new(self.stale);
         for (seq, row) in tables.rows(Table::Ledger) {
-            let seq = kernel::rows::seq_of(seq).unwrap_or_default();
+            let seq = kernel::rows::seq_of(seq).expect("a key of the ledger is a sequence");
             if let Ok((_, transaction)) = kernel::decode_row(row) {
                 let changes = vault::changes(seq, transaction.wire(), is_ours, &|state| {
                     contracts.describe(state).ok()

@@ -14,7 +14,7 @@ use crate::planned_flow::{Effect, Move, PlannedFlow, WORK_US, gains, loses, pay_
 use crate::stories::StoryArgs;
 use crate::swaps::SettleArgs;
 use crate::swarm::{SESSIONS, SwarmArgs};
-use crate::town::{BANKS, BEGINNING_MS, EXCHANGE, NODES, NOTARY, OTHER_NOTARY, Town};
+use crate::town::{BANKS, BEGINNING_MS, EXCHANGE, NODES, OTHER_NOTARY, Town};
 
 /// Makes flows that never lack funds: no bank pays more of a token than it was issued at the beginning.
 pub struct Workload<'a> {
@@ -55,7 +55,7 @@ impl<'a> Workload<'a> {
     fn issuer(&self, token: usize) -> usize {
         self.town
             .node_of(&self.tokens[token].issuer.id())
-            .unwrap_or(NOTARY)
+            .expect("each issuer is a node of the town")
     }
 
     pub fn funding(&mut self) -> Vec<PlannedFlow> {

@@ -205,10 +205,9 @@ impl World {
         if one.round_at_us.is_none_or(|due| at_us < due) {
             one.round_at_us = Some(at_us);
             let life = one.life;
-            self.at(
-                at_us.saturating_sub(self.now_us),
-                What::Round { node, life },
-            );
+            // Clipped at 0: a round that is overdue runs now.
+            let in_us = at_us.saturating_sub(self.now_us);
+            self.at(in_us, What::Round { node, life });
         }
     }
 
@@ -216,7 +215,8 @@ impl World {
     pub(crate) fn clock(&self, node: usize) -> Moment {
         let ms = self.now_us / 1_000;
         let right_ms = BEGINNING_MS + self.nodes[node].ahead_ms + ms;
-        let mut wall_ms = right_ms.saturating_add_signed(self.nodes[node].off_ms);
+        let wall_ms = right_ms.checked_add_signed(self.nodes[node].off_ms);
+        let mut wall_ms = wall_ms.expect("clock faults are far smaller than the time of day");
         if let Some(at_us) = self.stands_still_at_us(node) {
             wall_ms = BEGINNING_MS + at_us / 1_000;
         }

@@ -145,7 +145,10 @@ fn evidence(world: &mut World) {
     let expected = matches!(world.plan.scenario, Scenario::Equivocation { .. });
     for n in 0..world.nodes.len() {
         let kept = equivocations(&world.nodes[n].store, None, limits::EQUIVOCATIONS_MAX);
-        let kept = kept.unwrap_or_default();
+        let Ok(kept) = kept else {
+            world.violated(format!("node {n} cannot read its evidence"));
+            continue;
+        };
         world.tally.evidence += kept.len() as u64;
         if expected && kept.is_empty() {
             world.violated(format!("node {n} keeps no evidence"));
@@ -168,10 +171,11 @@ fn supply(world: &mut World) {
     let store = world.nodes[0].store.clone();
     let mut sums: BTreeMap<ChainId, u64> = BTreeMap::new();
     for (key, value) in store.rows(Table::Balances) {
-        let chain = ChainId(key.last().copied().unwrap_or(0));
-        *sums.entry(chain).or_default() += rows::read_u64(&value).unwrap_or(0);
+        let chain = ChainId(*key.last().expect("a key of a balance"));
+        *sums.entry(chain).or_default() += rows::read_u64(&value).expect("a balance");
     }
     for (id, chain) in &world.plan.genesis.clone().chains {
+        // A token without balances has a sum of 0.
         let sum = sums.get(id).copied().unwrap_or(0);
         if sum != chain.supply {
             world.violated(format!("chain {id}: {sum} of {}", chain.supply));

@@ -54,11 +54,13 @@ impl Node {
 
     /// Returns the node's clock, in milliseconds since genesis.
     pub(super) fn clock_ms(&self, now_ms: u64) -> u64 {
+        // Clipped at 0: a clock does not show a time before genesis.
         now_ms.saturating_add_signed(self.skew_ms + START_MS)
     }
 
     /// Returns the simulated time at which the node's clock shows this time.
     pub(super) fn world_ms(&self, clock_ms: u64) -> u64 {
+        // Clipped at 0: a time before the simulation began is due at once.
         clock_ms.saturating_add_signed(-(self.skew_ms + START_MS))
     }
 
@@ -81,6 +83,7 @@ impl Node {
         for _ in 0..arrive.min(self.flying.len()) {
             self.store.acknowledge();
         }
+        // Clipped at 0: fewer batches may be in flight than would arrive.
         let lost = self.flying.len().saturating_sub(arrive) as u64;
         self.store.lose();
         self.core = None;

@@ -87,7 +87,7 @@ impl FromStr for Scenario {
             )
         };
         let mut parts = text.split(':');
-        let name = parts.next().unwrap_or_default();
+        let name = parts.next().expect("a split has a first part");
         let numbers: Result<Vec<u32>, _> = parts.map(str::parse).collect();
         match (name, numbers.map_err(|_| wrong())?.as_slice()) {
             ("mixed", []) => Ok(Self::Mixed),

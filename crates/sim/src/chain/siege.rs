@@ -201,8 +201,10 @@ impl Secret {
 
     /// Returns the headers after a block below the fork. Headers of the honest chain come first.
     fn headers_from_below(&self, hash: &Hash) -> Answer {
-        let at = self.below.iter().position(|own| own == hash).unwrap_or(0);
+        let at = self.below.iter().position(|own| own == hash);
+        let at = at.expect("the caller has found it");
         let rows = read::headers(&self.overlay, Height::new(at as u32 + 1), HEADERS_MAX);
+        // Without the headers of the honest chain, only the invented ones are sent.
         let shared = rows.unwrap_or_default().into_iter().map(|row| row.header);
         let invented = self.headers[self.real..]
             .iter()

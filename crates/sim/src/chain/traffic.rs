@@ -47,6 +47,7 @@ impl Traffic {
 
     fn remember(&mut self, payments: &[Transaction]) {
         self.sent.extend_from_slice(payments);
+        // Clipped at 0: fewer are sent than are remembered.
         let surplus = self.sent.len().saturating_sub(REMEMBERED_MAX);
         self.sent.drain(..surplus);
     }
@@ -98,7 +99,7 @@ impl Traffic {
         match world.chance.below(6) {
             0 => payment.signature[5] ^= 1,
             1 => payment.anchor.id[0] ^= 1,
-            2 => payment.time = payment.time.saturating_add(1_000),
+            2 => payment.time += 1_000,
             3 => payment = signed(world, n, POOR, chain, 1, u64::MAX / 4, 100),
             4 => payment.chain = ChainId(99),
             _ => payment.deadline_minutes = 0,
@@ -169,7 +170,7 @@ pub(super) fn transaction(
     }
     let mut transaction = Transaction {
         chain,
-        time: u32::try_from(node.clock_ms(world.now_ms) / 1_000).unwrap_or(0),
+        time: u32::try_from(node.clock_ms(world.now_ms) / 1_000).expect("a time of the simulation"),
         deadline_minutes: 30,
         sender: public(&key(from)),
         fee,

@@ -336,7 +336,8 @@ impl World {
         };
         node.store.acknowledge();
         core.committed();
-        for action in node.flying.pop_front().unwrap_or_default() {
+        let actions = node.flying.pop_front();
+        for action in actions.expect("the batch was in flight") {
             self.perform(n, action);
         }
     }

@@ -80,6 +80,7 @@ impl World {
             };
             let opens = window.start().map_or(0, |start| start.as_ms());
             let ends = window.end().map_or(u64::MAX, |end| end.as_ms());
+            // A window without an end stays open.
             let within = right_ms + EARLY_MS >= opens && right_ms <= ends.saturating_add(LATE_MS);
             self.auditor.expect(within, || {
                 let short = SHORT[node];

@@ -74,6 +74,7 @@ impl World {
         self.check_blame(node);
         self.perform(node, out);
         if let Some(at) = wakeup.filter(|_| self.nodes[node].is_up()) {
+            // A wake-up beyond the range never comes.
             let at_us = at.as_ms().saturating_mul(1_000);
             self.round_at(node, at_us.max(self.now_us + 20));
         }
@@ -330,6 +331,7 @@ impl World {
 
     pub(crate) fn checked(&mut self, node: usize, check: &UniquenessCheck, early: Option<Answer>) {
         let disk = &self.nodes[node].disk;
+        // A check that did not finish early reads the disk as it is now.
         let answer = early.unwrap_or_else(|| kernel::check_uniqueness(check, disk));
         let number = check.number;
         self.note(node, format_args!("has the answer to question {number}"));

@@ -30,8 +30,9 @@ const VICTIMS: [&[usize]; 3] = [&[NOTARY], &[BANKS[0]], &[BANKS[1]]];
 /// Returns a node's own measure of its progress, read from a disk.
 fn progress(tables: &Tables) -> u64 {
     let accepted = tables.rows(Table::Meta).get(META_NOTARY_ACCEPTED);
-    let accepted = accepted.and_then(|row| seq_of(row)).unwrap_or(0);
-    tables.rows(Table::Ledger).len() as u64 + accepted
+    let accepted = accepted.map(|row| seq_of(row).expect("a counter's row"));
+    // A notary that has accepted nothing has no counter.
+    tables.rows(Table::Ledger).len() as u64 + accepted.unwrap_or(0)
 }
 
 impl World {

@@ -22,6 +22,7 @@ impl World {
             return false;
         };
         if let SilenceStage::Speaks(left) = &mut silence.stage {
+            // Clipped at 0: in a calm, the member goes on speaking.
             *left = left.saturating_sub(1);
             if *left > 0 || self.calm {
                 return false;
