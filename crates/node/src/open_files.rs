@@ -63,7 +63,8 @@ pub fn connections(wanted: usize, peers: usize) -> usize {
 fn fitting(limit: Option<u64>, wanted: usize, peers: usize) -> usize {
     let Some(limit) = limit else { return wanted };
     let reserve = reserve(peers);
-    let left = limit.saturating_sub(reserve.min(limit / 2));
+    let left = limit - reserve.min(limit / 2);
+    // Clipped at 0: a limit that is too low still leaves one connection.
     let left = left.saturating_sub(ENDING_MAX as u64).max(1);
     // Where the count does not fit a word, the limit binds nothing.
     wanted.min(usize::try_from(left).unwrap_or(usize::MAX))
@@ -71,15 +72,13 @@ fn fitting(limit: Option<u64>, wanted: usize, peers: usize) -> usize {
 
 /// The descriptors that a node wants: for clients, for other nodes, and for itself.
 pub fn wanted_files(connections: usize, peers: usize) -> u64 {
-    let of_clients = connections.saturating_add(ENDING_MAX);
-    reserve(peers).saturating_add(of_clients as u64)
+    let of_clients = connections + ENDING_MAX;
+    reserve(peers) + of_clients as u64
 }
 
 /// Returns the descriptors that a node wants for other nodes and for itself.
 fn reserve(peers: usize) -> u64 {
-    // Counts of a configuration, far below the largest number.
-    let of_peers = PER_PEER.saturating_mul(peers as u64);
-    RESERVED.saturating_add(of_peers)
+    RESERVED + PER_PEER * peers as u64
 }
 
 #[cfg(test)]

@@ -125,6 +125,7 @@ pub fn run(command: Command, register: Register) -> Result<(), Failure> {
 
 /// Returns the name of this program, which differs from `tally` in a custom application.
 pub fn program() -> String {
+    // If the system does not tell the path, the program has its usual name.
     let path = std::env::current_exe().unwrap_or_default();
     let name = path.file_name().and_then(|name| name.to_str());
     name.unwrap_or("tally").to_owned()

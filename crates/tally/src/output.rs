@@ -92,9 +92,10 @@ impl Table {
                     .chain(self.headers.get(at))
                     .map(|cell| shown_width(cell))
                     .max()
-                    .unwrap_or(0)
+                    .expect("a column has a header")
             })
             .collect();
+        // Clipped at 0: a table without columns has no gaps.
         let gaps = 2 * widths.len().saturating_sub(1);
         if let Some(columns) =
             columns.filter(|columns| widths.iter().sum::<usize>() + gaps > *columns)
@@ -140,6 +141,7 @@ impl Table {
             let mut line = String::new();
             for (header, cell) in cells.filter(|(_, cell)| shown_width(cell) > 0) {
                 let item = format!("{header} {cell}");
+                // Clipped at 0: a terminal narrower than the indent gets one item a line.
                 let room = columns.saturating_sub(INDENT.len() + 1);
                 if !line.is_empty() && shown_width(&line) + 2 + shown_width(&item) > room {
                     text.push_str(&format!("\n{INDENT}{line},"));
@@ -181,12 +183,14 @@ fn shown_width(text: &str) -> usize {
 
 /// Returns names and values, one per line.
 pub fn pairs(pairs: &[(&str, String)]) -> String {
+    // Without pairs there is no line to align.
     let width = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let ink = stdout_ink();
     let mut text = String::new();
     for (name, value) in pairs {
         let mut lines = value.lines();
         let name = ink.paint(Ink::BOLD, &format!("{name:<width$}"));
+        // An empty value is shown as a dash.
         text.push_str(&format!("{name}  {}\n", lines.next().unwrap_or("-")));
         for more in lines {
             text.push_str(&format!("{:<width$}  {more}\n", ""));

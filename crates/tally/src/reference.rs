@@ -54,6 +54,7 @@ fn leaves(of: &Command) -> Vec<&Command> {
 
 /// Returns the command as it is typed, such as `tally flow list`.
 fn path(command: &Command) -> String {
+    // The program itself has no longer name.
     let path = command.get_bin_name().unwrap_or(command.get_name());
     path.to_owned()
 }

@@ -147,6 +147,7 @@ fn reachable(listen: &str) -> String {
 fn address(url: &str) -> Result<String, Failure> {
     let rest = url
         .strip_prefix("https://")
+        // The scheme may be left out.
         .unwrap_or(url)
         .trim_end_matches('/');
     let bad = |why: &str| {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ledger::{Document, NetworkParameters, NodeInfo, Party, PartyId, SignedDocument};
-use primitives::{Decode, Encode, KeyPair, PublicKey, SignatureChecker, Timestamp};
+use primitives::{Decode, Encode, KeyPair, PublicKey, SignatureChecker, Timestamp, whole_ms};
 
 use super::error::BootstrapError;
 use super::files::{create, damaged, file, missing_or, write};
@@ -60,8 +60,17 @@ impl Documents {
 
     /// Returns the documents with the new parts. Unchanged documents stay the same to the byte, because transactions name the
     /// parameters by their hash.
-    pub(super) fn renew(old: Option<Self>, spec: &NetworkSpec, infos: Vec<NodeInfo>) -> Self {
+    ///
+    /// # Errors
+    /// A document in `folder` has the last number that there is. Nodes would ignore its successor.
+    pub(super) fn renew(
+        old: Option<Self>,
+        spec: &NetworkSpec,
+        infos: Vec<NodeInfo>,
+        folder: &Path,
+    ) -> Result<Self, BootstrapError> {
         let now = now();
+        let last = |file: PathBuf| move || damaged(&file, "its number is the last one");
         let mut nodes = old
             .as_ref()
             .map(|old| old.nodes.clone())
@@ -73,13 +82,15 @@ impl Documents {
                 if info == *known {
                     continue;
                 }
-                info.serial = known.serial.saturating_add(1);
+                let file = folder.join(NODES).join(id.to_string());
+                info.serial = known.serial.checked_add(1).ok_or_else(last(file))?;
             }
             info.serial = info.serial.max(now.as_ms());
             nodes.insert(id, info);
         }
         let parameters = renew_parameters(old.map(|old| old.parameters), spec, &nodes, now);
-        Self { parameters, nodes }
+        let parameters = parameters.ok_or_else(last(folder.join(PARAMETERS)))?;
+        Ok(Self { parameters, nodes })
     }
 
     /// Signs them and writes them to a folder.
@@ -92,12 +103,13 @@ impl Documents {
     }
 }
 
+/// Returns the new parameters, or `None` if the old ones have the last version.
 fn renew_parameters(
     old: Option<NetworkParameters>,
     spec: &NetworkSpec,
     nodes: &BTreeMap<PartyId, NodeInfo>,
     now: Timestamp,
-) -> NetworkParameters {
+) -> Option<NetworkParameters> {
     let mut notaries = old
         .as_ref()
         .map(|old| old.notaries.clone())
@@ -130,17 +142,18 @@ fn renew_parameters(
         parameters.max_transaction_attachment_bytes = bytes;
     }
     if let Some(old) = old.filter(|old| parameters != *old) {
-        parameters.version = old.version.saturating_add(1);
+        parameters.version = old.version.checked_add(1)?;
         parameters.issued_at = now;
     }
-    parameters
+    Some(parameters)
 }
 
 fn now() -> Timestamp {
+    // A clock before 1970 shows the time of the epoch.
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    Timestamp::from_ms(u64::try_from(now.as_millis()).unwrap_or(u64::MAX))
+    Timestamp::from_ms(whole_ms(now))
 }
 
 fn read_one<T: Document>(

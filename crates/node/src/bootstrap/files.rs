@@ -106,6 +106,7 @@ pub(crate) fn write_secret(path: &Path, secret: &SecretText) -> Result<(), Boots
 }
 
 fn write_with(path: &Path, bytes: &[u8], mode: u32) -> Result<(), BootstrapError> {
+    // A path without a name is refused below: nothing can be renamed to it.
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let new = path.with_file_name(name);

@@ -68,7 +68,7 @@ pub fn bootstrap(spec: &NetworkSpec, out: &Path) -> Result<Bootstrapped, Bootstr
         nodes.push(made);
         infos.push(info);
     }
-    let documents = Documents::renew(old, spec, infos);
+    let documents = Documents::renew(old, spec, infos, &folder)?;
     for dir in folders(out)? {
         documents.write(&dir, authority.documents())?;
     }

@@ -35,6 +35,7 @@ impl Ports {
         &mut self,
         wanted: Option<SocketAddr>,
     ) -> Result<SocketAddr, BootstrapError> {
+        // Without an address, it is a free port of this machine.
         let wanted = wanted.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, 0).into());
         if wanted.port() != 0 {
             return Ok(wanted);

@@ -56,8 +56,9 @@ impl Default for AttachmentsSection {
     }
 }
 
+/// Returns a duration in hours. The check of the configuration bounds them by decades.
 fn hours(count: u64) -> Duration {
-    Duration::from_secs(count.saturating_mul(3_600))
+    Duration::from_secs(count * 3_600)
 }
 
 impl AttachmentsSection {
@@ -69,7 +70,7 @@ impl AttachmentsSection {
         queue_bytes_max: usize,
     ) -> transfer::Options {
         let defaults = transfer::Options::default();
-        let head = u32::try_from(transfer::MESSAGE_HEAD_BYTES_MAX).unwrap_or(u32::MAX);
+        let head = transfer::MESSAGE_HEAD_BYTES_MAX as u32;
         transfer::Options {
             memory_bytes: self.memory_bytes as u64,
             peer_bytes: self.peer_memory_bytes.min(queue_bytes_max / 2) as u64,
@@ -77,6 +78,7 @@ impl AttachmentsSection {
             at_once_per_peer: self.at_once_per_peer,
             down_bytes_per_s: self.down_bytes_per_s,
             up_bytes_per_s: self.up_bytes_per_s,
+            // Clipped at 0: a network whose messages are shorter than a head moves no files.
             chunk_bytes: defaults
                 .chunk_bytes
                 .min(message_bytes_max.saturating_sub(head)),
@@ -88,7 +90,7 @@ impl AttachmentsSection {
     pub(crate) fn upkeep(&self) -> crate::files::UpkeepOptions {
         let days = self.keep_unreferenced_days;
         crate::files::UpkeepOptions {
-            unreferenced: (days > 0).then(|| hours(days.saturating_mul(24))),
+            unreferenced: (days > 0).then(|| hours(days * 24)),
             parts: hours(self.keep_parts_hours),
         }
     }

@@ -98,7 +98,8 @@ fn described(error: &toml::de::Error, text: &str) -> String {
     let begin = before.rfind('\n').map_or(0, |end| end + 1);
     let line = before.matches('\n').count() + 1;
     let column = before[begin..].chars().count() + 1;
-    let key = text[begin..].split(['=', '\n']).next().unwrap_or_default();
+    let key = text[begin..].split(['=', '\n']).next();
+    let key = key.expect("a split has a first part");
     let bare = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-');
     match key.trim() {
         key if !key.is_empty() && key.chars().all(bare) => {
@@ -123,12 +124,11 @@ fn without_value(message: &str) -> String {
 
 /// Serde says "unknown field `x`, expected one of `a`, `b`": adds which of them was meant, if one is near.
 fn with_suggestion(message: &str) -> String {
-    let mut quoted = message
-        .split("unknown field `")
-        .nth(1)
-        .unwrap_or_default()
-        .split('`');
-    let unknown = quoted.next().unwrap_or_default();
+    let Some((_, quoted)) = message.split_once("unknown field `") else {
+        return message.trim_end().to_owned();
+    };
+    let mut quoted = quoted.split('`');
+    let unknown = quoted.next().expect("a split has a first part");
     let known = quoted.skip(1).step_by(2);
     let nearest = known
         .map(|name| (strsim::damerau_levenshtein(unknown, name), name))

@@ -134,7 +134,7 @@ pub fn reference_page() -> String {
          | field | default | range | unit | meaning |\n|---|---|---|---|---|\n",
     );
     let (config, defaults) = defaults();
-    let ranged = config.map(|config| config.ranged()).unwrap_or_default();
+    let ranged = config.ranged();
     for Field {
         name,
         unit,
@@ -164,13 +164,11 @@ pub fn default_text(name: &str) -> Option<String> {
 }
 
 /// Returns a configuration with the required fields only. It is a notary's, so that it has all sections.
-fn defaults() -> (Option<NodeConfig>, toml::Table) {
+fn defaults() -> (NodeConfig, toml::Table) {
     let text = "node = { name = 'O=X, L=X, C=XX' }\np2p = { listen = '[::1]:1' }\napi = { listen = '[::1]:2' }\nnotary = {}";
-    let config: Option<NodeConfig> = toml::from_str(text).ok();
-    let table = config
-        .as_ref()
-        .and_then(|config| toml::Table::try_from(config).ok());
-    (config, table.unwrap_or_default())
+    let config: NodeConfig = toml::from_str(text).expect("all required fields");
+    let table = toml::Table::try_from(&config).expect("a configuration is a table");
+    (config, table)
 }
 
 fn default_of(defaults: &toml::Table, name: &str) -> Option<String> {
@@ -185,7 +183,7 @@ mod tests {
     #[test]
     fn every_field_is_on_the_page_and_every_number_has_a_range() {
         let (config, defaults) = defaults();
-        let ranged = config.expect("parses").ranged();
+        let ranged = config.ranged();
         for Field { name, .. } in FIELDS {
             let default = default_of(&defaults, name);
             let default = default.unwrap_or_else(|| panic!("{name} does not exist"));

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use primitives::{Moment, Monotonic, Timestamp};
+use primitives::{Moment, Monotonic, Timestamp, whole_ms};
 
 /// Both clocks of the machine, read together.
 pub struct Clock {
@@ -20,6 +20,7 @@ impl Default for Clock {
 impl Clock {
     /// Both readings. The monotonic one counts from the node's start.
     pub fn now(&self) -> Moment {
+        // A clock before 1970 shows the time of the epoch.
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
@@ -31,8 +32,4 @@ impl Clock {
     pub fn instant(&self, at: Monotonic) -> Option<Instant> {
         self.started.checked_add(Duration::from_millis(at.as_ms()))
     }
-}
-
-fn whole_ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

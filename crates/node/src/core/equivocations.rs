@@ -65,7 +65,7 @@ fn read(store: &LedgerStore, after: Option<TxId>, limit: usize) -> Result<Rows, 
         Some(after) => [after.as_bytes().as_slice(), &[0]].concat(),
         None => Vec::new(),
     };
-    let rows = store.scan(Table::Equivocations, &from, None, limit.saturating_add(1));
+    let rows = store.scan(Table::Equivocations, &from, None, limit + 1);
     let mut rows = rows.map_err(|failure| store_refusal(&failure))?;
     let more = rows.len() > limit;
     rows.truncate(limit);

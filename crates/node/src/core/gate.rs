@@ -35,6 +35,7 @@ impl Gate {
     /// Returns the room for further starts.
     pub(super) fn room(&self) -> Room {
         let on_their_way = self.on_their_way.load(Ordering::Acquire);
+        // Both are clipped at 0: more starts may be on their way than there is room for.
         Room {
             places: self
                 .places

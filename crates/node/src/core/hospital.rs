@@ -144,17 +144,13 @@ impl Service {
             Refusal::listed(&api::codes::UNKNOWN_FLOW, format!("no live flow {flow}"))
         })?;
         let store = self.store.clone();
+        // The last number is the chart's, which is no row of the page.
         let first = after.map_or(0, |after| after.saturating_add(1));
         let found = tokio::task::spawn_blocking(move || {
             let from = journal_key(&flow, first);
             let to = prefix_end(flow.as_bytes());
             store
-                .scan(
-                    Table::Journal,
-                    &from,
-                    to.as_deref(),
-                    limit.saturating_add(1),
-                )
+                .scan(Table::Journal, &from, to.as_deref(), limit + 1)
                 .map_err(|failure| store_refusal(&failure))
         });
         let rows = joined(found.await)?;

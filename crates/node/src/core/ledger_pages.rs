@@ -30,7 +30,10 @@ impl Service {
             let text = format!("transaction {id} is not recorded here");
             return Err(Refusal::listed(&api::codes::UNKNOWN_TRANSACTION, text));
         };
-        let seq = kernel::rows::seq_of(&seq).unwrap_or_default();
+        let seq = kernel::rows::seq_of(&seq).ok_or_else(|| {
+            let text = format!("the place of {id} in the ledger does not decode");
+            Refusal::listed(&api::codes::INTERNAL, text)
+        })?;
         let (_, transaction) = decode_row(&row)
             .map_err(|error| Refusal::listed(&api::codes::INTERNAL, error.to_string()))?;
         let names = KeyNames {
@@ -55,6 +58,7 @@ impl Service {
     ) -> Result<LedgerPage, Refusal> {
         let store = self.store.clone();
         let found = tokio::task::spawn_blocking(move || {
+            // Sequences begin at 1.
             let page = ledger_page(&store, after.unwrap_or(0), limit);
             let page = page.map_err(|failure| store_refusal(&failure))?;
             let entries = page

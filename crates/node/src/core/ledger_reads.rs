@@ -120,7 +120,7 @@ pub(super) fn schedule(
     now: Timestamp,
 ) -> Result<SchedulePage, Refusal> {
     let from = after.map_or_else(Vec::new, |after| [after.as_slice(), &[0]].concat());
-    let rows = store.scan(Table::Schedule, &from, None, limit.saturating_add(1));
+    let rows = store.scan(Table::Schedule, &from, None, limit + 1);
     let mut rows = rows.map_err(|failure| store_refusal(&failure))?;
     let more = rows.len() > limit;
     rows.truncate(limit);

@@ -48,7 +48,7 @@ impl Service {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             platform_version: self.info.platform_version,
             state: self.node_state(),
-            uptime_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            uptime_ms: primitives::whole_ms(self.started.elapsed()),
             flows_in_flight: figures.flows_live,
             flows_retrying: figures.flows_retrying,
             flows_parked: figures.flows_parked,
@@ -118,6 +118,7 @@ impl Service {
             state,
             ledger_seq: fed,
             view_seq: upto,
+            // Clipped at 0: the view may have caught up with more since `fed` was read.
             view_lag: fed.saturating_sub(upto),
             message,
             code,

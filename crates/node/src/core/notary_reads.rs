@@ -36,7 +36,7 @@ impl Service {
                 Some(after) => [after.as_bytes().as_slice(), &[0]].concat(),
                 None => Vec::new(),
             };
-            let rows = store.scan(Table::NotaryTxs, &from, None, limit.saturating_add(1));
+            let rows = store.scan(Table::NotaryTxs, &from, None, limit + 1);
             rows.map_err(|failure| store_refusal(&failure))
         });
         let mut rows = joined(found.await)?;

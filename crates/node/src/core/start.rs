@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use kernel::port::{Table, WriteBatch};
+use kernel::port::{Table, WriteBatch, damaged};
 use kernel::{Event, Identity, Kernel, Priority};
 use net::{Inbound, NetLimits, PeerAddress, Sink, Transport};
 use primitives::storage::Reads;
@@ -153,6 +153,7 @@ impl Node {
             addresses: info.addresses.clone(),
         });
         let message_bytes_max = network.parameters().max_message_bytes;
+        // A clipped size is above the largest one, and refused by the transport.
         let message_bytes_max = u32::try_from(message_bytes_max).unwrap_or(u32::MAX);
         let queue_bytes_max = config.p2p.queue_bytes.max(2 * message_bytes_max as usize);
         let transfers = Arc::new(TransferHandle::new(config.attachments.memory_bytes));
@@ -370,9 +371,13 @@ fn thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle
 /// The sequence of the last transaction recorded; 0 when there is none.
 pub(super) fn ledger_end(store: &LedgerStore) -> Result<u64, StartError> {
     let last = store.last(Table::Ledger).map_err(StartError::StoreFailed)?;
-    Ok(last
-        .and_then(|(key, _)| kernel::rows::seq_of(&key))
-        .unwrap_or(0))
+    last.map_or(Ok(0), |(key, _)| seq_of(&key, "the last key of the ledger"))
+}
+
+/// Reads a row that is a number.
+fn seq_of(row: &[u8], name: &str) -> Result<u64, StartError> {
+    let seq = kernel::rows::seq_of(row);
+    seq.ok_or_else(|| StartError::StoreFailed(damaged(name)))
 }
 
 /// The number that names this store to the peers: drawn once.
@@ -381,11 +386,11 @@ fn epoch(store: &LedgerStore, committer: &LedgerCommitter) -> Result<u64, StartE
     let found = store
         .get(Table::Meta, key)
         .map_err(StartError::StoreFailed)?;
-    if let Some(epoch) = found.as_deref().and_then(kernel::rows::seq_of) {
-        return Ok(epoch);
+    if let Some(epoch) = found {
+        return seq_of(&epoch, "the number that names the store");
     }
     let drawn = random()?;
-    let epoch = kernel::rows::seq_of(&drawn[..8]).unwrap_or(1).max(1);
+    let epoch = seq_of(&drawn[..8], "a drawn number")?.max(1);
     let mut batch = WriteBatch::default();
     batch.put(Table::Meta, key, epoch.to_be_bytes());
     committer

@@ -49,7 +49,7 @@ async fn look(
     };
     let due = last.is_none_or(|last| last.elapsed() >= WARN_EVERY);
     // Twice as many are news even if the last warning is young.
-    if stuck.is_empty() || !(due || stuck.len() > before.saturating_mul(2)) {
+    if stuck.is_empty() || !(due || stuck.len() > 2 * before) {
         return warned;
     }
     let named = stuck.iter().take(NAMED_MAX).map(|flow| {

@@ -99,8 +99,7 @@ impl ChangeReader {
             return Ok(None);
         };
         let (_, transaction) = decode_row(&row).map_err(|error| internal(&error))?;
-        let index = usize::try_from(reference.index).unwrap_or(usize::MAX);
-        let state = transaction.wire().outputs().get(index);
+        let state = transaction.wire().outputs().get(reference.index as usize);
         let facts = state.and_then(|state| self.contracts.describe(state).ok());
         let failed = Cell::new(None);
         let is_ours = |key: &PublicKey| self.is_ours(key, &failed);

@@ -103,6 +103,7 @@ impl Searcher {
                 descending: sort.descending,
             })
         });
+        // A clipped limit is above the largest one, and refused.
         let limit = usize::try_from(query.limit.unwrap_or(PAGE)).unwrap_or(usize::MAX);
         if !(1..=vaultview::QUERY_PAGE_MAX).contains(&limit) {
             return Err(bad(format!(
@@ -138,6 +139,7 @@ impl Searcher {
             Asked::And(parts) => Criterion::All(each(parts)?),
             Asked::Or(parts) => Criterion::Any(each(parts)?),
             Asked::Not(part) => Criterion::Not(Box::new(self.criterion(part)?)),
+            // Without a condition, every state meets it.
             Asked::Status(asked) => status(*asked).unwrap_or(Criterion::All(Vec::new())),
             Asked::Locked(locked) => self.locked.any(*locked),
             Asked::Is(test) => self.one_of(&test.field, std::slice::from_ref(&test.value))?,
@@ -382,7 +384,7 @@ impl Searcher {
 
     fn found(&self, row: StateRow) -> FoundState {
         let reference = StateRef::new(TxId::from_array(row.tx), row.output);
-        let number = u64::try_from(row.cursor).unwrap_or(0);
+        let number = u64::try_from(row.cursor).expect("the view refuses negative ids");
         FoundState {
             number,
             locked_by: self.locked.holder(number),

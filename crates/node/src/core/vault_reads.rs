@@ -77,6 +77,7 @@ impl Service {
     ) -> Result<StatesPage, Refusal> {
         let view_seq = self.view_ready(deadline).await?;
         let readers = Arc::clone(&self.readers);
+        // A place that is clipped is after all states.
         let after = after.map_or(0, |after| i64::try_from(after).unwrap_or(i64::MAX));
         let filter = StateFilter {
             quarantined: match quarantined {

@@ -62,7 +62,7 @@ impl Claim {
 /// The whole server's share, as its options say.
 pub(super) fn whole_share(options: &HttpOptions) -> ShareLimits {
     let large = large_bodies(options);
-    let of_large = large.saturating_mul(options.body_bytes_max);
+    let of_large = large * options.body_bytes_max;
     ShareLimits::unbounded()
         .with(Resource::Requests, options.requests_max)
         .with(Resource::Streams, options.streams_max)
@@ -102,6 +102,7 @@ pub(crate) struct ClaimedBody {
 impl ClaimedBody {
     /// The length that the client announced; 0 if it did not.
     pub(super) fn announced(&self) -> usize {
+        // A clipped length is above every limit.
         usize::try_from(self.body.size_hint().lower()).unwrap_or(usize::MAX)
     }
 
@@ -147,6 +148,7 @@ impl BodyPlace {
 
     /// Covers so many bytes in all, without waiting; `false` if that needs a place for a large body.
     fn cover(&mut self, bytes: usize) -> bool {
+        // Clipped at 0: more may be covered already.
         let more = bytes.saturating_sub(self.covered);
         if self.large.is_some() || more == 0 {
             return true;
@@ -249,10 +251,12 @@ pub(super) async fn whole_within(
         if received > most {
             return Err(too_large());
         }
+        // A clipped remainder is more than may wait.
         let to_come = body.size_hint().upper().map_or(most - received, |left| {
             usize::try_from(left).unwrap_or(usize::MAX)
         });
         let is_covered = timeout_at(deadline, place.covered(received, to_come)).await;
+        // A place that did not come in time did not come.
         if !is_covered.unwrap_or(false) {
             return Err(no_place("bodies"));
         }

@@ -67,6 +67,7 @@ impl Drop for DownloadWatch {
 async fn watch(due: Arc<Mutex<Due>>, patience: Duration, cut: Option<Cut>) {
     loop {
         let at = lock(&due).at;
+        // While the client waits for this node, nothing is due before the patience of a next piece.
         sleep_until(at.unwrap_or_else(|| Instant::now() + patience)).await;
         let place = {
             let mut due = lock(&due);

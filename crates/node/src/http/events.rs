@@ -73,8 +73,8 @@ pub(crate) fn cut(refusal: Refusal) -> Bytes {
 /// One event.
 pub(crate) fn event(kind: &str, id: Option<u64>, data: &impl Serialize) -> Bytes {
     let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
-    // The API's types have a JSON form. It has one line, unless a value was passed through unparsed.
-    let data = serde_json::to_string(data).unwrap_or_default();
+    // The JSON has one line, unless a value was passed through unparsed.
+    let data = serde_json::to_string(data).expect("a type of the API has a JSON form");
     let data = data.replace(['\n', '\r'], " ");
     Bytes::from(format!("event: {kind}\n{id}data: {data}\n\n"))
 }

@@ -115,7 +115,7 @@ impl HttpBody for FileBody {
         if !self.taking.gives(given.len()) {
             return Poll::Ready(Some(Err("the file was taken too slowly".into())));
         }
-        self.left = self.left.saturating_sub(given.len() as u64);
+        self.left -= given.len() as u64;
         Poll::Ready(Some(Ok(Frame::data(given))))
     }
 

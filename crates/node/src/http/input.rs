@@ -43,13 +43,14 @@ impl Input {
 
     /// A line's bytes.
     pub(super) fn line(&self, (from, to): (usize, usize)) -> &[u8] {
-        self.bytes.get(from..to).unwrap_or_default()
+        &self.bytes[from..to]
     }
 
     /// Drops the bytes that were taken. It moves the remaining bytes only if they are the smaller part.
     pub(super) fn release(&mut self) {
         if self.used * 2 >= self.bytes.len() {
             self.bytes.drain(..self.used);
+            // Clipped at 0: the search may be behind the lines that were taken.
             self.searched = self.searched.saturating_sub(self.used);
             self.used = 0;
         }

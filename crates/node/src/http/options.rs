@@ -128,6 +128,12 @@ pub struct HttpOptions {
 }
 
 impl HttpOptions {
+    /// Returns the number of entries of a page. Without a wish, a page is as long as it may be.
+    pub(crate) fn page(&self, wish: Option<usize>) -> usize {
+        let most = self.page_max.max(1);
+        wish.unwrap_or(most).clamp(1, most)
+    }
+
     /// The usual settings.
     pub fn new(listen: SocketAddr, tls: Arc<rustls::ServerConfig>, tokens: Tokens) -> Self {
         Self {

@@ -17,8 +17,10 @@ pub(super) struct RefusedWith(pub(super) Cow<'static, str>);
 impl Refusal {
     /// As the body of an answer.
     pub(super) fn into_problem(self) -> Problem {
+        // The list of codes has statuses of HTTP only. Another one would be a bug, for which 500 stands.
         let status =
             StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        // A status outside the RFCs has no title of its own.
         let title = status.canonical_reason().unwrap_or("Refused");
         let mut problem = Problem::new(status.as_u16(), title, self.code, self.message, self.hint);
         problem.retry_after_ms = self.retry_after_ms;
@@ -31,10 +33,8 @@ impl IntoResponse for Refusal {
         let code = RefusedWith(self.code.clone());
         let problem = self.into_problem();
         let retry_after_ms = problem.retry_after_ms;
-        let status =
-            StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        // A struct of texts and numbers has a JSON form.
-        let json = serde_json::to_vec(&problem).unwrap_or_default();
+        let status = StatusCode::from_u16(problem.status).expect("it was a status above");
+        let json = serde_json::to_vec(&problem).expect("texts and numbers have a JSON form");
         let mut response = Response::new(Body::from(json));
         *response.status_mut() = status;
         response.extensions_mut().insert(code);

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use api::codes::{BODY_TOO_LARGE, RATE_LIMITED};
+use primitives::whole_ms;
 
 use super::refusal::Refusal;
 use super::state::ApiState;
@@ -24,10 +25,7 @@ impl ApiState {
             return Ok(());
         };
         let taken = self.start_rates.take(&caller.name, per_s, Instant::now());
-        taken.map_err(|wait| {
-            let ms = u64::try_from(wait.as_millis()).unwrap_or(RETRY_MS_MAX);
-            ms.clamp(1, RETRY_MS_MAX)
-        })
+        taken.map_err(|wait| whole_ms(wait).clamp(1, RETRY_MS_MAX))
     }
 
     /// Refuses a start of more bytes than the user may send.

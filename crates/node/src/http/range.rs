@@ -44,9 +44,10 @@ fn span(text: &str, size: u64) -> Option<Span> {
     let (from, to) = (number(from)?, number(to)?);
     let span = match (from, to) {
         (None, None) => return None,
-        // The last bytes.
+        // The last bytes. Clipped at 0: more than there are means all of them.
         (None, Some(last)) => (size.saturating_sub(last), size),
         (Some(from), None) => (from, size),
+        // A clipped end is beyond the end of the file, which bounds it.
         (Some(from), Some(to)) if from <= to => (from, to.saturating_add(1).min(size)),
         _ => return None,
     };
@@ -66,7 +67,8 @@ fn number(text: &str) -> Option<Option<u64>> {
 /// Returns the value of the header `Content-Range`.
 pub(super) fn content_range(span: Option<Span>, size: u64) -> Option<HeaderValue> {
     let text = match span {
-        Some((from, to)) => format!("bytes {from}-{}/{size}", to.saturating_sub(1)),
+        // A span has at least one byte.
+        Some((from, to)) => format!("bytes {from}-{}/{size}", to - 1),
         None => format!("bytes */{size}"),
     };
     HeaderValue::from_str(&text).ok()

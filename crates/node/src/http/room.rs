@@ -38,6 +38,7 @@ impl Room {
             _ => &mut self.places,
         };
         let found = *from > 0;
+        // Clipped at 0: no place is found, and none is taken.
         *from = from.saturating_sub(1);
         found
     }

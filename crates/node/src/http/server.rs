@@ -140,7 +140,7 @@ pub(crate) async fn listen(
 
 /// Accepts until the server stops, then waits for the connections. Aborting it ends them all.
 async fn accept(listener: TcpListener, front: Arc<Front>, router: Router) {
-    let most = front.options.connections_max.saturating_add(ENDING_MAX);
+    let most = front.options.connections_max + ENDING_MAX;
     let tasks = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
     let mut stopping = front.stopping.clone();
     let mut connections = JoinSet::new();

@@ -164,6 +164,7 @@ impl StreamBody {
             self.input_ended = true;
         }
         loop {
+            // Clipped at 0: there is no room.
             let room = self
                 .state
                 .options

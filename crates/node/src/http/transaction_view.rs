@@ -53,6 +53,7 @@ fn output(
     map: &NetworkMap,
     party_of: &dyn Fn(&PublicKey) -> Option<String>,
 ) -> StateView {
+    // A state that no contract of this node describes has no facts.
     let facts = facts.unwrap_or_default();
     StateView {
         index,

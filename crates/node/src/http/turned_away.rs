@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use api::codes::INTERNAL;
 use bytes::{BufMut, BytesMut};
 
 use super::refusal::Refusal;
@@ -59,6 +58,7 @@ impl TurnedAway {
     /// How many are to be noted now: at most once a second.
     pub(super) fn due(&mut self, now: Instant) -> Option<u64> {
         let since = *self.since.get_or_insert(now);
+        // Clipped at 0: the first refusal may be of this moment.
         (now.saturating_duration_since(since) >= NOTED_EVERY)
             .then(|| self.rest())
             .flatten()
@@ -73,9 +73,8 @@ impl TurnedAway {
 }
 
 fn prepared(refusal: Refusal) -> Vec<u8> {
-    // A struct of texts has a JSON form.
-    let failure = serde_json::to_vec(&refusal.into_failure())
-        .unwrap_or_else(|_| format!("{{\"code\":\"{}\"}}", INTERNAL.code).into_bytes());
+    let failure = serde_json::to_vec(&refusal.into_failure());
+    let failure = failure.expect("texts have a JSON form");
     [b",\"error\":".as_slice(), &failure, b"}\n"].concat()
 }
 

@@ -158,8 +158,10 @@ impl VaultPages {
             let page = kept.pages.get(&number);
             page.map_or(number * PAGE_POSITIONS, |page| page.upto)
         };
+        // A clipped end is beyond the end of the ledger, which bounds it.
         let end = (number + 1).saturating_mul(PAGE_POSITIONS).min(reached);
-        let limit = usize::try_from(end.saturating_sub(begin)).unwrap_or(usize::MAX);
+        // Clipped at 0: the page may be beyond what the ledger has reached.
+        let limit = end.saturating_sub(begin).min(PAGE_POSITIONS) as usize;
         let read = service.vault_changes(begin, end, limit).await?;
         let mut names = BTreeSet::new();
         let changes = read.changes.into_iter();

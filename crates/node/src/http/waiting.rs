@@ -37,6 +37,7 @@ impl WaitingBytes {
     pub(super) fn set(&self, window: Window) {
         let (all, of_stream) = (window.of_connection() as usize, window.of_stream() as usize);
         self.of_stream.store(of_stream, Ordering::Relaxed);
+        // Clipped at 0: in a window no larger than a stream's, no body waits.
         self.most
             .store(all.saturating_sub(of_stream), Ordering::Relaxed);
     }

@@ -116,6 +116,7 @@ impl Labelled {
         self.dropped.set(work.dropped);
         self.garbage.set(work.garbage);
         self.cut_offs.set(work.cuts);
+        // A node that is no notary has done nothing as one.
         let notary = notary.unwrap_or_default();
         self.notary_queued.set_count(notary.queued_requests as u64);
         self.notary_signed.set(notary.signed);

@@ -47,7 +47,7 @@ impl Process {
         if let Ok(status) = std::fs::read_to_string("/proc/self/status")
             && let Some(kib) = number_after(&status, "VmRSS:")
         {
-            self.resident.set_count(kib.saturating_mul(1_024));
+            self.resident.set_count(kib * 1_024);
         }
         if let Ok(stat) = std::fs::read_to_string("/proc/self/stat")
             && let Some(ms) = cpu_ms(&stat)

@@ -257,6 +257,7 @@ impl UserRecord {
             permissions: self.permissions.iter().map(ToString::to_string).collect(),
             starts_per_s: self.starts_per_s,
             start_bytes_max: self.start_bytes_max,
+            // A token whose end is clipped does not expire.
             tokens_expire_ms: ends.map(|end| end.saturating_mul(1_000)).collect(),
         }
     }

@@ -141,7 +141,7 @@ impl Users {
         let token = fresh_token().ok_or(ManageError::Stopping)?;
         let sha256 = Sha256Text(*Hash::plain(token.expose().as_bytes()).as_bytes());
         let now_s = now_s();
-        let expires_s = now_s.saturating_add(u64::from(days.min(TOKEN_DAYS_MAX)) * DAY_S);
+        let expires_s = now_s + u64::from(days.min(TOKEN_DAYS_MAX)) * DAY_S;
         let changed = self.change((caller, intent), name, move |user| {
             user.tokens.retain(|token| now_s < token.expires_s);
             user.tokens.push(TokenRecord { sha256, expires_s });

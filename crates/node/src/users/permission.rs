@@ -154,6 +154,7 @@ impl FromStr for Permission {
             None => (text, None),
         };
         let plain = |part: &str, marks: &[u8]| {
+            // A star may end a part.
             let part = part.strip_suffix('*').unwrap_or(part);
             part.bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || marks.contains(&byte))

@@ -46,6 +46,7 @@ impl StartRates {
         let apart = SAVED_UP / per_s.max(1);
         let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);
         let next = due.get(user).map_or(now, |next| (*next).max(now));
+        // Clipped at 0: a start that is due is not early.
         let early = next.saturating_duration_since(now);
         if let Some(wait) = early.checked_sub(SAVED_UP - apart)
             && !wait.is_zero()

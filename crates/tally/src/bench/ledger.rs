@@ -164,6 +164,7 @@ impl Bench<'_> {
         }
         let rate = Rate {
             per_s: median(&rates),
+            // Clipped at 0: a merge may have freed more than the flows took.
             bytes_per_flow: after.saturating_sub(before) as f64 / flows as f64,
         };
         let shown: Vec<String> = rates.iter().map(|rate| number(*rate)).collect();

@@ -226,7 +226,8 @@ impl Bench<'_> {
         let live = Arc::new(Live::default());
         let bar = LoadBar::begin("Overload", duration, Arc::clone(&live));
         let before = self.rss_mb();
-        let pid = self.lab.network.pid(ASKED).unwrap_or_default();
+        let pid = self.lab.network.pid(ASKED);
+        let pid = pid.context("the node under load does not run")?;
         let watched = tokio::spawn(watch_memory(pid, duration / 4));
         let arrived = self.lab.issue_and_pay_at(rate, "EUR", 100, live).await?;
         bar.end().await;

@@ -219,7 +219,8 @@ async fn cpu(
     pid: u32,
 ) -> Result<Cpu> {
     let mut work = Starts::new(ways, move |number| {
-        (usize::try_from(number).unwrap_or_default(), start.clone())
+        let way = usize::try_from(number).expect("a number of a start fits a word");
+        (way, start.clone())
     });
     if quantity == 0 {
         work = work.ending_with(NOTHING);
@@ -252,8 +253,8 @@ async fn cpu(
     }
     let flows = window.done.len() as f64;
     let each = |used: Duration| used.as_secs_f64() * 1e6 / flows;
-    let client = each(after.0.saturating_sub(before.0));
-    let server = each(after.1.saturating_sub(before.1));
+    let client = each(after.0 - before.0);
+    let server = each(after.1 - before.1);
     Ok(Cpu {
         client,
         server,

@@ -119,7 +119,7 @@ async fn draw(
     live: Arc<Live>,
     mut stopped: tokio::sync::oneshot::Receiver<()>,
 ) {
-    let length = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let length = primitives::whole_ms(duration);
     let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
     let template = if colour() {
         "  {prefix} {bar:30.green/dim} {msg}"
@@ -140,9 +140,9 @@ async fn draw(
         let reading = live.read();
         let now = Instant::now();
         let seconds = now.duration_since(before_at).as_secs_f64();
-        let rate = reading.completed.saturating_sub(before) as f64 / seconds.max(0.001);
+        let rate = (reading.completed - before) as f64 / seconds.max(0.001);
         (before, before_at) = (reading.completed, now);
-        let passed = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let passed = primitives::whole_ms(start.elapsed());
         bar.set_position(passed.min(length));
         bar.set_message(format!(
             "{:>8} /s  p50 {} ms  p99 {} ms{}",

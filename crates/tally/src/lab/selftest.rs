@@ -52,6 +52,7 @@ impl Args {
             Some(self.on_network()?)
         };
         let found = Found {
+            // Without a network, the simulated servers are measured.
             aa_false_findings: network.as_ref().unwrap_or(&fake).false_findings,
             fake,
             planted,

@@ -72,7 +72,8 @@ impl Args {
         }
         // Figures of a failed run or a failed audit must not be used.
         verdict(&report)?;
-        let measured = report.scenarios.first().cloned().unwrap_or_default();
+        let measured = report.scenarios.first().cloned();
+        let measured = measured.expect("the scenario of the plan");
         let sizing = size::answer(&report, &measured, self.target);
         let sizing = sizing.map_err(|error| Failure::coded(&error))?;
         self.output.show(&sizing, people)

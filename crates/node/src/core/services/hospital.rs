@@ -15,7 +15,7 @@ impl HospitalService for Service {
     ) -> Pending<'_, FlowList> {
         Box::pin(async move {
             let filter = self.filter(query)?;
-            let mut flows = self.live(filter, after, limit.saturating_add(1)).await?;
+            let mut flows = self.live(filter, after, limit + 1).await?;
             let more = flows.len() > limit;
             flows.truncate(limit);
             let last = flows.last().filter(|_| more);

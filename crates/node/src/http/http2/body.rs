@@ -95,6 +95,7 @@ impl HttpBody for RequestBody {
         };
         let bytes = taken?;
         self.give_credit(bytes.len());
+        // Clipped at 0: h2 refuses a body that is longer than announced.
         self.left = self
             .left
             .map(|left| left.saturating_sub(bytes.len() as u64));

@@ -279,7 +279,8 @@ fn set(response: &mut Response, name: axum::http::HeaderName, value: Option<Head
 /// Returns the header `Content-Disposition` (RFC 6266). The name is never a path and has no quotes. A file without a name gets
 /// its hash.
 fn disposition(name: &str, hash: &str) -> String {
-    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let last = name.rsplit(['/', '\\']).next();
+    let last = last.expect("a split has a last part");
     let last: String = last.chars().filter(|c| !c.is_control()).collect();
     let name = match last.trim_matches(['.', ' ']) {
         "" => hash,

@@ -172,7 +172,7 @@ async fn wait_for_all(
         let taken = std::future::poll_fn(|cx| answers.poll_take(cx, &mut arrived));
         if timeout_at(end, taken).await.is_ok() {
             for answer in arrived.drain(..) {
-                let index = usize::try_from(answer.key).unwrap_or(usize::MAX);
+                let index = usize::try_from(answer.key).expect("the index of a start");
                 // A ticket that was given back answers too when it is dropped; that says nothing of its flow.
                 if open.tickets.remove(&index).is_some() {
                     answered.insert(index, answer.answer);

@@ -113,6 +113,7 @@ fn client_id(headers: &HeaderMap, of_query: Option<String>) -> Result<Option<Str
     let unquoted = key
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'))
+        // Quotes may be left out.
         .unwrap_or(key);
     let is_other = of_query.as_deref().is_some_and(|id| id != unquoted);
     if is_other || keys.next().is_some() {

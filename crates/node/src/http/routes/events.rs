@@ -121,10 +121,12 @@ pub(in crate::http) async fn vault(
 ) -> Answered {
     let mut after = query(parameters)?.after;
     if let Some(last) = headers.get(LAST_EVENT_ID) {
+        // A value that is no text is refused as no number.
         let text = last.to_str().unwrap_or("?").trim();
         after = Some(parsed("Last-Event-ID", text)?);
     }
     let reached = state.services.vault.vault_seq();
+    // Without a place to begin at, the events of now on are sent.
     let after = after.unwrap_or_else(|| *reached.borrow());
     let follow = Arc::clone(&state);
     open(&state, &claim, move |sink| async move {

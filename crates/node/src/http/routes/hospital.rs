@@ -154,8 +154,7 @@ pub(in crate::http) async fn journal(
     let flow_id: FlowId = parsed("flow id", &segment(flow_id)?)?;
     caller.check_own(&flow_id)?;
     let page = query(parameters)?;
-    let most = state.options.page_max.max(1);
-    let limit = page.limit.unwrap_or(most).clamp(1, most);
+    let limit = state.options.page(page.limit);
     let journal = state
         .services
         .hospital

@@ -134,9 +134,7 @@ impl PageQuery {
 
     /// How many entries it has at most.
     pub(super) fn limit(&self, options: &HttpOptions) -> usize {
-        self.limit
-            .unwrap_or(options.page_max)
-            .clamp(1, options.page_max.max(1))
+        options.page(self.limit)
     }
 }
 

@@ -53,8 +53,7 @@ pub(in crate::http) async fn list(
     parameters: Result<Query<Page>, QueryRejection>,
 ) -> Answered {
     let Page { after, limit } = query(parameters)?;
-    let most = state.options.page_max.max(1);
-    let limit = limit.unwrap_or(most).clamp(1, most);
+    let limit = state.options.page(limit);
     let mut users = users(&state)?.records().await.map_err(refusal)?;
     users.sort_by(|a, b| a.name.cmp(&b.name));
     users.retain(|user| after.as_ref().is_none_or(|after| user.name > *after));
@@ -196,7 +195,7 @@ pub(in crate::http) async fn add_token(
     let given = users(&state)?.add_token((&caller, intent), name, days);
     let given = given.await;
     let (token, expires_s) = given.map_err(refusal)?;
-    let expires_ms = expires_s.saturating_mul(1_000);
+    let expires_ms = 1_000 * expires_s;
     let mut response = json(StatusCode::CREATED, &LoggedIn { token, expires_ms })?;
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -77,7 +77,8 @@ impl Args {
 
 /// Returns a plain name in the current folder, regardless of the name at the node, which a peer may have chosen.
 fn name_for(name: &str, hash: &str) -> PathBuf {
-    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let last = name.rsplit(['/', '\\']).next();
+    let last = last.expect("a split has a last part");
     let last: String = last.chars().filter(|c| !c.is_control()).collect();
     match last.trim_matches(['.', ' ', '-']) {
         "" => PathBuf::from(hash),

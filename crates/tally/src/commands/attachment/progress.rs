@@ -36,10 +36,12 @@ pub(super) async fn watched<T>(
     work: impl Future<Output = T>,
 ) -> T {
     let mut work = std::pin::pin!(work);
+    // The node tells the offset. A clipped position is beyond the end of every bar.
+    let position = || from.saturating_add(progress.bytes());
     loop {
-        bar.set_position(from.saturating_add(progress.bytes()));
+        bar.set_position(position());
         if let Ok(done) = tokio::time::timeout(LOOK_EVERY, &mut work).await {
-            bar.set_position(from.saturating_add(progress.bytes()));
+            bar.set_position(position());
             return done;
         }
     }

@@ -230,6 +230,7 @@ fn may_pass(error: &ClientError) -> bool {
 }
 
 fn pause(tries: u32) -> Duration {
+    // A clipped pause is above the longest one.
     FIRST_PAUSE
         .saturating_mul(2_u32.saturating_pow(tries))
         .min(PAUSE_MAX)

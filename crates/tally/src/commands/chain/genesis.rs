@@ -92,6 +92,7 @@ impl Args {
             servers: usize::from(self.servers),
             ip: self.ip,
             first_port: self.port,
+            // Clipped at 0: a network begins in 1970 at the earliest.
             time_ms: since
                 .map_or(0, |since| since.as_secs())
                 .saturating_sub(u64::from(self.begun_before))

@@ -35,6 +35,7 @@ fn people(status: &ChainStatus) -> String {
         ("tip", status.tip.clone()),
         (
             "last block",
+            // Clipped at 0: the forger's clock may be ahead of the node's.
             format!("{} s ago", status.now.saturating_sub(status.tip_time)),
         ),
         ("state", sync),

@@ -4,8 +4,11 @@ use crate::output::grouped;
 
 /// Formats minor units as tokens.
 pub fn shown(minor: u64, decimals: u8) -> String {
-    let unit = 10u64.saturating_pow(u32::from(decimals));
-    let (whole, rest) = (minor / unit, minor % unit);
+    let (whole, rest) = match 10u64.checked_pow(u32::from(decimals)) {
+        Some(unit) => (minor / unit, minor % unit),
+        // A whole token is more than 64 bits of minor units.
+        None => (0, minor),
+    };
     let whole = grouped(whole);
     if rest == 0 {
         return whole;
@@ -16,6 +19,7 @@ pub fn shown(minor: u64, decimals: u8) -> String {
 
 /// Parses tokens into minor units. Returns `None` if the text is not an amount or has more decimals than the token.
 pub fn parsed(text: &str, decimals: u8) -> Option<u64> {
+    // A text without a point is a whole number.
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !digits(whole) || !digits(rest) || rest.len() > usize::from(decimals) {
@@ -52,6 +56,7 @@ mod tests {
             assert_eq!(shown(minor, decimals), text);
         }
         assert_eq!(shown(123_456_700_000_000, 8), "1,234,567");
+        assert_eq!(shown(u64::MAX, 20), "0.18446744073709551615");
         for text in [
             "",
             ".5",

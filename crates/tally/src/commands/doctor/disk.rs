@@ -66,6 +66,7 @@ pub fn space(data: &Path) -> Finding {
             format!("{}: {error}", data.display()),
             "Check that the disk is mounted.",
         ),
+        // A clipped product is enough space.
         Ok(disk) => judge_space(disk.f_bavail.saturating_mul(disk.f_frsize)),
     }
 }

@@ -68,6 +68,7 @@ impl Finding {
 pub fn people(findings: &[Finding]) -> String {
     let ink = stdout_ink();
     let width = findings.iter().map(|finding| finding.check.len()).max();
+    // Without findings there is no line to align.
     let width = width.unwrap_or(0);
     let mut text = String::new();
     for finding in findings {

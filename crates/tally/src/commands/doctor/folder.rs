@@ -53,6 +53,7 @@ pub fn certificates(files: &NodeFiles) -> Vec<Finding> {
         .duration_since(UNIX_EPOCH)
         .ok()
         .and_then(|since| i64::try_from(since.as_secs()).ok())
+        // A clock before 1970 is a finding of its own.
         .unwrap_or(0);
     let own = files
         .chain

@@ -19,10 +19,19 @@ const DRIFT_MAX: Duration = Duration::from_millis(20);
 pub fn clock(files: &NodeFiles) -> Finding {
     let (wall, even) = (SystemTime::now(), Instant::now());
     std::thread::sleep(WATCHED);
-    let (passed, even) = (wall.elapsed().unwrap_or_default(), even.elapsed());
+    let drift = drift(wall, SystemTime::now(), even.elapsed());
     let issued = Duration::from_millis(files.network.parameters().issued_at.as_ms());
+    // A clock before 1970 is before every day of signing.
     let now = wall.duration_since(UNIX_EPOCH).unwrap_or_default();
-    judge_clock(now, issued, passed.abs_diff(even))
+    judge_clock(now, issued, drift)
+}
+
+/// Returns by how much a clock was set between two readings, `even` apart.
+fn drift(before: SystemTime, after: SystemTime, even: Duration) -> Duration {
+    match after.duration_since(before) {
+        Ok(passed) => passed.abs_diff(even),
+        Err(back) => even + back.duration(),
+    }
 }
 
 fn judge_clock(now: Duration, issued: Duration, drift: Duration) -> Finding {
@@ -72,6 +81,15 @@ fn judge_files(limit: Option<u64>, wanted: u64) -> Finding {
 mod tests {
     use super::super::finding::Verdict;
     use super::*;
+
+    #[test]
+    fn a_clock_set_back_drifts_by_the_whole_step() {
+        let at = |ms| UNIX_EPOCH + Duration::from_millis(ms);
+        for (after, drifted) in [(1_100, 0), (1_130, 30), (1_090, 10), (400, 700)] {
+            let found = drift(at(1_000), at(after), Duration::from_millis(100));
+            assert_eq!(found, Duration::from_millis(drifted), "{after}");
+        }
+    }
 
     #[test]
     fn verdicts() {

@@ -78,6 +78,7 @@ fn view(health: &Health) -> Finding {
     const CHECK: &str = "vault's view";
     let found = format!("{} transactions behind", grouped(health.view_lag));
     if health.state == NodeState::Degraded {
+        // An older node does not tell the code.
         let code = health.code.as_deref().unwrap_or("failed");
         return Finding::problem(
             CHECK,

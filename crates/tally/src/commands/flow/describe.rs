@@ -148,7 +148,7 @@ fn meaning(document: &Value, field: &Value) -> String {
 /// Returns a short name for a schema's type.
 fn kind(schema: &Value, depth: usize) -> String {
     if let Some(place) = schema["$ref"].as_str() {
-        let name = place.rsplit('/').next().unwrap_or_default();
+        let name = place.rsplit_once('/').map_or(place, |(_, name)| name);
         return name.to_owned();
     }
     if let Some(alternatives) = schema["anyOf"].as_array().or(schema["oneOf"].as_array())
@@ -181,6 +181,7 @@ fn kind(schema: &Value, depth: usize) -> String {
     }
 }
 
+/// Returns the schema that a reference names. A schema that is no reference, or one that leads nowhere, stands for itself.
 fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     let place = schema["$ref"]
         .as_str()

@@ -79,10 +79,15 @@ impl Query {
             code: self.code.clone(),
             user: self.user.clone(),
             peer: self.peer.clone(),
-            older_than_ms: self.older_than.map(|s| s.saturating_mul(1_000)),
-            stuck_ms: self.stuck.map(|s| s.saturating_mul(1_000)),
+            older_than_ms: self.older_than.map(ms),
+            stuck_ms: self.stuck.map(ms),
         })
     }
+}
+
+/// Returns seconds in milliseconds. No flow is as old as a clipped time.
+fn ms(seconds: u64) -> u64 {
+    seconds.saturating_mul(1_000)
 }
 
 impl Args {
@@ -114,7 +119,7 @@ pub struct StuckArgs {
 impl StuckArgs {
     pub fn run(self) -> Result<(), Failure> {
         let query = FlowQuery {
-            stuck_ms: Some(self.seconds.saturating_mul(1_000)),
+            stuck_ms: Some(ms(self.seconds)),
             ..FlowQuery::default()
         };
         self.target.with_client(async |client| {
@@ -152,10 +157,11 @@ fn waits(list: &FlowList) -> String {
     }
     let now_ms = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |since| since.as_millis() as u64);
+        .map_or(0, primitives::whole_ms);
     let mut table = Table::new(&["flow id", "flow", ">seconds", "waits for", "of", "about"]);
     for flow in &list.flows {
         let name = flow.flow.clone().unwrap_or_else(|| "-".to_owned());
+        // Clipped at 0: the node's clock may be ahead of this machine's.
         let idle = flow
             .progress_at_ms
             .map_or(0, |at| now_ms.saturating_sub(at));

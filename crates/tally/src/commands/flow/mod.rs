@@ -121,6 +121,7 @@ async fn wait_on(
     while !is_there(outcome.status, wait) && outcome.refused.is_empty() {
         if let Some(asked_at) = asked_at {
             let pause = Duration::from_millis(PAUSE_MS.min(turn_ms(deadline)));
+            // Clipped at 0: the answer may have taken longer than the pause.
             tokio::time::sleep(pause.saturating_sub(asked_at.elapsed())).await;
         }
         let left = turn_ms(deadline);
@@ -136,10 +137,9 @@ async fn wait_on(
 /// Returns the maximum wait of the next request.
 fn turn_ms(deadline: Option<Instant>) -> u64 {
     deadline.map_or(TURN_MS, |deadline| {
-        let left = deadline
-            .saturating_duration_since(Instant::now())
-            .as_millis();
-        u64::try_from(left).unwrap_or(TURN_MS).min(TURN_MS)
+        // Clipped at 0: the time is over.
+        let left = deadline.saturating_duration_since(Instant::now());
+        primitives::whole_ms(left).min(TURN_MS)
     })
 }
 
@@ -215,5 +215,6 @@ fn readable(json: &str) -> String {
     let parsed: Result<serde_json::Value, _> = serde_json::from_str(json);
     parsed
         .and_then(|value| serde_json::to_string_pretty(&value))
+        // A text that is no JSON is shown as it is.
         .unwrap_or_else(|_| json.to_owned())
 }

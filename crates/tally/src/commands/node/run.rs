@@ -188,7 +188,7 @@ impl LogArgs {
 
 /// Prints the line that reports that the node is ready.
 fn announce(name: &str, node: &Node, begin: Instant) -> Result<(), Failure> {
-    let startup_ms = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let startup_ms = primitives::whole_ms(begin.elapsed());
     let (api, p2p) = (node.api_address(), node.p2p_address());
     tracing::info!(name, %api, %p2p, startup_ms, "the node takes work");
     let line = serde_json::json!({

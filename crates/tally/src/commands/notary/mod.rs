@@ -118,6 +118,7 @@ fn people(node: &NodeView, view: &serde_json::Value) -> String {
         Some(_) => "not validating: it sees what it needs to keep states unique",
         None => "this node is no notary",
     };
+    // A number that the view lacks has not been counted.
     let number = |value: &serde_json::Value| grouped(value.as_u64().unwrap_or(0));
     let of = |name: &str| number(&view["requests"][name]);
     pairs(&[
@@ -133,7 +134,7 @@ fn people(node: &NodeView, view: &serde_json::Value) -> String {
     ]) + "\nCounted since the node's start."
 }
 
-/// Returns the value of a line of Prometheus text.
+/// Returns the value of a line of Prometheus text. A counter without a line has counted nothing.
 fn metric(text: &str, name: &str) -> u64 {
     let value = text.lines().find_map(|line| {
         let value = line.strip_prefix(name)?.strip_prefix(' ')?;

@@ -60,6 +60,7 @@ fn people(tx: &TransactionView) -> String {
     }
     add("attachments", tx.attachments.clone());
     let signature = |s: &api::SignatureView| {
+        // A key of no known party stands for itself.
         let who = s.party.as_ref().unwrap_or(&s.by);
         s.batch.map_or(who.clone(), |count| {
             format!("{who} (over a batch of {count})")

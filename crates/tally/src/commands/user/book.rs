@@ -202,7 +202,7 @@ impl<'a> Book<'a> {
         getrandom::fill(&mut bytes).map_err(|error| password::no_randomness(&error))?;
         let token = SecretText::from(primitives::hex::encode(Seed::new(bytes).expose()));
         let now_s = now_s();
-        let expires_s = now_s.saturating_add(u64::from(days) * DAY_S);
+        let expires_s = now_s + u64::from(days) * DAY_S;
         change_record(folder, "user.token", name, |user| {
             user.tokens.retain(|token| now_s < token.expires_s);
             user.tokens.push(TokenRecord {
@@ -211,7 +211,7 @@ impl<'a> Book<'a> {
             });
             Ok(())
         })?;
-        let expires_ms = expires_s.saturating_mul(1_000);
+        let expires_ms = 1_000 * expires_s;
         Ok(LoggedIn { token, expires_ms })
     }
 
@@ -298,6 +298,7 @@ fn action_of(change: &UserChange) -> &'static str {
 /// Returns the operating system user of the command. No user of a node has a colon in its name.
 fn operator() -> String {
     let uid = rustix::process::getuid().as_raw();
+    // Without the file, the user is known by number.
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     match name_of(uid, &passwd) {
         Some(name) => format!("os:{name}"),

@@ -13,8 +13,8 @@ pub fn folder() -> PathBuf {
 
 /// Formats seconds since 1970 as `20260131-235959`.
 fn stamp(seconds: u64) -> String {
-    let text = Timestamp::from_ms(seconds.saturating_mul(1_000)).to_string();
-    let (to_the_second, _) = text.split_once('.').unwrap_or((&text, ""));
+    let text = Timestamp::from_ms(1_000 * seconds).to_string();
+    let (to_the_second, _) = text.split_once('.').expect("a time with milliseconds");
     to_the_second.replace(['-', ':'], "").replace('T', "-")
 }
 

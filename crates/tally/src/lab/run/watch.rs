@@ -98,6 +98,7 @@ impl Screen {
                 seconds,
                 live,
             } => {
+                // A load without an end is shown without a length.
                 let duration = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default();
                 self.load = Some(LoadBar::begin(&name(&label), duration, live));
             }

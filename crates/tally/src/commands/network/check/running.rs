@@ -81,7 +81,7 @@ fn ask(folder: &Folder) -> Result<Answers, Silence> {
             Ok(answers)
         }
         Ok(Ok(answers)) => Err(Silence::Other(format!("{} answers", answers.node.name))),
-        Ok(Err(error)) if error.code() == "client.not_connected" => Err(Silence::Away),
+        Ok(Err(ClientError::NotConnected { .. })) => Err(Silence::Away),
         Ok(Err(error)) => Err(Silence::Other(error.to_string())),
         Err(_) => Err(Silence::Other(
             "it does not answer in time, or its folder lacks a token".to_owned(),
