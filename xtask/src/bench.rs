@@ -44,6 +44,7 @@ pub fn run(names: &[String]) -> Result<()> {
             bail!("the benchmark {name} failed ({})", output.status);
         }
         let text = String::from_utf8(output.stdout).context("output that is not text")?;
+        // Without a line, `merge` refuses the empty one.
         let line = text.lines().last().unwrap_or_default();
         merge(&mut merged, line)
             .with_context(|| format!("the last line of the benchmark {name}"))?;

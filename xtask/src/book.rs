@@ -57,7 +57,7 @@ fn write(pages: &BTreeMap<PathBuf, String>) -> Result<PathBuf> {
     }
     for (path, text) in pages {
         let file = folder.join(html_name(path));
-        let parent = file.parent().unwrap_or(&folder);
+        let parent = file.parent().context("a page without a folder")?;
         fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
         fs::write(&file, page(path, text, pages)).with_context(|| file.display().to_string())?;
     }
@@ -74,7 +74,7 @@ fn html_name(path: &Path) -> PathBuf {
 }
 
 fn page(path: &Path, text: &str, pages: &BTreeMap<PathBuf, String>) -> String {
-    let up = "../".repeat(path.components().count().saturating_sub(1));
+    let up = "../".repeat(path.components().count() - 1);
     let mut body = String::new();
     html::push_html(&mut body, rewritten(path, text, pages));
     format!(
@@ -128,7 +128,7 @@ fn rewritten<'a>(
 /// Returns the target of a link in the book. Links to other files lead to the repository, two folders up.
 fn link(page: &Path, link: &str, pages: &BTreeMap<PathBuf, String>) -> Option<String> {
     let (mut target, anchor) = links::target(page, link)?;
-    let up = "../".repeat(page.components().count().saturating_sub(1));
+    let up = "../".repeat(page.components().count() - 1);
     let index = target.join("README.md");
     if pages.contains_key(&index) {
         target = index;

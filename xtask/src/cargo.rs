@@ -9,6 +9,7 @@ const OF_THIS_PACKAGE: [&str; 2] = ["CARGO_MANIFEST_", "CARGO_PKG_"];
 
 /// Returns the cargo that runs this chore.
 pub fn cargo() -> Command {
+    // Outside of cargo, it is the one of the search path.
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut cargo = Command::new(program);
     without_this_package(&mut cargo);

@@ -118,7 +118,7 @@ fn area(code: &str) -> Result<&'static Area> {
 }
 
 fn domain(code: &str) -> &str {
-    code.split('.').next().unwrap_or_default()
+    code.split_once('.').map_or(code, |(domain, _)| domain)
 }
 
 /// Returns the page of each area and their index: path under `docs` to text.

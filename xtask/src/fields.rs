@@ -93,6 +93,7 @@ fn parts<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
             "{" | "(" | "[" => at = matching(tokens, at),
             "<" => angles += 1,
             // The arrow of a function's type closes nothing.
+            // Clipped at 0: a comparison closes nothing.
             ">" if !(at > 0 && tokens[at - 1].text == "-") => angles = angles.saturating_sub(1),
             "," if angles == 0 => {
                 found.push(&tokens[begin.min(at)..at]);

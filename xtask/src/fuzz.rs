@@ -73,6 +73,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
             let inputs = said
                 .lines()
                 .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))
+                // An older libFuzzer does not tell the number.
                 .unwrap_or("?");
             println!(
                 "fuzz: {name:<20} {:>12} inputs, nothing found",
@@ -100,7 +101,7 @@ fn targets(folder: &std::path::Path) -> Result<Vec<String>> {
     for entry in fs::read_dir(&targets).with_context(|| targets.display().to_string())? {
         let path = entry?.path();
         if path.extension().is_some_and(|ending| ending == "rs") {
-            let stem = path.file_stem().unwrap_or_default();
+            let stem = path.file_stem().context("a source without a name")?;
             names.push(stem.to_string_lossy().into_owned());
         }
     }
@@ -110,6 +111,7 @@ fn targets(folder: &std::path::Path) -> Result<Vec<String>> {
 
 /// Returns the host's target triple. With an explicit target, cargo does not pass the flags to build scripts.
 fn host() -> Result<String> {
+    // Outside of cargo, it is the one of the search path.
     let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .arg("-vV")
         .output()

@@ -96,6 +96,7 @@ fn figures(ran: &Value) -> Map<String, Value> {
     let mut line = Map::new();
     let scenarios = ran["scenarios"].as_array().map_or(&[][..], Vec::as_slice);
     for scenario in scenarios {
+        // A scenario without these fields belongs to no known figure.
         let name = scenario["name"].as_str().unwrap_or_default();
         let metric = scenario["main_metric"].as_str().unwrap_or_default();
         match name {
@@ -151,6 +152,7 @@ fn by_case(scenario: &Value, metric: &str, of: &dyn Fn(&Value) -> bool) -> Value
     for point in &chosen {
         let value = figure(&point["metrics"][metric]["value"]);
         let empty = Map::new();
+        // A point without axes is the only one.
         let at = point["at"].as_object().unwrap_or(&empty);
         let cases: Vec<&str> = at
             .iter()

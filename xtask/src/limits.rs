@@ -166,6 +166,7 @@ fn link(code: &str) -> Result<String> {
 
 fn row(limit: &Limit, codes: &BTreeSet<&str>) -> Result<String> {
     let mut quoted = limit.meaning.split('`').skip(1).step_by(2);
+    // A limit without a code has an empty cell.
     let code = quoted.find(|word| codes.contains(word)).unwrap_or_default();
     let meaning = limit.meaning.replace(&format!(" (`{code}`)"), "");
     // Links between items of the sources lead nowhere on the page.
@@ -184,7 +185,7 @@ fn row(limit: &Limit, codes: &BTreeSet<&str>) -> Result<String> {
 /// Returns the unit that a name implies.
 fn unit(name: &str) -> &'static str {
     // The modules before the name say nothing about its unit.
-    let own = name.rsplit("::").next().unwrap_or(name);
+    let own = name.rsplit_once("::").map_or(name, |(_, own)| own);
     let words: Vec<String> = own.split(['_', '.']).map(str::to_ascii_lowercase).collect();
     let told = [
         ("bytes", "bytes"),
@@ -206,7 +207,7 @@ fn of_crate(name: &str) -> Result<Vec<Limit>> {
     let constants: Constants = texts.iter().flat_map(|text| constants(text)).collect();
     let mut limits = Vec::new();
     for (path, text) in sources.keys().zip(texts) {
-        let shown = path.strip_prefix(&folder).unwrap_or(path);
+        let shown = path.strip_prefix(&folder)?;
         if SETTINGS_FILES.iter().any(|file| shown.ends_with(file)) {
             continue;
         }
@@ -281,6 +282,7 @@ fn of_file(text: &str, known: &Constants) -> Result<Vec<Limit>> {
             if !words.contains(&"MAX") && !words.contains(&"PATIENCE") {
                 continue;
             }
+            // A constant whose value is not known has no text.
             let written = known.get(name).map(String::as_str).unwrap_or_default();
             if written.starts_with("Self(") {
                 continue;

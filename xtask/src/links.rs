@@ -28,7 +28,7 @@ pub fn pages() -> Result<BTreeMap<PathBuf, String>> {
                 folders.push(path);
             } else if path.extension().is_some_and(|ending| ending == "md") {
                 let text = fs::read_to_string(&path)?;
-                let name = path.strip_prefix(&root).unwrap_or(&path);
+                let name = path.strip_prefix(&root)?;
                 pages.insert(name.to_path_buf(), text);
             }
         }
@@ -83,6 +83,7 @@ pub fn target<'a>(page: &Path, link: &'a str) -> Option<(PathBuf, Option<&'a str
     if file.is_empty() {
         return Some((page.to_path_buf(), anchor));
     }
+    // A page in the root has no folder.
     let mut target = page.parent().map(Path::to_path_buf).unwrap_or_default();
     for part in Path::new(file).components() {
         match part {
@@ -154,6 +155,7 @@ pub fn headings(text: &str) -> Vec<Heading> {
                 }
             }
             Event::End(TagEnd::Heading(_)) => {
+                // A heading without words has an empty anchor.
                 let text = open.take().unwrap_or_default();
                 let plain = anchor(&text);
                 let alike = |heading: &&Heading| anchor(&heading.text) == plain;

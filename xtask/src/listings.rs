@@ -16,6 +16,7 @@ pub fn stale(pages: &BTreeMap<PathBuf, String>) -> Result<Vec<String>> {
     let mut stale = Vec::new();
     for (page, text) in pages {
         for (file, block) in listings(page, text)? {
+            // A file that is missing contains no block, so the block is stale.
             let content = fs::read_to_string(metadata::root().join(&file)).unwrap_or_default();
             if !is_part(&content, &block) {
                 stale.push(format!("{}: {file}", page.display()));

@@ -46,6 +46,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
+    // Without a chore, the empty name leads to the usage.
     let chore = arguments.next().unwrap_or_default();
     let rest: Vec<String> = arguments.collect();
     let outcome = match chore.as_str() {

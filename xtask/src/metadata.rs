@@ -67,12 +67,16 @@ fn package(value: &Value) -> Result<Package> {
         .as_array()
         .context("a package without a dependency list")?
         .iter()
-        .map(|entry| Dependency {
-            name: entry["name"].as_str().unwrap_or_default().to_owned(),
-            dev: entry["kind"].as_str() == Some("dev"),
-            local: entry["source"].is_null(),
+        .map(|entry| {
+            let name = entry["name"].as_str();
+            let name = name.context("a dependency without a name")?.to_owned();
+            Ok(Dependency {
+                name,
+                dev: entry["kind"].as_str() == Some("dev"),
+                local: entry["source"].is_null(),
+            })
         })
-        .collect();
+        .collect::<Result<_>>()?;
     Ok(Package {
         name: text("name").context("a package without a name")?,
         version: text("version").context("a package without a version")?,

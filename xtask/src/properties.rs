@@ -25,6 +25,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         Some(text) => text.parse().context("seconds for each crate")?,
         None => 60,
     };
+    // Without names, all crates run.
     let wanted = arguments.get(1..).unwrap_or_default();
     for name in PURE {
         if wanted.is_empty() || wanted.iter().any(|wanted| wanted == name) {

@@ -136,7 +136,7 @@ pub fn run() -> Result<()> {
     for Package { manifest, .. } in ours {
         let folder = manifest.parent().context("a manifest without a folder")?;
         for (path, text) in tree::sources(&folder.join("src"))? {
-            let shown = path.strip_prefix(metadata::root()).unwrap_or(&path);
+            let shown = path.strip_prefix(metadata::root())?;
             for field in fields(&text).iter().filter(|field| is_secret(&field.name)) {
                 judged += 1;
                 match judge(field) {

@@ -91,6 +91,7 @@ pub fn literals(text: &str) -> Vec<Literal> {
 
 /// Returns NAME for the literal at `at` in `const NAME: &'static str = "..."`.
 fn constant_before(tokens: &[Token<'_>], at: usize) -> Option<String> {
+    // Clipped at 0: fewer tokens may be before the literal.
     let from = at.saturating_sub(CONSTANT_TOKENS_MAX);
     let before = tokens.get(from..at)?;
     let word = before.iter().rposition(|token| token.text == "const")?;
@@ -139,6 +140,7 @@ fn first_segments<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t Token<'a>> {
             for token in &tokens[1..end] {
                 match token.text {
                     "{" => depth += 1,
+                    // Clipped at 0: a closing bracket may be of an outer block.
                     "}" => depth = depth.saturating_sub(1),
                     "," => fresh |= depth == 0,
                     _ if fresh && depth == 0 => {
@@ -215,6 +217,7 @@ pub fn matching(tokens: &[Token<'_>], open: usize) -> usize {
         match token.text {
             "{" | "(" | "[" => depth += 1,
             "}" | ")" | "]" => {
+                // Clipped at 0: a closing bracket may be of an outer block.
                 depth = depth.saturating_sub(1);
                 if depth == 0 {
                     return at;

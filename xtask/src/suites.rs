@@ -40,6 +40,7 @@ struct Suite {
 /// Runs the chore. Its arguments are those of `cargo test`; options after `--` have the form `--option=value`.
 pub fn run(arguments: &[String]) -> Result<()> {
     let end = arguments.iter().position(|word| word == "--");
+    // Without a separator there are no filters.
     let (selection, filters) = arguments.split_at(end.unwrap_or(arguments.len()));
     let filters = filters.get(1..).unwrap_or_default();
     let mut selection = selection.to_vec();
@@ -118,6 +119,7 @@ fn run_suite(
         suite = result_line(&line).or(suite);
     }
     let status = child.wait()?;
+    // A suite that ended before its result has run nothing.
     let mut suite = suite.unwrap_or_default();
     if !status.success() && suite.failed == 0 {
         println!("{name} ended before its result ({status})");

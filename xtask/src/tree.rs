@@ -27,11 +27,9 @@ pub fn sources(folder: &Path) -> Result<BTreeMap<PathBuf, String>> {
 
 /// Returns the possible paths of the module `name`, declared in `file`: a file or a folder.
 fn module_files(file: &Path, name: &str) -> Vec<PathBuf> {
-    let folder = file.parent().unwrap_or(file);
-    let stem = file
-        .file_stem()
-        .and_then(|stem| stem.to_str())
-        .unwrap_or("");
+    let folder = file.parent().expect("a source in a folder");
+    let stem = file.file_stem().and_then(|stem| stem.to_str());
+    let stem = stem.expect("a source has a name of UTF-8");
     let base = if matches!(stem, "lib" | "main" | "mod") {
         folder.to_path_buf()
     } else {

@@ -48,6 +48,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn take(&mut self) -> &'a str {
         let text = self.peek(0);
+        // At the end, no token is left.
         self.tokens = self.tokens.get(1..).unwrap_or_default();
         text
     }
@@ -149,6 +150,7 @@ fn literal(word: &str) -> Option<u128> {
     let plain = ["usize", "u128", "u64", "u32", "u16", "u8", "i64", "i32"]
         .iter()
         .find_map(|suffix| plain.strip_suffix(suffix))
+        // The suffix may be left out.
         .unwrap_or(&plain)
         .to_owned();
     match plain.strip_prefix("0x") {
