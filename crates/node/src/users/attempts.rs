@@ -403,7 +403,7 @@ mod tests {
         let now = start + Duration::from_secs(600);
         assert!(attempts.begin(at("ann", 1_000), now).is_err());
         assert_eq!(attempts.begin(with_token, now), Ok(()));
-        // Another user's token helps nobody, and one token gives no more guesses than one network.
+        // A token of another user has no effect, and one token gives no more guesses than one network.
         let other = Attempt {
             user: "bob",
             ..with_token

@@ -18,7 +18,7 @@ const USERS: &str = "audit-users.log";
 /// Lines about logins.
 const LOGINS: &str = "audit-logins.log";
 
-/// What decides whether a line is kept.
+/// The fields that decide whether a line is kept.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(borrow)]

@@ -276,7 +276,7 @@ mod tests {
             "a command has added a line"
         );
 
-        // Deleted; deleted and begun anew by a command; emptied; replaced.
+        // The file is deleted, then replaced by a command's, then emptied, then cut, then replaced by an older one.
         fs::remove_file(&path).expect("there");
         assert!(log.was_lost().expect("readable"));
         fs::remove_file(&path).expect("there");

@@ -9,7 +9,7 @@ use serde::Serialize;
 /// Longest name of a subject, in characters.
 const SUBJECT_CHARS_MAX: usize = 128;
 
-/// The subject of a line, by which lines are kept.
+/// The kind of a line. It decides whether the line is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// The start of a flow.

@@ -193,7 +193,7 @@ impl Writer {
         let (mut failed, mut unwritten) = (None, 0_u64);
         let (mut waiting, mut is_synced) = (Vec::new(), false);
         for Waiting { line, done } in lines {
-            // A line about users is durable soon, even if nobody waits for it.
+            // A line about users is durable soon, also without a waiter.
             is_synced |= done.is_some() || (line.kind() == Kind::Users && !line.is_refused());
             match self.file.line(&line) {
                 Ok(()) => waiting.extend(done),

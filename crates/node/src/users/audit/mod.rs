@@ -1,8 +1,8 @@
 //! The audit log: the actions of users, one JSON object for each line, in `audit.log` of the node's folder.
 //!
 //! Lines go to a thread of their own through a bounded queue. If the queue is full, a line is dropped so that no client has to
-//! wait. The number of dropped lines is written as a line of its own. What an attacker can cause, refusals and starts of flows,
-//! displaces no line about users and logins: neither in the queue nor in the files.
+//! wait. The number of dropped lines is written as a line of its own. Refusals and starts of flows, which an attacker can cause,
+//! displace no line about users and logins: neither in the queue nor in the files.
 //!
 //! Modules in reading order: `line`, `refusals`, `queue`, `archive`, `header`, `file`, `log`, `note`, `intent`.
 

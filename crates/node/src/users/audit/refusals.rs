@@ -1,6 +1,6 @@
 //! Refused requests. A client has a few whole lines in a second; the others of the same code share one line with their number.
 //!
-//! Anybody can be refused as often as they like. So what they write is bounded by time, not by their requests.
+//! A client can cause any number of refusals, so time bounds their lines.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -103,7 +103,7 @@ impl Refusals {
 }
 
 impl AuditLine {
-    /// Leaves only what the other line says as well.
+    /// Removes the fields that differ in the other line.
     fn keep_common(&mut self, other: &AuditLine, network: Option<IpAddr>) {
         if self.action != other.action {
             "request".clone_into(&mut self.action);
