@@ -30,7 +30,9 @@ pub fn may_stand(carried: &Carried, params: &Params, height: Height, time: u32) 
     let transaction = &carried.transaction;
     // No time is beyond the last second.
     let begun = transaction.time <= time.saturating_add(params.clock_drift_seconds);
-    begun && time <= transaction.expires() && transaction.anchor.is_deep(params, height)
+    begun
+        && time <= transaction.expires()
+        && transaction.anchor.is_deep(params.anchor_depth_min, height)
 }
 
 /// Returns whether a child block of the pool, with all that it carries, may be in the block at `height` with the time `time`.

@@ -170,7 +170,7 @@ pub fn check_anchor<R: Reads<Table>>(
     anchor: Anchor,
     height: Height,
 ) -> Result<(), Fault> {
-    if !anchor.is_deep(&genesis.params, height) {
+    if !anchor.is_deep(genesis.params.anchor_depth_min, height) {
         return Err(Fault::refused(
             "chain_tx.anchor_young",
             format!(

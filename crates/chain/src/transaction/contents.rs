@@ -8,7 +8,7 @@ use primitives::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::{AccountId, ChainId, Height, Params};
+use crate::{AccountId, ChainId, Height};
 
 /// A transaction's full id: its time (`u32`, big-endian) and the first 28 bytes of its hash. Ids sort by time, so an index of ids
 /// grows at its end, and lookups of recent ids stay in the cached part.
@@ -86,11 +86,11 @@ impl Anchor {
         Self { height, id }
     }
 
-    /// Returns whether the anchor is deep enough below a block of this height. Genesis is always deep enough.
+    /// Returns whether the anchor is at least this many blocks below a block of this height. Genesis is always deep enough.
     #[must_use]
-    pub fn is_deep(&self, params: &Params, height: Height) -> bool {
+    pub fn is_deep(&self, depth_min: u32, height: Height) -> bool {
         let depth = height.blocks_since(self.height);
-        self.height.is_genesis() || depth.is_some_and(|depth| depth >= params.anchor_depth_min)
+        self.height.is_genesis() || depth.is_some_and(|depth| depth >= depth_min)
     }
 }
 
