@@ -45,6 +45,7 @@ impl Bans {
         });
         let now_ms = ms_of(SystemTime::now());
         for ban in &written {
+            // Clipped at 0: the ban is over.
             let left = Duration::from_millis(ban.until_ms.saturating_sub(now_ms));
             let Some(key) = hex::decode_array(&ban.peer) else {
                 continue;
@@ -111,8 +112,9 @@ fn of(handle: &GossipHandle) -> Vec<Ban> {
 }
 
 fn ms_of(time: SystemTime) -> u64 {
+    // A time before 1970 is the epoch.
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    primitives::whole_ms(since)
 }
 
 fn read(path: &Path) -> Result<Vec<Ban>, String> {

@@ -32,6 +32,7 @@ impl ChainClock {
         Self {
             genesis_ms,
             began_ms: monotonic_ms(),
+            // Clipped at 0: genesis is to come, as in `now_ms`.
             time: Mutex::new(SteadyTime::new(unix_ms().saturating_sub(genesis_ms))),
         }
     }
@@ -114,6 +115,7 @@ impl SteadyTime {
     /// Begins at a reading of the wall clock, with the monotonic clock at zero.
     fn new(wall_ms: u64) -> Self {
         Self {
+            // No clock of 64-bit milliseconds since genesis comes near the limit.
             lead_ms: i64::try_from(wall_ms).unwrap_or(i64::MAX),
             last_ms: 0,
             jump: None,
@@ -130,26 +132,32 @@ impl SteadyTime {
         let back_ms = self.jump?.by_ms.checked_neg()?;
         let is_taken_back = self.followed_ms > 0
             && back_ms >= self.followed_ms / 2
+            // A clipped bound is above every jump.
             && back_ms <= self.followed_ms.saturating_mul(2);
         is_taken_back.then_some(back_ms.unsigned_abs())
     }
 
     /// Reads the time.
     fn read(&mut self, steady_ms: u64, wall_ms: u64) -> u64 {
+        // Clipped at 0: no time is before genesis.
         let expected_ms = steady_ms.saturating_add_signed(self.lead_ms);
+        // Only a clock that is ahead can be beyond the range: the expected time is far below it.
         let by_ms = wall_ms.checked_signed_diff(expected_ms).unwrap_or(i64::MAX);
         let since_ms = self.jump.map_or(steady_ms, |jump| jump.since_ms);
+        // Clipped at 0: the jump is of this moment.
         let lasts_ms = steady_ms.saturating_sub(since_ms);
         let is_small = by_ms.unsigned_abs() <= STEP_MS_MAX;
         if is_small || (by_ms > 0 && lasts_ms >= FORWARD_ACCEPTED_MS) {
             if !is_small {
                 self.followed_ms = by_ms;
             }
+            // Clipped at the end of the range, where the time stands still.
             self.lead_ms = self.lead_ms.saturating_add(by_ms);
             self.jump = None;
         } else {
             self.jump = Some(Jump { by_ms, since_ms });
         }
+        // Clipped at 0: no time is before genesis.
         let now_ms = steady_ms.saturating_add_signed(self.lead_ms);
         self.last_ms = self.last_ms.max(now_ms);
         self.last_ms
@@ -159,16 +167,17 @@ impl SteadyTime {
 /// Milliseconds of a clock that never steps. It goes on while the machine is suspended.
 fn monotonic_ms() -> u64 {
     let now = clock_gettime(ClockId::Boottime);
-    let ms = now.tv_sec.saturating_mul(1_000) + now.tv_nsec / 1_000_000;
+    let ms = now.tv_sec * 1_000 + now.tv_nsec / 1_000_000;
     u64::try_from(ms).expect("a machine's uptime")
 }
 
 /// Milliseconds since the Unix epoch.
 pub(super) fn unix_ms() -> u64 {
+    // A clock before 1970 shows the epoch.
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    primitives::whole_ms(since)
 }
 
 #[cfg(test)]

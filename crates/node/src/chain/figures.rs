@@ -35,11 +35,13 @@ impl Shown {
     pub(super) fn rate(&mut self, now_ms: u64) -> f64 {
         self.forget(now_ms);
         let sum: i64 = self.recent.iter().map(|(_, count)| count).sum();
+        // Clipped at 0: the window is one second at least.
         let window = now_ms.saturating_sub(self.since_ms).clamp(1_000, WINDOW_MS);
         sum.max(0) as f64 * 1_000.0 / window as f64
     }
 
     fn forget(&mut self, now_ms: u64) {
+        // Clipped at 0: the first minute forgets nothing.
         let old = now_ms.saturating_sub(WINDOW_MS);
         while self.recent.front().is_some_and(|(at, _)| *at < old) {
             self.recent.pop_front();

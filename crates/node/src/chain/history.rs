@@ -76,6 +76,7 @@ pub fn make_history(
         source,
     })?;
     let store = open_store(&data, &files)?;
+    // Without a wish, blocks are full.
     let per_block = plan.per_block.unwrap_or(usize::MAX);
     let genesis = Arc::clone(&files.genesis);
     let history =
@@ -214,7 +215,9 @@ impl Maker<'_> {
     /// Whether the blocks of so many payments fit into the time until now, at the network's pace: rather said before than after.
     fn check_room(&self, wanted: u64) -> Result<(), ChainStartError> {
         let blocks = wanted.div_ceil(self.history.per_block() as u64);
+        // A time that is clipped is longer than every chain has.
         let needed = blocks.saturating_mul(u64::from(self.files.genesis.params.block_seconds));
+        // Clipped at 0: a tip ahead of the clock leaves no time.
         let room = self.clock.now().saturating_sub(self.overlay.tip().time);
         if needed > u64::from(room) {
             return Err(self.no_time(format!("{blocks} blocks take about {needed} s")));
@@ -225,6 +228,7 @@ impl Maker<'_> {
     fn no_time(&self, what: String) -> ChainStartError {
         let detail = format!(
             "the tip is {} s old, with {} payments a block: {what}",
+            // Clipped at 0: the tip may be ahead of the clock.
             self.clock.now().saturating_sub(self.overlay.tip().time),
             self.history.per_block()
         );

@@ -30,6 +30,8 @@ use crate::config::{TokenEntry, parse_toml};
 
 /// Servers of a test network at most.
 pub const SERVERS_MAX: usize = 64;
+/// Ports of an address.
+const PORTS: usize = 1 << 16;
 /// Test accounts: the passphrases `0` to `9`, more if there are more servers.
 const ACCOUNTS: usize = 10;
 /// Whole tokens of each chain that an account begins with.
@@ -89,6 +91,14 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
         let text = format!("{} servers; 1 to {SERVERS_MAX} can be", plan.servers);
         return Err(BootstrapError::Description(text).into());
     }
+    let ports_count = 2 * plan.servers;
+    if plan
+        .first_port
+        .is_some_and(|first| usize::from(first) + ports_count > PORTS)
+    {
+        let text = format!("there are no {ports_count} ports from the first one on");
+        return Err(BootstrapError::Description(text).into());
+    }
     let genesis_path = out.join(GENESIS);
     if genesis_path.exists() {
         return Err(ChainStartError::Exists(genesis_path));
@@ -108,9 +118,8 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
     let mut addresses = Vec::with_capacity(plan.servers);
     for server in 0..plan.servers {
         let mut choose = |at: usize| {
-            let port = plan
-                .first_port
-                .map_or(0, |first| first.saturating_add(at as u16));
+            // The ports were counted above.
+            let port = plan.first_port.map_or(0, |first| first + at as u16);
             ports.choose(Some(SocketAddr::new(plan.ip, port)))
         };
         addresses.push((choose(2 * server)?, choose(2 * server + 1)?));
@@ -260,4 +269,27 @@ fn text_of(head: &str, value: &impl serde::Serialize) -> Result<String, ChainSta
     let text =
         toml::to_string(value).map_err(|error| BootstrapError::Description(error.to_string()))?;
     Ok(format!("# {head}\n\n{text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn ports_beyond_the_last_one_are_refused() {
+        let plan = NetworkPlan {
+            network: "test".to_owned(),
+            profile: LOADTEST.to_owned(),
+            block_seconds: None,
+            servers: 2,
+            ip: Ipv4Addr::LOCALHOST.into(),
+            first_port: Some(u16::MAX - 2),
+            time_ms: 0,
+        };
+        let made = make_network(&plan, Path::new("refused before anything is written"));
+        let error = made.expect_err("the fourth port is beyond the last one");
+        assert!(error.to_string().contains("no 4 ports"), "{error}");
+    }
 }

@@ -86,6 +86,7 @@ fn note(shared: &ChainNodeState, notice: Notice) {
             metrics.block_bytes.record(u64::from(header.body_bytes));
             metrics.transactions.add(transactions);
             shared.lock_shown().block(now_ms, transactions as i64);
+            // Clipped at 0: the forger's clock may be ahead.
             let late = (now_ms / 1_000).saturating_sub(u64::from(header.time));
             metrics
                 .block_age

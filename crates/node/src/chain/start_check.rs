@@ -31,7 +31,7 @@ pub(super) fn check_at_start(
     };
     let found =
         examine(store.clone(), &files.genesis, depth).map_err(ChainStartError::StoreFailed)?;
-    let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let ms = primitives::whole_ms(began.elapsed());
     if found.is_sound() {
         tracing::info!(
             height = found.height.get(),

@@ -29,6 +29,7 @@ impl ChainNodeState {
         transactions: Vec<Transaction>,
         places: &Arc<Semaphore>,
     ) -> Result<Outcomes, Refusal> {
+        // A count that is clipped is above all places.
         let count = u32::try_from(transactions.len()).unwrap_or(u32::MAX);
         let Ok(place) = Arc::clone(places).try_acquire_many_owned(count) else {
             return Err(Refusal::busy(RETRY_MS));
@@ -101,6 +102,7 @@ impl TransactionRequest {
                 Refusal::listed(&codes::BAD_KEY, text)
             })
         };
+        // Without a chain, the payment is of the parent chain.
         let chain = ChainId(prepare.chain.unwrap_or(ChainId::PARENT.0));
         if shared.genesis.chain(chain).is_none() {
             let text = format!("the network has no chain {chain}");
@@ -148,6 +150,7 @@ impl TransactionRequest {
         shared: &ChainNodeState,
     ) -> Result<(Transaction, Option<AccountId>), Refusal> {
         let params = &shared.genesis.params;
+        // In a chain that is not as deep, the anchor is genesis.
         let depth = params.anchor_depth_min.saturating_add(ANCHOR_SLACK);
         let anchor = shared
             .reader()
@@ -200,6 +203,7 @@ async fn child_fee(
     let decimals = |id| shared.genesis.chain(id).map_or(0, |chain| chain.decimals);
     let rate = match &cheapest {
         Some(cheapest) => cheapest.rate,
+        // A clipped rate makes a fee that no account can pay.
         None => 10u64.saturating_pow(u32::from(decimals(child))),
     };
     let fee = fee_for(rate, 0, &shared.genesis.params, decimals(ChainId::PARENT));

@@ -77,6 +77,7 @@ pub(super) fn block_view(row: &HeaderRow, genesis: &Genesis, tip: Height) -> Blo
         hash: row.hash.to_string(),
         previous: header.previous.to_string(),
         time: header.time,
+        // A genesis at the end of time is a mistake, and this is only shown.
         time_ms: genesis
             .time_ms
             .saturating_add(u64::from(header.time) * 1_000),

@@ -53,6 +53,7 @@ async fn look(
         return warned;
     }
     let named = stuck.iter().take(NAMED_MAX).map(|flow| {
+        // An unknown name or peer is shown as a mark.
         let name = flow.flow.as_deref().unwrap_or("?");
         let wait = flow.waits.first();
         let what = wait.map_or("nothing", |wait| wait.what.as_str());

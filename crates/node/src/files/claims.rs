@@ -27,6 +27,7 @@ impl Claims {
     /// When to look next, if there is anything to look for.
     pub(super) fn next_look(&self) -> Option<Instant> {
         let (_, first) = self.held.first()?;
+        // Before the first look, the first claim begins the time.
         Some(self.looked.unwrap_or(*first) + LOOK_EVERY)
     }
 

@@ -50,7 +50,7 @@ impl TransferHandle {
     /// Returns a handle with this budget for fetched bytes.
     pub(crate) fn new(memory_bytes: usize) -> Self {
         Self {
-            arrivals: Mailbox::new(memory_bytes.saturating_add(SMALL_BYTES)),
+            arrivals: Mailbox::new(memory_bytes + SMALL_BYTES),
             dropped: AtomicU64::new(0),
             figures: Mutex::default(),
         }

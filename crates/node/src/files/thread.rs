@@ -33,7 +33,7 @@ impl TransferThread {
     /// Runs until the transfers are closed.
     pub(super) fn run(mut self) {
         let began = Instant::now();
-        let now_ms = || u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now_ms = || primitives::whole_ms(began.elapsed());
         let mut claims = Claims::default();
         let (mut arrivals, mut actions) = (Vec::new(), Vec::new());
         loop {
@@ -139,6 +139,7 @@ fn for_kernel(action: Action) -> Option<kernel::Event> {
         } => kernel::Event::FileArrived {
             hash,
             size,
+            // Empty stands for unknown.
             name: name.unwrap_or_default(),
             media_type: media_type.unwrap_or_default(),
             peer,

@@ -233,7 +233,7 @@ impl Connections {
 
     /// Milliseconds since the server began.
     pub(super) fn now_ms(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+        primitives::whole_ms(self.began.elapsed())
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

@@ -48,6 +48,7 @@ impl Incoming {
     /// # Errors
     /// `files.wrong_size`, `tx.attachment_too_large`.
     pub fn check_more(&self, more: u64) -> Result<(), Refusal> {
+        // A client tells any number. A clipped sum is above every limit.
         let len = self.len().saturating_add(more);
         if let Some(size) = self.promise.size.filter(|size| len > *size) {
             let text = format!("{len} bytes or more came, {size} were promised");

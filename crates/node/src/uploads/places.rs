@@ -55,6 +55,7 @@ impl Places {
 
     pub(super) fn take(self: &Arc<Self>, user: &Arc<str>) -> Option<Place> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        // A user without an entry has no place.
         let own = taken.by_user.get(user).copied().unwrap_or(0);
         if taken.all >= self.all_max || own >= self.per_user_max {
             self.refused();
@@ -109,11 +110,11 @@ impl Drop for Place {
             .taken
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        taken.all = taken.all.saturating_sub(1);
-        let left = taken.by_user.get(&self.user).copied().unwrap_or(0);
-        if left > 1 {
-            taken.by_user.insert(Arc::clone(&self.user), left - 1);
-        } else {
+        taken.all -= 1;
+        let own = taken.by_user.get_mut(&self.user);
+        let own = own.expect("each place is counted");
+        *own -= 1;
+        if *own == 0 {
             taken.by_user.remove(&self.user);
         }
     }

@@ -24,8 +24,7 @@ impl Note {
     }
 
     pub(super) fn write(&self) -> Vec<u8> {
-        // Texts and numbers have a JSON form.
-        serde_json::to_vec(self).unwrap_or_default()
+        serde_json::to_vec(self).expect("texts and numbers have a JSON form")
     }
 }
 

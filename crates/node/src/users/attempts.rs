@@ -33,7 +33,7 @@ pub(super) struct Attempt<'a> {
     /// The network of the client's address.
     pub(super) network: IpAddr,
     /// The hash of a token that the client shows with its password.
-    pub(super) token: Option<[u8; 32]>,
+    pub(super) token_hash: Option<[u8; 32]>,
 }
 
 /// Failures of strangers that count together.
@@ -48,7 +48,7 @@ enum Stranger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sign {
     Network(IpAddr),
-    Token([u8; 32]),
+    TokenHash([u8; 32]),
 }
 
 #[derive(Debug)]
@@ -76,6 +76,7 @@ impl Failures {
         let over = self.count.checked_sub(free)?;
         // A longer wait is cut to the longest one anyway.
         let wait = WAIT_MIN.saturating_mul(1 << over.min(16)).min(wait_max);
+        // Clipped at 0 here and below: a failure may be counted after `now` was read.
         wait.checked_sub(now.saturating_duration_since(self.last))
             .filter(|left| !left.is_zero())
     }
@@ -100,7 +101,7 @@ impl Failures {
 pub(super) struct Attempts {
     strangers: HashMap<Stranger, Failures>,
     names: Vec<Option<Failures>>,
-    secret: RandomState,
+    name_hasher: RandomState,
     familiar: HashMap<String, Vec<Familiar>>,
     limits: UserLimits,
 }
@@ -111,7 +112,7 @@ impl Attempts {
         Self {
             strangers: HashMap::new(),
             names: vec![None; NAME_COUNTS_MAX],
-            secret: RandomState::new(),
+            name_hasher: RandomState::new(),
             familiar: HashMap::new(),
             limits,
         }
@@ -152,7 +153,7 @@ impl Attempts {
 
     /// The attempt did not fail: its own failures are forgotten, the shared counts get this one back, and the client is
     /// familiar from now on.
-    pub(super) fn succeeded(&mut self, attempt: Attempt<'_>, token: [u8; 32], now: Instant) {
+    pub(super) fn succeeded(&mut self, attempt: Attempt<'_>, hash: [u8; 32], now: Instant) {
         match self.familiar(attempt) {
             Some(familiar) => familiar.failures = Failures::none(now),
             None => {
@@ -165,12 +166,12 @@ impl Attempts {
         let pair = Stranger::Pair(attempt.user.to_owned(), attempt.network);
         let failures = self.strangers.remove(&pair);
         self.remember(attempt.user, Sign::Network(attempt.network), failures, now);
-        self.remember(attempt.user, Sign::Token(token), None, now);
+        self.remember(attempt.user, Sign::TokenHash(hash), None, now);
     }
 
     /// A token that the client shows is the user's.
-    pub(super) fn vouch(&mut self, user: &str, token: [u8; 32], now: Instant) {
-        self.remember(user, Sign::Token(token), None, now);
+    pub(super) fn vouch(&mut self, user: &str, hash: [u8; 32], now: Instant) {
+        self.remember(user, Sign::TokenHash(hash), None, now);
     }
 
     /// The attempt was not looked at.
@@ -188,7 +189,9 @@ impl Attempts {
     fn familiar(&mut self, attempt: Attempt<'_>) -> Option<&mut Familiar> {
         let known = self.familiar.get_mut(attempt.user)?;
         let place = |sign: Sign| known.iter().position(|familiar| familiar.sign == sign);
-        let by_token = attempt.token.and_then(|token| place(Sign::Token(token)));
+        let by_token = attempt
+            .token_hash
+            .and_then(|hash| place(Sign::TokenHash(hash)));
         let found = by_token.or_else(|| place(Sign::Network(attempt.network)))?;
         known.get_mut(found)
     }
@@ -221,7 +224,7 @@ impl Attempts {
 
     /// The counts of a stranger. The first one is its own.
     fn strangers_of(&self, attempt: Attempt<'_>) -> [Stranger; 3] {
-        let hash = self.secret.hash_one(attempt.user);
+        let hash = self.name_hasher.hash_one(attempt.user);
         let place = hash % NAME_COUNTS_MAX as u64;
         [
             Stranger::Pair(attempt.user.to_owned(), attempt.network),
@@ -298,7 +301,7 @@ mod tests {
         Attempt {
             user,
             network: IpAddr::from(network.to_be_bytes()),
-            token: None,
+            token_hash: None,
         }
     }
 
@@ -394,7 +397,7 @@ mod tests {
     fn a_token_of_the_user_passes_an_attack_from_its_own_address() {
         let (mut attempts, start) = attempts();
         let with_token = Attempt {
-            token: Some(TOKEN),
+            token_hash: Some(TOKEN),
             ..at("ann", 1_000)
         };
         assert_eq!(attempts.begin(with_token, start), Ok(()));

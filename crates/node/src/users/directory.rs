@@ -165,7 +165,7 @@ impl Users {
         let attempt = Attempt {
             user,
             network: network_of(address),
-            token: shown,
+            token_hash: shown,
         };
         let is_own = |token: &[u8; 32]| self.caller(token).is_some_and(|c| *c.name == *user);
         let own = shown.filter(is_own);
@@ -203,9 +203,10 @@ impl Users {
         let hash = *Hash::plain(token.expose().as_bytes()).as_bytes();
         lock(&self.attempts).succeeded(attempt, hash, Instant::now());
         let now_s = now_s();
+        // Without a wish, a login lasts as long as usual.
         let ttl_s = ttl_s.unwrap_or(self.limits.login_s);
         let ttl_s = ttl_s.clamp(1, self.limits.login_s_max.max(1));
-        let expires_s = now_s.saturating_add(ttl_s);
+        let expires_s = now_s + ttl_s;
         let session = Session {
             user: name,
             password,

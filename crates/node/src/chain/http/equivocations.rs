@@ -40,7 +40,7 @@ fn page(
     after: Option<&[u8; EVIDENCE_PLACE_BYTES]>,
     limit: usize,
 ) -> Result<EquivocationPage, Fault> {
-    let mut found = equivocations(&reader.store, after, limit.saturating_add(1))?;
+    let mut found = equivocations(&reader.store, after, limit + 1)?;
     let is_more = found.len() > limit;
     found.truncate(limit);
     let next = found.last().filter(|_| is_more);

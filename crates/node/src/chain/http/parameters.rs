@@ -94,6 +94,7 @@ impl Api {
     /// How many entries a page has at most.
     pub(super) fn limit(&self, asked: Option<usize>) -> usize {
         let most = self.front.options.page_max.max(1);
+        // Without a wish, a page is as long as it may be.
         asked.unwrap_or(most).clamp(1, most)
     }
 

@@ -164,6 +164,7 @@ impl Api {
         }
         let store = self.shared.store.clone();
         let bytes = tokio::task::spawn_blocking(move || store.disk_bytes()).await;
+        // A reading that met a bug shows nothing.
         let bytes = bytes.unwrap_or(0);
         *lock() = Some((Instant::now(), bytes));
         bytes
@@ -177,8 +178,10 @@ impl Api {
         metrics
             .height
             .set_count(u64::from(figures.tip.height.get()));
+        // Clipped at 0: the tip may be ahead of the clock.
         let age = u64::from(now.saturating_sub(figures.tip.time));
         metrics.tip_age.set_count(age);
+        // Without a jump there is no doubt.
         let doubt_ms = shared.clock.jump_ms().unwrap_or(0).unsigned_abs();
         metrics.clock_doubt.set_count(doubt_ms / 1_000);
         metrics.base_target.set_count(figures.tip.base_target);
@@ -191,6 +194,7 @@ impl Api {
         metrics
             .stuck
             .set_count(u64::from(figures.deep_fork.is_some()));
+        // A node that is not behind is at its target.
         let target = figures.catching_up_to.unwrap_or(figures.tip.height);
         // A branch may have been overtaken by our own.
         let missing = target.blocks_since(figures.tip.height).unwrap_or(0);

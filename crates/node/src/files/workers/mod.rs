@@ -84,7 +84,8 @@ impl Workers {
     fn idlest(&self) -> usize {
         let files = |number| self.writing.values().filter(move |(at, _)| *at == number);
         let workers = 0..self.senders.len();
-        workers.min_by_key(|at| files(*at).count()).unwrap_or(0)
+        let idlest = workers.min_by_key(|at| files(*at).count());
+        idlest.expect("there is a worker")
     }
 }
 

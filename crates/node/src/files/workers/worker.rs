@@ -183,9 +183,8 @@ impl Worker {
     ) -> Result<Vec<u8>, Option<FilesError>> {
         let reader = self.reader(hash)?.ok_or(None)?;
         let head = message.len();
-        message.resize(head.saturating_add(length as usize), 0);
-        let into = message.get_mut(head..).unwrap_or_default();
-        let read = reader.read_at(offset, into)?;
+        message.resize(head + length as usize, 0);
+        let read = reader.read_at(offset, &mut message[head..])?;
         if read < length as usize {
             return Err(None);
         }

@@ -249,6 +249,7 @@ pub(in crate::http) async fn content(
     };
     let cut = cut.map(|Extension(cut)| cut);
     let taking = DownloadWatch::new(place, state.options.body_timeout, cut);
+    // Without a range, the whole file is sent.
     let body = FileBody::new(reader, span.unwrap_or((0, size)), taking);
     let mut response = Response::new(body.into_body());
     if span.is_some() {

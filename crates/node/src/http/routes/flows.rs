@@ -125,6 +125,7 @@ pub(in crate::http) async fn state(
     let WaitQuery { wait, timeout_ms } = query(parameters)?;
     let service = &*state.services.flows;
     let now = |ticket| service.attach(flow_id, Wait::None, ticket);
+    // Without a wish, the present state is the answer.
     let answer = match wait.unwrap_or(Wait::None) {
         Wait::None => where_it_stands(service, now).await?,
         wait => {

@@ -54,6 +54,7 @@ pub(in crate::http) async fn login(
     let name: String = login.user.chars().take(NAME_CHARS_MAX).collect();
     let given = match &state.options.users {
         Some(users) => {
+            // Clients without a known address count as one.
             let from = address.0.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
             let shown = token_hash(&headers).ok().map(|hash| *hash.as_bytes());
             let given = users.login(&name, login.password, login.ttl_s, from, shown);
@@ -73,7 +74,7 @@ pub(in crate::http) async fn login(
     }
     let (token, expires_s) = given?;
     visitor.earn();
-    let expires_ms = expires_s.saturating_mul(1_000);
+    let expires_ms = 1_000 * expires_s;
     let mut response = json(StatusCode::OK, &LoggedIn { token, expires_ms })?;
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -99,7 +100,7 @@ fn refusal(error: LoginError) -> Refusal {
     match error {
         LoginError::Wrong => Refusal::listed(&LOGIN_FAILED, "no such user, or a wrong password"),
         LoginError::Limited(wait) => Refusal {
-            retry_after_ms: Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1)),
+            retry_after_ms: Some(primitives::whole_ms(wait).max(1)),
             ..Refusal::listed(&LOGIN_LIMITED, "too many logins failed")
         },
         LoginError::Busy => Refusal::busy(RETRY_MS),

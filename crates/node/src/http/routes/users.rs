@@ -147,6 +147,7 @@ pub(in crate::http) async fn change(
     let intent = intent(&state, (&caller, address), &operations::CHANGE_USER, &name);
     let changed = users
         .change((&caller, intent), name, move |user| {
+            // A field that is left out stays as it is.
             user.enabled = asked.enabled.unwrap_or(user.enabled);
             user.bound(&asked);
             if let Some(permissions) = permissions {

@@ -39,7 +39,7 @@ impl Header {
     fn with(action: &str, name: &[u8; NAME_BYTES], part: u64) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
-            time_ms: since.map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX)),
+            time_ms: since.map_or(0, primitives::whole_ms),
             action: action.to_owned(),
             log: hex::encode(name),
             part,
