@@ -119,6 +119,7 @@ impl SimOptions {
             3 => Adversary::Silent,
             _ => Adversary::Garbage,
         };
+        // Without a choice, the seed decides.
         self.adversary.unwrap_or(of_seed)
     }
 

@@ -88,7 +88,7 @@ async fn serve(
 
 /// Prints the line that reports that the node is ready.
 fn announce(name: &str, node: &ChainNode, begin: Instant) -> Result<(), Failure> {
-    let startup_ms = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let startup_ms = primitives::whole_ms(begin.elapsed());
     let (api, p2p, height) = (node.api_address(), node.p2p_address(), node.height().get());
     tracing::info!(name, %api, %p2p, height, startup_ms, "the chain node takes work");
     let line = serde_json::json!({

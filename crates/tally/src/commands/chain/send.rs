@@ -116,6 +116,7 @@ impl Args {
     }
 
     fn chain_of<'a>(&self, constants: &'a Constants) -> Result<&'a ChainInfo, Failure> {
+        // Without a chain, the payment is of the parent chain.
         let wanted = self.chain.as_deref().unwrap_or("1");
         let meets = |chain: &&ChainInfo| {
             chain.symbol.eq_ignore_ascii_case(wanted) || chain.id.to_string() == wanted
@@ -142,6 +143,7 @@ impl Args {
         let params: Params = serde_json::from_value(params)
             .map_err(|error| bad_value(format!("the network's parameters: {error}")))?;
         let status = client.status().await?;
+        // In a chain that is not as deep, the anchor is genesis.
         let depth = params.anchor_depth_min.saturating_add(ANCHOR_SLACK);
         // In a young chain the anchor is genesis.
         let height = Height::new(status.height).minus_or_genesis(depth);
@@ -180,6 +182,7 @@ impl Args {
                 let rates = client.rates().await?.rates;
                 let of_chain = rates.iter().filter(|rate| rate.chain == chain.id);
                 let least = of_chain.map(|rate| rate.rate).min();
+                // Without a bundler, it is one whole token. A clipped rate makes a fee that no account can pay.
                 let rate = least.unwrap_or(10u64.saturating_pow(u32::from(chain.decimals)));
                 let parent = constants.chains.iter().find(|c| c.id == ChainId::PARENT.0);
                 fee_for(rate, 0, &params, parent.map_or(0, |parent| parent.decimals))

@@ -128,6 +128,7 @@ impl<'a> Book<'a> {
                 let password = change.password.as_ref().map(password::hash).transpose()?;
                 let permissions = change.permissions.as_deref().map(parsed).transpose()?;
                 change_record(folder, action_of(&change), name, |user| {
+                    // A field that is left out stays as it is.
                     user.enabled = change.enabled.unwrap_or(user.enabled);
                     user.bound(&change);
                     if let Some(permissions) = permissions {

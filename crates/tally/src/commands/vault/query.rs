@@ -158,6 +158,7 @@ impl Args {
         let sort = self.sort.iter().map(|text| {
             let turned = text.strip_prefix('-');
             SortBy {
+                // Without a minus, the order ascends.
                 field: turned.unwrap_or(text).to_owned(),
                 descending: turned.is_some(),
             }
