@@ -25,6 +25,8 @@ const NO_CODES: &[&str] = &[
     "tally.paper",
     "tally.stock",
     "audit.lost",
+    "log.lock",
+    "log.new",
     "toml.new",
 ];
 /// Pages with other strings of that form in backquotes.
