@@ -116,7 +116,7 @@ fn gather_checks(
                 part.push(transaction, has_checks);
             }
             Err(rejection) => {
-                // Its sender has to check what it shows to others.
+                // An honest peer has verified every transaction before it serves it.
                 context.note_garbage(peer, GARBAGE_MESSAGE);
                 part.fault = Some(rejection);
                 break;

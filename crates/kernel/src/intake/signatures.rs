@@ -30,7 +30,7 @@ struct CheckGroup {
     payer: Option<PartyId>,
     /// The signatures that are not checked yet.
     messages: Vec<SignedMessage>,
-    /// They did not fit into the round in which they came.
+    /// They were beyond the share of the round that brought them.
     is_put_off: bool,
 }
 

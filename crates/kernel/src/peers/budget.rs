@@ -121,7 +121,7 @@ struct Account {
     slow_from: Monotonic,
     /// Work of earlier rounds beyond its share.
     owed: u64,
-    /// Work of checks that were put off. It is part of the work of the round in which they came.
+    /// Work of checks that were put off. It was charged in the round that brought them.
     put_off: u64,
     /// Garbage points in thousandths, at `scored_at`.
     points_milli: u64,
