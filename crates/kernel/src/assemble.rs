@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use flow::FlowEngine;
 use primitives::Hash;
-use vault::Selection;
 
 use crate::back_chains::BackChains;
 use crate::clock::ClockWatch;
@@ -24,6 +23,7 @@ use crate::notarisation::requests::Notarisation;
 use crate::notes::Notes;
 use crate::peers::links::Links;
 use crate::schedule::table::Schedule;
+use crate::selection::CoinSelection;
 
 use crate::kernel::Kernel;
 
@@ -52,8 +52,8 @@ impl Kernel {
             contradictions,
             clock_in_doubt,
         } = opened;
-        let witnesses = integrity.marks.keys().copied();
-        let witnesses = witnesses
+        let witnesses = integrity
+            .marked_by()
             .filter(|peer| *peer != my_id && identity.network.node(peer).is_some())
             .collect();
         let gate = StartGate::new(
@@ -71,7 +71,7 @@ impl Kernel {
         );
         let others = identity.network.nodes().count().saturating_sub(1);
         let clock = ClockWatch::new(now, others, options.entropy.clone(), clock_in_doubt);
-        let selection = Selection::new(options.selection, book.last_seq());
+        let selection = CoinSelection::new(options.selection, book.last_seq());
         let first_resolution = Hash::plain(options.entropy.expose());
         let first_resolution = first_resolution.as_bytes().first_chunk::<8>().copied();
         let first_resolution = u64::from_be_bytes(first_resolution.unwrap_or_default());
@@ -81,7 +81,7 @@ impl Kernel {
             flows: Flows::new(
                 Runner::new(engine, now),
                 gate,
-                integrity.rollback.is_some(),
+                integrity.is_rolled_back(),
                 options,
                 now,
             ),

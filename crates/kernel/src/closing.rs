@@ -2,6 +2,7 @@
 
 use crate::event::Action;
 use crate::kernel::Kernel;
+use crate::port::{Reads, StoreFailure};
 
 impl Kernel {
     /// Makes the round's one commit of it, or acts at once where nothing is written and nothing waited for.
@@ -30,21 +31,22 @@ impl Kernel {
     }
 
     /// Every commit up to this one is durable.
-    pub(crate) fn on_committed(&mut self, number: u64) {
+    pub(crate) fn on_committed(
+        &mut self,
+        number: u64,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
         let number = number.min(self.context.commits.handed());
         self.context.commits.note_durable(number);
         while let Some(done) = self.context.commits.pop(number) {
             for id in &done.recorded {
                 self.book.durable(id);
             }
-            if !done.changes.is_empty() {
-                let out = self
-                    .selection
-                    .apply(done.changes, self.context.now.monotonic);
-                self.on_selection(out);
-            }
+            self.selection.durable(done.changes, &mut self.context);
         }
+        self.route(reads)?;
         self.parts_committed(number);
-        self.release_selects(number);
+        self.flows.release_selects(number, &mut self.context);
+        Ok(())
     }
 }

@@ -8,20 +8,28 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use flow::messaging::RequestId;
-use flow::{EffectResult, Fetching, FlowId, Service, SessionMessage};
+use flow::{
+    EffectResult, EngineAction, Fetching, FlowError, FlowId, Service, SessionMessage, StartRecord,
+};
 use ledger::{
-    NotarisedTearOff, NotaryError, NotaryResponse, PartyId, Rejection, SignedTransaction, StateRef,
-    TxId, VerifiedTransaction,
+    DataMark, NotarisedTearOff, NotaryError, NotaryResponse, OwnershipProof, PartyId, Rejection,
+    SelectionRequest, SignedTransaction, StateAndRef, StateRef, TokenId, Transition, TxId,
+    VerifiedTransaction,
 };
 use notary::UniquenessAnswer;
-use primitives::Hash;
+use primitives::{Hash, PublicKey, SignatureContext, Timestamp};
+use vault::CoinRow;
 
+use crate::event::{Found, Start, Token, Wait};
 use crate::files::FileFailure;
+use crate::flows::filter::FlowFilter;
+use crate::flows::orders::Order;
 use crate::flows::waits::EffectId;
 use crate::intake::fault::Fault;
 use crate::intake::goal::Goal;
 use crate::intake::item_id::ItemId;
-use crate::message::Answer;
+use crate::integrity::IntegrityOrder;
+use crate::message::{Answer, Standing};
 use crate::schedule::table::Due;
 
 /// A change that one part asks of another.
@@ -29,39 +37,18 @@ use crate::schedule::table::Due;
 pub(crate) enum Command {
     /// To all parts: a transaction is verified. It is recorded.
     Record(Arc<SignedTransaction>),
-    /// To the starts: the state that scheduled this flow is consumed, so it is not to be started.
-    WithdrawStart { flow: FlowId },
-    /// To the schedule: a scheduled flow runs.
-    ScheduledStarted {
-        due: Due,
-        flow: FlowId,
-        name: String,
-    },
-    /// To the schedule: a scheduled flow cannot be started.
-    RefuseScheduled {
-        due: Due,
-        name: String,
-        rejection: Rejection,
-    },
-    /// To the schedule: an operator has cancelled a scheduled start.
-    EndScheduled { due: Due },
     /// To the links and the intake: a flow takes no step any more. Nothing is done for it, but its locks stay.
     StopWork { flow: FlowId },
     /// To all parts: a flow is gone.
     ForgetFlow { flow: FlowId },
-    /// To the selection: a flow came back from its journal, and these are all its locks.
-    KeepLocks { flow: FlowId, locked: Vec<StateRef> },
-    /// To the flows: a peer's session message is the next in its order.
-    Session {
-        peer: PartyId,
-        message: SessionMessage,
-    },
-    /// To the flows: a participant refuses a transaction.
-    NoteRefusal { id: TxId },
-    /// To the flows: all participants have answered for a transaction.
-    AllAnswered { id: TxId },
     /// To the back chains.
     BackChains(BackChainsCommand),
+    /// To the watch of the clock.
+    Clock(ClockCommand),
+    /// To the consents.
+    Consents(ConsentsCommand),
+    /// To the checks against this node's own ledger.
+    Contradictions(ContradictionsCommand),
     /// To the files.
     Files(FilesCommand),
     /// To the flows.
@@ -70,17 +57,16 @@ pub(crate) enum Command {
     Integrity(IntegrityCommand),
     /// To the intake.
     Intake(IntakeCommand),
+    /// To the keys.
+    Keys(KeysCommand),
     /// To the service of a notary, if this node is one.
     Notary(NotaryCommand),
     /// To the links to the peers.
     Peers(PeersCommand),
-    /// To the checks against this node's own ledger: a notary has signed two consumers of a state.
-    KeepContradiction {
-        state: StateRef,
-        brought_by: Option<PartyId>,
-        first: Box<SignedTransaction>,
-        second: Arc<SignedTransaction>,
-    },
+    /// To the schedule.
+    Schedule(ScheduleCommand),
+    /// To the selection of coins.
+    Selection(SelectionCommand),
 }
 
 /// A command to the back chains.
@@ -110,6 +96,41 @@ pub(crate) enum BackChainsCommand {
     },
 }
 
+/// A command to the watch of the clock.
+#[derive(Debug)]
+pub(crate) enum ClockCommand {
+    /// A peer has answered a question for the time of its clock.
+    Told {
+        number: u64,
+        peer: PartyId,
+        answer: Answer,
+    },
+}
+
+/// A command to the consents.
+#[derive(Debug)]
+pub(crate) enum ConsentsCommand {
+    /// A flow asks whether this node signs a transition of states that a peer proposes.
+    Judge {
+        effect: EffectId,
+        transition: Transition,
+        inputs: Vec<StateAndRef>,
+        from: PartyId,
+    },
+}
+
+/// A command to the checks against this node's own ledger.
+#[derive(Debug)]
+pub(crate) enum ContradictionsCommand {
+    /// A notary has signed two consumers of a state.
+    Keep {
+        state: StateRef,
+        brought_by: Option<PartyId>,
+        first: Box<SignedTransaction>,
+        second: Arc<SignedTransaction>,
+    },
+}
+
 /// A command to the files.
 #[derive(Debug)]
 pub(crate) enum FilesCommand {
@@ -122,9 +143,39 @@ pub(crate) enum FilesCommand {
     DropBrought { from: PartyId, files: Vec<Hash> },
 }
 
-/// A command to the flows.
+/// A command to the flows. Each that has a token is answered to the client with this token.
 #[derive(Debug)]
 pub(crate) enum FlowsCommand {
+    /// A client starts a flow.
+    Start(Box<Start>),
+    /// A client asks for a flow's outcome.
+    Attach {
+        flow: FlowId,
+        wait: Wait,
+        token: Token,
+    },
+    /// A client no longer waits.
+    Detach { token: Token },
+    /// A client cancels a flow.
+    Cancel { flow: FlowId, token: Token },
+    /// A client forgets a client id and the outcome kept for it.
+    RemoveClient {
+        user: String,
+        client_id: String,
+        token: Token,
+    },
+    /// An operator orders something for all flows that meet a filter, after one.
+    Order {
+        order: Order,
+        filter: Box<FlowFilter>,
+        after: Option<FlowId>,
+        dry_run: bool,
+        token: Token,
+    },
+    /// The vault view has answered an effect.
+    LookedUp { effect: EffectId, found: Found },
+    /// The flow engine has an action to be carried out.
+    Act(EngineAction),
     /// An effect has its result. Its flow continues within this round.
     Complete {
         flow: FlowId,
@@ -139,6 +190,38 @@ pub(crate) enum FlowsCommand {
         effect: u32,
         is_good: bool,
     },
+    /// A flow has ended. The other parts have forgotten it.
+    Ended {
+        flow: FlowId,
+        start: Box<StartRecord>,
+        outcome: Result<Vec<u8>, FlowError>,
+    },
+    /// States are locked for an effect. The second list are those that it has locked itself.
+    Locked {
+        effect: EffectId,
+        states: Vec<StateRef>,
+        locked: Vec<StateRef>,
+    },
+    /// The state that scheduled this flow is consumed, so it is not to be started.
+    WithdrawStart { flow: FlowId },
+    /// A peer's session message is the next in its order.
+    Session {
+        peer: PartyId,
+        message: SessionMessage,
+    },
+    /// A participant refuses a transaction.
+    NoteRefusal { id: TxId },
+    /// All participants have answered for a transaction.
+    AllAnswered { id: TxId },
+    /// A peer's standing does not contradict this node's data.
+    Met { peer: PartyId, shows_mark: bool },
+    /// This node's data, which ends at a time, is an older copy. The reason is for the operator.
+    StopCopied {
+        data_until: Timestamp,
+        reason: String,
+    },
+    /// An operator has finished a recovery.
+    RecoveryFinished,
 }
 
 /// A command to the intake.
@@ -267,6 +350,69 @@ pub(crate) enum IntegrityCommand {
     NotaryAccepted(u64),
     /// The notary has entered transactions again that it had signed.
     NotaryEntered { notarised: u64, conflicts: u64 },
+    /// An operator asks for a report, or orders a recovery.
+    Order { order: IntegrityOrder, token: Token },
+    /// A peer has connected. It is told where its link stands.
+    SendStanding { peer: PartyId },
+    /// A round ends: marks and questions that are due are sent.
+    Tend,
+    /// A peer that has lost data asks for a search of this node's ledger.
+    Search {
+        peer: PartyId,
+        id: RequestId,
+        body: Vec<u8>,
+    },
+    /// A peer has searched a part of its ledger for this node.
+    Searched { peer: PartyId, answer: Answer },
+    /// A peer has answered a request of a flow. The answer of a notary may be evidence.
+    Answered {
+        peer: PartyId,
+        id: RequestId,
+        answer: Answer,
+    },
+    /// A peer shows what it holds of this node.
+    CheckStanding { peer: PartyId, standing: Standing },
+    /// The numbers of a peer contradict those of this node.
+    LinkContradicts { peer: PartyId, text: String },
+    /// The standing of a peer is checked, and its link is in order.
+    Meet { peer: PartyId, shows_mark: bool },
+    /// A peer gives its mark.
+    KeepMark { peer: PartyId, mark: DataMark },
+}
+
+/// A command to the keys. Each but the last is an effect of a flow.
+#[derive(Debug)]
+pub(crate) enum KeysCommand {
+    /// Signs a message with one of this node's keys.
+    Sign {
+        effect: EffectId,
+        key: PublicKey,
+        purpose: SignatureContext,
+        message: Hash,
+    },
+    /// Makes a fresh key.
+    Fresh {
+        effect: EffectId,
+        audience: Option<PartyId>,
+    },
+    /// Keeps the owner of a key, by a proof that was checked.
+    KeepOwner {
+        effect: EffectId,
+        proof: Box<OwnershipProof>,
+    },
+    /// Tells the owners of keys, as far as they are known.
+    Owners {
+        effect: EffectId,
+        keys: Vec<PublicKey>,
+    },
+    /// Proves to a peer that a fresh key is this node's.
+    Prove {
+        effect: EffectId,
+        key: PublicKey,
+        audience: PartyId,
+    },
+    /// Makes so many keys again that this node may have made before its data was replaced by an older copy.
+    MakeLost { count: usize },
 }
 
 /// A command to the links to the peers.
@@ -293,6 +439,63 @@ pub(crate) enum PeersCommand {
     KeepUnshared(Arc<SignedTransaction>),
     /// A peer has fetched these transactions.
     NoteFetched { peer: PartyId, ids: Vec<TxId> },
+    /// A flow sends a session message to another node.
+    SendSession {
+        peer: PartyId,
+        message: SessionMessage,
+    },
+    /// Compares a peer's numbers of session messages with this node's, mends the link if need be, and lets its messages go.
+    CompareNumbers { peer: PartyId, standing: Standing },
+}
+
+/// A command to the schedule.
+#[derive(Debug)]
+pub(crate) enum ScheduleCommand {
+    /// A scheduled flow runs.
+    Started {
+        due: Due,
+        flow: FlowId,
+        name: String,
+    },
+    /// A scheduled flow cannot be started.
+    Refuse {
+        due: Due,
+        name: String,
+        rejection: Rejection,
+    },
+    /// An operator has cancelled a scheduled start.
+    End { due: Due },
+}
+
+/// A command to the selection of coins.
+#[derive(Debug)]
+pub(crate) enum SelectionCommand {
+    /// A flow needs coins.
+    Select {
+        effect: EffectId,
+        request: SelectionRequest,
+    },
+    /// A flow locks these states.
+    Lock {
+        effect: EffectId,
+        states: Vec<StateRef>,
+    },
+    /// States that a flow has locked are free.
+    Unlock { flow: FlowId, states: Vec<StateRef> },
+    /// A flow came back from its journal, and these are all its locks.
+    KeepOnly { flow: FlowId, states: Vec<StateRef> },
+    /// A flow is gone, with its locks.
+    Release { flow: FlowId },
+    /// The vault view gives coins of a token that the selection has asked for.
+    Refilled {
+        token: TokenId,
+        rows: Vec<CoinRow>,
+        view_seq: u64,
+        total: u128,
+        more: bool,
+    },
+    /// A notary reports these states as consumed elsewhere.
+    Quarantine(Vec<StateRef>),
 }
 
 /// The commands that the router has not carried yet.
@@ -353,12 +556,18 @@ macro_rules! addressed {
 
 addressed![
     BackChains(BackChainsCommand),
+    Clock(ClockCommand),
+    Consents(ConsentsCommand),
+    Contradictions(ContradictionsCommand),
     Files(FilesCommand),
     Flows(FlowsCommand),
     Integrity(IntegrityCommand),
     Intake(IntakeCommand),
+    Keys(KeysCommand),
     Notary(NotaryCommand),
     Peers(PeersCommand),
+    Schedule(ScheduleCommand),
+    Selection(SelectionCommand),
 ];
 
 #[cfg(test)]

@@ -8,13 +8,15 @@
 
 use std::collections::VecDeque;
 
+use flow::EffectResult;
 use ledger::PartyId;
 use primitives::{Encode, Moment, Monotonic, SignedMessage};
 
-use crate::command::{Command, Commands};
+use crate::command::{Command, Commands, FlowsCommand};
 use crate::errors;
 use crate::event::{Action, Priority, Reply, Token};
 use crate::figures::Figures;
+use crate::flows::waits::EffectId;
 use crate::identity::Identity;
 use crate::intake::signatures::{CheckVerdict, Signatures};
 use crate::message::PeerMessage;
@@ -93,6 +95,16 @@ impl Context {
     /// Adds a command to another part. The router carries it directly after the present call.
     pub(crate) fn command(&mut self, command: impl Into<Command>) {
         self.commands.push(command.into());
+    }
+
+    /// Gives an effect of a flow its result. The flow continues within this round.
+    pub(crate) fn complete(&mut self, effect: EffectId, result: EffectResult) {
+        let (flow, effect) = effect;
+        self.command(FlowsCommand::Complete {
+            flow,
+            effect,
+            result,
+        });
     }
 
     /// Returns the commands that wait for the router.

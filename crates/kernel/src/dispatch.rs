@@ -1,57 +1,59 @@
 //! The events of the kernel, each passed to the part that it is for.
 
-use crate::command::{IntakeCommand, NotaryCommand};
+use crate::command::{
+    FlowsCommand, IntakeCommand, IntegrityCommand, NotaryCommand, SelectionCommand,
+};
+use ledger::PartyId;
+use primitives::Decode;
+
 use crate::event::{Event, Reply};
 use crate::files::{Participation, Stored};
 use crate::kernel::Kernel;
+use crate::message::PeerMessage;
 use crate::notes::NewNote;
+use crate::peers::budget::Door;
+use crate::peers::messages::Duties;
 use crate::port::{Reads, StoreFailure};
 
 impl Kernel {
     /// Passes an event to its part.
     pub(crate) fn dispatch(&mut self, event: Event, reads: &dyn Reads) -> Result<(), StoreFailure> {
         match event {
-            Event::Start(start) => {
-                let older_copy = self.integrity.rollback.as_ref();
-                let older_copy = older_copy.map(|row| row.data_until);
-                let (deliveries, context) = (&self.links.unanswered, &mut self.context);
-                self.flows
-                    .on_start(*start, older_copy, deliveries, context, reads)?;
-            }
+            Event::Start(start) => self.carry(FlowsCommand::Start(start), reads)?,
             Event::Attach { flow, wait, token } => {
-                let (deliveries, context) = (&self.links.unanswered, &mut self.context);
-                self.flows.on_attach(flow, wait, token, deliveries, context);
+                self.carry(FlowsCommand::Attach { flow, wait, token }, reads)?;
             }
-            Event::Detach { token } => self.flows.detach(token),
-            Event::Cancel { flow, token } => self.on_cancel(flow, token, reads)?,
+            Event::Detach { token } => self.carry(FlowsCommand::Detach { token }, reads)?,
+            Event::Cancel { flow, token } => {
+                self.carry(FlowsCommand::Cancel { flow, token }, reads)?;
+            }
             Event::Order {
                 order,
                 filter,
                 after,
                 dry_run,
                 token,
-            } => self.on_order(order, &filter, after, (dry_run, token), reads)?,
+            } => {
+                let order = FlowsCommand::Order {
+                    order,
+                    filter,
+                    after,
+                    dry_run,
+                    token,
+                };
+                self.carry(order, reads)?;
+            }
             Event::Flows {
                 filter,
                 after,
                 limit,
                 token,
             } => {
-                let ids = self.flows.engine().flow_ids();
-                let ids = ids
-                    .iter()
-                    .filter(|id| after.is_none_or(|after| **id > after));
-                let flows = ids
-                    .filter_map(|id| self.flows.engine().status(id))
-                    .filter(|status| filter.meets(status, self.context.now.wall))
-                    .take(limit)
-                    .collect();
-                self.context.reply(token, Reply::Flows(flows));
+                let context = &mut self.context;
+                self.flows.list(&filter, after, limit, token, context);
             }
             Event::Locks { of, limit, token } => {
-                let of: Vec<[u8; 16]> = of.into_iter().map(|flow| flow.0).collect();
-                let of = (!of.is_empty()).then_some(of.as_slice());
-                let (locks, more) = self.selection.locks(of, limit);
+                let (locks, more) = self.selection.locks(&of, limit);
                 self.context.reply(token, Reply::Locks { locks, more });
             }
             Event::RemoveClient {
@@ -59,9 +61,12 @@ impl Kernel {
                 client_id,
                 token,
             } => {
-                let context = &mut self.context;
-                self.flows
-                    .on_remove_client(&user, &client_id, token, context, reads)?;
+                let remove = FlowsCommand::RemoveClient {
+                    user,
+                    client_id,
+                    token,
+                };
+                self.carry(remove, reads)?;
             }
             Event::Note {
                 transaction,
@@ -90,9 +95,9 @@ impl Kernel {
                     .remove(transaction, note, token, context, reads)?;
             }
             Event::PeerUp { peer, epoch } => self.on_peer_up(peer, epoch, reads)?,
-            Event::PeerDown { peer } => self.on_peer_down(peer),
+            Event::PeerDown { peer } => self.on_peer_down(&peer),
             Event::Message { peer, bytes } => self.on_message(peer, bytes, reads)?,
-            Event::Committed { number } => self.on_committed(number),
+            Event::Committed { number } => self.on_committed(number, reads)?,
             Event::Refilled {
                 token,
                 rows,
@@ -100,25 +105,27 @@ impl Kernel {
                 total,
                 more,
             } => {
-                let out = self.selection.refilled(
+                let refilled = SelectionCommand::Refilled {
                     token,
                     rows,
                     view_seq,
                     total,
                     more,
-                    self.context.now.monotonic,
-                );
-                self.on_selection(out);
+                };
+                self.carry(refilled, reads)?;
             }
             Event::LookedUp {
                 flow,
                 effect,
                 found,
-            } => self.on_looked_up((flow, effect), found, reads)?,
+            } => {
+                let effect = (flow, effect);
+                self.carry(FlowsCommand::LookedUp { effect, found }, reads)?;
+            }
             Event::UniquenessChecked { number, answer } => {
                 let answer = answer?;
                 let command = NotaryCommand::UniquenessChecked { number, answer };
-                self.carry(command.into(), reads)?;
+                self.carry(command, reads)?;
             }
             Event::Consents {
                 change,
@@ -161,7 +168,7 @@ impl Kernel {
             )?,
             Event::FileOffered { hash, peer, size } => {
                 let command = IntakeCommand::FileOffered { hash, peer, size };
-                self.carry(command.into(), reads)?;
+                self.carry(command, reads)?;
             }
             Event::FileFailed {
                 hash,
@@ -173,7 +180,7 @@ impl Kernel {
                     peer,
                     failure,
                 };
-                self.carry(command.into(), reads)?;
+                self.carry(command, reads)?;
             }
             Event::FilePermit {
                 peer,
@@ -183,7 +190,7 @@ impl Kernel {
                 let others = Participation {
                     engine: self.flows.engine(),
                     book: &self.book,
-                    unanswered: &self.links.unanswered,
+                    unanswered: self.links.unanswered(),
                     keys: &self.keys,
                 };
                 let context = &mut self.context;
@@ -208,10 +215,87 @@ impl Kernel {
             Event::ConfirmClock { user, token } => {
                 self.clock.on_confirmed(&user, token, &mut self.context);
             }
-            Event::Integrity { order, token } => self.on_integrity(order, token),
+            Event::Integrity { order, token } => {
+                self.carry(IntegrityCommand::Order { order, token }, reads)?;
+            }
             Event::Tick => {}
             Event::Drain => self.flows.drain(),
         }
         Ok(())
+    }
+
+    fn on_peer_up(
+        &mut self,
+        peer: PartyId,
+        epoch: u64,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        self.clock.peer_up(peer);
+        self.context.forget_backlog(&peer);
+        self.links.peer_up(peer, epoch, self.context.now.monotonic);
+        self.back_chains.peer_up(peer);
+        self.intake.peer_up(peer);
+        self.carry(IntegrityCommand::SendStanding { peer }, reads)
+    }
+
+    fn on_peer_down(&mut self, peer: &PartyId) {
+        self.clock.peer_down(peer);
+        self.context.forget_backlog(peer);
+        self.links.peer_down(*peer);
+        self.integrity.peer_down(peer);
+        self.back_chains.peer_down(peer);
+        self.intake.peer_down(*peer, &mut self.context);
+    }
+
+    fn on_message(
+        &mut self,
+        peer: PartyId,
+        bytes: Vec<u8>,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        match self.context.arrived(peer, bytes) {
+            Door::Handle(bytes) => self.take_message(peer, &bytes, reads),
+            Door::Kept => Ok(()),
+        }
+    }
+
+    /// Handles messages of earlier rounds, within each peer's share of this one.
+    pub(crate) fn take_deferred_messages(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        while let Some((peer, bytes)) = self.context.next_deferred() {
+            self.take_message(peer, &bytes, reads)?;
+            self.settle(reads)?;
+        }
+        Ok(())
+    }
+
+    fn take_message(
+        &mut self,
+        peer: PartyId,
+        bytes: &[u8],
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        match PeerMessage::from_bytes(bytes) {
+            Ok(message) => self.on_peer_message(peer, message, reads),
+            Err(error) => {
+                self.context.bad_message(peer, &error.to_string());
+                Ok(())
+            }
+        }
+    }
+
+    /// Handles a message of a peer, or one of this node to itself.
+    pub(crate) fn on_peer_message(
+        &mut self,
+        peer: PartyId,
+        message: PeerMessage,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let duties = Duties {
+            takes_sessions: self.integrity.is_rolled_back() || self.flows.is_witnessed(),
+            is_notary: self.notarisation.is_some(),
+        };
+        let context = &mut self.context;
+        self.links.on_message(peer, message, duties, context);
+        self.route(reads)
     }
 }

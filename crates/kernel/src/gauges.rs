@@ -1,10 +1,14 @@
 //! The gauges of the parts, read for the metrics.
 
+use std::collections::BTreeMap;
+
 use flow::FlowId;
+use ledger::PartyId;
 
 use crate::figures::Figures;
 use crate::kernel::Kernel;
 use crate::notarisation::requests::Notarisation;
+use crate::peers::figures::PeerFigures;
 
 impl Kernel {
     /// Returns the steps that flows came to since the last call, in order. None are kept while no client watches.
@@ -30,17 +34,17 @@ impl Kernel {
                 self.keys.own_figures(),
                 self.keys.owner_figures(),
             ],
-            rolled_back: u64::from(self.is_rolled_back()),
+            rolled_back: u64::from(self.integrity.is_rolled_back()),
             equivocations_kept: self.contradictions.proofs() as u64,
             intake_items: self.intake.len() as u64,
             files_awaited: self.intake.files_awaited() as u64,
-            deliveries_pending: self.links.unanswered.rows(),
+            deliveries_pending: self.links.unanswered().rows(),
             outbox_pending: self.links.outbox_pending(),
             notary_queued: self.notarisation.as_ref().map_or(0, Notarisation::queued) as u64,
             notary_clock_behind_ms: self.notarisation.as_ref().map_or(0, |notarisation| {
                 notarisation.clock_behind_ms(self.context.now.wall)
             }),
-            quarantined: self.selection.figures().quarantined as u64,
+            quarantined: self.selection.quarantined() as u64,
             deliveries_waiting: self.links.waits().len() as u64,
             wait_reasons: self.links.waits().reasons(),
             clock: self.clock.figures(),
@@ -49,5 +53,23 @@ impl Kernel {
         };
         self.flows.add_figures(&mut figures);
         figures
+    }
+
+    /// Figures of every peer that has been heard in this run: members of the network.
+    pub fn peer_figures(&self) -> BTreeMap<PartyId, PeerFigures> {
+        let mut all: BTreeMap<PartyId, PeerFigures> = BTreeMap::new();
+        for (peer, usage) in self.flows.engine().peer_usages() {
+            all.entry(peer).or_default().flows = usage;
+        }
+        for (peer, work) in self.context.peer_work() {
+            all.entry(peer).or_default().work = work;
+        }
+        if let Some(notarisation) = &self.notarisation {
+            for (peer, figures) in notarisation.requesters() {
+                all.entry(peer).or_default().notary = Some(figures);
+            }
+        }
+        all.remove(&self.context.my_id);
+        all
     }
 }

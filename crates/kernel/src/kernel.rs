@@ -9,11 +9,10 @@
 
 use flow::FlowEngine;
 use primitives::{Moment, Monotonic};
-use vault::Selection;
 
 use crate::back_chains::BackChains;
 use crate::clock::ClockWatch;
-use crate::command::{Command, FlowsCommand, IntakeCommand, NotaryCommand};
+use crate::command::{Command, FlowsCommand, IntakeCommand, IntegrityCommand, NotaryCommand};
 use crate::consents::Consents;
 use crate::context::Context;
 use crate::event::{Action, Event};
@@ -33,6 +32,7 @@ use crate::peers::links::Links;
 use crate::port::{Reads, StoreFailure};
 use crate::round::{CheckOwner, Work};
 use crate::schedule::table::Schedule;
+use crate::selection::CoinSelection;
 
 /// One node's deciding core. See the crate's page for how it is driven.
 pub struct Kernel {
@@ -44,7 +44,7 @@ pub struct Kernel {
     pub(crate) intake: Intake,
     pub(crate) back_chains: BackChains,
     pub(crate) book: Book,
-    pub(crate) selection: Selection,
+    pub(crate) selection: CoinSelection,
     pub(crate) contradictions: Contradictions,
     pub(crate) integrity: Integrity,
     pub(crate) notarisation: Option<Notarisation>,
@@ -98,7 +98,7 @@ impl Kernel {
             }
             self.back_chains
                 .serve(&self.book, &mut self.context, reads)?;
-            if self.is_rolled_back()
+            if self.integrity.is_rolled_back()
                 && let Some(notarisation) = &mut self.notarisation
             {
                 notarisation.refuse_undecided(&mut self.context);
@@ -108,7 +108,7 @@ impl Kernel {
                 break;
             }
         }
-        if !self.is_rolled_back()
+        if !self.integrity.is_rolled_back()
             && self.judges_from().is_none()
             && let Some(notarisation) = &mut self.notarisation
         {
@@ -116,10 +116,10 @@ impl Kernel {
         }
         self.flows.end_of_round(&mut self.context);
         self.settle(reads)?;
-        self.send_marks();
-        self.ask_again();
+        self.carry(IntegrityCommand::Tend, reads)?;
+        self.route(reads)?;
         self.links.end_machines(self.context.now.monotonic);
-        self.pump_links(reads)?;
+        self.pump(reads)?;
         self.links.send_answers(&mut self.context);
         self.intake.ask_for_files(&mut self.context);
         self.parts_end_round();
@@ -155,7 +155,7 @@ impl Kernel {
             self.next_scheduled().map(|at| self.context.now.when(at)),
             self.next_meeting(),
             self.judges_from(),
-            self.next_mark(),
+            self.integrity.next_mark(&self.book),
         ];
         let joint = joint.into_iter().flatten();
         joint.chain(self.parts_next_time()).min()
@@ -173,16 +173,16 @@ impl Kernel {
 
     /// Works off everything that can be done without waiting.
     pub(crate) fn settle(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        self.pump_links(reads)?;
+        self.pump(reads)?;
         while let Some(work) = self.context.work.pop_front() {
             match work {
-                Work::Engine(action) => self.on_engine_action(action, reads)?,
+                Work::Engine(action) => self.carry(FlowsCommand::Act(action), reads)?,
                 Work::Signed(item) => {
                     let command = IntakeCommand::LookForDependencies(item);
-                    self.carry(command.into(), reads)?;
+                    self.carry(command, reads)?;
                 }
                 Work::Ready(item) => {
-                    self.carry(IntakeCommand::Settle(item).into(), reads)?;
+                    self.carry(IntakeCommand::Settle(item), reads)?;
                 }
                 Work::Loopback(message) => {
                     self.on_peer_message(self.context.my_id, message, reads)?
@@ -190,10 +190,32 @@ impl Kernel {
             }
             self.route(reads)?;
             if self.context.work.is_empty() {
-                self.pump_links(reads)?;
+                self.pump(reads)?;
             }
         }
         Ok(())
+    }
+
+    /// Handles everything that is due: sleeping flows, selections past their deadline, and requests and deliveries to repeat.
+    fn on_time(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        self.clock.tend(&mut self.context);
+        let trusts_wall = self.clock.is_trusted();
+        self.flows.wake_sleepers(trusts_wall, &mut self.context);
+        self.selection.on_time(&mut self.context);
+        if let Some(notarisation) = &mut self.notarisation {
+            notarisation.on_time(&mut self.context);
+        }
+        self.route(reads)?;
+        self.run_flows(reads)?;
+        self.links.on_time(self.context.now.monotonic);
+        self.links.read_back(&self.context, reads)?;
+        self.pump(reads)
+    }
+
+    /// Carries out the actions of the messaging with peers.
+    fn pump(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        self.links.pump(&self.book, &mut self.context, reads)?;
+        self.route(reads)
     }
 
     /// Checks the signatures that are due in the round as one batch.

@@ -6,7 +6,7 @@ use ledger::{
     PartyId, Rejection, SignedTransaction, StateRef, TxId, VerifiedTransaction, WireTransaction,
 };
 
-use crate::command::Command;
+use crate::command::ContradictionsCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::intake::contract_checks::ContractChecks;
@@ -67,7 +67,7 @@ impl LedgerView<'_> {
             "it consumes state {state}, which transaction {} of this node's ledger has consumed",
             first.id()
         );
-        context.command(Command::KeepContradiction {
+        context.command(ContradictionsCommand::Keep {
             state,
             brought_by,
             first,

@@ -31,6 +31,7 @@ mod notarisation;
 mod notes;
 mod peers;
 mod schedule;
+mod selection;
 // Shared by the parts
 mod assemble;
 mod cache;
@@ -52,6 +53,7 @@ mod room;
 mod round;
 mod router;
 mod stored;
+mod turns;
 mod writes;
 
 pub use clock::{ClockFigures, ClockJump};
@@ -65,7 +67,6 @@ pub use flows::admission::{FLOW_BYTES, Room, WAITING_MIN, WAITING_PART, WEIGHT_P
 pub use flows::filter::{FlowFilter, Standing, standing, user_of};
 pub use flows::orders::{ORDERED_FLOWS_MAX, Order, Ordered};
 pub use identity::Identity;
-pub use integrity::quarantine::quarantined_states;
 pub use kernel::Kernel;
 pub use keys::{OWNED_KEYS_MAX, UNUSED_KEYS_MAX, is_own_key, key_owner};
 pub use ledger_book::{LedgerRows, decode_row, ledger_page};
@@ -82,4 +83,5 @@ pub use peers::waiting::{WaitReason, WaitReasons};
 pub use recover::OpenError;
 pub use schedule::starts::{SCHEDULE_USER, schedule_client_id};
 pub use schedule::table::{SCHEDULE_REFUSED, SCHEDULE_WAITING, ScheduleRow};
+pub use selection::quarantine::quarantined_states;
 pub use sizes::{SIZE_BUCKETS, Sizes};

@@ -1,7 +1,6 @@
 //! The events that reach every part of the kernel.
 
 use primitives::Monotonic;
-use vault::Selection;
 
 use crate::writes::Batch;
 
@@ -35,11 +34,5 @@ impl<P: Part> Part for Option<P> {
         if let Some(part) = self {
             part.end_round(batch);
         }
-    }
-}
-
-impl Part for Selection {
-    fn next_time(&self, _: Monotonic) -> Option<Monotonic> {
-        self.next_deadline()
     }
 }

@@ -9,7 +9,6 @@ use crate::flows::claims::Claims;
 use crate::flows::clients::Clients;
 use crate::integrity::consumed::ConsumedIndex;
 use crate::integrity::equivocations::Equivocations;
-use crate::integrity::quarantine::Quarantine;
 use crate::integrity::{Integrity, Lives};
 use crate::keys::KeyBook;
 use crate::ledger_book::Book;
@@ -18,6 +17,7 @@ use crate::notes::Notes;
 use crate::peers::links::Links;
 use crate::peers::refusals::Refusals;
 use crate::schedule::table::Schedule;
+use crate::selection::quarantine::Quarantine;
 use crate::writes::Listed;
 
 /// Lists the writers. A type that is missing here cannot implement [`crate::writes::Writer`].

@@ -9,11 +9,9 @@ use crate::back_chains::chain::Resolution;
 use crate::consents::Consents;
 use crate::context::Context;
 use crate::event::Action;
-use crate::flows::routing::AT_ONCE_MAX;
 use crate::identity::Identity;
 use crate::integrity::Integrity;
 use crate::integrity::contradictions::Contradictions;
-use crate::integrity::quarantine::Quarantine;
 use crate::kernel::Kernel;
 use crate::keys::KeyBook;
 use crate::ledger_book::Book;
@@ -25,6 +23,7 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::room::Room;
 use crate::rows::{META_CLOCK_DOUBT, META_JUDGED};
 use crate::schedule::table::Schedule;
+use crate::turns::AT_ONCE_MAX;
 
 /// Rows read at once.
 const PAGE: usize = 10_000;
@@ -106,7 +105,7 @@ impl Kernel {
             None => Timestamp::EPOCH,
         };
         let integrity = Integrity::open(reads, options.entropy.clone(), book.last_seq())?;
-        let accepted = integrity.lives.accepted();
+        let accepted = integrity.accepted();
         let notarisation = options
             .notary
             .map(|notary| Notarisation::new(notary, identity.me.clone(), judged, accepted));
@@ -129,7 +128,8 @@ impl Kernel {
         kernel.clock.begin(&mut kernel.context);
         kernel.links.serve_itself(&kernel.context);
         kernel.consents = Consents::open(kernel.context.options.consent.clone(), reads)?;
-        Quarantine::restore(&mut kernel.selection, &kernel.context, reads)?;
+        let context = &kernel.context;
+        kernel.selection.restore_quarantine(context, reads)?;
         kernel.wipe_staging(reads)?;
         kernel.schedule = Schedule::open(reads)?;
         kernel.schedule.retry_refused(&mut kernel.context, reads)?;
@@ -207,7 +207,7 @@ impl Kernel {
     /// Reads one journal. The flow waits on the shelf, unless it stays as it is: then it is added to `staying`.
     fn load_journal(&mut self, flow: FlowId, rows: Vec<(u32, Vec<u8>)>, staying: &mut Vec<FlowId>) {
         let (locked, stays) = self.flows.load_journal(flow, rows, &self.context);
-        self.selection.restore_lock(flow.0, &locked);
+        self.selection.restore_locks(flow, &locked);
         if stays {
             staying.push(flow);
         }

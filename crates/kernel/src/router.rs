@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use flow::FlowId;
 use ledger::SignedTransaction;
 
-use crate::command::{Command, FilesCommand, FlowsCommand, IntegrityCommand, PeersCommand};
+use crate::command::{Command, SelectionCommand};
 use crate::event::Action;
+use crate::flows::views::FlowViews;
 use crate::intake::views::IntakeViews;
-use crate::integrity::quarantine::Quarantine;
+use crate::integrity::views::IntegrityViews;
 use crate::kernel::Kernel;
 use crate::ledger_view::LedgerView;
 use crate::notarisation::views::NotaryViews;
@@ -28,24 +28,64 @@ impl Kernel {
     /// Carries a command to its part.
     pub(crate) fn carry(
         &mut self,
-        command: Command,
+        command: impl Into<Command>,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let is_older_copy = self.is_rolled_back();
-        let ledger = LedgerView {
-            book: &self.book,
-            contracts: &self.contract_checks,
-            contradictions: &self.contradictions,
-            reads,
-        };
+        let is_older_copy = self.integrity.is_rolled_back();
         let context = &mut self.context;
-        match command {
+        match command.into() {
             Command::Record(transaction) => self.record(&transaction, reads)?,
+            Command::StopWork { flow } => {
+                self.links.forget_requests_of(flow, context.now.monotonic);
+                self.intake.stop_work(flow, context);
+            }
+            Command::ForgetFlow { flow } => {
+                context.command(SelectionCommand::Release { flow });
+                self.route(reads)?;
+                self.flows.end_waits(flow);
+                self.files.flow_ended(flow, &mut self.context);
+                self.context.command(Command::StopWork { flow });
+            }
             Command::BackChains(command) => {
-                self.back_chains
-                    .on_command(command, &self.book, context, reads)?;
+                let book = &self.book;
+                self.back_chains.on_command(command, book, context, reads)?;
+            }
+            Command::Clock(command) => self.clock.on_command(command, context.now),
+            Command::Consents(command) => {
+                let keys = &self.keys;
+                self.consents.on_command(command, keys, context, reads)?;
+            }
+            Command::Contradictions(command) => self.contradictions.on_command(command, context),
+            Command::Files(command) => self.files.on_command(command, context, reads)?,
+            Command::Flows(command) => {
+                let views = FlowViews {
+                    book: &self.book,
+                    selection: &self.selection,
+                    deliveries: self.links.unanswered(),
+                    trusts_wall: self.clock.is_trusted(),
+                    older_copy: self.integrity.older_copy(),
+                    reads,
+                };
+                self.flows.on_command(command, views, context)?;
+            }
+            Command::Integrity(command) => {
+                let views = IntegrityViews {
+                    book: &self.book,
+                    contradictions: &self.contradictions,
+                    keys: &self.keys,
+                    links: &self.links,
+                    notarisation: self.notarisation.as_ref(),
+                    reads,
+                };
+                self.integrity.on_command(command, views, context)?;
             }
             Command::Intake(command) => {
+                let ledger = LedgerView {
+                    book: &self.book,
+                    contracts: &self.contract_checks,
+                    contradictions: &self.contradictions,
+                    reads,
+                };
                 let views = IntakeViews {
                     ledger,
                     chains: &self.back_chains,
@@ -56,6 +96,7 @@ impl Kernel {
                 };
                 self.intake.on_command(command, views, context)?;
             }
+            Command::Keys(command) => self.keys.on_command(command, context, reads)?,
             Command::Notary(command) => {
                 let views = NotaryViews {
                     intake: &self.intake,
@@ -67,112 +108,16 @@ impl Kernel {
                     notarisation.on_command(command, views, context)?;
                 }
             }
-            Command::Files(command) => match command {
-                FilesCommand::NoteProposal { flow, transaction } => {
-                    self.files.note_proposal(flow, &transaction, context);
-                }
-                FilesCommand::DropBrought { from, files } => {
-                    self.files.drop_brought(from, files, context, reads)?;
-                }
-            },
-            Command::Flows(command) => match command {
-                FlowsCommand::Complete {
-                    flow,
-                    effect,
-                    result,
-                } => self.flows.complete(flow, effect, result, context),
-                FlowsCommand::Recorded { flow, effect, id } => {
-                    self.flows.on_recorded(flow, effect, id, context);
-                }
-                FlowsCommand::Checked {
-                    flow,
-                    effect,
-                    is_good,
-                } => self.flows.on_checked(flow, effect, is_good, context),
-            },
-            Command::Integrity(command) => match command {
-                IntegrityCommand::NotaryAccepted(more) => {
-                    self.integrity.lives.accept(more);
-                }
-                IntegrityCommand::NotaryEntered {
-                    notarised,
-                    conflicts,
-                } => {
-                    if let Some(recovery) = &mut self.integrity.recovery {
-                        recovery.notarised += notarised;
-                        recovery.conflicts += conflicts;
-                    }
-                }
-            },
-            Command::Peers(command) => {
-                let now = context.now.monotonic;
-                match command {
-                    PeersCommand::Ask {
-                        peer,
-                        id,
-                        service,
-                        body,
-                    } => self.links.ask(peer, id, service, body, now),
-                    PeersCommand::ForgetRequest(id) => self.links.forget_request(&id, now),
-                    PeersCommand::AnswerDelivery { peer, id } => {
-                        self.links.answer_delivery(peer, id);
-                    }
-                    PeersCommand::Owe {
-                        id,
-                        bytes,
-                        participants,
-                    } => self.links.owe(id, bytes, &participants, context),
-                    PeersCommand::KeepUnshared(transaction) => {
-                        self.links.keep_unshared(&transaction);
-                    }
-                    PeersCommand::NoteFetched { peer, ids } => {
-                        ids.into_iter()
-                            .for_each(|id| self.links.note_fetched(peer, id));
-                    }
-                }
-            }
-            Command::KeepContradiction {
-                state,
-                brought_by,
-                first,
-                second,
-            } => {
-                let consumed = (state, brought_by);
-                self.contradictions
-                    .keep_proof(consumed, &first, &second, context);
-            }
-            Command::WithdrawStart { flow } => self.flows.withdraw_start(flow, context),
-            Command::ScheduledStarted { due, flow, name } => {
-                self.schedule.started(due, flow, name, context);
-            }
-            Command::RefuseScheduled {
-                due,
-                name,
-                rejection,
-            } => {
-                self.schedule.refuse_start(due, name, rejection, context);
-            }
-            Command::EndScheduled { due } => self.schedule.cancelled(due, context),
-            Command::StopWork { flow } => self.stop_work(flow),
-            Command::ForgetFlow { flow } => self.forget_flow(flow),
-            Command::KeepLocks { flow, locked } => {
-                let now = context.now.monotonic;
-                let out = self.selection.keep_only(flow.0, &locked, now);
-                self.on_selection(out);
-            }
-            Command::Session { peer, message } => self.on_session_message(peer, message),
-            Command::NoteRefusal { id } => self.flows.on_refused(&id),
-            Command::AllAnswered { id } => {
-                let deliveries = &self.links.unanswered;
-                self.flows.on_all_delivered(&id, deliveries, context);
-            }
+            Command::Peers(command) => self.links.on_command(command, context),
+            Command::Schedule(command) => self.schedule.on_command(command, context),
+            Command::Selection(command) => self.selection.on_command(command, context),
         }
         Ok(())
     }
 
     /// Tells all parts to record a verified transaction, and to tell everybody who waits for it. Nothing is done if it is in the
     /// ledger already.
-    pub(crate) fn record(
+    fn record(
         &mut self,
         transaction: &Arc<SignedTransaction>,
         reads: &dyn Reads,
@@ -186,8 +131,7 @@ impl Kernel {
         let seq = self.book.record(Arc::clone(transaction), context);
         self.integrity.recorded(transaction, context);
         self.contradictions.recorded(wire.inputs(), seq, context);
-        Quarantine::end(&self.selection, wire.inputs(), context);
-        self.selection.spend(wire.inputs());
+        self.selection.recorded(wire.inputs(), context);
         let changes = self.keys.recorded(seq, wire, context, reads)?;
         self.schedule
             .recorded(wire, &changes, &self.book, context, reads)?;
@@ -207,21 +151,5 @@ impl Kernel {
         self.back_chains.recorded(&id);
         self.intake.recorded(&id, context);
         Ok(())
-    }
-
-    /// Ends all work of other parts for a flow that takes no step any more.
-    fn stop_work(&mut self, flow: FlowId) {
-        self.links
-            .forget_requests_of(flow, self.context.now.monotonic);
-        self.intake.stop_work(flow, &mut self.context);
-    }
-
-    /// Makes all parts forget a flow that has ended: its locks are free, and nothing is done for it any more.
-    pub(crate) fn forget_flow(&mut self, flow: FlowId) {
-        let out = self.selection.release(flow.0, self.context.now.monotonic);
-        self.on_selection(out);
-        self.flows.end_waits(flow);
-        self.files.flow_ended(flow, &mut self.context);
-        self.stop_work(flow);
     }
 }

@@ -6,6 +6,7 @@ use ledger::PartyId;
 use primitives::{Decode, Encode, Moment, Timestamp};
 
 use super::watch::{Agreement, ClockWatch};
+use crate::command::ClockCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::event::{Priority, Reply, Token};
@@ -95,8 +96,18 @@ impl ClockWatch {
         Answer::Done(context.now.wall.to_bytes())
     }
 
+    /// Carries out a command.
+    pub(crate) fn on_command(&mut self, command: ClockCommand, now: Moment) {
+        let ClockCommand::Told {
+            number,
+            peer,
+            answer,
+        } = command;
+        self.on_told(number, peer, &answer, now);
+    }
+
     /// Handles a peer's answer: the time of its clock, or an error.
-    pub(crate) fn on_told(&mut self, number: u64, peer: PartyId, answer: &Answer, now: Moment) {
+    fn on_told(&mut self, number: u64, peer: PartyId, answer: &Answer, now: Moment) {
         let wall = match answer {
             Answer::Done(body) => Timestamp::from_bytes(body).ok(),
             // An older program knows no such question.

@@ -1,12 +1,14 @@
 //! The checks of transitions that peers propose.
 
-use flow::FlowError;
+use flow::{EffectResult, FlowError};
 use ledger::{PartyId, StateAndRef, StateRef, Transition};
 
+use crate::command::ConsentsCommand;
 use crate::consents::rows::Consents;
+use crate::context::Context;
 use crate::errors;
-use crate::keys::Owners;
-use crate::port::StoreFailure;
+use crate::keys::{KeyBook, Owners};
+use crate::port::{Reads, StoreFailure};
 
 /// The part of a party in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +24,29 @@ enum Part {
 }
 
 impl Consents {
+    /// Carries out a command.
+    pub(crate) fn on_command(
+        &self,
+        command: ConsentsCommand,
+        keys: &KeyBook,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let ConsentsCommand::Judge {
+            effect,
+            transition,
+            inputs,
+            from,
+        } = command;
+        let owners = keys.owners(context, reads);
+        let agreed = self.agree_to(&transition, &inputs, &from, &owners)?;
+        let result = agreed.map_or_else(EffectResult::Failed, |()| EffectResult::Done);
+        context.complete(effect, result);
+        Ok(())
+    }
+
     /// Decides whether this node signs a transition of some states that a peer proposes.
-    pub(crate) fn agree_to(
+    fn agree_to(
         &self,
         transition: &Transition,
         inputs: &[StateAndRef],

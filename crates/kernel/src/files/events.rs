@@ -11,7 +11,7 @@ use super::row::{
 };
 use super::table::FileBook;
 use super::upload::Stored;
-use crate::command::IntakeCommand;
+use crate::command::{FilesCommand, IntakeCommand};
 use crate::context::Context;
 use crate::errors;
 use crate::event::{Action, Reply, Token};
@@ -200,8 +200,26 @@ impl Files {
         Ok(())
     }
 
+    /// Carries out a command.
+    pub(crate) fn on_command(
+        &mut self,
+        command: FilesCommand,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        match command {
+            FilesCommand::NoteProposal { flow, transaction } => {
+                self.note_proposal(flow, &transaction, context);
+                Ok(())
+            }
+            FilesCommand::DropBrought { from, files } => {
+                self.drop_brought(from, files, context, reads)
+            }
+        }
+    }
+
     /// Deletes the files that a peer sent, as it seems, for a transaction that is refused, and that nothing else needs.
-    pub(crate) fn drop_brought(
+    fn drop_brought(
         &mut self,
         from: PartyId,
         files: Vec<Hash>,

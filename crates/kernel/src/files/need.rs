@@ -69,7 +69,7 @@ impl Files {
     }
 
     /// Notes that a flow of this node has verified a transaction. The flow may propose it to others, who need its files then.
-    pub(crate) fn note_proposal(
+    pub(super) fn note_proposal(
         &mut self,
         flow: FlowId,
         transaction: &SignedTransaction,

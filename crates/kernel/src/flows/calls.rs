@@ -4,6 +4,7 @@ use flow::{CHART_STEP, EffectResult, FlowEngine, FlowId, SessionMessage, SleepCl
 use ledger::{PartyId, SelectionRequest, SignedTransaction, StateRef, TxId};
 use primitives::{Decode, Moment, Timestamp};
 
+use crate::command::SelectionCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::event::{Action, Token};
@@ -215,13 +216,8 @@ impl Flows {
         self.waits.sleep(effect, until, clocks, trusts_wall, now)
     }
 
-    /// Returns the next effect that waits for a time which has passed.
-    pub(crate) fn next_awake(&mut self, now: Moment, trusts_wall: bool) -> Option<EffectId> {
-        self.waits.due(now, trusts_wall)
-    }
-
     /// Returns a selection that can be made now. It is held instead until the records of its own flow are durable.
-    pub(crate) fn hold_select(
+    pub(super) fn hold_select(
         &mut self,
         (flow, effect): EffectId,
         request: SelectionRequest,
@@ -241,9 +237,19 @@ impl Flows {
         None
     }
 
-    /// Returns the next selection that waited for a commit which is durable.
-    pub(crate) fn next_select(&mut self, number: u64) -> Option<HeldSelect> {
-        self.waits.released(number)
+    /// Makes the selections that waited for commits up to a number, which are durable.
+    pub(crate) fn release_selects(&mut self, number: u64, context: &mut Context) {
+        while let Some(held) = self.waits.released(number) {
+            let (effect, request) = ((held.flow, held.effect), held.request);
+            context.command(SelectionCommand::Select { effect, request });
+        }
+    }
+
+    /// Gives their result to effects that wait for a time which has passed.
+    pub(crate) fn wake_sleepers(&mut self, trusts_wall: bool, context: &mut Context) {
+        while let Some((flow, effect)) = self.waits.due(context.now, trusts_wall) {
+            self.complete(flow, effect, EffectResult::Done, context);
+        }
     }
 
     /// Gives up the waits of an effect.

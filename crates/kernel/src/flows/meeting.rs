@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use flow::FlowId;
 use ledger::PartyId;
-use primitives::Monotonic;
+use primitives::{Monotonic, Timestamp};
 
 use crate::context::Context;
 use crate::errors;
@@ -69,7 +69,7 @@ impl Flows {
 
     /// Pauses all flows that came from the journal: it is an older copy's, and their effects may have happened already. Also
     /// pauses all flows that answer peers, because the claims of the copy are incomplete. Returns the number of flows.
-    pub(crate) fn pause_copied(&mut self, context: &mut Context) -> usize {
+    fn pause_copied(&mut self, context: &mut Context) -> usize {
         let mut flows: BTreeSet<FlowId> = self.waking.copied().into_iter().collect();
         let engine = self.engine();
         let responders = engine.flow_ids().into_iter();
@@ -84,6 +84,19 @@ impl Flows {
             "a flow of an older copy is not paused"
         );
         flows.len()
+    }
+
+    /// Pauses the flows of an older copy, which ends at a time, and refuses starts. The reason is for the operator.
+    pub(super) fn stop_copied(
+        &mut self,
+        data_until: Timestamp,
+        reason: &str,
+        context: &mut Context,
+    ) {
+        let paused = self.pause_copied(context);
+        self.refuse_starts(data_until, context);
+        let text = format!("{reason}; {paused} flows of the copy are paused");
+        context.warn(errors::ROLLED_BACK.code, text);
     }
 
     /// Stops waiting for peers on behalf of a flow.

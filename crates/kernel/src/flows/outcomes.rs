@@ -4,7 +4,7 @@ use flow::{COUNTERPARTY_SILENT_CODE, FlowError, FlowId, StartRecord};
 use ledger::{PartyId, TxId};
 use primitives::Encode;
 
-use crate::command::Command;
+use crate::command::{Command, ScheduleCommand};
 use crate::context::Context;
 use crate::errors;
 use crate::event::{Reply, Token, Wait};
@@ -153,7 +153,7 @@ impl Flows {
             return false;
         };
         if let Some(due) = queued.scheduled {
-            context.command(Command::EndScheduled { due });
+            context.command(ScheduleCommand::End { due });
         }
         let rejection = errors::start_cancelled(&flow);
         for (waits, _) in queued.waits {

@@ -3,7 +3,7 @@
 use flow::{FlowError, FlowId, Pause};
 use primitives::Timestamp;
 
-use crate::command::Command;
+use crate::command::{Command, SelectionCommand};
 use crate::context::Context;
 use crate::errors;
 use crate::event::Reply;
@@ -165,7 +165,8 @@ impl Flows {
             *place = Some(admission.take(&name, args, context.now.monotonic));
         }
         self.runner.retry(flow, reads, context)?;
-        context.command(Command::KeepLocks { flow, locked });
+        let states = locked;
+        context.command(SelectionCommand::KeepOnly { flow, states });
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use flow::{FlowId, StartRecord};
 use ledger::Rejection;
 use primitives::{Encode, Hash, Timestamp};
 
-use crate::command::Command;
+use crate::command::ScheduleCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::event::{Reply, Start, Token, Wait};
@@ -15,6 +15,7 @@ use crate::flows::admission::{Room, WAITING_PART};
 use crate::flows::caller::{Caller, start_digest};
 use crate::flows::clients::LiveFlow;
 use crate::flows::queue::Queued;
+use crate::flows::views::FlowViews;
 use crate::peers::unanswered::Unanswered;
 use crate::port::{Reads, StoreFailure};
 use crate::rows::client_key;
@@ -55,15 +56,16 @@ impl Flows {
             && (queue.len() == 0 || bytes <= options.live_bytes_max / WAITING_PART)
     }
 
-    /// Handles a client's start. All starts are refused if this node's data is an older copy, which ends at `older_copy`.
+    /// Handles a client's start. All starts are refused if this node's data is an older copy.
     pub(crate) fn on_start(
         &mut self,
         start: Start,
-        older_copy: Option<Timestamp>,
-        deliveries: &Unanswered,
+        views: FlowViews<'_>,
         context: &mut Context,
-        reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
+        let FlowViews {
+            deliveries, reads, ..
+        } = views;
         let client = start.client_id.as_ref().map(|client_id| {
             let digest = start_digest(&start.name, start.version, &start.args);
             (client_key(&start.user, client_id), digest)
@@ -73,7 +75,7 @@ impl Flows {
         {
             return Ok(());
         }
-        if let Some(data_until) = older_copy {
+        if let Some(data_until) = views.older_copy {
             let rejection = refused_on_older_copy(data_until);
             context.reply(start.token, Reply::Rejected(rejection));
         } else if self.starts.draining {
@@ -226,7 +228,7 @@ impl Flows {
                 context.reply(token, Reply::Rejected(rejection.clone()));
             }
             if let Some(due) = scheduled {
-                context.command(Command::RefuseScheduled {
+                context.command(ScheduleCommand::Refuse {
                     due,
                     name,
                     rejection,
@@ -251,7 +253,7 @@ impl Flows {
             self.note_wait(flow, token, wait, context);
         }
         if let Some(due) = scheduled {
-            context.command(Command::ScheduledStarted { due, flow, name });
+            context.command(ScheduleCommand::Started { due, flow, name });
         }
     }
 

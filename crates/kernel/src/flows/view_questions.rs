@@ -1,81 +1,90 @@
 //! The questions of flows to the vault view, and its answers.
 
-use crate::event::{Action, Found, LookUp};
-use crate::flows::look_ups::Asked;
-use crate::flows::waits::EffectId;
-use crate::kernel::Kernel;
-use crate::port::{Reads, StoreFailure};
-use flow::{EffectResult, FlowError};
-use ledger::{ContractName, Rejection, StateAndRef, StateRef};
-use primitives::Hash;
+use flow::EffectResult;
+use ledger::{StateAndRef, StateRef};
 use vault::SelectionError;
 
-impl Kernel {
-    pub(crate) fn on_linear(&mut self, effect: EffectId, contract: ContractName, id: Hash) {
-        self.ask_view(effect, LookUp::Linear { contract, id }, Asked::Linear);
-    }
+use crate::command::SelectionCommand;
+use crate::context::Context;
+use crate::event::{Action, Found, LookUp};
+use crate::flows::Flows;
+use crate::flows::look_ups::Asked;
+use crate::flows::views::FlowViews;
+use crate::flows::waits::EffectId;
+use crate::port::StoreFailure;
+use crate::selection::failed;
 
-    /// Locks states at once, so that no other flow gets them, and asks whether they are unconsumed.
-    pub(crate) fn on_lock(
+impl Flows {
+    /// Locks states at once, so that no other flow gets them. Returns the failure if one is not in the ledger: then none is locked.
+    pub(super) fn on_lock(
         &mut self,
         effect: EffectId,
-        refs: Vec<StateRef>,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let (flow, number) = effect;
-        // States that are not in the ledger are not kept locked.
-        let known = self.look_up(refs.clone(), reads)?;
-        if !matches!(known, EffectResult::States(_)) {
-            self.complete(flow, number, known);
-            return Ok(());
+        states: Vec<StateRef>,
+        views: FlowViews<'_>,
+        context: &mut Context,
+    ) -> Result<Option<EffectResult>, StoreFailure> {
+        let known = views.states(states.clone())?;
+        if let Err(failed) = known {
+            return Ok(Some(failed));
         }
-        match self.selection.lock(flow.0, &refs) {
-            Ok(locked) => {
-                let what = LookUp::Consumed(refs.clone());
-                self.ask_view(effect, what, Asked::Lock(refs, locked));
-            }
-            Err(error) => self.complete(flow, number, failed(&error)),
-        }
-        Ok(())
+        context.command(SelectionCommand::Lock { effect, states });
+        Ok(None)
     }
 
-    fn ask_view(&mut self, effect: EffectId, what: LookUp, asked: Asked) {
-        self.flows.look_ups.asked.insert(effect, asked);
+    /// Asks whether states that are locked now are unconsumed.
+    pub(super) fn on_locked(
+        &mut self,
+        effect: EffectId,
+        states: Vec<StateRef>,
+        locked: Vec<StateRef>,
+        context: &mut Context,
+    ) {
+        let what = LookUp::Consumed(states.clone());
+        self.ask_view(effect, what, Asked::Lock(states, locked), context);
+    }
+
+    pub(super) fn ask_view(
+        &mut self,
+        effect: EffectId,
+        what: LookUp,
+        asked: Asked,
+        context: &mut Context,
+    ) {
+        self.look_ups.asked.insert(effect, asked);
         let (flow, effect) = effect;
-        self.context
-            .round
-            .then
-            .push(Action::LookUp { flow, effect, what });
+        context.act(Action::LookUp { flow, effect, what });
     }
 
-    pub(crate) fn on_looked_up(
+    /// Handles an answer of the view.
+    pub(super) fn on_looked_up(
         &mut self,
         effect: EffectId,
         found: Found,
-        reads: &dyn Reads,
+        views: FlowViews<'_>,
+        context: &mut Context,
     ) -> Result<(), StoreFailure> {
-        let (flow, number) = effect;
-        let result = match (self.flows.look_ups.asked.remove(&effect), found) {
-            (Some(Asked::Linear), Found::States(states)) => self.versions(states),
+        let result = match (self.look_ups.asked.remove(&effect), found) {
+            (Some(Asked::Linear), Found::States(states)) => views.versions(states),
             (Some(Asked::Lock(_, locked)), Found::Consumed(Some(state))) => {
-                let out = self
-                    .selection
-                    .unlock(flow.0, &locked, self.context.now.monotonic);
-                self.on_selection(out);
+                let (flow, states) = (effect.0, locked);
+                context.command(SelectionCommand::Unlock { flow, states });
                 failed(&SelectionError::StateConsumed { state })
             }
-            (Some(Asked::Lock(refs, _)), Found::Consumed(None)) => self.look_up(refs, reads)?,
+            (Some(Asked::Lock(refs, _)), Found::Consumed(None)) => {
+                let found = views.states(refs)?;
+                found.map_or_else(|failed| failed, EffectResult::States)
+            }
             // Given up meanwhile.
             _ => return Ok(()),
         };
-        self.complete(flow, number, result);
+        context.complete(effect, result);
         Ok(())
     }
 }
 
-impl Kernel {
+impl FlowViews<'_> {
     /// Returns the versions of a linear state that can be consumed. If all are in quarantine, the flow is told so.
-    fn versions(&self, mut states: Vec<StateAndRef>) -> EffectResult {
+    fn versions(self, mut states: Vec<StateAndRef>) -> EffectResult {
         let first = states.first().map(|state| state.reference);
         states.retain(|state| !self.selection.is_quarantined(&state.reference));
         match first {
@@ -83,8 +92,4 @@ impl Kernel {
             _ => EffectResult::States(states),
         }
     }
-}
-
-fn failed(error: &SelectionError) -> EffectResult {
-    EffectResult::Failed(FlowError::from_rejection(Rejection::of(error)))
 }

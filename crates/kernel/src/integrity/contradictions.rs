@@ -8,6 +8,7 @@ use primitives::Monotonic;
 
 use super::consumed::{ConsumedIndex, FILL_ROWS_MAX};
 use super::equivocations::{EquivocationRow, Equivocations};
+use crate::command::ContradictionsCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::ledger_book::{Book, decode_row, ledger_page};
@@ -123,8 +124,19 @@ impl Contradictions {
         Ok(())
     }
 
+    /// Carries out a command.
+    pub(crate) fn on_command(&mut self, command: ContradictionsCommand, context: &mut Context) {
+        let ContradictionsCommand::Keep {
+            state,
+            brought_by,
+            first,
+            second,
+        } = command;
+        self.keep_proof((state, brought_by), &first, &second, context);
+    }
+
     /// Keeps the proof that a notary signed two consumers of a state, and tells the operator.
-    pub(crate) fn keep_proof(
+    fn keep_proof(
         &mut self,
         (state, brought_by): (StateRef, Option<PartyId>),
         first: &SignedTransaction,

@@ -1,18 +1,20 @@
 //! Checks of this node's data against the observations of other nodes: consumed states, contradictory notaries, older copies.
 
+mod conflicts;
 pub(crate) mod consumed;
 pub(crate) mod contradictions;
 pub(crate) mod equivocations;
 mod evidence;
 mod link_finding;
 mod lives;
-pub(crate) mod quarantine;
+mod on_command;
 mod recovery;
 mod report;
 mod rollback;
 mod search_turns;
 mod standing;
 mod state;
+pub(crate) mod views;
 
 pub use crate::flows::start_gate::{AWAITED_SHOWN_MAX, HeldFlows, NOTARY_MEETS_MS_MAX};
 pub use consumed::FILL_ROWS_MAX;

@@ -15,20 +15,21 @@ use std::collections::{BTreeMap, VecDeque};
 
 use flow::messaging::RequestId;
 use flow::{FlowId, Service};
-use ledger::{NotarisedTearOff, PartyId, Rejection};
+use ledger::{NotarisedTearOff, PartyId, Rejection, SignedTransaction};
 use primitives::{Decode, Encode, PublicKey};
 
 use super::report::{IntegrityOrder, IntegrityReport, PeerProgress, PeerRecovery, Recovery};
 use super::search_turns::RECOVERY_PAUSE_MS;
 use super::state::Integrity;
-use crate::command::NotaryCommand;
+use super::views::IntegrityViews;
+use crate::command::{FlowsCommand, KeysCommand, NotaryCommand, PeersCommand};
+use crate::context::Context;
 use crate::errors;
 use crate::event::{Priority, Reply, Token};
 use crate::intake::concerns::concerns;
-use crate::kernel::Kernel;
 use crate::ledger_book::{decode_row, ledger_page};
 use crate::message::{Answer, PeerMessage, RECOVERED_MAX, RecoveryRequest, RecoveryResponse};
-use crate::port::{Reads, StoreFailure, Table, damaged};
+use crate::port::{StoreFailure, Table, damaged};
 use crate::rows::META_ROLLBACK;
 
 /// Positions of the ledger searched for one request.
@@ -53,6 +54,22 @@ pub(crate) fn is_recovery(id: &RequestId) -> bool {
     id.flow.as_bytes()[..8] == RECOVERY_FLOW
 }
 
+/// Asks a peer to search its ledger after a position.
+fn ask_to_recover(peer: PartyId, step: u32, after: u64, context: &mut Context) {
+    context.command(PeersCommand::Ask {
+        peer,
+        id: recovery_request(&peer, step),
+        service: Service::Recovery,
+        body: RecoveryRequest { after }.to_bytes(),
+    });
+}
+
+/// Returns the name of a party of the network, or else its id.
+fn name(id: &PartyId, context: &Context) -> String {
+    let party = context.identity.network.party(id);
+    party.map_or_else(|| id.to_string(), |party| party.name.to_string())
+}
+
 /// The last position that a peer has searched.
 fn after_of(recovery: &Option<Recovery>, peer: &PartyId) -> u64 {
     let known = recovery
@@ -61,37 +78,46 @@ fn after_of(recovery: &Option<Recovery>, peer: &PartyId) -> u64 {
     known.map_or(0, |known| known.upto)
 }
 
-impl Kernel {
-    pub(crate) fn on_integrity(&mut self, order: IntegrityOrder, token: Token) {
+impl Integrity {
+    /// Handles an operator's order.
+    pub(super) fn on_order(
+        &mut self,
+        order: IntegrityOrder,
+        token: Token,
+        views: IntegrityViews<'_>,
+        context: &mut Context,
+    ) {
         let refusal = match order {
             IntegrityOrder::Show => None,
             IntegrityOrder::Recover => {
-                self.begin_recovery();
+                self.begin_recovery(context);
                 None
             }
-            IntegrityOrder::Finish { accept_missing } => self.finish_recovery(accept_missing),
+            IntegrityOrder::Finish { accept_missing } => {
+                self.finish_recovery(accept_missing, views, context)
+            }
         };
         let reply = match refusal {
             Some(rejection) => Reply::Rejected(rejection),
             None => Reply::Integrity(Box::new(IntegrityReport {
-                ordinal: self.integrity.lives.ordinal(),
-                number: self.data_number(),
-                rollback: self.integrity.rollback.clone(),
-                links: self.integrity.links.clone(),
-                recovery: self.integrity.recovery.clone(),
+                ordinal: self.lives.ordinal(),
+                number: self.data_number(views.book),
+                rollback: self.rollback.clone(),
+                links: self.links.clone(),
+                recovery: self.recovery.clone(),
             })),
         };
-        self.context.reply(token, reply);
+        context.reply(token, reply);
     }
 
     /// Asks every other node, each from the beginning of its ledger. One that runs goes on.
-    fn begin_recovery(&mut self) {
-        let running = self.integrity.recovery.as_ref();
+    fn begin_recovery(&mut self, context: &mut Context) {
+        let running = self.recovery.as_ref();
         if running.is_some_and(|recovery| recovery.missing().next().is_some()) {
             return;
         }
-        let nodes = self.context.identity.network.nodes();
-        let others = nodes.filter(|(id, _)| **id != self.context.my_id);
+        let nodes = context.identity.network.nodes();
+        let others = nodes.filter(|(id, _)| **id != context.my_id);
         let peers = others.map(|(id, _)| {
             let peer = PeerRecovery {
                 progress: PeerProgress::Asked,
@@ -105,8 +131,8 @@ impl Kernel {
         });
         let peers: BTreeMap<PartyId, PeerRecovery> = peers.collect();
         let ids: Vec<PartyId> = peers.keys().copied().collect();
-        self.integrity.recovery = Some(Recovery {
-            begun: self.context.now.wall,
+        self.recovery = Some(Recovery {
+            begun: context.now.wall,
             peers,
             transactions: VecDeque::new(),
             recorded: 0,
@@ -114,37 +140,27 @@ impl Kernel {
             conflicts: 0,
         });
         if self.is_rolled_back() {
-            self.make_lost_keys();
+            // The keys made since the copy are among the next ones, so their states are known as this node's.
+            let count = LOST_KEYS_MAX;
+            context.command(KeysCommand::MakeLost { count });
         }
         for peer in ids {
-            self.ask_to_recover(peer, 0, 0);
+            ask_to_recover(peer, 0, 0, context);
         }
         let text = "the recovery from the other nodes begins".to_owned();
-        self.context.inform(errors::ROLLED_BACK.code, text);
+        context.inform(errors::ROLLED_BACK.code, text);
     }
 
-    /// Makes the fresh keys of the next numbers: those made since the copy are among them, so their states are known as this
-    /// node's.
-    fn make_lost_keys(&mut self) {
-        self.keys.make_lost(LOST_KEYS_MAX, &mut self.context);
-    }
-
-    fn ask_to_recover(&mut self, peer: PartyId, step: u32, after: u64) {
-        let id = recovery_request(&peer, step);
-        let body = RecoveryRequest { after }.to_bytes();
-        self.links.ask(
-            peer,
-            id,
-            Service::Recovery,
-            body,
-            self.context.now.monotonic,
-        );
+    /// Gives marks that are due, and puts questions again, at the end of a round.
+    pub(super) fn tend(&mut self, views: IntegrityViews<'_>, context: &mut Context) {
+        self.send_marks(views, context);
+        self.ask_again(context);
     }
 
     /// Puts questions again whose pause is over.
-    pub(crate) fn ask_again(&mut self) {
-        let now = self.context.now.monotonic;
-        let Some(recovery) = &mut self.integrity.recovery else {
+    fn ask_again(&mut self, context: &mut Context) {
+        let now = context.now.monotonic;
+        let Some(recovery) = &mut self.recovery else {
             return;
         };
         let mut due = Vec::new();
@@ -157,19 +173,27 @@ impl Kernel {
             }
         }
         for (peer, step, after) in due {
-            self.ask_to_recover(peer, step, after);
+            ask_to_recover(peer, step, after, context);
         }
     }
 
     /// Ends a rollback: the reason why not, if it cannot.
-    fn finish_recovery(&mut self, accept_missing: bool) -> Option<Rejection> {
-        let row = self.integrity.rollback.as_ref()?;
+    fn finish_recovery(
+        &mut self,
+        accept_missing: bool,
+        views: IntegrityViews<'_>,
+        context: &mut Context,
+    ) -> Option<Rejection> {
+        let row = self.rollback.as_ref()?;
         let highest = row.highest;
-        let incomplete = match &self.integrity.recovery {
+        let incomplete = match &self.recovery {
             None => Some("no recovery was begun".to_owned()),
             Some(recovery) => {
-                let missing: Vec<String> =
-                    recovery.missing().take(5).map(|id| self.name(id)).collect();
+                let missing: Vec<String> = recovery
+                    .missing()
+                    .take(5)
+                    .map(|id| name(id, context))
+                    .collect();
                 let count = recovery.missing().count();
                 (count > 0).then(|| {
                     format!(
@@ -184,29 +208,24 @@ impl Kernel {
         {
             return Some(errors::rejection(&errors::RECOVERY_INCOMPLETE, text));
         }
-        let number = self.data_number();
-        let batch = &mut self.context.round.batch;
-        self.integrity.lives.settle(highest, number, batch);
+        let number = self.data_number(views.book);
+        let batch = &mut context.round.batch;
+        self.lives.settle(highest, number, batch);
         batch.of::<Integrity>().delete(Table::Meta, META_ROLLBACK);
-        self.integrity.rollback = None;
-        self.integrity.links.clear();
-        self.flows.recovery_finished();
-        let met: Vec<PartyId> = self.integrity.met.iter().copied().collect();
+        self.rollback = None;
+        self.links.clear();
+        context.command(FlowsCommand::RecoveryFinished);
+        let met: Vec<PartyId> = self.met.iter().copied().collect();
         for peer in met {
-            self.send_mark(peer);
+            self.send_mark(peer, views, context);
         }
         let text = "the operator has finished the recovery; starts are accepted again".to_owned();
-        self.context.inform(errors::ROLLED_BACK.code, text);
+        context.inform(errors::ROLLED_BACK.code, text);
         None
     }
 
-    fn name(&self, id: &PartyId) -> String {
-        let party = self.context.identity.network.party(id);
-        party.map_or_else(|| id.to_string(), |party| party.name.to_string())
-    }
-
     /// A peer has searched a part of its ledger.
-    pub(crate) fn on_recovered(&mut self, peer: PartyId, answer: Answer) {
+    pub(super) fn on_recovered(&mut self, peer: PartyId, answer: Answer, context: &mut Context) {
         let response = match answer {
             Answer::Done(bytes) => match RecoveryResponse::from_bytes(&bytes) {
                 Ok(response) => response,
@@ -229,14 +248,14 @@ impl Kernel {
             Answer::Wait(_) => return,
         };
         let notarised = response.notarised.len() as u64;
-        if self.integrity.recovery.is_some() {
+        if self.recovery.is_some() {
             let shown = response.notarised;
-            self.context.command(NotaryCommand::EnterAgain(shown));
+            context.command(NotaryCommand::EnterAgain(shown));
         }
         let mut next = None;
-        if response.upto <= after_of(&self.integrity.recovery, &peer) && response.delivered > 0 {
+        if response.upto <= after_of(&self.recovery, &peer) && response.delivered > 0 {
             // Earlier deliveries are on their way: the same question comes again after a pause.
-            let again = self.context.now.monotonic.plus_ms(RECOVERY_PAUSE_MS);
+            let again = context.now.monotonic.plus_ms(RECOVERY_PAUSE_MS);
             self.recovery_of(peer, |known| known.again = again);
             return;
         }
@@ -254,126 +273,124 @@ impl Kernel {
             }
         });
         if let Some((step, after)) = next {
-            self.ask_to_recover(peer, step, after);
+            ask_to_recover(peer, step, after, context);
         }
     }
 
     fn recovery_of(&mut self, peer: PartyId, change: impl FnOnce(&mut PeerRecovery)) {
-        let recovery = self.integrity.recovery.as_mut();
+        let recovery = self.recovery.as_mut();
         if let Some(known) = recovery.and_then(|recovery| recovery.peers.get_mut(&peer)) {
             change(known);
         }
     }
 
     /// Searches a part of this node's ledger for transactions that concern a peer that has lost data.
-    pub(crate) fn on_recover_request(
+    pub(super) fn on_recover_request(
         &mut self,
         peer: PartyId,
         id: RequestId,
         body: &[u8],
-        reads: &dyn Reads,
+        views: IntegrityViews<'_>,
+        context: &mut Context,
     ) -> Result<(), StoreFailure> {
         let answer = match RecoveryRequest::from_bytes(body) {
             Err(error) => Answer::Failed(Rejection::of(&error)),
             Ok(request) => {
-                let turns = &mut self.integrity.search_turns;
-                match turns.take(peer, self.context.now.monotonic) {
-                    true => self.search_for(peer, request.after, reads)?,
+                let turns = &mut self.search_turns;
+                match turns.take(peer, context.now.monotonic) {
+                    true => search_for(peer, request.after, views, context)?,
                     false => Answer::Wait(RECOVERY_PAUSE_MS),
                 }
             }
         };
-        self.context
-            .send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
+        context.send(peer, Priority::Bulk, PeerMessage::Response { id, answer });
         Ok(())
     }
+}
 
-    fn search_for(
-        &mut self,
-        peer: PartyId,
-        after: u64,
-        reads: &dyn Reads,
-    ) -> Result<Answer, StoreFailure> {
-        // Transactions found before come first.
-        if self.links.has_pending(&peer) {
-            // The request does not wait for them. It would hold one of the places for requests to this node, and the asking node
-            // may need each of them to fetch the dependencies of these deliveries.
-            let response = RecoveryResponse {
-                upto: after,
-                end: self.book.last_seq(),
-                delivered: 1,
-                notarised: Vec::new(),
-            };
-            return Ok(Answer::Done(response.to_bytes()));
-        }
-        let end = self.book.last_seq();
-        let page = ledger_page(reads, after, RECOVERY_ROWS_MAX)?;
-        let is_notary = self.context.identity.network.is_notary(&peer);
-        let (mut upto, mut delivered, mut bytes) = (after, 0, 0);
-        let mut notarised = Vec::new();
-        for (seq, row) in page.rows {
-            let (_, transaction) =
-                decode_row(&row).map_err(|_| damaged("a recorded transaction does not decode"))?;
-            let wire = transaction.wire();
-            let by_peer = wire.needs_notary() && wire.notary().is_some_and(|n| n.id() == peer);
-            if is_notary && by_peer {
-                let tear_off = NotarisedTearOff::of(&transaction);
-                bytes += tear_off.to_bytes().len();
-                if !notarised.is_empty()
-                    && (notarised.len() >= RECOVERED_MAX || bytes > self.context.room.part())
-                {
-                    break;
-                }
-                notarised.push(tear_off);
-            }
-            if self.is_participant(&transaction, &peer, reads)? {
-                self.links
-                    .owe(transaction.id(), wire.bytes().len(), &[peer], &self.context);
-                delivered += 1;
-            }
-            upto = seq;
-        }
-        if upto == after {
-            // Rows that are not durable yet are owed to their participants already.
-            upto = end;
-        }
+fn search_for(
+    peer: PartyId,
+    after: u64,
+    views: IntegrityViews<'_>,
+    context: &mut Context,
+) -> Result<Answer, StoreFailure> {
+    // Transactions found before come first.
+    if views.links.has_pending(&peer) {
+        // The request does not wait for them. It would hold one of the places for requests to this node, and the asking node
+        // may need each of them to fetch the dependencies of these deliveries.
         let response = RecoveryResponse {
-            upto,
-            end,
-            delivered,
-            notarised,
+            upto: after,
+            end: views.book.last_seq(),
+            delivered: 1,
+            notarised: Vec::new(),
         };
-        Ok(Answer::Done(response.to_bytes()))
+        return Ok(Answer::Done(response.to_bytes()));
     }
-
-    /// Whether a transaction makes states of a peer's or needs its signature, by any key that is known to be its own.
-    fn is_participant(
-        &self,
-        transaction: &ledger::SignedTransaction,
-        peer: &PartyId,
-        reads: &dyn Reads,
-    ) -> Result<bool, StoreFailure> {
-        let party = self
-            .context
-            .identity
-            .network
-            .party(peer)
-            .map(|party| &party.key);
-        let failure = std::cell::RefCell::new(None);
-        let is_theirs = |key: &PublicKey| {
-            party == Some(key)
-                || match self.keys.owner(key, reads) {
-                    Ok(owner) => owner == Some(*peer),
-                    Err(error) => {
-                        failure.borrow_mut().get_or_insert(error);
-                        false
-                    }
-                }
-        };
-        let concerned = concerns(transaction, &self.context, &is_theirs);
-        match failure.into_inner() {
-            Some(error) => Err(error),
-            None => Ok(concerned),
+    let end = views.book.last_seq();
+    let page = ledger_page(views.reads, after, RECOVERY_ROWS_MAX)?;
+    let is_notary = context.identity.network.is_notary(&peer);
+    let (mut upto, mut delivered, mut bytes) = (after, 0, 0);
+    let mut notarised = Vec::new();
+    for (seq, row) in page.rows {
+        let (_, transaction) =
+            decode_row(&row).map_err(|_| damaged("a recorded transaction does not decode"))?;
+        let wire = transaction.wire();
+        let by_peer = wire.needs_notary() && wire.notary().is_some_and(|n| n.id() == peer);
+        if is_notary && by_peer {
+            let tear_off = NotarisedTearOff::of(&transaction);
+            bytes += tear_off.to_bytes().len();
+            if !notarised.is_empty()
+                && (notarised.len() >= RECOVERED_MAX || bytes > context.room.part())
+            {
+                break;
+            }
+            notarised.push(tear_off);
         }
+        if is_participant(&transaction, &peer, views, context)? {
+            context.command(PeersCommand::Owe {
+                id: transaction.id(),
+                bytes: wire.bytes().len(),
+                participants: vec![peer],
+            });
+            delivered += 1;
+        }
+        upto = seq;
+    }
+    if upto == after {
+        // Rows that are not durable yet are owed to their participants already.
+        upto = end;
+    }
+    let response = RecoveryResponse {
+        upto,
+        end,
+        delivered,
+        notarised,
+    };
+    Ok(Answer::Done(response.to_bytes()))
+}
+
+/// Whether a transaction makes states of a peer's or needs its signature, by any key that is known to be its own.
+fn is_participant(
+    transaction: &SignedTransaction,
+    peer: &PartyId,
+    views: IntegrityViews<'_>,
+    context: &Context,
+) -> Result<bool, StoreFailure> {
+    let party = context.identity.network.party(peer).map(|party| &party.key);
+    let failure = std::cell::RefCell::new(None);
+    let is_theirs = |key: &PublicKey| {
+        party == Some(key)
+            || match views.keys.owner(key, views.reads) {
+                Ok(owner) => owner == Some(*peer),
+                Err(error) => {
+                    failure.borrow_mut().get_or_insert(error);
+                    false
+                }
+            }
+    };
+    let concerned = concerns(transaction, context, &is_theirs);
+    match failure.into_inner() {
+        Some(error) => Err(error),
+        None => Ok(concerned),
     }
 }

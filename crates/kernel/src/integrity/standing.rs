@@ -10,173 +10,131 @@
 //! - Numbers are a peer's word: they renumber the link with that peer, and concern no other.
 //! - While a peer's standing is awaited after a start, nothing numbered is sent to it.
 
-use ledger::{PartyId, TxId};
+use ledger::{PartyId, TransactionSignature, TxId};
 use primitives::Monotonic;
 
 use super::link_finding::LinkFinding;
+use super::state::Integrity;
+use super::views::IntegrityViews;
+use crate::command::{FlowsCommand, IntegrityCommand, PeersCommand};
+use crate::context::Context;
 use crate::errors;
 use crate::event::Priority;
-use crate::kernel::Kernel;
-use crate::message::{PeerMessage, Standing};
-use crate::port::{Reads, StoreFailure};
+use crate::ledger_book::Book;
+use crate::message::{PeerMessage, SHOWN_SIGNATURES_MAX, Standing};
+use crate::port::StoreFailure;
 
-/// Numbers of session messages above this one are nonsense.
-const SEQ_MAX: u64 = 1 << 62;
 /// Peers that get a mark at once; with more of them each gets every so many.
 pub const MARKED_AT_ONCE_MAX: usize = 128;
 
-impl Kernel {
+impl Integrity {
     /// Tells a peer that has just connected where its link stands.
-    pub(crate) fn send_standing(
-        &mut self,
+    pub(super) fn send_standing(
+        &self,
         peer: PartyId,
-        reads: &dyn Reads,
+        views: IntegrityViews<'_>,
+        context: &mut Context,
     ) -> Result<(), StoreFailure> {
         let mut notarised = Vec::new();
-        if self.context.identity.network.is_notary(&peer) {
-            for id in self.integrity.notarised_by(&peer) {
-                notarised.extend(self.shown_to_notary(&id, reads)?);
+        if context.identity.network.is_notary(&peer) {
+            for id in self.notarised_by(&peer) {
+                notarised.extend(shown_to_notary(&id, views)?);
             }
         }
-        let numbers = self.links.numbers(&peer);
+        let numbers = views.links.numbers(&peer);
         let standing = Standing {
             sent: numbers.sent,
             acked: numbers.acked,
             taken: numbers.taken,
-            mark: self.integrity.marks.get(&peer).cloned(),
+            mark: self.marks.get(&peer).cloned(),
             notarised,
         };
-        self.context
-            .send(peer, Priority::Normal, PeerMessage::Standing(standing));
+        context.send(peer, Priority::Normal, PeerMessage::Standing(standing));
         Ok(())
     }
 
-    fn shown_to_notary(
-        &self,
-        id: &TxId,
-        reads: &dyn Reads,
-    ) -> Result<Option<(TxId, Vec<ledger::TransactionSignature>)>, StoreFailure> {
-        let Some(recorded) = self.book.read(id, reads)? else {
-            return Ok(None);
-        };
-        let signatures = recorded.transaction.signatures().iter();
-        let batches = signatures.filter(|signature| signature.batch.is_some());
-        let batches = batches.take(crate::message::SHOWN_SIGNATURES_MAX);
-        Ok(Some((*id, batches.cloned().collect())))
+    /// Forgets a peer whose connection has ended. It gets no marks.
+    pub(crate) fn peer_down(&mut self, peer: &PartyId) {
+        self.met.remove(peer);
     }
 
-    /// A peer tells where its side of the link stands. A repetition within a connection is ignored.
-    pub(crate) fn on_standing(
+    /// Checks what a peer shows of this node, then has its numbers compared.
+    pub(super) fn check_standing(
         &mut self,
         peer: PartyId,
-        standing: Standing,
-        reads: &dyn Reads,
+        mut standing: Standing,
+        views: IntegrityViews<'_>,
+        context: &mut Context,
     ) -> Result<(), StoreFailure> {
-        if !self.links.standing_arrived(&peer) {
-            return Ok(());
-        }
-        if standing.taken > SEQ_MAX || standing.acked > SEQ_MAX {
-            self.context
-                .bad_message(peer, "its standing has numbers beyond every possible one");
-            return self.release_link(peer, reads);
-        }
-        let own_mark = standing.mark.clone();
+        let own_mark = standing.mark.take();
         let shows_mark = own_mark.is_some();
-        let marks_good = own_mark.is_none_or(|mark| self.check_own_mark(peer, mark));
-        let verdicts_good = self.check_own_verdicts(peer, &standing.notarised, reads)?;
+        let marks_good =
+            own_mark.is_none_or(|mark| self.check_own_mark(peer, mark, views.book, context));
+        let notarised = std::mem::take(&mut standing.notarised);
+        let verdicts_good = self.check_own_verdicts(peer, &notarised, views, context)?;
         if !marks_good || !verdicts_good {
-            self.context.bad_message(
+            context.bad_message(
                 peer,
                 "its standing shows signatures that are not this node's",
             );
         }
-        self.compare_numbers(peer, &standing);
-        self.release_link(peer, reads)?;
-        self.integrity.met.insert(peer);
-        if !self.is_rolled_back() {
-            self.flows.met(peer, shows_mark && marks_good);
-        }
-        self.send_mark(peer);
+        context.command(PeersCommand::CompareNumbers { peer, standing });
+        context.command(IntegrityCommand::Meet {
+            peer,
+            shows_mark: shows_mark && marks_good,
+        });
         Ok(())
     }
 
-    /// Compares the numbers of session messages on both sides of a link, and mends the link where they contradict each other.
-    fn compare_numbers(&mut self, peer: PartyId, standing: &Standing) {
-        let links = &mut self.links;
-        let taken = links.numbers(&peer).taken;
-        if standing.acked > taken {
-            links.skip_to(peer, standing.acked);
-            let text = format!(
-                "this node acknowledged its session messages up to {}, and has only those up to {taken}",
-                standing.acked
-            );
-            self.found_on_link(peer, text);
-        }
-        let links = &mut self.links;
-        let (sent, at_start) = (links.numbers(&peer).sent, links.sent_at_start(&peer));
-        let untouched = links.is_untouched(&peer);
-        if standing.taken > sent || (untouched && standing.taken > at_start) {
-            let again = links.renumber(peer, standing.taken, self.context.now.monotonic);
-            let text = format!(
-                "it has taken session messages up to {}, of which this node has sent those up to {at_start}; {again} are sent under new numbers",
-                standing.taken
-            );
-            self.found_on_link(peer, text);
-        } else if standing.sent < taken {
-            let text = format!(
-                "it has sent session messages up to {}, of which this node has taken those up to {taken}: its data is older than this node's",
-                standing.sent
-            );
-            self.context
-                .complain(errors::PEER_ROLLED_BACK.code, peer, &text);
-        }
-        self.links.confirm(peer);
-    }
-
-    fn found_on_link(&mut self, peer: PartyId, text: String) {
-        self.context.complain(errors::STALE_DATA.code, peer, &text);
-        self.context.figures.links_renumbered += 1;
-        let at = self.context.now.wall;
-        self.integrity.links.insert(peer, LinkFinding { at, text });
-    }
-
-    /// Lets the numbered messages to a peer go.
-    pub(crate) fn release_link(
+    /// Begins to give marks to a peer whose link is in order.
+    pub(super) fn meet(
         &mut self,
         peer: PartyId,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        self.links.release(peer, self.context.now.monotonic);
-        self.pump_links(reads)
+        shows_mark: bool,
+        views: IntegrityViews<'_>,
+        context: &mut Context,
+    ) {
+        self.met.insert(peer);
+        if !self.is_rolled_back() {
+            context.command(FlowsCommand::Met { peer, shows_mark });
+        }
+        self.send_mark(peer, views, context);
+    }
+
+    /// Notes a contradiction that rests on a peer's word.
+    pub(super) fn found_on_link(&mut self, peer: PartyId, text: String, context: &mut Context) {
+        context.complain(errors::STALE_DATA.code, peer, &text);
+        context.figures.links_renumbered += 1;
+        let at = context.now.wall;
+        self.links.insert(peer, LinkFinding { at, text });
     }
 
     /// Gives this node's mark to a peer, unless its data is an older copy.
-    pub(super) fn send_mark(&mut self, peer: PartyId) {
+    pub(super) fn send_mark(
+        &mut self,
+        peer: PartyId,
+        views: IntegrityViews<'_>,
+        context: &mut Context,
+    ) {
         if self.is_rolled_back() {
             return;
         }
-        let Some(key) = self.keys.identity_key(&self.context.identity) else {
+        let Some(key) = views.keys.identity_key(&context.identity) else {
             return;
         };
-        let (number, now) = (self.data_number(), self.context.now.monotonic);
-        let mark = self
-            .integrity
-            .lives
-            .mark(&self.context.my_id, number, key, now);
-        if let Some(mark) = mark {
-            self.context
-                .send(peer, Priority::Normal, PeerMessage::Mark(mark));
+        let (number, now) = (self.data_number(views.book), context.now.monotonic);
+        if let Some(mark) = self.lives.mark(&context.my_id, number, key, now) {
+            context.send(peer, Priority::Normal, PeerMessage::Mark(mark));
         }
     }
 
     /// Gives marks to the peers when the data has grown, at most once a second.
-    pub(crate) fn send_marks(&mut self) {
-        let due = self.next_mark();
-        if due.is_none_or(|due| due > self.context.now.monotonic) {
+    pub(super) fn send_marks(&mut self, views: IntegrityViews<'_>, context: &mut Context) {
+        let due = self.next_mark(views.book);
+        if due.is_none_or(|due| due > context.now.monotonic) {
             return;
         }
-        let met = &self.integrity.met;
-        let last = self.integrity.marked_last;
+        let (met, last) = (&self.met, self.marked_last);
         let after = met
             .iter()
             .filter(|peer| last.is_some_and(|last| **peer > last));
@@ -189,16 +147,30 @@ impl Kernel {
             .copied()
             .collect();
         for peer in &next {
-            self.send_mark(*peer);
+            self.send_mark(*peer, views, context);
         }
-        self.integrity.marked_last = next.last().copied();
+        self.marked_last = next.last().copied();
     }
 
-    /// The time at which a mark is due.
-    pub(crate) fn next_mark(&self) -> Option<Monotonic> {
-        if self.is_rolled_back() || self.integrity.met.is_empty() {
+    /// Returns the time at which a mark is due.
+    pub(crate) fn next_mark(&self, book: &Book) -> Option<Monotonic> {
+        if self.is_rolled_back() || self.met.is_empty() {
             return None;
         }
-        self.integrity.lives.due(self.data_number())
+        self.lives.due(self.data_number(book))
     }
+}
+
+/// Returns the signatures of a notary's batches on a recorded transaction.
+fn shown_to_notary(
+    id: &TxId,
+    views: IntegrityViews<'_>,
+) -> Result<Option<(TxId, Vec<TransactionSignature>)>, StoreFailure> {
+    let Some(recorded) = views.book.read(id, views.reads)? else {
+        return Ok(None);
+    };
+    let signatures = recorded.transaction.signatures().iter();
+    let batches = signatures.filter(|signature| signature.batch.is_some());
+    let batches = batches.take(SHOWN_SIGNATURES_MAX);
+    Ok(Some((*id, batches.cloned().collect())))
 }

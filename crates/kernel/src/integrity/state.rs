@@ -25,22 +25,22 @@ pub const STANDING_WAIT_MS: u64 = 5_000;
 /// Lives, marks and verdicts of this node and its peers, and the state of a rollback.
 #[derive(Debug)]
 pub(crate) struct Integrity {
-    pub(crate) lives: Lives,
+    pub(super) lives: Lives,
     /// Proof that this node's data is an older copy, until an operator has dealt with it.
-    pub(crate) rollback: Option<RollbackRow>,
-    pub(crate) recovery: Option<Recovery>,
+    pub(super) rollback: Option<RollbackRow>,
+    pub(super) recovery: Option<Recovery>,
     /// The time at which the last transaction was recorded before this start.
-    pub(crate) data_until: Timestamp,
+    pub(super) data_until: Timestamp,
     /// The latest mark of each peer. One entry a peer, so bounded by the network map.
-    pub(crate) marks: BTreeMap<PartyId, DataMark>,
+    pub(super) marks: BTreeMap<PartyId, DataMark>,
     /// Contradictions that rest on a peer's word. One entry a peer.
-    pub(crate) links: BTreeMap<PartyId, LinkFinding>,
+    pub(super) links: BTreeMap<PartyId, LinkFinding>,
     /// Peers whose standing has passed in the present connection: they get marks.
-    pub(crate) met: BTreeSet<PartyId>,
+    pub(super) met: BTreeSet<PartyId>,
     /// The peer that got the last mark, where not all get it at once.
-    pub(crate) marked_last: Option<PartyId>,
+    pub(super) marked_last: Option<PartyId>,
     /// The turns of peers for which the ledger is searched.
-    pub(crate) search_turns: SearchTurns,
+    pub(super) search_turns: SearchTurns,
     /// Transactions recorded last, by notary.
     notarised: BTreeMap<PartyId, VecDeque<TxId>>,
     /// Notaries whose rows are not written yet.
@@ -124,6 +124,16 @@ impl Integrity {
         Ok(integrity)
     }
 
+    /// Returns the number of transactions that this notary has accepted.
+    pub(crate) fn accepted(&self) -> u64 {
+        self.lives.accepted()
+    }
+
+    /// Returns the peers that have given marks: they can show that the data is no older copy.
+    pub(crate) fn marked_by(&self) -> impl Iterator<Item = PartyId> {
+        self.marks.keys().copied()
+    }
+
     /// A transaction is recorded: its notary is shown it at the next connection.
     pub(crate) fn recorded(&mut self, transaction: &SignedTransaction, context: &Context) {
         if let Some(recovery) = &mut self.recovery {
@@ -146,14 +156,14 @@ impl Integrity {
     }
 
     /// Transactions recorded last with the signatures of a notary.
-    pub(crate) fn notarised_by(&self, notary: &PartyId) -> Vec<TxId> {
+    pub(super) fn notarised_by(&self, notary: &PartyId) -> Vec<TxId> {
         let ids = self.notarised.get(notary).into_iter().flatten();
         ids.copied().collect()
     }
 
     /// Keeps a mark of a peer if it is the latest. A peer that has become an older copy may show an earlier one, which must not
     /// replace the proof.
-    pub(crate) fn keep_mark(&mut self, peer: PartyId, mark: DataMark, batch: &mut Batch) {
+    pub(super) fn keep_mark(&mut self, peer: PartyId, mark: DataMark, batch: &mut Batch) {
         let place = |mark: &DataMark| (mark.ordinal, mark.number);
         if self
             .marks

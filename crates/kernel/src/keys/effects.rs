@@ -6,19 +6,67 @@ use primitives::{Encode, Hash, KeyPair, PublicKey, Signature, SignatureContext};
 use vault::ViewChange;
 
 use super::store::KeyBook;
+use crate::command::KeysCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::identity::Identity;
 use crate::port::{Reads, StoreFailure};
 
 impl KeyBook {
+    /// Carries out a command.
+    pub(crate) fn on_command(
+        &mut self,
+        command: KeysCommand,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let (effect, result) = match command {
+            KeysCommand::Sign {
+                effect,
+                key,
+                purpose,
+                message,
+            } => {
+                let signed = self.sign(&key, purpose, &message, context, reads)?;
+                if let Ok(signature) = &signed {
+                    let signatures = &mut context.signatures;
+                    signatures.trust_own(key, purpose, message, signature);
+                }
+                let result = signed.map_or_else(EffectResult::Failed, EffectResult::Signature);
+                (effect, result)
+            }
+            KeysCommand::Fresh { effect, audience } => {
+                (effect, self.make_fresh(audience, context, reads)?)
+            }
+            KeysCommand::KeepOwner { effect, proof } => {
+                let commit = context.commits.next();
+                self.keep(&proof, commit, &mut context.round.batch, reads)?;
+                (effect, EffectResult::Done)
+            }
+            KeysCommand::Owners { effect, keys } => {
+                (effect, self.known_owners(&keys, context, reads)?)
+            }
+            KeysCommand::Prove {
+                effect,
+                key,
+                audience,
+            } => (effect, self.prove(&key, audience, context, reads)?),
+            KeysCommand::MakeLost { count } => {
+                self.make_lost(count, context);
+                return Ok(());
+            }
+        };
+        context.complete(effect, result);
+        Ok(())
+    }
+
     /// Returns the key pair of this node's party.
     pub(crate) fn identity_key<'a>(&self, identity: &'a Identity) -> Option<&'a KeyPair> {
         identity.keys.get(self.fixed(&identity.me.key)?)
     }
 
     /// Signs a message with one of this node's keys.
-    pub(crate) fn sign(
+    fn sign(
         &self,
         key: &PublicKey,
         purpose: SignatureContext,
@@ -41,7 +89,7 @@ impl KeyBook {
     }
 
     /// Makes a fresh key for a flow. A peer that was told many keys without using them gets one of these again.
-    pub(crate) fn on_fresh_key(
+    fn make_fresh(
         &mut self,
         audience: Option<PartyId>,
         context: &mut Context,
@@ -82,7 +130,7 @@ impl KeyBook {
     }
 
     /// Makes some fresh keys again that this node may have made before its data was replaced by an older copy.
-    pub(crate) fn make_lost(&mut self, count: usize, context: &mut Context) {
+    fn make_lost(&mut self, count: usize, context: &mut Context) {
         let Some(identity) = self.identity_key(&context.identity).cloned() else {
             return;
         };
@@ -91,20 +139,8 @@ impl KeyBook {
         }
     }
 
-    /// Keeps the owner of a key, by a proof that was checked.
-    pub(crate) fn on_keep_owner(
-        &mut self,
-        proof: &OwnershipProof,
-        context: &mut Context,
-        reads: &dyn Reads,
-    ) -> Result<EffectResult, StoreFailure> {
-        let commit = context.commits.next();
-        self.keep(proof, commit, &mut context.round.batch, reads)?;
-        Ok(EffectResult::Done)
-    }
-
     /// Proves to a peer that a fresh key is this node's.
-    pub(crate) fn on_prove_key(
+    fn prove(
         &self,
         key: &PublicKey,
         audience: PartyId,
@@ -124,7 +160,7 @@ impl KeyBook {
     }
 
     /// Returns the owners of keys, as far as this node knows them.
-    pub(crate) fn on_key_owners(
+    fn known_owners(
         &self,
         keys: &[PublicKey],
         context: &Context,

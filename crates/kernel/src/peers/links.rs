@@ -46,7 +46,7 @@ pub struct Links {
     pub(super) delivery_out: Vec<DeliveryAction>,
     pub(super) request_out: Vec<RequestAction>,
     /// The peers that have not answered for a transaction.
-    pub(crate) unanswered: Unanswered,
+    pub(super) unanswered: Unanswered,
     /// How far those who answer are behind.
     pub(super) lag: DeliveryLag,
     /// Sizes of the transactions owed since the machines' actions were last worked off.
@@ -251,6 +251,11 @@ impl Links {
     /// Returns the figures of the transactions that go along with deliveries, and of the notes about peers.
     pub(crate) fn along_figures(&self) -> [CacheFigures; 2] {
         self.along.figures()
+    }
+
+    /// Returns the peers that have not answered for a transaction.
+    pub(crate) fn unanswered(&self) -> &Unanswered {
+        &self.unanswered
     }
 
     /// Returns the deliveries that peers cannot record for now.

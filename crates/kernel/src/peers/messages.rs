@@ -1,184 +1,125 @@
 //! Messages from peers. Any peer that TLS admits may send any bytes.
 
 use flow::messaging::RequestId;
-use flow::{EffectResult, FlowError};
 use ledger::PartyId;
-use primitives::Decode;
 
 use crate::back_chains::requests::resolution_of;
 use crate::clock::{ClockWatch, asking_of};
-use crate::command::{BackChainsCommand, IntakeCommand, NotaryCommand};
+use crate::command::{
+    BackChainsCommand, ClockCommand, IntakeCommand, IntegrityCommand, NotaryCommand,
+};
+use crate::context::Context;
 use crate::errors;
 use crate::event::Priority;
 use crate::integrity::is_recovery;
-use crate::integrity::quarantine::{Quarantine, VaultOwners, states_in_conflict};
-use crate::kernel::Kernel;
 use crate::message::{Answer, NOTICE_ID, PeerMessage, ServiceId};
-use crate::peers::budget::Door;
-use crate::port::{Reads, StoreFailure};
+use crate::peers::links::Links;
 
-impl Kernel {
+/// What a message from a peer needs to know of this node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Duties {
+    /// Session messages are handled. After a start they wait until a peer has shown that the data is no older copy: a responder could
+    /// give value for evidence whose claim an older copy does not have.
+    pub(crate) takes_sessions: bool,
+    /// This node is a notary.
+    pub(crate) is_notary: bool,
+}
+
+impl Links {
+    /// Takes a message, and passes on what is for another part.
     pub(crate) fn on_message(
         &mut self,
         peer: PartyId,
-        bytes: Vec<u8>,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        match self.context.arrived(peer, bytes) {
-            Door::Handle(bytes) => self.take_message(peer, &bytes, reads),
-            Door::Kept => Ok(()),
-        }
-    }
-
-    /// Handles messages of earlier rounds, within each peer's share of this one.
-    pub(crate) fn take_deferred_messages(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        while let Some((peer, bytes)) = self.context.next_deferred() {
-            self.take_message(peer, &bytes, reads)?;
-            self.settle(reads)?;
-        }
-        Ok(())
-    }
-
-    fn take_message(
-        &mut self,
-        peer: PartyId,
-        bytes: &[u8],
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        match PeerMessage::from_bytes(bytes) {
-            Ok(message) => self.on_peer_message(peer, message, reads),
-            Err(error) => {
-                self.context.bad_message(peer, &error.to_string());
-                Ok(())
-            }
-        }
-    }
-
-    pub(crate) fn on_peer_message(
-        &mut self,
-        peer: PartyId,
         message: PeerMessage,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
+        duties: Duties,
+        context: &mut Context,
+    ) {
         match message {
-            PeerMessage::Session { seq, body } if self.takes_sessions() => {
-                self.links.on_session(peer, seq, body);
+            PeerMessage::Session { seq, body } if duties.takes_sessions => {
+                self.on_session(peer, seq, body);
             }
             // The peer repeats it.
             PeerMessage::Session { .. } => {}
-            PeerMessage::SessionAck { upto } => self.links.on_ack(peer, upto, &mut self.context),
+            PeerMessage::SessionAck { upto } => self.on_ack(peer, upto, context),
             PeerMessage::Request { id, service, body } => {
-                self.on_request(peer, id, service, body, reads)?
+                on_request(peer, id, service, body, duties, context);
             }
-            PeerMessage::Response { id, answer } => self.on_response(peer, id, answer, reads)?,
+            PeerMessage::Response { id, answer } => self.on_response(peer, id, answer, context),
             PeerMessage::Deliver {
                 transactions,
                 dependencies,
-            } => self.context.command(IntakeCommand::Deliver {
+            } => context.command(IntakeCommand::Deliver {
                 peer,
                 transactions,
                 dependencies,
             }),
-            PeerMessage::Delivered { ids } => {
-                self.links.on_delivered(peer, &ids, &mut self.context)
-            }
+            PeerMessage::Delivered { ids } => self.on_delivered(peer, &ids, context),
             PeerMessage::Refused { id, rejection } => {
-                self.links
-                    .on_refused(peer, id, rejection, &mut self.context)
+                self.on_refused(peer, id, rejection, context);
             }
-            PeerMessage::Standing(standing) => self.on_standing(peer, standing, reads)?,
+            PeerMessage::Standing(standing) => self.on_standing(peer, standing, context),
             PeerMessage::Mark(mark) => {
-                let batch = &mut self.context.round.batch;
-                self.integrity.keep_mark(peer, mark, batch);
+                context.command(IntegrityCommand::KeepMark { peer, mark });
             }
         }
-        self.route(reads)
     }
 
-    fn on_request(
-        &mut self,
-        peer: PartyId,
-        id: RequestId,
-        service: u8,
-        body: Vec<u8>,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
-        let context = &mut self.context;
-        if service == ServiceId::Recover as u8 {
-            return self.on_recover_request(peer, id, &body, reads);
-        } else if service == ServiceId::Notarise as u8 && self.notarisation.is_some() {
-            context.command(NotaryCommand::Notarise { peer, id, body });
-            return Ok(());
-        } else if service == ServiceId::Fetch as u8 {
-            context.command(BackChainsCommand::Serve { peer, id, body });
-            return Ok(());
-        }
-        let answer = if service == ServiceId::Clock as u8 {
-            ClockWatch::answer(context)
-        } else {
-            let me = &context.identity.me.name;
-            let text = format!("service {service} is not offered by {me}");
-            Answer::Failed(errors::rejection(&errors::SERVICE_UNKNOWN, text))
-        };
-        context.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
-        Ok(())
-    }
-
-    fn on_response(
-        &mut self,
-        peer: PartyId,
-        id: RequestId,
-        answer: Answer,
-        reads: &dyn Reads,
-    ) -> Result<(), StoreFailure> {
+    fn on_response(&mut self, peer: PartyId, id: RequestId, answer: Answer, context: &mut Context) {
         if id == NOTICE_ID {
-            self.links
-                .on_waiting_notice(peer, &answer, &mut self.context);
-            return Ok(());
+            self.on_waiting_notice(peer, &answer, context);
+            return;
         }
         if let Some(number) = asking_of(&id) {
-            self.clock.on_told(number, peer, &answer, self.context.now);
-            return Ok(());
+            context.command(ClockCommand::Told {
+                number,
+                peer,
+                answer,
+            });
+            return;
         }
+        let now = context.now.monotonic;
         if let Answer::Wait(eta_ms) = answer {
-            self.links
-                .request_must_wait(&id, &peer, eta_ms, self.context.now.monotonic);
-            return Ok(());
+            self.request_must_wait(&id, &peer, eta_ms, now);
+            return;
         }
-        if !self
-            .links
-            .request_answered(&id, &peer, self.context.now.monotonic)
-        {
-            return Ok(());
+        if !self.request_answered(&id, &peer, now) {
+            return;
         }
         if is_recovery(&id) {
-            self.on_recovered(peer, answer);
-            return Ok(());
+            context.command(IntegrityCommand::Searched { peer, answer });
+        } else if let Some(number) = resolution_of(&id) {
+            context.command(BackChainsCommand::Fetched { number, answer });
+        } else {
+            context.command(IntegrityCommand::Answered { peer, id, answer });
         }
-        if let Some(number) = resolution_of(&id) {
-            let fetched = BackChainsCommand::Fetched { number, answer };
-            self.context.command(fetched);
-            return Ok(());
-        }
-        let result = match answer {
-            Answer::Done(body) => {
-                let parts = VaultOwners {
-                    book: &self.book,
-                    contradictions: &self.contradictions,
-                    keys: &self.keys,
-                };
-                let found = states_in_conflict(peer, &body, parts, &self.context, reads)?;
-                for state in found {
-                    if self.selection.quarantine(state) {
-                        Quarantine::begin(&self.selection, state, &mut self.context);
-                    }
-                }
-                EffectResult::Response(body)
-            }
-            Answer::Failed(rejection) => EffectResult::Failed(FlowError::from_rejection(rejection)),
-            Answer::Wait(_) => return Ok(()),
-        };
-        self.complete(id.flow, id.effect, result);
-        Ok(())
     }
+}
+
+/// Passes a request of a peer on to the part that offers the service.
+fn on_request(
+    peer: PartyId,
+    id: RequestId,
+    service: u8,
+    body: Vec<u8>,
+    duties: Duties,
+    context: &mut Context,
+) {
+    if service == ServiceId::Recover as u8 {
+        context.command(IntegrityCommand::Search { peer, id, body });
+        return;
+    } else if service == ServiceId::Notarise as u8 && duties.is_notary {
+        context.command(NotaryCommand::Notarise { peer, id, body });
+        return;
+    } else if service == ServiceId::Fetch as u8 {
+        context.command(BackChainsCommand::Serve { peer, id, body });
+        return;
+    }
+    let answer = if service == ServiceId::Clock as u8 {
+        ClockWatch::answer(context)
+    } else {
+        let me = &context.identity.me.name;
+        let text = format!("service {service} is not offered by {me}");
+        Answer::Failed(errors::rejection(&errors::SERVICE_UNKNOWN, text))
+    };
+    context.send(peer, Priority::Normal, PeerMessage::Response { id, answer });
 }

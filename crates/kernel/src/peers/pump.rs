@@ -6,7 +6,7 @@ use flow::messaging::{DeliveryAction, InboxAction, OutboxAction, PendingDelivery
 use ledger::{PartyId, TxId};
 use primitives::{Decode, Encode, Encoder};
 
-use crate::command::Command;
+use crate::command::FlowsCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::event::Priority;
@@ -20,16 +20,40 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_INBOUND, meta_key, peer_seq_key, prefix_end, seq_of};
 
 /// The actions of the messaging machines.
-pub(crate) struct MachineActions {
-    pub(crate) inbox: Vec<InboxAction>,
-    pub(crate) outbox: Vec<OutboxAction>,
-    pub(crate) deliveries: Vec<DeliveryAction>,
-    pub(crate) requests: Vec<RequestAction>,
+struct MachineActions {
+    inbox: Vec<InboxAction>,
+    outbox: Vec<OutboxAction>,
+    deliveries: Vec<DeliveryAction>,
+    requests: Vec<RequestAction>,
 }
 
 impl Links {
+    /// Carries out the actions of the machines, until they have none.
+    pub(crate) fn pump(
+        &mut self,
+        book: &Book,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        while let Some(actions) = self.take_actions() {
+            for action in actions.inbox {
+                self.on_inbox_action(action, context);
+            }
+            for action in actions.outbox {
+                self.on_outbox_action(action, context);
+            }
+            for action in actions.deliveries {
+                self.on_delivery_action(action, book, context, reads)?;
+            }
+            for action in actions.requests {
+                on_request_action(action, context);
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the actions of the machines, if there are any.
-    pub(crate) fn take_actions(&mut self) -> Option<MachineActions> {
+    fn take_actions(&mut self) -> Option<MachineActions> {
         let actions = MachineActions {
             inbox: std::mem::take(&mut self.inbox_out),
             outbox: std::mem::take(&mut self.outbox_out),
@@ -47,27 +71,14 @@ impl Links {
         Some(actions)
     }
 
-    /// Sends a request.
-    pub(crate) fn on_request_action(&mut self, action: RequestAction, context: &mut Context) {
-        let RequestAction::Send {
-            peer,
-            id,
-            service,
-            body,
-        } = action;
-        let service = service as u8;
-        let request = PeerMessage::Request { id, service, body };
-        context.send(peer, Priority::Normal, request);
-    }
-
     /// Handles an action of the inbox.
-    pub(crate) fn on_inbox_action(&mut self, action: InboxAction, context: &mut Context) {
+    fn on_inbox_action(&mut self, action: InboxAction, context: &mut Context) {
         match action {
             InboxAction::Deliver { peer, bytes } => {
                 self.took(peer);
                 match SessionMessage::from_bytes(&bytes) {
                     Ok(message) => {
-                        context.command(Command::Session { peer, message });
+                        context.command(FlowsCommand::Session { peer, message });
                     }
                     Err(error) => {
                         context.bad_message(peer, &format!("a session message: {error}"));
@@ -93,7 +104,7 @@ impl Links {
     }
 
     /// Handles an action of the outbox.
-    pub(crate) fn on_outbox_action(&mut self, action: OutboxAction, context: &mut Context) {
+    fn on_outbox_action(&mut self, action: OutboxAction, context: &mut Context) {
         match action {
             OutboxAction::Store { peer, seq, bytes } => {
                 context.round.batch.of::<Links>().put(
@@ -126,7 +137,7 @@ impl Links {
     }
 
     /// Handles an action of the deliveries.
-    pub(crate) fn on_delivery_action(
+    fn on_delivery_action(
         &mut self,
         action: DeliveryAction,
         book: &Book,
@@ -256,6 +267,19 @@ impl Links {
         }
         Ok(())
     }
+}
+
+/// Sends a request.
+fn on_request_action(action: RequestAction, context: &mut Context) {
+    let RequestAction::Send {
+        peer,
+        id,
+        service,
+        body,
+    } = action;
+    let service = service as u8;
+    let request = PeerMessage::Request { id, service, body };
+    context.send(peer, Priority::Normal, request);
 }
 
 /// Rows with their numbers.

@@ -6,7 +6,7 @@ use ledger::{PartyId, Rejection, SignedTransaction, TxId};
 use primitives::{Encode, Monotonic};
 use std::sync::Arc;
 
-use crate::command::Command;
+use crate::command::FlowsCommand;
 use crate::context::Context;
 use crate::errors;
 use crate::event::Priority;
@@ -221,7 +221,7 @@ impl Links {
             let batch = &mut context.round.batch;
             self.unanswered.refusals.add(id, peer, &why, batch);
             context.figures.deliveries_refused += 1;
-            context.command(Command::NoteRefusal { id });
+            context.command(FlowsCommand::NoteRefusal { id });
             self.owes_no_more(peer, &id, context);
         }
     }
@@ -230,7 +230,7 @@ impl Links {
         self.lag.answered(&peer, context.now.monotonic);
         self.waits.answered(peer, *id);
         if self.unanswered.answered(&peer, id) {
-            context.command(Command::AllAnswered { id: *id });
+            context.command(FlowsCommand::AllAnswered { id: *id });
         }
         assert!(
             !self.unanswered.owes(&peer, id),

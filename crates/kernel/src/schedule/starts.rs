@@ -8,7 +8,7 @@ use ledger::{Rejection, StateRef, WireTransaction};
 use primitives::{Decode, Domain, Encode, Hash, Seed};
 use vault::ViewChange;
 
-use crate::command::Command;
+use crate::command::{FlowsCommand, ScheduleCommand};
 use crate::context::Context;
 use crate::errors;
 use crate::event::{Action, Start, Token, Wait};
@@ -57,7 +57,7 @@ impl Schedule {
                 if let Some(scheduled) = facts.and_then(|facts| facts.scheduled)
                     && let Some(flow) = self.end((scheduled.at, *input), context)
                 {
-                    context.command(Command::WithdrawStart { flow });
+                    context.command(FlowsCommand::WithdrawStart { flow });
                 }
             }
         }
@@ -122,8 +122,23 @@ impl Schedule {
         Ok(None)
     }
 
+    /// Carries out a command.
+    pub(crate) fn on_command(&mut self, command: ScheduleCommand, context: &mut Context) {
+        match command {
+            ScheduleCommand::Started { due, flow, name } => self.started(due, flow, name, context),
+            ScheduleCommand::Refuse {
+                due,
+                name,
+                rejection,
+            } => self.refuse_start(due, name, rejection, context),
+            ScheduleCommand::End { due } => {
+                self.end(due, context);
+            }
+        }
+    }
+
     /// Deletes the row of a scheduled flow that runs. Its first journal row is in the same batch.
-    pub(crate) fn started(&mut self, due: Due, flow: FlowId, name: String, context: &mut Context) {
+    fn started(&mut self, due: Due, flow: FlowId, name: String, context: &mut Context) {
         self.end(due, context);
         context.figures.scheduled_started += 1;
         context.act(Action::Scheduled {
@@ -134,13 +149,8 @@ impl Schedule {
         });
     }
 
-    /// Deletes the row of a scheduled start that an operator has cancelled.
-    pub(crate) fn cancelled(&mut self, due: Due, context: &mut Context) {
-        self.end(due, context);
-    }
-
     /// Keeps, counts, logs and shows that a scheduled flow cannot be started.
-    pub(crate) fn refuse_start(
+    fn refuse_start(
         &mut self,
         due: Due,
         name: String,

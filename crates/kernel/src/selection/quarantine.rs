@@ -5,15 +5,11 @@
 //!   round that records its consumer.
 //! - The vault view hears of a state after its row is durable. A view that starts takes over the rows of the store.
 
-use ledger::{NotaryError, NotaryResponse, PartyId, StateRef, TransactionState};
-use primitives::{Decode, PublicKey};
+use ledger::StateRef;
 use vault::Selection;
 
 use crate::context::Context;
 use crate::event::Action;
-use crate::integrity::contradictions::Contradictions;
-use crate::keys::KeyBook;
-use crate::ledger_book::Book;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_QUARANTINE, meta_key, prefix_end, state_ref_key, state_ref_of};
 use crate::writes::{RowRange, Writer};
@@ -38,67 +34,9 @@ impl Writer for Quarantine {
     const ROWS: &'static [RowRange] = &[RowRange::meta(META_QUARANTINE)];
 }
 
-/// Returns the states that a notary's conflict puts into quarantine. Only a notary of the network is believed, and only about
-/// unconsumed states of this vault that it is the notary of.
-pub(crate) fn states_in_conflict(
-    peer: PartyId,
-    body: &[u8],
-    parts: VaultOwners<'_>,
-    context: &Context,
-    reads: &dyn Reads,
-) -> Result<Vec<StateRef>, StoreFailure> {
-    let mut found = Vec::new();
-    if !context.identity.network.is_notary(&peer) {
-        return Ok(found);
-    }
-    let Ok(NotaryResponse::Refused(NotaryError::Conflict { conflicts })) =
-        NotaryResponse::from_bytes(body)
-    else {
-        return Ok(found);
-    };
-    for conflict in conflicts.iter().filter(|conflict| !conflict.is_reference) {
-        let input = conflict.input;
-        let state = parts.book.state(&input, reads)?;
-        let Some(state) = state.filter(|state| state.notary.id() == peer) else {
-            continue;
-        };
-        // A consumer in this ledger explains the conflict.
-        if !parts.contradictions.is_consumed(&input, reads)?
-            && owns(&state, parts.keys, context, reads)?
-        {
-            found.push(input);
-        }
-    }
-    Ok(found)
-}
-
-/// The parts that know the states of this vault.
-pub(crate) struct VaultOwners<'a> {
-    pub(crate) book: &'a Book,
-    pub(crate) contradictions: &'a Contradictions,
-    pub(crate) keys: &'a KeyBook,
-}
-
-/// Returns whether a state belongs to this vault.
-fn owns(
-    state: &TransactionState,
-    keys: &KeyBook,
-    context: &Context,
-    reads: &dyn Reads,
-) -> Result<bool, StoreFailure> {
-    let Ok(facts) = context.identity.contracts.describe(state) else {
-        return Ok(false);
-    };
-    let ours = keys.owners(context, reads);
-    let holds = |key: &PublicKey| ours.holds(key);
-    let relevant = vault::is_relevant(&facts, &holds);
-    ours.finish()?;
-    Ok(relevant)
-}
-
 impl Quarantine {
     /// Writes the row of a state that the selection has put into quarantine, and tells the view and the operator.
-    pub(crate) fn begin(selection: &Selection, input: StateRef, context: &mut Context) {
+    pub(super) fn begin(selection: &Selection, input: StateRef, context: &mut Context) {
         assert!(
             selection.is_quarantined(&input),
             "state {input} gets a row and is not in quarantine"
@@ -112,7 +50,7 @@ impl Quarantine {
     }
 
     /// Deletes the rows of states whose consumer is recorded in this round.
-    pub(crate) fn end(selection: &Selection, inputs: &[StateRef], context: &mut Context) {
+    pub(super) fn end(selection: &Selection, inputs: &[StateRef], context: &mut Context) {
         for input in inputs {
             // The selection forgets it when the round is durable.
             if selection.is_quarantined(input) {
@@ -123,7 +61,7 @@ impl Quarantine {
     }
 
     /// Takes over the states in quarantine from the store, at the start.
-    pub(crate) fn restore(
+    pub(super) fn restore(
         selection: &mut Selection,
         context: &Context,
         reads: &dyn Reads,

@@ -1,0 +1,110 @@
+//! The turns of flows in a round: flows that come back, and starts that were queued. Each flow settles before the next one begins,
+//! because the room for flows depends on the work of those that run.
+
+use primitives::{Hash, Monotonic, Timestamp};
+
+use crate::flows::admission::Room;
+use crate::kernel::Kernel;
+use crate::peers::lag::AHEAD_MAX;
+use crate::port::{Reads, StoreFailure};
+
+/// Flows that come back before the node is up: few enough to delay no start noticeably.
+pub(crate) const AT_ONCE_MAX: usize = 64;
+/// Flows that come back in one round.
+const WAKES_A_ROUND_MAX: usize = 64;
+
+impl Kernel {
+    /// Returns the room for starts, so that a shell need not ask for each one. It is unbounded while all starts are refused for
+    /// another reason, because the kernel has to give that reason.
+    pub fn room(&self) -> Room {
+        let is_rolled_back = self.integrity.is_rolled_back();
+        self.flows.room(is_rolled_back, &self.context)
+    }
+
+    /// Gives their turns to all flows that may run, within the limits of a round.
+    pub(crate) fn run_flows(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        self.flows.end_idle(&mut self.context);
+        let ahead = self.links.lagging_rows(self.context.now.monotonic);
+        self.flows.note_peers_behind(ahead >= AHEAD_MAX);
+        self.queue_scheduled(reads)?;
+        self.revive(reads)?;
+        if !self.integrity.is_rolled_back() {
+            self.flows.end_meeting(&mut self.context);
+        }
+        self.wake(WAKES_A_ROUND_MAX, reads)?;
+        self.start_queued(reads)
+    }
+
+    /// Brings flows of the store back, at most so many.
+    pub(crate) fn wake(&mut self, count: usize, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        for _ in 0..count {
+            let Some(flow) = self.flows.next_to_wake(&self.context) else {
+                break;
+            };
+            self.flows.wake(flow, &mut self.context, reads)?;
+            self.route(reads)?;
+            self.flows.kill_if_asked(flow, &mut self.context);
+            self.settle(reads)?;
+        }
+        Ok(())
+    }
+
+    /// Brings back flows whose time has come or that an operator wants back.
+    fn revive(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        for flow in self.flows.take_revivable(&self.context) {
+            self.flows.bring_back(flow, &mut self.context, reads)?;
+            self.route(reads)?;
+            self.settle(reads)?;
+        }
+        Ok(())
+    }
+
+    /// Queues the scheduled starts whose time has come, while they may be started and there is room.
+    fn queue_scheduled(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        while self.takes_scheduled() {
+            let flows = &self.flows;
+            let known = |key: &Hash| flows.known_start(key, reads);
+            let context = &mut self.context;
+            let Some(queued) = self.schedule.next_start(&known, context, reads)? else {
+                break;
+            };
+            self.flows.queue_scheduled(queued);
+        }
+        Ok(())
+    }
+
+    fn takes_scheduled(&self) -> bool {
+        let is_rolled_back = self.integrity.is_rolled_back();
+        self.flows.takes_scheduled(is_rolled_back, &self.context)
+    }
+
+    /// Returns the time of the next scheduled start. There is none without room, because the end of a flow is a round of its own.
+    pub(crate) fn next_scheduled(&self) -> Option<Timestamp> {
+        self.schedule.next_time().filter(|_| self.takes_scheduled())
+    }
+
+    /// Runs queued starts while there is room, in several rounds if there are many.
+    fn start_queued(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        let mut begun = 0;
+        while self.flows.start_next(begun, &mut self.context) {
+            begun += 1;
+            self.route(reads)?;
+            self.settle(reads)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the time at which the wait for peers is over.
+    pub(crate) fn next_meeting(&self) -> Option<Monotonic> {
+        let next = self.flows.next_meeting();
+        next.filter(|_| !self.integrity.is_rolled_back())
+    }
+
+    /// Returns the time at which this notary judges at the latest, if it waits for witnesses: until then requests stay in its queue.
+    pub(crate) fn judges_from(&self) -> Option<Monotonic> {
+        let is_notary = self.notarisation.is_some() && !self.integrity.is_rolled_back();
+        is_notary
+            .then(|| self.flows.notary_waits(self.context.now.monotonic))
+            .flatten()
+    }
+}
