@@ -8,6 +8,7 @@ mod fetching;
 pub(crate) mod requests;
 mod running;
 mod serving;
+mod staging;
 mod verifying;
 
 use std::collections::VecDeque;
@@ -19,6 +20,8 @@ use crate::back_chains::chain_part::Verifying;
 use crate::back_chains::fetch_queue::FetchQueue;
 use crate::back_chains::running::Resolutions;
 use crate::part::Part;
+
+pub(crate) use staging::wipe_staging;
 
 /// The back chains that this node fetches and verifies, and the requests of peers for parts of its own.
 #[derive(Debug)]

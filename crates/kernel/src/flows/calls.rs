@@ -270,7 +270,7 @@ impl Flows {
 
     /// Reads the journal of a flow while the node opens. No flow runs yet. Returns the states that it has locked, and whether the flow
     /// stays as it is.
-    pub(crate) fn load_journal(
+    pub(super) fn load_journal(
         &mut self,
         flow: FlowId,
         rows: Vec<(u32, Vec<u8>)>,
@@ -306,11 +306,6 @@ impl Flows {
             self.hospital.shelve(flow);
         }
         (loaded.locked, !is_shelved)
-    }
-
-    /// Shows operators which flows wait for peers, after all journals are loaded.
-    pub(crate) fn show_gate(&mut self) {
-        self.gate.show();
     }
 
     /// Continues a loaded flow that was not shelved.

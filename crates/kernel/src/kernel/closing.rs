@@ -6,7 +6,7 @@ use crate::port::{Reads, StoreFailure};
 
 impl Kernel {
     /// Makes the round's one commit of it, or acts at once where nothing is written and nothing waited for.
-    pub(crate) fn close_round(&mut self, out: &mut Vec<Action>) {
+    pub(super) fn close_round(&mut self, out: &mut Vec<Action>) {
         self.flows.report_drain(&mut self.context);
         assert!(
             self.context.work.is_empty() && !self.context.has_commands(),
@@ -31,7 +31,7 @@ impl Kernel {
     }
 
     /// Every commit up to this one is durable.
-    pub(crate) fn on_committed(
+    pub(super) fn on_committed(
         &mut self,
         number: u64,
         reads: &dyn Reads,

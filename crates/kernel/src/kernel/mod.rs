@@ -7,6 +7,16 @@
 //! - No signature is checked alone when others wait: checks of a round are one batch.
 //! - Bulk work (back chains served, back chains verified) takes a bounded part of each round.
 
+mod assemble;
+mod closing;
+mod common_events;
+mod dispatch;
+mod gauges;
+mod open_error;
+mod opening;
+mod router;
+mod turns;
+
 use flow::FlowEngine;
 use primitives::{Moment, Monotonic};
 
@@ -34,25 +44,27 @@ use crate::round::{CheckOwner, Work};
 use crate::schedule::table::Schedule;
 use crate::selection::CoinSelection;
 
+pub use open_error::OpenError;
+
 /// One node's deciding core. See the crate's page for how it is driven.
 pub struct Kernel {
-    pub(crate) context: Context,
-    pub(crate) keys: KeyBook,
-    pub(crate) clock: ClockWatch,
-    pub(crate) flows: Flows,
-    pub(crate) links: Links,
-    pub(crate) intake: Intake,
-    pub(crate) back_chains: BackChains,
-    pub(crate) book: Book,
-    pub(crate) selection: CoinSelection,
-    pub(crate) contradictions: Contradictions,
-    pub(crate) integrity: Integrity,
-    pub(crate) notarisation: Option<Notarisation>,
-    pub(crate) schedule: Schedule,
-    pub(crate) notes: Notes,
-    pub(crate) files: Files,
-    pub(crate) consents: Consents,
-    pub(crate) contract_checks: ContractChecks,
+    context: Context,
+    keys: KeyBook,
+    clock: ClockWatch,
+    flows: Flows,
+    links: Links,
+    intake: Intake,
+    back_chains: BackChains,
+    book: Book,
+    selection: CoinSelection,
+    contradictions: Contradictions,
+    integrity: Integrity,
+    notarisation: Option<Notarisation>,
+    schedule: Schedule,
+    notes: Notes,
+    files: Files,
+    consents: Consents,
+    contract_checks: ContractChecks,
 }
 
 impl Kernel {
@@ -172,7 +184,7 @@ impl Kernel {
     }
 
     /// Works off everything that can be done without waiting.
-    pub(crate) fn settle(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+    fn settle(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.pump(reads)?;
         while let Some(work) = self.context.work.pop_front() {
             match work {

@@ -16,7 +16,7 @@ use crate::port::{Reads, StoreFailure};
 
 impl Kernel {
     /// Carries the commands that the last call of a part has made, each with the commands that it causes.
-    pub(crate) fn route(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+    pub(super) fn route(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         let below = self.context.commands().begin();
         while let Some(command) = self.context.commands().next(below) {
             self.carry(command, reads)?;
@@ -26,7 +26,7 @@ impl Kernel {
     }
 
     /// Carries a command to its part.
-    pub(crate) fn carry(
+    pub(super) fn carry(
         &mut self,
         command: impl Into<Command>,
         reads: &dyn Reads,

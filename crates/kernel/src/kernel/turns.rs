@@ -9,7 +9,7 @@ use crate::peers::lag::AHEAD_MAX;
 use crate::port::{Reads, StoreFailure};
 
 /// Flows that come back before the node is up: few enough to delay no start noticeably.
-pub(crate) const AT_ONCE_MAX: usize = 64;
+pub(super) const AT_ONCE_MAX: usize = 64;
 /// Flows that come back in one round.
 const WAKES_A_ROUND_MAX: usize = 64;
 
@@ -22,7 +22,7 @@ impl Kernel {
     }
 
     /// Gives their turns to all flows that may run, within the limits of a round.
-    pub(crate) fn run_flows(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+    pub(super) fn run_flows(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.flows.end_idle(&mut self.context);
         let ahead = self.links.lagging_rows(self.context.now.monotonic);
         self.flows.note_peers_behind(ahead >= AHEAD_MAX);
@@ -36,7 +36,7 @@ impl Kernel {
     }
 
     /// Brings flows of the store back, at most so many.
-    pub(crate) fn wake(&mut self, count: usize, reads: &dyn Reads) -> Result<(), StoreFailure> {
+    pub(super) fn wake(&mut self, count: usize, reads: &dyn Reads) -> Result<(), StoreFailure> {
         for _ in 0..count {
             let Some(flow) = self.flows.next_to_wake(&self.context) else {
                 break;
@@ -79,7 +79,7 @@ impl Kernel {
     }
 
     /// Returns the time of the next scheduled start. There is none without room, because the end of a flow is a round of its own.
-    pub(crate) fn next_scheduled(&self) -> Option<Timestamp> {
+    pub(super) fn next_scheduled(&self) -> Option<Timestamp> {
         self.schedule.next_time().filter(|_| self.takes_scheduled())
     }
 
@@ -95,13 +95,13 @@ impl Kernel {
     }
 
     /// Returns the time at which the wait for peers is over.
-    pub(crate) fn next_meeting(&self) -> Option<Monotonic> {
+    pub(super) fn next_meeting(&self) -> Option<Monotonic> {
         let next = self.flows.next_meeting();
         next.filter(|_| !self.integrity.is_rolled_back())
     }
 
     /// Returns the time at which this notary judges at the latest, if it waits for witnesses: until then requests stay in its queue.
-    pub(crate) fn judges_from(&self) -> Option<Monotonic> {
+    pub(super) fn judges_from(&self) -> Option<Monotonic> {
         let is_notary = self.notarisation.is_some() && !self.integrity.is_rolled_back();
         is_notary
             .then(|| self.flows.notary_waits(self.context.now.monotonic))

@@ -17,7 +17,7 @@ use crate::port::{Reads, StoreFailure};
 
 impl Kernel {
     /// Passes an event to its part.
-    pub(crate) fn dispatch(&mut self, event: Event, reads: &dyn Reads) -> Result<(), StoreFailure> {
+    pub(super) fn dispatch(&mut self, event: Event, reads: &dyn Reads) -> Result<(), StoreFailure> {
         match event {
             Event::Start(start) => self.carry(FlowsCommand::Start(start), reads)?,
             Event::Attach { flow, wait, token } => {
@@ -260,7 +260,7 @@ impl Kernel {
     }
 
     /// Handles messages of earlier rounds, within each peer's share of this one.
-    pub(crate) fn take_deferred_messages(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+    pub(super) fn take_deferred_messages(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         while let Some((peer, bytes)) = self.context.next_deferred() {
             self.take_message(peer, &bytes, reads)?;
             self.settle(reads)?;
@@ -284,7 +284,7 @@ impl Kernel {
     }
 
     /// Handles a message of a peer, or one of this node to itself.
-    pub(crate) fn on_peer_message(
+    pub(super) fn on_peer_message(
         &mut self,
         peer: PartyId,
         message: PeerMessage,

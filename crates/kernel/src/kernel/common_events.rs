@@ -40,19 +40,19 @@ parts![
 
 impl Kernel {
     /// Tells all parts that every commit up to this number is durable.
-    pub(crate) fn parts_committed(&mut self, upto: u64) {
+    pub(super) fn parts_committed(&mut self, upto: u64) {
         let now = self.context.now.monotonic;
         self.parts_mut().for_each(|part| part.committed(upto, now));
     }
 
     /// Returns the first time at which a part has work.
-    pub(crate) fn parts_next_time(&self) -> Option<Monotonic> {
+    pub(super) fn parts_next_time(&self) -> Option<Monotonic> {
         let now = self.context.now.monotonic;
         self.parts().filter_map(|part| part.next_time(now)).min()
     }
 
     /// Ends the round of all parts.
-    pub(crate) fn parts_end_round(&mut self) {
+    pub(super) fn parts_end_round(&mut self) {
         let mut batch = std::mem::take(&mut self.context.round.batch);
         self.parts_mut().for_each(|part| part.end_round(&mut batch));
         self.context.round.batch = batch;

@@ -28,19 +28,19 @@ use crate::selection::CoinSelection;
 use crate::kernel::Kernel;
 
 /// The parts of a kernel that are read from the store before the rest is made.
-pub(crate) struct OpenedParts {
-    pub(crate) book: Book,
-    pub(crate) keys: KeyBook,
-    pub(crate) links: Links,
-    pub(crate) notarisation: Option<Notarisation>,
-    pub(crate) integrity: Integrity,
-    pub(crate) contradictions: Contradictions,
+pub(super) struct OpenedParts {
+    pub(super) book: Book,
+    pub(super) keys: KeyBook,
+    pub(super) links: Links,
+    pub(super) notarisation: Option<Notarisation>,
+    pub(super) integrity: Integrity,
+    pub(super) contradictions: Contradictions,
     /// The wall clock was in doubt before the start.
-    pub(crate) clock_in_doubt: bool,
+    pub(super) clock_in_doubt: bool,
 }
 
 impl Kernel {
-    pub(crate) fn assemble(context: Context, opened: OpenedParts) -> Self {
+    pub(super) fn assemble(context: Context, opened: OpenedParts) -> Self {
         let (options, identity, now) = (&context.options, &context.identity, context.now);
         let my_id = context.my_id;
         let OpenedParts {

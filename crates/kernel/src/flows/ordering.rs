@@ -1,0 +1,138 @@
+//! The orders of operators and clients, carried out: flows are listed, cancelled, killed, paused and let back.
+
+use flow::{FlowId, Kill};
+
+use crate::context::Context;
+use crate::errors;
+use crate::event::{Reply, Token};
+use crate::flows::Flows;
+use crate::flows::filter::FlowFilter;
+use crate::flows::orders::{ORDERED_FLOWS_MAX, Order, Ordered};
+use crate::port::{Reads, StoreFailure};
+
+/// Most flows that the answer to an order names.
+const NAMED_MAX: usize = 100;
+
+impl Flows {
+    /// Tells a client the flows that meet a filter, after an id, in order of their ids.
+    pub(crate) fn list(
+        &self,
+        filter: &FlowFilter,
+        after: Option<FlowId>,
+        limit: usize,
+        token: Token,
+        context: &mut Context,
+    ) {
+        let ids = self.engine().flow_ids().into_iter();
+        let ids = ids.filter(|id| after.is_none_or(|after| *id > after));
+        let flows = ids
+            .filter_map(|id| self.engine().status(&id))
+            .filter(|status| filter.meets(status, context.now.wall));
+        let flows = flows.take(limit).collect();
+        context.reply(token, Reply::Flows(flows));
+    }
+
+    /// Cancels a flow for a client.
+    pub(crate) fn on_cancel(
+        &mut self,
+        flow: FlowId,
+        token: Token,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        if self.cancel_queued(flow, token, context) {
+            return Ok(());
+        }
+        let reply = match self.kill_in_any_stage(flow, context, reads)? {
+            Kill::Done => Reply::Done,
+            Kill::Waiting => {
+                let text = format!("flow {flow} waits for the notary");
+                Reply::Rejected(errors::rejection(&errors::KILL_PENDING, text))
+            }
+            Kill::Unknown => {
+                let text = format!("no live flow {flow}");
+                Reply::Rejected(errors::rejection(&errors::UNKNOWN_FLOW_ID, text))
+            }
+        };
+        context.reply(token, reply);
+        Ok(())
+    }
+
+    fn kill_in_any_stage(
+        &mut self,
+        flow: FlowId,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<Kill, StoreFailure> {
+        self.wake_to_kill(flow, context, reads)?;
+        Ok(self.kill(flow, context))
+    }
+
+    /// Carries an operator's order out for flows that meet a filter, after an id, in order of their ids.
+    pub(crate) fn on_order(
+        &mut self,
+        order: Order,
+        filter: &FlowFilter,
+        after: Option<FlowId>,
+        (dry_run, token): (bool, Token),
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        let lets_back = matches!(order, Order::Retry | Order::Resume);
+        if !dry_run && lets_back && self.is_drained_for_good() {
+            let rejection = errors::rejection(&errors::DRAINING, "the node is drained");
+            context.reply(token, Reply::Rejected(rejection));
+            return Ok(());
+        }
+        let mut answer = Ordered::default();
+        let mut last = None;
+        for flow in self.engine().flow_ids() {
+            let now = context.now.wall;
+            if after.is_some_and(|after| flow <= after)
+                || !self.is_ordered(&flow, order, filter, now)
+            {
+                continue;
+            }
+            if answer.matched as usize >= ORDERED_FLOWS_MAX {
+                answer.next = last;
+                break;
+            }
+            last = Some(flow);
+            answer.matched += 1;
+            if answer.flows.len() < NAMED_MAX {
+                answer.flows.push(flow);
+            }
+            if !dry_run {
+                let is_done = self.carry_out(order, flow, context, reads)?;
+                answer.done += u64::from(is_done);
+                answer.waiting += u64::from(!is_done);
+            }
+        }
+        assert!(
+            dry_run || answer.done + answer.waiting == answer.matched,
+            "an order for {} flows was carried out for {} and waits for {}",
+            answer.matched,
+            answer.done,
+            answer.waiting
+        );
+        context.reply(token, Reply::Ordered(answer));
+        Ok(())
+    }
+
+    fn carry_out(
+        &mut self,
+        order: Order,
+        flow: FlowId,
+        context: &mut Context,
+        reads: &dyn Reads,
+    ) -> Result<bool, StoreFailure> {
+        Ok(match order {
+            Order::Retry | Order::Resume => {
+                self.let_back(flow);
+                true
+            }
+            Order::Pause => self.pause(flow, context),
+            Order::Kill => self.kill_in_any_stage(flow, context, reads)? == Kill::Done,
+        })
+    }
+}
