@@ -164,7 +164,7 @@ impl ClockWatch {
     }
 
     /// Whether something speaks against the clock. The doubt survives restarts.
-    pub(crate) fn in_doubt(&self) -> bool {
+    pub(super) fn in_doubt(&self) -> bool {
         self.trust == Trust::Doubted
     }
 

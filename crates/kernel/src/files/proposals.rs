@@ -136,7 +136,7 @@ impl Proposals {
     }
 
     /// Live flows that have verified a transaction which lists a file.
-    pub(crate) fn flows_with(&self, transaction: &TxId, hash: &Hash) -> Vec<FlowId> {
+    pub(super) fn flows_with(&self, transaction: &TxId, hash: &Hash) -> Vec<FlowId> {
         let flows = self.flows.get(transaction).into_iter().flatten();
         let lists = |flow: &&FlowId| {
             let mut proposals = self.of_flow.get(flow).into_iter().flatten();

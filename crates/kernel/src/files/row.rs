@@ -219,12 +219,12 @@ pub fn file_references(
 }
 
 /// `file hash 32 | transaction id 32`.
-pub(crate) fn reference_key(hash: &Hash, id: &TxId) -> Vec<u8> {
+pub(super) fn reference_key(hash: &Hash, id: &TxId) -> Vec<u8> {
     [hash.as_bytes().as_slice(), id.as_bytes()].concat()
 }
 
 /// The transaction in a key made by [`reference_key`].
-pub(crate) fn listing_of(key: &[u8]) -> Option<TxId> {
+pub(super) fn listing_of(key: &[u8]) -> Option<TxId> {
     let id = key.get(32..)?.try_into().ok()?;
     Some(TxId::from_array(id))
 }

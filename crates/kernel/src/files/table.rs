@@ -133,7 +133,7 @@ impl FileBook {
     }
 
     /// A transaction that is being recorded lists a file.
-    pub(crate) fn refer(
+    pub(super) fn refer(
         &mut self,
         hash: Hash,
         id: TxId,
@@ -155,7 +155,7 @@ impl FileBook {
     }
 
     /// How many recorded transactions list a file that has no row.
-    pub(crate) fn count_refs(&self, hash: &Hash, reads: &dyn Reads) -> Result<u64, StoreFailure> {
+    pub(super) fn count_refs(&self, hash: &Hash, reads: &dyn Reads) -> Result<u64, StoreFailure> {
         let coming = self.undurable_refs.iter();
         let coming = coming.filter(|(_, of, _)| of == hash);
         let mut coming: BTreeSet<TxId> = coming.map(|(_, _, id)| *id).collect();

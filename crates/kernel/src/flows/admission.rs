@@ -129,12 +129,12 @@ impl Admission {
     }
 
     /// Notes whether the data may be an older copy, so that no flow is begun.
-    pub(crate) fn note_unproved(&mut self, unproved: bool) {
+    pub(super) fn note_unproved(&mut self, unproved: bool) {
         self.unproved = unproved;
     }
 
     /// Returns whether no flow is begun although there may be a place.
-    pub(crate) fn is_held_up(&self) -> bool {
+    pub(super) fn is_held_up(&self) -> bool {
         self.peers_behind || self.unproved
     }
 
@@ -177,7 +177,7 @@ impl Admission {
     }
 
     /// Updates the expected weight of a flow's name after the flow has ended.
-    pub(crate) fn learn(&mut self, name: &str, weight: Weight) {
+    pub(super) fn learn(&mut self, name: &str, weight: Weight) {
         let room = self.expected.len() < NAMES_MAX;
         match self.expected.get_mut(name) {
             Some(expected) if *expected > weight.seen => {
@@ -192,7 +192,7 @@ impl Admission {
     }
 
     /// How many starts may wait for a place.
-    pub(crate) fn waiting_max(&self, options: &KernelOptions) -> usize {
+    pub(super) fn waiting_max(&self, options: &KernelOptions) -> usize {
         let in_time = self.pace.within(options.start_wait_ms_max);
         let in_time = in_time.map_or(usize::MAX, |count| count.max(WAITING_MIN));
         in_time.min(options.start_queue_max)

@@ -59,7 +59,7 @@ impl Flows {
     }
 
     /// Handles a client that no longer waits.
-    pub(crate) fn detach(&mut self, token: Token) {
+    pub(super) fn detach(&mut self, token: Token) {
         self.clients.detach(token);
         self.starts.queue.detach(token);
     }
@@ -75,7 +75,7 @@ impl Flows {
     }
 
     /// Returns whether the drain was reported as complete. After that no flow may begin to run.
-    pub(crate) fn is_drained_for_good(&self) -> bool {
+    pub(super) fn is_drained_for_good(&self) -> bool {
         self.starts.is_drained_for_good()
     }
 
@@ -98,7 +98,7 @@ impl Flows {
     }
 
     /// Writes a row of a flow's journal.
-    pub(crate) fn write_journal(
+    pub(super) fn write_journal(
         &mut self,
         flow: FlowId,
         step: u32,
@@ -115,7 +115,7 @@ impl Flows {
     }
 
     /// Writes the chart of a flow's failures, or deletes it.
-    pub(crate) fn write_chart(
+    pub(super) fn write_chart(
         &mut self,
         flow: FlowId,
         row: Option<Vec<u8>>,
@@ -132,7 +132,7 @@ impl Flows {
     }
 
     /// Deletes the journal of a flow that is gone.
-    pub(crate) fn delete_journal(&mut self, flow: FlowId, steps: u32, context: &mut Context) {
+    pub(super) fn delete_journal(&mut self, flow: FlowId, steps: u32, context: &mut Context) {
         let mut rows = context.rows::<Clients>();
         for step in 0..steps {
             rows.delete(Table::Journal, journal_key(&flow, step));
@@ -141,7 +141,7 @@ impl Flows {
     }
 
     /// Notes the progress of a flow, for its clients.
-    pub(crate) fn on_progress(&mut self, flow: FlowId, step: &'static str) {
+    pub(super) fn on_progress(&mut self, flow: FlowId, step: &'static str) {
         if let Some(live) = self.clients.live_mut(&flow) {
             live.step = step;
         }
@@ -154,7 +154,7 @@ impl Flows {
     }
 
     /// The transaction of an effect is in the ledger. It counts among the transactions of its flow.
-    pub(crate) fn on_recorded(
+    pub(super) fn on_recorded(
         &mut self,
         flow: FlowId,
         effect: u32,
@@ -200,7 +200,7 @@ impl Flows {
     }
 
     /// Makes an effect wait for a transaction.
-    pub(crate) fn wait_for_transaction(&mut self, effect: EffectId, id: TxId) {
+    pub(super) fn wait_for_transaction(&mut self, effect: EffectId, id: TxId) {
         self.waits.for_transaction(effect, id);
     }
 
@@ -253,7 +253,7 @@ impl Flows {
     }
 
     /// Gives up the waits of an effect.
-    pub(crate) fn cancel_effect(&mut self, effect: EffectId) {
+    pub(super) fn cancel_effect(&mut self, effect: EffectId) {
         self.waits.cancel(effect);
         self.look_ups.cancel(effect);
     }

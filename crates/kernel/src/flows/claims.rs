@@ -74,7 +74,7 @@ impl Claims {
 
 impl Claims {
     /// Claims a key for a flow, and returns the flow's answer: the value of the key's first claim.
-    pub(crate) fn on_claim(
+    pub(super) fn on_claim(
         &mut self,
         key: Hash,
         value: Vec<u8>,
@@ -89,7 +89,7 @@ impl Claims {
     }
 
     /// Returns the answer to a flow that asks whether a key is claimed: the value of its first claim, or nothing.
-    pub(crate) fn on_claimed(
+    pub(super) fn on_claimed(
         &self,
         key: &Hash,
         reads: &dyn Reads,

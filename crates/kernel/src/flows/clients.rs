@@ -209,7 +209,7 @@ impl Clients {
     }
 
     /// A flow is parked: returns who waited for it. It gives up its place.
-    pub(crate) fn park(&mut self, flow: FlowId, why: &str) -> (Vec<(Token, Wait)>, Option<Weight>) {
+    pub(super) fn park(&mut self, flow: FlowId, why: &str) -> (Vec<(Token, Wait)>, Option<Weight>) {
         self.parked.insert(flow);
         let live = self.live.entry(flow).or_default();
         live.parked = Some(why.to_owned());
@@ -222,7 +222,7 @@ impl Clients {
     }
 
     /// A flow is to run again. The place that it needs and does not hold, if it is one that a client started.
-    pub(crate) fn unpark(&mut self, flow: &FlowId, is_ours: bool) -> Option<&mut Option<Weight>> {
+    pub(super) fn unpark(&mut self, flow: &FlowId, is_ours: bool) -> Option<&mut Option<Weight>> {
         self.parked.remove(flow);
         let live = self.live.get_mut(flow)?;
         live.parked = None;

@@ -32,7 +32,7 @@ impl Part for Hospital {
 }
 
 impl Hospital {
-    pub(crate) fn retrying(&self) -> usize {
+    pub(super) fn retrying(&self) -> usize {
         self.at.len()
     }
 
@@ -58,7 +58,7 @@ impl Hospital {
     }
 
     /// A flow runs again, or is gone.
-    pub(crate) fn dismiss(&mut self, flow: &FlowId) {
+    pub(super) fn dismiss(&mut self, flow: &FlowId) {
         self.forget_time(flow);
         self.wanted.remove(flow);
         self.rows_in.remove(flow);
@@ -67,12 +67,12 @@ impl Hospital {
     }
 
     /// Notes that a flow waits to come back. From now on, the commits that write its rows are noted.
-    pub(crate) fn shelve(&mut self, flow: FlowId) {
+    pub(super) fn shelve(&mut self, flow: FlowId) {
         self.rows_in.insert(flow, 0);
     }
 
     /// A row of a flow is written by this commit.
-    pub(crate) fn row_written(&mut self, flow: &FlowId, number: u64) {
+    pub(super) fn row_written(&mut self, flow: &FlowId, number: u64) {
         if let Some(last) = self.rows_in.get_mut(flow) {
             *last = number;
         }

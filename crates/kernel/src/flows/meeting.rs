@@ -20,14 +20,14 @@ impl Flows {
     }
 
     /// Lets starts run once the gate allows it.
-    pub(crate) fn let_starts(&mut self) {
+    pub(super) fn let_starts(&mut self) {
         let is_open = self.gate.allows_starts();
         self.starts.admission.note_unproved(!is_open);
         self.starts.may_run |= is_open;
     }
 
     /// Lets the flows return that wait for peers, because an operator has finished a recovery.
-    pub(crate) fn recovery_finished(&mut self) {
+    pub(super) fn recovery_finished(&mut self) {
         for flow in self.gate.settle() {
             self.waking.met(flow);
         }

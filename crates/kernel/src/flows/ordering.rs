@@ -33,7 +33,7 @@ impl Flows {
     }
 
     /// Cancels a flow for a client.
-    pub(crate) fn on_cancel(
+    pub(super) fn on_cancel(
         &mut self,
         flow: FlowId,
         token: Token,

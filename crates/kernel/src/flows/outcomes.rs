@@ -19,7 +19,7 @@ use crate::rows::{ClientRow, Outcome, client_key};
 
 impl Flows {
     /// Handles the end of a flow. The other parts have forgotten it: nothing is done for it any more.
-    pub(crate) fn on_ended(
+    pub(super) fn on_ended(
         &mut self,
         flow: FlowId,
         start: &StartRecord,
@@ -96,7 +96,7 @@ impl Flows {
     }
 
     /// Handles a client that asks for the outcome of a flow.
-    pub(crate) fn on_attach(
+    pub(super) fn on_attach(
         &mut self,
         flow: FlowId,
         wait: Wait,
@@ -143,7 +143,7 @@ impl Flows {
     }
 
     /// Cancels a start that waits for a place. Returns false if none does.
-    pub(crate) fn cancel_queued(
+    pub(super) fn cancel_queued(
         &mut self,
         flow: FlowId,
         token: Token,
@@ -168,7 +168,7 @@ impl Flows {
     }
 
     /// Handles the deletion of a journal. The flow is gone, even if its start cannot be read.
-    pub(crate) fn on_forgotten(&mut self, flow: FlowId, context: &mut Context) {
+    pub(super) fn on_forgotten(&mut self, flow: FlowId, context: &mut Context) {
         let parked = self
             .clients
             .live(&flow)
@@ -188,7 +188,7 @@ impl Flows {
     }
 
     /// Frees the client id of a flow that has ended.
-    pub(crate) fn on_remove_client(
+    pub(super) fn on_remove_client(
         &mut self,
         user: &str,
         client_id: &str,
@@ -216,7 +216,7 @@ impl Flows {
     }
 
     /// Handles a transaction whose last delivery was answered.
-    pub(crate) fn on_all_delivered(
+    pub(super) fn on_all_delivered(
         &mut self,
         id: &TxId,
         deliveries: &Unanswered,

@@ -38,7 +38,7 @@ impl StartQueue {
     }
 
     /// Returns the bytes of their arguments.
-    pub(crate) fn args_bytes(&self) -> usize {
+    pub(super) fn args_bytes(&self) -> usize {
         self.args_bytes
     }
 
@@ -57,7 +57,7 @@ impl StartQueue {
         });
     }
 
-    pub(crate) fn push_queued(&mut self, queued: Queued) {
+    pub(super) fn push_queued(&mut self, queued: Queued) {
         let number = self.next;
         self.next += 1;
         self.by_flow.insert(queued.start.flow, number);
@@ -83,7 +83,7 @@ impl StartQueue {
     }
 
     /// Takes out all starts that no schedule asked for.
-    pub(crate) fn take_unscheduled(&mut self) -> Vec<Queued> {
+    pub(super) fn take_unscheduled(&mut self) -> Vec<Queued> {
         let starts = self.starts.iter();
         let numbers: Vec<u64> = starts
             .filter(|(_, queued)| queued.scheduled.is_none())
@@ -112,7 +112,7 @@ impl StartQueue {
         self.by_flow.contains_key(flow)
     }
 
-    pub(crate) fn by_client(&self, key: &Hash) -> Option<&Queued> {
+    pub(super) fn by_client(&self, key: &Hash) -> Option<&Queued> {
         self.starts.get(self.by_client.get(key)?)
     }
 
@@ -127,7 +127,7 @@ impl StartQueue {
     }
 
     /// Removes a client that no longer waits. The start keeps its place.
-    pub(crate) fn detach(&mut self, token: Token) {
+    pub(super) fn detach(&mut self, token: Token) {
         if let Some(number) = self.by_token.remove(&token)
             && let Some(queued) = self.starts.get_mut(&number)
         {

@@ -21,7 +21,7 @@ const PAGE: (usize, usize) = (10_000, 4 << 20);
 
 impl Flows {
     /// Returns whether so many flows are kept that no more are started.
-    pub(crate) fn keeps_too_many(&self, context: &Context) -> bool {
+    pub(super) fn keeps_too_many(&self, context: &Context) -> bool {
         self.hospital.kept.len() >= context.options.kept_flows_max
     }
 
@@ -41,7 +41,7 @@ impl Flows {
     }
 
     /// Handles a flow that is tried again after a while.
-    pub(crate) fn on_retrying(
+    pub(super) fn on_retrying(
         &mut self,
         flow: FlowId,
         reason: &FlowError,
@@ -72,7 +72,7 @@ impl Flows {
     }
 
     /// Handles a flow that is kept for an operator.
-    pub(crate) fn on_parked(&mut self, flow: FlowId, reason: &FlowError, context: &mut Context) {
+    pub(super) fn on_parked(&mut self, flow: FlowId, reason: &FlowError, context: &mut Context) {
         self.set_aside(flow, context);
         let status = self.runner.engine().status(&flow);
         let start = status.and_then(|status| status.start);
@@ -85,7 +85,7 @@ impl Flows {
     }
 
     /// Handles a flow that an operator has paused.
-    pub(crate) fn on_paused(&mut self, flow: FlowId, context: &mut Context) {
+    pub(super) fn on_paused(&mut self, flow: FlowId, context: &mut Context) {
         self.set_aside(flow, context);
         self.hospital.paused.insert(flow);
         self.stand_still(flow, "paused by an operator", context);
@@ -171,7 +171,7 @@ impl Flows {
     }
 
     /// Returns whether an operator's order is for a flow, and the flow meets the order's filter.
-    pub(crate) fn is_ordered(
+    pub(super) fn is_ordered(
         &self,
         flow: &FlowId,
         order: Order,
@@ -183,7 +183,7 @@ impl Flows {
     }
 
     /// Lets a flow come back for an operator.
-    pub(crate) fn let_back(&mut self, flow: FlowId) {
+    pub(super) fn let_back(&mut self, flow: FlowId) {
         if !self.release_shelved(flow) {
             self.hospital.want(flow);
         }

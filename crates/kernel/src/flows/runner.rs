@@ -112,7 +112,7 @@ impl Runner {
     }
 
     /// Sets a loaded flow aside until it is brought back. Returns false for a flow that stays as it is.
-    pub(crate) fn shelve(&mut self, flow: FlowId) -> bool {
+    pub(super) fn shelve(&mut self, flow: FlowId) -> bool {
         self.engine.shelve(flow)
     }
 
@@ -157,7 +157,7 @@ impl Runner {
     }
 
     /// Notes the progress of a flow, for clients that follow it.
-    pub(crate) fn note_step(&mut self, flow: FlowId, step: &'static str) {
+    pub(super) fn note_step(&mut self, flow: FlowId, step: &'static str) {
         self.steps.note(flow, step);
     }
 

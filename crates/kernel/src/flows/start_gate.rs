@@ -149,7 +149,7 @@ impl StartGate {
 
     /// Returns whether flows may be started: a peer has shown a mark, or the wait is over. On an older copy a client id that was
     /// used since would begin its flow again.
-    pub(crate) fn allows_starts(&self) -> bool {
+    pub(super) fn allows_starts(&self) -> bool {
         self.witnessed || self.overdue
     }
 

@@ -57,7 +57,7 @@ impl Flows {
     }
 
     /// Handles a client's start. All starts are refused if this node's data is an older copy.
-    pub(crate) fn on_start(
+    pub(super) fn on_start(
         &mut self,
         start: Start,
         views: FlowViews<'_>,
@@ -183,7 +183,7 @@ impl Flows {
     }
 
     /// Takes a start back whose state is consumed, and tells its clients.
-    pub(crate) fn withdraw_start(&mut self, flow: FlowId, context: &mut Context) {
+    pub(super) fn withdraw_start(&mut self, flow: FlowId, context: &mut Context) {
         let Some(queued) = self.starts.queue.remove(&flow) else {
             return;
         };
@@ -195,7 +195,7 @@ impl Flows {
 
     /// Refuses the starts of clients that wait for a place, because this node's data has proved to be an older copy, which ends at
     /// `data_until`. Scheduled starts keep their places until an operator has finished a recovery.
-    pub(crate) fn refuse_starts(&mut self, data_until: Timestamp, context: &mut Context) {
+    pub(super) fn refuse_starts(&mut self, data_until: Timestamp, context: &mut Context) {
         self.starts.admission.note_unproved(true);
         for queued in self.starts.queue.take_unscheduled() {
             for (token, _) in queued.waits {

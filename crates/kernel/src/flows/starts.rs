@@ -42,11 +42,11 @@ impl Starts {
     }
 
     /// Returns whether the drain was reported as complete. After that no flow may begin to run.
-    pub(crate) fn is_drained_for_good(&self) -> bool {
+    pub(super) fn is_drained_for_good(&self) -> bool {
         self.drained
     }
 
-    pub(crate) fn drain_reported(&mut self) {
+    pub(super) fn drain_reported(&mut self) {
         self.drained = true;
     }
 
@@ -55,7 +55,7 @@ impl Starts {
     }
 
     /// A flow gives up its place.
-    pub(crate) fn free_place(&mut self, weight: Weight, now: Monotonic) {
+    pub(super) fn free_place(&mut self, weight: Weight, now: Monotonic) {
         self.admission.free(weight, now);
         self.may_run = true;
     }

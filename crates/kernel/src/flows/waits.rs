@@ -162,7 +162,7 @@ impl Waits {
     }
 
     /// Until a transaction is recorded.
-    pub(crate) fn for_transaction(&mut self, effect: EffectId, id: TxId) {
+    pub(super) fn for_transaction(&mut self, effect: EffectId, id: TxId) {
         self.of.insert(effect, Waited::Transaction(id));
         self.transactions.entry(id).or_default().insert(effect);
     }
@@ -189,7 +189,7 @@ impl Waits {
     }
 
     /// A selection whose commit is among those up to `number`.
-    pub(crate) fn released(&mut self, number: u64) -> Option<HeldSelect> {
+    pub(super) fn released(&mut self, number: u64) -> Option<HeldSelect> {
         let ((waits_for, effect), _) = self.commits.first_key_value()?;
         if *waits_for > number {
             return None;

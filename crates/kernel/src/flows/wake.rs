@@ -36,7 +36,7 @@ impl Flows {
     }
 
     /// Lets a shelved flow come back for an operator. Returns whether it is one.
-    pub(crate) fn release_shelved(&mut self, flow: FlowId) -> bool {
+    pub(super) fn release_shelved(&mut self, flow: FlowId) -> bool {
         let is_shelved = self.waking.is_shelved(&flow);
         self.leave_gate(flow);
         self.waking.release(flow);
@@ -45,7 +45,7 @@ impl Flows {
 
     /// Brings a shelved flow back that is to be killed, so that its requests to a notary are known. It takes no step. If
     /// its journal is still being written, it is killed as soon as it comes back.
-    pub(crate) fn wake_to_kill(
+    pub(super) fn wake_to_kill(
         &mut self,
         flow: FlowId,
         context: &mut Context,

@@ -80,7 +80,7 @@ impl Waking {
         }
     }
 
-    pub(crate) fn is_shelved(&self, flow: &FlowId) -> bool {
+    pub(super) fn is_shelved(&self, flow: &FlowId) -> bool {
         self.shelved.contains_key(flow)
     }
 

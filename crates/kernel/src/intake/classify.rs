@@ -9,7 +9,7 @@ use crate::port::{Reads, StoreFailure};
 use ledger::{ContextualError, Rejection, SignedTransaction};
 
 /// Returns the fault behind a rejection of verification.
-pub(crate) fn fault_of(
+pub(super) fn fault_of(
     error: &ContextualError,
     transaction: &SignedTransaction,
     book: &Book,
@@ -53,7 +53,7 @@ pub(crate) fn fault_of(
 }
 
 /// Adds to a reason how the network parameters of the transaction and of this node differ.
-pub(crate) fn with_parameters(
+pub(super) fn with_parameters(
     rejection: Rejection,
     transaction: &SignedTransaction,
     context: &Context,
@@ -74,19 +74,19 @@ pub(crate) fn with_parameters(
 }
 
 /// Checks that a transaction is not too large for the parameters of this node.
-pub(crate) fn check_room(transaction: &SignedTransaction, context: &Context) -> Result<(), Fault> {
+pub(super) fn check_room(transaction: &SignedTransaction, context: &Context) -> Result<(), Fault> {
     let checked = context.room.check(transaction);
     checked.map_err(|rejection| Fault::Local(with_parameters(rejection, transaction, context)))
 }
 
 /// Returns the reason to leave a transaction that concerns no key that this node holds now.
-pub(crate) fn no_part_of_ours() -> Rejection {
+pub(super) fn no_part_of_ours() -> Rejection {
     let text = "this node takes no part in the transaction with the keys that it holds now, and no flow of it waits for it";
     errors::rejection(&errors::NOT_A_PARTICIPANT, text)
 }
 
 /// Returns the reason to leave a transaction while this node's data is an older copy, which may lack keys that it had given out.
-pub(crate) fn older_copy_lacks_keys(context: &Context) -> Rejection {
+pub(super) fn older_copy_lacks_keys(context: &Context) -> Rejection {
     let text = format!(
         "the data of {} is an older copy, which may lack keys of the transaction; it looks again once it has recovered",
         context.identity.me.name

@@ -63,7 +63,7 @@ impl Goal {
 
     /// Whether the files that it lists have to be here. Not those of another one's back chain, nor for a notary's decision:
     /// contracts see no file's bytes.
-    pub(crate) fn needs_files(&self) -> bool {
+    pub(super) fn needs_files(&self) -> bool {
         !matches!(self, Goal::Dependency | Goal::Notarise { .. })
     }
 

@@ -10,7 +10,7 @@ use crate::port::{Reads, StoreFailure};
 
 /// Returns a contract of the transaction's states that is not registered here. Such a contract cannot name the parties that
 /// its states concern, and this node may be one of them.
-pub(crate) fn contract_unknown_of(
+pub(super) fn contract_unknown_of(
     transaction: &SignedTransaction,
     book: &Book,
     context: &Context,
@@ -34,7 +34,7 @@ pub(crate) fn contract_unknown_of(
 
 /// Whether code is attached to a transaction, or to those that made the states that it consumes, that is not registered
 /// here: that it cannot be run is no fault of the transaction.
-pub(crate) fn lacks_code(
+pub(super) fn lacks_code(
     transaction: &SignedTransaction,
     book: &Book,
     context: &Context,

@@ -147,7 +147,7 @@ impl Signatures {
     }
 
     /// Returns whether checks wait, for this round or a later one.
-    pub(crate) fn has_waiting(&self) -> bool {
+    pub(super) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
@@ -210,7 +210,7 @@ impl Signatures {
     }
 
     /// Returns one verdict for each message. Equal messages are checked once, known ones not at all.
-    pub(crate) fn check_messages<'a>(
+    pub(super) fn check_messages<'a>(
         &mut self,
         messages: impl Iterator<Item = &'a SignedMessage>,
         figures: &mut Figures,

@@ -91,7 +91,7 @@ impl ConsumedIndex {
     }
 
     /// Returns whether rows of an older ledger are still to be indexed.
-    pub(crate) fn is_filling(&self) -> bool {
+    pub(super) fn is_filling(&self) -> bool {
         self.filled < self.fill_to
     }
 

@@ -51,7 +51,7 @@ impl Contradictions {
     }
 
     /// Returns whether a recorded transaction consumes a state.
-    pub(crate) fn is_consumed(
+    pub(super) fn is_consumed(
         &self,
         state: &StateRef,
         reads: &dyn Reads,

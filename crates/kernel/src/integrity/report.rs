@@ -95,7 +95,7 @@ impl Recovery {
     }
 
     /// Returns the time at which a peer is to be asked again.
-    pub(crate) fn next_question(&self) -> Option<Monotonic> {
+    pub(super) fn next_question(&self) -> Option<Monotonic> {
         self.peers.values().filter_map(|peer| peer.again).min()
     }
 

@@ -32,12 +32,12 @@ pub(crate) fn refuse(peer: PartyId, id: RequestId, error: NotaryError, context: 
 }
 
 /// Asks a requester to come again, because its transaction cannot be verified now.
-pub(crate) fn ask_to_come_again(peer: PartyId, id: RequestId, context: &mut Context) {
+pub(super) fn ask_to_come_again(peer: PartyId, id: RequestId, context: &mut Context) {
     ask_to_wait(peer, id, COME_AGAIN_MS, context);
 }
 
 /// Refuses a request because this notary's data is an older copy.
-pub(crate) fn refuse_on_older_copy(peer: PartyId, id: RequestId, context: &mut Context) {
+pub(super) fn refuse_on_older_copy(peer: PartyId, id: RequestId, context: &mut Context) {
     let text = "this notary's data is an older copy; it signs nothing until its operator acts";
     let rejection = errors::rejection(&errors::NOTARY_STOPPED, text);
     context.figures.notary_refused += 1;

@@ -99,7 +99,7 @@ impl Wholes {
     }
 
     /// Takes one out. Returns its item, once it is verified.
-    pub(crate) fn take_item(&mut self, number: u64) -> Option<ItemId> {
+    pub(super) fn take_item(&mut self, number: u64) -> Option<ItemId> {
         self.take(number)?.item
     }
 

@@ -48,12 +48,12 @@ impl Along {
     }
 
     /// Forgets which peers got which transactions, because messages in flight may be lost.
-    pub(crate) fn forget_sent(&mut self) {
+    pub(super) fn forget_sent(&mut self) {
         self.sent.clear();
     }
 
     /// Notes that a peer has fetched a transaction, so that it need not go along with a later delivery.
-    pub(crate) fn note_fetched(&mut self, peer: PartyId, id: TxId) {
+    pub(super) fn note_fetched(&mut self, peer: PartyId, id: TxId) {
         if self.unshared.contains(&id) {
             self.sent.insert((peer, id), (), SENT_WEIGHT);
         }

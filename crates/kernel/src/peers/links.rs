@@ -209,7 +209,7 @@ impl Links {
     }
 
     /// Returns whether rows are to be read back whose commit is durable.
-    pub(crate) fn has_read_backs(&self) -> bool {
+    pub(super) fn has_read_backs(&self) -> bool {
         let first = self.read_backs.front();
         first.is_some_and(|(number, _)| *number <= self.durable)
     }
@@ -220,12 +220,12 @@ impl Links {
     }
 
     /// The last number given out for a peer before the start.
-    pub(crate) fn sent_at_start(&self, peer: &PartyId) -> u64 {
+    pub(super) fn sent_at_start(&self, peer: &PartyId) -> u64 {
         self.at_start.get(peer).copied().unwrap_or_default()
     }
 
     /// Notes that a peer has told its standing. Returns false if none was awaited.
-    pub(crate) fn standing_arrived(&mut self, peer: &PartyId) -> bool {
+    pub(super) fn standing_arrived(&mut self, peer: &PartyId) -> bool {
         self.awaited.remove(peer)
     }
 
@@ -239,7 +239,7 @@ impl Links {
     }
 
     /// Returns whether no numbered message has gone to a peer since the start, and its numbers are not compared yet.
-    pub(crate) fn is_untouched(&self, peer: &PartyId) -> bool {
+    pub(super) fn is_untouched(&self, peer: &PartyId) -> bool {
         !self.confirmed.contains(peer) && !self.offered.contains(peer)
     }
 
@@ -264,7 +264,7 @@ impl Links {
     }
 
     /// Goes on after a number of a peer's stream.
-    pub(crate) fn skip_to(&mut self, peer: PartyId, upto: u64) {
+    pub(super) fn skip_to(&mut self, peer: PartyId, upto: u64) {
         if self.inbox.skip_to(peer, upto) {
             self.taken.entry(peer).or_default().1 = upto;
         }

@@ -47,7 +47,7 @@ pub(crate) fn lacks_contract(peer: PartyId, id: TxId, why: Rejection, context: &
 
 impl Links {
     /// Handles a receiver's reason not to record a delivery yet. A reason about a delivery that it has answered is ignored.
-    pub(crate) fn on_waiting_notice(
+    pub(super) fn on_waiting_notice(
         &mut self,
         peer: PartyId,
         answer: &Answer,

@@ -28,7 +28,7 @@ pub(super) fn encode_delivery(id: &TxId, bytes: usize) -> Vec<u8> {
 }
 
 /// A pending delivery's row: the transaction and its size.
-pub(crate) fn decode_delivery(value: &[u8]) -> Option<(TxId, usize)> {
+pub(super) fn decode_delivery(value: &[u8]) -> Option<(TxId, usize)> {
     let mut d = Decoder::new(value);
     d.expect_array(2).ok()?;
     let id = TxId::decode(&mut d).ok()?;

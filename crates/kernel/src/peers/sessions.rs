@@ -90,7 +90,7 @@ impl Links {
     }
 
     /// Handles the acknowledgement of session messages.
-    pub(crate) fn on_ack(&mut self, peer: PartyId, upto: u64, context: &mut Context) {
+    pub(super) fn on_ack(&mut self, peer: PartyId, upto: u64, context: &mut Context) {
         let now = context.now.monotonic;
         let before = self.outbox.pending(&peer);
         let known = self.outbox.ack(peer, upto, now, &mut self.outbox_out);
@@ -126,7 +126,7 @@ impl Links {
     }
 
     /// Notes an answer. Returns whether the request waited for it.
-    pub(crate) fn request_answered(
+    pub(super) fn request_answered(
         &mut self,
         id: &RequestId,
         peer: &PartyId,
@@ -137,7 +137,7 @@ impl Links {
     }
 
     /// Puts a request off because the peer has no time for it now.
-    pub(crate) fn request_must_wait(
+    pub(super) fn request_must_wait(
         &mut self,
         id: &RequestId,
         peer: &PartyId,
@@ -148,7 +148,7 @@ impl Links {
     }
 
     /// Gives a request up.
-    pub(crate) fn forget_request(&mut self, id: &RequestId, now: Monotonic) {
+    pub(super) fn forget_request(&mut self, id: &RequestId, now: Monotonic) {
         self.requests.cancel(id, now, &mut self.request_out);
     }
 
@@ -179,22 +179,22 @@ impl Links {
     }
 
     /// Keeps a recorded transaction that no other node gets for now. It goes along with the delivery of one that depends on it.
-    pub(crate) fn keep_unshared(&mut self, transaction: &Arc<SignedTransaction>) {
+    pub(super) fn keep_unshared(&mut self, transaction: &Arc<SignedTransaction>) {
         self.along.keep(transaction);
     }
 
     /// Notes that a peer has fetched a transaction.
-    pub(crate) fn note_fetched(&mut self, peer: PartyId, id: TxId) {
+    pub(super) fn note_fetched(&mut self, peer: PartyId, id: TxId) {
         self.along.note_fetched(peer, id);
     }
 
     /// Notes that a transaction delivered by a peer is recorded. The peer is told once that is durable.
-    pub(crate) fn answer_delivery(&mut self, peer: PartyId, id: TxId) {
+    pub(super) fn answer_delivery(&mut self, peer: PartyId, id: TxId) {
         self.answers.entry(peer).or_default().push(id);
     }
 
     /// Handles a peer's answer that it has recorded transactions.
-    pub(crate) fn on_delivered(&mut self, peer: PartyId, ids: &[TxId], context: &mut Context) {
+    pub(super) fn on_delivered(&mut self, peer: PartyId, ids: &[TxId], context: &mut Context) {
         for id in ids {
             let before = self.delivery_out.len();
             self.deliveries

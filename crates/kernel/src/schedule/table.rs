@@ -96,7 +96,7 @@ impl Schedule {
     }
 
     /// Whether a state that is consumed may have a row.
-    pub(crate) fn has_rows(&self) -> bool {
+    pub(super) fn has_rows(&self) -> bool {
         !self.next.is_empty() || self.more || !self.queued.is_empty() || self.refused
     }
 
