@@ -9,7 +9,8 @@ use crate::{AccountId, ChainId, Genesis, Height};
 
 /// Undoes the tip and returns it. Its transactions may return to the pool, and the block may join again.
 ///
-/// Fails with `chain_block.too_deep` at genesis, or if the undo row has been pruned.
+/// Fails with `chain_block.too_deep` at genesis, or if the undo row has been pruned, and with `chain.store_damaged` if a row is
+/// missing or invalid. Nothing is undone in these cases.
 pub fn undo_block<R: Reads<Table>>(
     overlay: &mut Overlay<R>,
     genesis: &Genesis,
@@ -26,7 +27,10 @@ pub fn undo_block<R: Reads<Table>>(
     let block = carried_block(overlay, genesis, height)?
         .ok_or_else(|| damaged(format!("block {height} is not there")))?;
     let before = before(overlay, genesis, height)?;
-    assert_eq!(block.hash, overlay.tip().hash);
+    if block.hash != overlay.tip().hash || block.header.previous != before.hash {
+        let text = format!("block {height} is not the tip, or does not follow the block below it");
+        return Err(damaged(text).into());
+    }
     assert_eq!(before.height.next(), Some(height));
     // All reads are done. The remaining steps cannot fail.
     for carried in block.transactions() {

@@ -85,9 +85,13 @@ impl SideBlocks {
         let (header, body) = value
             .split_at_checked(HEADER_BYTES)
             .ok_or_else(|| damaged("a block beside the chain is cut off"))?;
+        let header = read_header(header).map_err(wrong)?;
+        if header.hash(&genesis.hash) != *hash {
+            return Err(damaged("a block beside the chain has another one's hash"));
+        }
         // Only checked blocks are stored.
         Ok(Some(CheckedBlock::from_store(CarriedBlock {
-            header: read_header(header).map_err(wrong)?,
+            header,
             hash: *hash,
             body: read_carried_body(&genesis.hash, body, genesis.transactions_max())
                 .map_err(wrong)?,

@@ -9,7 +9,7 @@ use crate::core::Core;
 use crate::core::blocks::NotApplied;
 use crate::core::fork_choice::{ReorgBlock, ReorgCause};
 use crate::core::limits::{FORGING_PAUSE_PARTS, ROUND_BYTES};
-use crate::port::{Reads, StoreFailure, Table};
+use crate::port::{Reads, StoreFailure, Table, damaged};
 
 impl<R: Reads<Table>> Core<R> {
     /// Returns the time until which forging on our own tip waits for a better branch that is being downloaded. Headers alone
@@ -112,13 +112,18 @@ impl<R: Reads<Table>> Core<R> {
     /// Begins a reorg if the branch forks off and its available bodies make it better than ours.
     fn reorg_if_better(&mut self, download: &mut BodyDownload) -> Result<bool, StoreFailure> {
         let from = download.joined;
-        let Some(common) = self.height_of(&download.blocks[from].header.previous)? else {
+        let previous = download.blocks[from].header.previous;
+        let Some(common) = self.height_of(&previous)? else {
             // Our own chain has changed below the branch. Begin again.
             return Ok(false);
         };
-        let tip = self.rows.tip();
-        let depth = tip.height.blocks_since(common);
-        let depth = depth.expect("no block of the chain is above its tip");
+        let depth = self.rows.tip().height.blocks_since(common);
+        let stands_there = self.hash_at(common)? == Some(previous);
+        let Some(depth) = depth.filter(|_| stands_there) else {
+            return Err(damaged(format!(
+                "block {previous} is found by its hash at height {common}, and is not there"
+            )));
+        };
         if depth > self.genesis.params.rollback_blocks_max || !self.can_roll_back_to(common)? {
             return Ok(false);
         }

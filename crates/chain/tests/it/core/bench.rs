@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use chain::core::{Action, Core, Event, Notice, PeerId, RequestFailure, Settings, Verdict};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
-use chain::port::{Table, WriteBatch};
+use chain::port::{StoreFailure, Table, WriteBatch};
 use chain::state::{MemoryStore, Overlay, apply_block, next_header, turn};
 use chain::{Carried, ChainTime, Genesis, Header, Height, Transaction, pos};
 use primitives::{Hash, KeyPair, PublicKey};
@@ -292,6 +292,13 @@ impl Bench {
         for event in std::mem::take(&mut self.under_way) {
             self.tell_only(event);
         }
+    }
+
+    /// Delivers the answers of slow peers. Returns the first failure of the store.
+    pub fn deliver_failing(&mut self) -> Option<StoreFailure> {
+        let now = ChainTime::from_ms(self.now_ms);
+        let mut events = std::mem::take(&mut self.under_way).into_iter();
+        events.find_map(|event| self.core.handle(now, event).err())
     }
 
     /// Lets a peer announce a block, and returns the verdict.

@@ -1,10 +1,11 @@
 //! Tests of the choice between branches, and of the core's invariants.
 
 use chain::block::CarriedBlock;
-use chain::core::{Event, Notice, Settings, Verdict, limits, removal_reason};
+use chain::core::{Core, Event, Notice, Settings, Verdict, limits, removal_reason};
 use chain::message::{Answer, Question, Status};
-use chain::state::Pruned;
-use chain::{AccountId, Anchor, Body, ChainId, Height, Transaction};
+use chain::port::{Table, WriteBatch};
+use chain::state::{Fault, Pruned};
+use chain::{AccountId, Anchor, Body, ChainId, ChainTime, Height, Transaction};
 use primitives::{Hash, KeyPair};
 
 use crate::core::bench::{Bench, Maker, Manner};
@@ -106,6 +107,55 @@ fn a_longer_branch_is_followed_by_its_headers_and_payments_of_ours_wait_again() 
     );
     let balance = bench.core.overlay().balance(&account(1), ChainId::PARENT);
     assert!(balance.unwrap() >= EACH + 7);
+}
+
+#[test]
+fn a_branch_from_a_block_with_a_damaged_row_is_not_followed() {
+    let mut common = Maker::new();
+    common.add_many(4, 0);
+    let mut ours = common.fork(4);
+    ours.add_many(2, 1);
+    let mut theirs = common.fork(4);
+    theirs.add(0, vec![payment(3, 7)]);
+    theirs.add_many(5, 0);
+    // Above the tip, and at another block.
+    for height in [40, 3] {
+        let mut bench = core_with(&ours, Settings::default());
+        bench.asked.clear();
+        bench.connect(1, &theirs.blocks, Manner::Slow);
+        while !bench.asked.contains("bodies") {
+            bench.deliver();
+            bench.rounds();
+        }
+        let mut batch = WriteBatch::default();
+        let value = Height::new(height).to_be_bytes();
+        batch.put(Table::ByHash, *common.blocks[3].hash.as_bytes(), value);
+        bench.store.commit(batch);
+        let failure = bench.deliver_failing().expect("the row is damaged");
+        assert_eq!(failure.code, "chain.store_damaged", "{failure}");
+        assert!(failure.message.contains(&height.to_string()), "{failure}");
+        assert_eq!(bench.tip(), ours.blocks[5].hash);
+    }
+}
+
+#[test]
+fn a_side_block_with_another_ones_header_is_damage() {
+    let mut maker = Maker::new();
+    maker.add_many(2, 0);
+    let bench = Bench::new(Settings::default());
+    let mut batch = WriteBatch::default();
+    for (more, block) in (1..).zip(&maker.blocks) {
+        let mut header = block.header.clone();
+        header.difficulty += more;
+        batch.put(Table::Side, *block.hash.as_bytes(), header.to_bytes());
+    }
+    bench.store.commit(batch);
+    let now = ChainTime::from_ms(5_000_000);
+    let opened = Core::open(bench.store.clone(), genesis(), Settings::default(), now);
+    match opened.map(drop) {
+        Err(Fault::Store(failure)) => assert_eq!(failure.code, "chain.store_damaged"),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Returns a payment whose anchor is the newest that a block after these may have.

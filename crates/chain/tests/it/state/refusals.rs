@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use chain::block::{CarriedBlock, CarriedEntry, root_of};
 use chain::genesis::{ParamsOverrides, SUPPLY_MAX};
+use chain::port::{Reads, Table};
+use chain::state::rows::HeaderRow;
 use chain::state::{
     BlockFault, Branch, Fault, Judged, MemoryStore, Overlay, When, carried_block, check_clock,
     check_transaction, undo_block,
@@ -581,6 +583,33 @@ fn a_branch_of_who_holds_nothing_is_refused_before_anything_is_taken_back() {
     assert_eq!(pushed.map_err(code), Err("chain_block.not_next"));
     let beyond = Branch::at(&net.overlay, &net.genesis, Height::new(99)).unwrap_err();
     assert_eq!(code(beyond), "chain_block.not_next");
+}
+
+#[test]
+fn a_block_with_damaged_rows_is_not_undone() {
+    type Harm = fn(&mut HeaderRow);
+    let harms: [Harm; 3] = [
+        |row| row.hash = Hash::plain(b"another block's"),
+        |row| row.header.previous = Hash::plain(b"another block's"),
+        |row| row.header.height = Height::new(1),
+    ];
+    for (at, height, harm) in [(0, 3, 0), (1, 3, 1), (2, 3, 2), (3, 2, 0), (4, 2, 2)] {
+        let mut net = Net::new();
+        net.forge_empty(3);
+        let key = Height::new(height).to_be_bytes();
+        let value = net.overlay.get(Table::Headers, &key).unwrap().unwrap();
+        let mut row = HeaderRow::read(&value).unwrap();
+        harms[harm](&mut row);
+        net.overlay.put(Table::Headers, key, row.to_bytes());
+        net.commit();
+        let tip = net.overlay.tip().clone();
+        match undo_block(&mut net.overlay, &net.genesis) {
+            Err(Fault::Store(failure)) => assert_eq!(failure.code, "chain.store_damaged", "{at}"),
+            other => panic!("case {at}: {other:?}"),
+        }
+        assert!(net.overlay.is_clean(), "case {at}");
+        assert_eq!(*net.overlay.tip(), tip, "case {at}");
+    }
 }
 
 #[test]
