@@ -48,7 +48,7 @@ pub enum ViewError {
         path: PathBuf,
         /// The finding.
         reason: String,
-        /// Whether SQLite finds its pages damaged, or a column has a number that the view never stores. If not, the file merely is
+        /// Whether SQLite finds its pages damaged, or a column has a value that the view never stores. If not, the file merely is
         /// not of the form that this version expects.
         corrupt: bool,
     },

@@ -81,7 +81,7 @@ impl VaultReader {
             }
         }
         let next = match found.get(limit - 1) {
-            Some((_, keys)) if found.len() > limit => Some(mark(print, keys)),
+            Some((_, keys)) if found.len() > limit => Some(self.mark(print, keys)?),
             _ => None,
         };
         let rows = found.into_iter().take(limit).map(|(row, _)| row);
@@ -178,6 +178,29 @@ impl VaultReader {
         Ok(open && order == Some(Field::Quantity) && self.tokens(parts)?.is_none())
     }
 
+    /// Encodes a page mark: the query's fingerprint, and for each value of the last row its kind, its length and its bytes.
+    fn mark(&self, print: u64, values: &[Value]) -> Result<String, QueryError> {
+        let mut bytes = print.to_be_bytes().to_vec();
+        for value in values {
+            let (kind, content) = match value {
+                Value::Integer(number) => (1, number.to_be_bytes().to_vec()),
+                Value::Text(text) => (2, text.clone().into_bytes()),
+                Value::Blob(blob) => (3, blob.clone()),
+                Value::Null | Value::Real(_) => (0, Vec::new()),
+            };
+            // The view's writer stores no value of this length.
+            let length = u16::try_from(content.len()).map_err(|_| ViewError::Damaged {
+                path: self.path.clone(),
+                reason: format!("a column to sort by has {} bytes", content.len()),
+                corrupt: true,
+            })?;
+            bytes.push(kind);
+            bytes.extend_from_slice(&length.to_be_bytes());
+            bytes.extend_from_slice(&content);
+        }
+        Ok(hex::encode(&bytes))
+    }
+
     fn add_columns(&self, rows: &mut [StateRow]) -> Result<(), QueryError> {
         let kinds = self.column_kinds()?;
         if kinds.is_empty() {
@@ -234,28 +257,6 @@ fn term(column: &str, key: &Key) -> String {
 
 fn fingerprint(criterion: &Criterion, order: &[Key]) -> u64 {
     xxh3_64(format!("{criterion:?} {order:?}").as_bytes())
-}
-
-/// Encodes a page mark: the query's fingerprint, and for each value of the last row its kind, its length and its bytes.
-fn mark(print: u64, values: &[Value]) -> String {
-    let mut bytes = print.to_be_bytes().to_vec();
-    for value in values {
-        let (kind, content) = match value {
-            Value::Integer(number) => (1, number.to_be_bytes().to_vec()),
-            Value::Text(text) => (2, text.clone().into_bytes()),
-            Value::Blob(blob) => (3, blob.clone()),
-            Value::Null | Value::Real(_) => (0, Vec::new()),
-        };
-        let length = content.len();
-        assert!(
-            length <= usize::from(u16::MAX),
-            "a column has {length} bytes"
-        );
-        bytes.push(kind);
-        bytes.extend_from_slice(&(length as u16).to_be_bytes());
-        bytes.extend_from_slice(&content);
-    }
-    hex::encode(&bytes)
 }
 
 fn unmark(mark: &str, print: u64, columns: usize) -> Result<Vec<Value>, QueryError> {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use primitives::Coded;
 use proptest::prelude::*;
 use vaultview::{
-    Balance, CoinCursor, ConsumedState, ProducedState, StateFilter, TokenFacts, VaultView,
-    ViewChange, ViewOptions,
+    Balance, CoinCursor, ConsumedState, Criterion, Field, ProducedState, QueryError, Sort,
+    StateFilter, StateQuery, TokenFacts, VaultView, ViewChange, ViewOptions,
 };
 
 fn tx(n: u64) -> [u8; 32] {
@@ -395,6 +395,40 @@ fn a_negative_number_is_damage_and_never_shown() {
         let refused = balance.and(states.map(|_| ())).expect_err(damage);
         assert_eq!(refused.code(), "view.damaged", "{damage}");
         assert!(refused.is_corruption(), "{damage}");
+    }
+}
+
+#[test]
+fn a_value_too_long_for_a_page_mark_is_damage() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut view = open(folder.path(), 10);
+    let states = [
+        produced(1, 0, Some(1), 50),
+        produced(1, 1, Some(1), 50),
+        produced(1, 2, Some(1), 50),
+    ];
+    view.apply(1, &states).expect("applied");
+    drop(view);
+    let db = rusqlite::Connection::open(folder.path().join("vault.sqlite")).expect("opens");
+    let harm = "UPDATE token SET symbol = printf('%070000d', 1)";
+    assert_eq!(db.execute(harm, []).expect(harm), 1);
+    drop(db);
+    let reader = open(folder.path(), 10).reader().expect("a reader");
+    let query = StateQuery {
+        criterion: Criterion::All(Vec::new()),
+        sort: vec![Sort {
+            by: Field::Symbol,
+            descending: false,
+        }],
+        after: None,
+        limit: 2,
+    };
+    match reader.query(&query) {
+        Err(QueryError::View(refused)) => {
+            assert_eq!(refused.code(), "view.damaged");
+            assert!(refused.is_corruption());
+        }
+        other => panic!("{other:?}"),
     }
 }
 
