@@ -11,7 +11,7 @@ use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::{MemoryStore, Overlay, apply_block, next_header, prune, turn, undo_block};
 use chain::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Transaction, TxId,
+    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Transaction, TxId, WholeTokens,
     key_of_passphrase,
 };
 use primitives::PublicKey;
@@ -34,7 +34,7 @@ fn genesis(accounts: usize) -> Genesis {
         time_ms: 0,
         profile: "loadtest".into(),
         params: ParamsOverrides {
-            effective_tokens_min: Some(1),
+            effective_tokens_min: Some(WholeTokens::new(1)),
             ..ParamsOverrides::default()
         },
         chains: (1..=CHAINS)

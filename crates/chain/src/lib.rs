@@ -26,6 +26,7 @@ pub mod port;
 pub mod pos;
 pub mod state;
 pub mod transaction;
+mod whole_tokens;
 
 pub use account::{AccountId, AccountIdError, key_of_passphrase};
 pub use block::{Block, Header};
@@ -36,3 +37,4 @@ pub use genesis::Genesis;
 pub use height::Height;
 pub use params::Params;
 pub use transaction::{Anchor, Body, Carried, Transaction, TxId};
+pub use whole_tokens::WholeTokens;

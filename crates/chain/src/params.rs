@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::WholeTokens;
 use crate::message::IDS_MAX;
 use crate::transaction::EXTENSION_BYTES_MAX;
 
@@ -37,7 +38,7 @@ pub struct Params {
     /// Number of blocks that a balance must have been held to count for forging.
     pub effective_age_blocks: u32,
     /// Minimum number of whole parent tokens that an account needs to forge.
-    pub effective_tokens_min: u64,
+    pub effective_tokens_min: WholeTokens,
     /// Number of blocks between a lease transaction and the start of the lease.
     pub lease_delay_blocks: u32,
     /// Minimum length of a lease, in blocks.
@@ -65,7 +66,7 @@ pub struct Params {
     pub work_elapsed_min_percent: u32,
     /// Minimum balance, in whole tokens, that a lessor must have held through the effective age to lease to the same account again.
     /// 0 is no minimum.
-    pub lease_renewal_tokens_min: u64,
+    pub lease_renewal_tokens_min: WholeTokens,
 }
 
 impl Params {
@@ -85,7 +86,7 @@ impl Params {
             anchor_depth_min: 60,
             clock_drift_seconds: 15,
             effective_age_blocks: 1_440,
-            effective_tokens_min: 1_000,
+            effective_tokens_min: WholeTokens::new(1_000),
             lease_delay_blocks: 1_440,
             lease_blocks_min: 1_440,
             lease_blocks_max: 65_535,
@@ -97,7 +98,7 @@ impl Params {
             base_target_max_percent: 5_000,
             standstill_seconds: 3_600,
             work_elapsed_min_percent: 17,
-            lease_renewal_tokens_min: 1_000,
+            lease_renewal_tokens_min: WholeTokens::new(1_000),
         }
     }
 
@@ -113,7 +114,7 @@ impl Params {
             // Less than one second of 5, so it would have no effect.
             work_elapsed_min_percent: 0,
             // Keeps the hashes of networks that were founded before the constant existed.
-            lease_renewal_tokens_min: 0,
+            lease_renewal_tokens_min: WholeTokens::ZERO,
             ..Self::production()
         }
     }

@@ -5,12 +5,15 @@
 //! the more seconds after the block the account's turn comes. The *base target* scales these seconds so that the block time meets
 //! the network's target.
 
+mod base_target;
+mod hit;
+
 use primitives::{Hash, Hasher};
 
-use crate::{AccountId, Height, Params};
+pub use base_target::BaseTarget;
+pub use hit::Hit;
 
-/// Minimum initial base target. Below it, rounding would distort the block times.
-pub const BASE_TARGET_MIN: u64 = 1_000;
+use crate::{AccountId, Height, Params, WholeTokens};
 
 /// Returns the generation signature of a block forged by `forger` after a block with the signature `previous`. After genesis,
 /// `previous` is the genesis hash.
@@ -22,21 +25,18 @@ pub fn generation(previous: &Hash, forger: &[u8; 32]) -> Hash {
     hasher.finish()
 }
 
-/// Returns the hit: the first 8 bytes of the generation signature, little-endian.
-#[must_use]
-pub fn hit(generation: &Hash) -> u64 {
-    let bytes = generation.as_bytes();
-    u64::from_le_bytes([
-        bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
-    ])
-}
-
 /// Returns the hit time: `hit / (base target x whole tokens)` seconds after the previous block. `None` without stake, or if the
 /// time exceeds 32 bits.
 #[must_use]
-pub fn hit_time(previous_time: u32, hit: u64, base_target: u64, tokens: u64) -> Option<u32> {
-    let each_second = u128::from(base_target) * u128::from(tokens);
-    let seconds = u128::from(hit).checked_div(each_second)?;
+pub fn hit_time(
+    previous_time: u32,
+    hit: Hit,
+    base_target: BaseTarget,
+    tokens: WholeTokens,
+) -> Option<u32> {
+    // Two factors of 64 bits have a product within 128 bits.
+    let each_second = u128::from(base_target.get()) * u128::from(tokens.get());
+    let seconds = u128::from(hit.get()).checked_div(each_second)?;
     previous_time.checked_add(u32::try_from(seconds).ok()?)
 }
 
@@ -57,14 +57,13 @@ pub fn time_fits(params: &Params, hit_time: u32, time: u32) -> bool {
 }
 
 /// Returns the base target before the first block. With it, an account that holds all `tokens` would forge every `block_seconds`
-/// on average. `None` if it would be below [`BASE_TARGET_MIN`].
+/// on average. `None` if it would be below [`BaseTarget::INITIAL_MIN`].
 #[must_use]
-pub fn initial_base_target(params: &Params, tokens: u64) -> Option<u64> {
-    let per_second = u128::from(params.block_seconds) * u128::from(tokens);
+pub fn initial_base_target(params: &Params, tokens: WholeTokens) -> Option<BaseTarget> {
+    let per_second = u128::from(params.block_seconds) * u128::from(tokens.get());
     let target = (1u128 << 63).checked_div(per_second)?;
-    u64::try_from(target)
-        .ok()
-        .filter(|target| *target >= BASE_TARGET_MIN)
+    let target = BaseTarget::new(u64::try_from(target).ok()?);
+    (target >= BaseTarget::INITIAL_MIN).then_some(target)
 }
 
 /// Returns whether the base target changes with the block of this height, as it does every `base_target_span` blocks.
@@ -79,14 +78,19 @@ pub fn adjusts(params: &Params, height: Height) -> bool {
 /// falls by `base_target_gamma_percent` of the shortfall of the average. It stays between the minimum and the maximum share of
 /// the initial one.
 #[must_use]
-pub fn next_base_target(params: &Params, initial: u64, current: u64, elapsed: u32) -> u64 {
+pub fn next_base_target(
+    params: &Params,
+    initial: BaseTarget,
+    current: BaseTarget,
+    elapsed: u32,
+) -> BaseTarget {
     // The target time and the limited average, both in hundredths of a second for the whole span, so that no rounding occurs.
     let whole = u128::from(params.block_seconds) * u128::from(params.base_target_span);
     let aim = whole * 100;
     let limit = whole * u128::from(params.base_target_limit_percent);
     // A limit of 100 % or more allows any time down to zero.
     let taken = (u128::from(elapsed) * 100).clamp(aim.saturating_sub(limit), aim + limit);
-    let current = u128::from(current);
+    let current = u128::from(current.get());
     // In the following products, the current target (64 bits) times a span (32 + 12 + 7 + 7 bits) stays within 128 bits.
     let next = if taken > aim {
         current * taken / aim
@@ -94,21 +98,21 @@ pub fn next_base_target(params: &Params, initial: u64, current: u64, elapsed: u3
         let short = (aim - taken) * u128::from(params.base_target_gamma_percent);
         current - current * short / (aim * 100)
     };
-    let share = |percent: u32| u128::from(initial) * u128::from(percent) / 100;
+    let share = |percent: u32| u128::from(initial.get()) * u128::from(percent) / 100;
     let least = share(params.base_target_min_percent).max(1);
     let greatest = share(params.base_target_max_percent).min(u128::from(u64::MAX));
     let next = next.clamp(least.min(greatest), greatest);
-    u64::try_from(next).expect("clamped to 64 bits")
+    BaseTarget::new(u64::try_from(next).expect("clamped to 64 bits"))
 }
 
 /// Returns the work of a block forged under `base_target`, `elapsed` seconds after the one before it: `2^64 x block_seconds /
 /// (base target x elapsed)`, at least 1. A shorter time than `work_elapsed_min_percent` of `block_seconds` counts as that time.
 #[must_use]
-pub fn work(params: &Params, base_target: u64, elapsed: u32) -> u128 {
+pub fn work(params: &Params, base_target: BaseTarget, elapsed: u32) -> u128 {
     // A block time and a percentage make a product below 64 bits.
     let least = u64::from(params.block_seconds) * u64::from(params.work_elapsed_min_percent) / 100;
     let elapsed = u64::from(elapsed).max(least).max(1);
-    let each = u128::from(base_target.max(1)) * u128::from(elapsed);
+    let each = u128::from(base_target.get().max(1)) * u128::from(elapsed);
     ((u128::from(params.block_seconds) << 64) / each).max(1)
 }
 
@@ -129,13 +133,13 @@ pub struct Turn {
 pub fn next_forgers(
     previous_time: u32,
     previous_generation: &Hash,
-    base_target: u64,
-    candidates: &[([u8; 32], u64)],
+    base_target: BaseTarget,
+    candidates: &[([u8; 32], WholeTokens)],
 ) -> Vec<Turn> {
     let mut turns: Vec<Turn> = candidates
         .iter()
         .filter_map(|(forger, tokens)| {
-            let hit = hit(&generation(previous_generation, forger));
+            let hit = Hit::of(&generation(previous_generation, forger));
             let time = block_time(hit_time(previous_time, hit, base_target, *tokens)?)?;
             Some(Turn {
                 time,

@@ -4,6 +4,7 @@ use primitives::{
     Domain, Hash, KeyPair, PublicKey, Scheme, Signature, SignatureContext, SignedMessage,
 };
 
+use crate::pos::BaseTarget;
 use crate::{AccountId, Height, Rejection};
 
 /// Length of an encoded header, with its signature.
@@ -25,7 +26,7 @@ pub struct Header {
     /// `SHA-256(the previous block's | forger)`.
     pub generation: Hash,
     /// The base target after this block. A higher one makes hits easier.
-    pub base_target: u64,
+    pub base_target: BaseTarget,
     /// The cumulative work up to this block.
     pub difficulty: u128,
     /// Number of parent transactions, including child blocks.
@@ -123,7 +124,7 @@ pub fn read_header(bytes: &[u8]) -> Result<Header, Rejection> {
         previous: Hash::from_bytes(take(bytes, &mut at)),
         forger: take(bytes, &mut at),
         generation: Hash::from_bytes(take(bytes, &mut at)),
-        base_target: u64::from_be_bytes(take(bytes, &mut at)),
+        base_target: BaseTarget::from_be_bytes(take(bytes, &mut at)),
         difficulty: u128::from_be_bytes(take(bytes, &mut at)),
         parent_count: u32::from_be_bytes(take(bytes, &mut at)),
         child_count: u32::from_be_bytes(take(bytes, &mut at)),

@@ -309,7 +309,7 @@ fn header(forger: [u8; 32]) -> Header {
         previous: genesis(),
         forger,
         generation: Hash::ZERO,
-        base_target: 1,
+        base_target: crate::pos::BaseTarget::new(1),
         difficulty: 1,
         parent_count: 0,
         child_count: 0,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use primitives::{Domain, Hash};
 
-use crate::{AccountId, ChainId, Params, Rejection, pos};
+use crate::pos::{self, BaseTarget};
+use crate::{AccountId, ChainId, Params, Rejection, WholeTokens};
 
 /// Maximum number of chains of a network, including the parent.
 pub const CHAINS_MAX: usize = 64;
@@ -50,7 +51,7 @@ pub struct Genesis {
     /// The initial balances, none zero.
     pub balances: BTreeMap<(AccountId, ChainId), u64>,
     /// The base target before the first block.
-    pub base_target: u64,
+    pub base_target: BaseTarget,
     /// Whether the genesis file names accounts by passphrases, so that anyone can spend from them. Not part of the hash.
     pub is_test_network: bool,
 }
@@ -76,14 +77,12 @@ impl Genesis {
                 ChainId::PARENT
             )));
         };
-        let tokens = parent.supply / ten_to(parent.decimals);
-        if tokens < params.effective_tokens_min.max(1) {
+        let tokens = WholeTokens::new(parent.supply / ten_to(parent.decimals));
+        let least = params.effective_tokens_min.max(WholeTokens::new(1));
+        if tokens < least {
             return Err(rejected(
                 "chain_genesis.supply",
-                format!(
-                    "{tokens} whole parent tokens in all, and forging takes {}",
-                    params.effective_tokens_min.max(1)
-                ),
+                format!("{tokens} whole parent tokens in all, and forging takes {least}"),
             ));
         }
         let base_target = pos::initial_base_target(&params, tokens).ok_or_else(|| {
@@ -115,19 +114,22 @@ impl Genesis {
     }
 
     /// Returns the minor units of a whole parent token.
-    #[must_use]
-    pub fn parent_unit(&self) -> u64 {
+    fn parent_unit(&self) -> u64 {
         self.chains
             .get(&ChainId::PARENT)
             .map_or(1, |parent| ten_to(parent.decimals))
     }
 
-    /// Returns the total supply of whole parent tokens.
+    /// Returns the whole parent tokens of a balance in minor units. The rest, less than a token, does not count.
     #[must_use]
-    pub fn parent_tokens(&self) -> u64 {
-        self.chains
-            .get(&ChainId::PARENT)
-            .map_or(0, |parent| parent.supply / self.parent_unit())
+    pub fn parent_tokens(&self, balance: u64) -> WholeTokens {
+        WholeTokens::new(balance / self.parent_unit())
+    }
+
+    /// Returns the minor units of a number of whole parent tokens. Above the supply they may exceed the 64 bits of a balance.
+    #[must_use]
+    pub fn parent_minor_units(&self, tokens: WholeTokens) -> u128 {
+        u128::from(tokens.get()) * u128::from(self.parent_unit())
     }
 
     /// Returns the maximum number of transactions of all chains in one block.

@@ -2,7 +2,42 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Params;
+use crate::{Params, WholeTokens};
+
+/// A type of constants. The format has 64 bits for each of them.
+trait Constant: Sized {
+    /// Returns the constant as a number.
+    fn number(self) -> u64;
+
+    /// Returns the constant of a number, or `None` if the number is too large.
+    fn of_number(number: u64) -> Option<Self>;
+}
+
+macro_rules! integer_constants {
+    ($($type:ty),*) => {$(
+        impl Constant for $type {
+            fn number(self) -> u64 {
+                u64::from(self)
+            }
+
+            fn of_number(number: u64) -> Option<Self> {
+                Self::try_from(number).ok()
+            }
+        }
+    )*};
+}
+
+integer_constants!(u16, u32, u64);
+
+impl Constant for WholeTokens {
+    fn number(self) -> u64 {
+        self.get()
+    }
+
+    fn of_number(number: u64) -> Option<Self> {
+        Some(Self::new(number))
+    }
+}
 
 macro_rules! overrides {
     ($($field:ident: $type:ty),* $(,)?) => {
@@ -24,12 +59,12 @@ macro_rules! overrides {
         }
 
         fn all_numbers(params: &Params) -> Vec<u64> {
-            vec![$(u64::from(params.$field)),*]
+            vec![$(Constant::number(params.$field)),*]
         }
 
         fn of_all_numbers(numbers: &[u64]) -> Option<Params> {
             let mut numbers = numbers.iter();
-            let params = Params { $($field: <$type>::try_from(*numbers.next()?).ok()?,)* };
+            let params = Params { $($field: <$type as Constant>::of_number(*numbers.next()?)?,)* };
             numbers.next().is_none().then_some(params)
         }
     };
@@ -80,7 +115,7 @@ overrides! {
     anchor_depth_min: u32,
     clock_drift_seconds: u32,
     effective_age_blocks: u32,
-    effective_tokens_min: u64,
+    effective_tokens_min: WholeTokens,
     lease_delay_blocks: u32,
     lease_blocks_min: u32,
     lease_blocks_max: u32,
@@ -92,5 +127,5 @@ overrides! {
     base_target_max_percent: u32,
     standstill_seconds: u32,
     work_elapsed_min_percent: u32,
-    lease_renewal_tokens_min: u64,
+    lease_renewal_tokens_min: WholeTokens,
 }

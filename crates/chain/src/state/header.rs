@@ -6,7 +6,8 @@ use super::stake::{Former, LeasesAt, effective, effective_tokens, tokens};
 use super::{Fault, Overlay, Point};
 use crate::block::Header;
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{Genesis, Height, Rejection, pos};
+use crate::pos::{self, BaseTarget, Hit};
+use crate::{Genesis, Height, Rejection, WholeTokens};
 
 /// Returns the height of the block that begins the span, if the base target changes at `height`.
 pub(super) fn span_start(genesis: &Genesis, height: Height) -> Option<Height> {
@@ -22,7 +23,7 @@ pub(super) fn follow(
     previous: &Point,
     span_time: Option<u32>,
     time: u32,
-) -> (u64, u128) {
+) -> (BaseTarget, u128) {
     let base_target = span_time.map_or(previous.base_target, |start| {
         // A header that is not later than the one before is refused afterwards.
         let elapsed = time.saturating_sub(start);
@@ -95,8 +96,12 @@ pub(super) fn check_links(
 }
 
 /// Returns the hit time of a header after `previous`, by a forger with this number of tokens.
-pub(super) fn hit_time(previous: &Point, header: &Header, tokens: u64) -> Result<u32, Rejection> {
-    let hit = pos::hit(&header.generation);
+pub(super) fn hit_time(
+    previous: &Point,
+    header: &Header,
+    tokens: WholeTokens,
+) -> Result<u32, Rejection> {
+    let hit = Hit::of(&header.generation);
     pos::hit_time(previous.time, hit, previous.base_target, tokens).ok_or_else(|| {
         Rejection::new(
             "chain_block.stake",
@@ -212,6 +217,6 @@ pub fn turn<R: Reads<Table>>(
 ) -> Result<Option<u32>, StoreFailure> {
     let tip = overlay.tip();
     let tokens = effective_tokens(overlay, genesis, &crate::AccountId::of_key(forger))?;
-    let hit = pos::hit(&pos::generation(&tip.generation, forger));
+    let hit = Hit::of(&pos::generation(&tip.generation, forger));
     Ok(pos::hit_time(tip.time, hit, tip.base_target, tokens).and_then(pos::block_time))
 }

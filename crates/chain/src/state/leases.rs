@@ -70,8 +70,7 @@ pub fn lessors(
 /// held a multiple of that stake for the same time, in accounts of its own.
 #[must_use]
 pub fn leased_stake_min(genesis: &Genesis, lessors: u32) -> u64 {
-    let params = &genesis.params;
-    let first = u128::from(params.effective_tokens_min) * u128::from(genesis.parent_unit());
+    let first = genesis.parent_minor_units(genesis.params.effective_tokens_min);
     let doublings = (lessors / LESSORS_PER_DOUBLING).min(LESSORS_MAX / LESSORS_PER_DOUBLING);
     // No account has a balance beyond 64 bits.
     u64::try_from(first << doublings).unwrap_or(u64::MAX)
@@ -179,12 +178,12 @@ impl<R: Reads<Table>> Leasing<'_, R> {
         height: Height,
         lessor: &AccountId,
     ) -> Result<bool, StoreFailure> {
-        let least = match genesis.params.lease_renewal_tokens_min {
-            0 => return Ok(true),
-            // No account has a balance beyond 64 bits.
-            tokens => tokens.saturating_mul(genesis.parent_unit()),
-        };
-        Ok(self.held_through_age(genesis, height, lessor)? >= least)
+        let least = genesis.params.lease_renewal_tokens_min;
+        if least.is_zero() {
+            return Ok(true);
+        }
+        let held = self.held_through_age(genesis, height, lessor)?;
+        Ok(u128::from(held) >= genesis.parent_minor_units(least))
     }
 
     /// Returns the least that an account held through the effective age before a block of this height, in minor units.

@@ -3,6 +3,7 @@
 use primitives::Hash;
 
 use crate::block::Header;
+use crate::pos::BaseTarget;
 use crate::{Genesis, Height};
 
 /// The data of a block that the next one needs.
@@ -17,7 +18,7 @@ pub struct Point {
     /// Its generation signature.
     pub generation: Hash,
     /// The base target after it.
-    pub base_target: u64,
+    pub base_target: BaseTarget,
     /// The cumulative work up to it.
     pub difficulty: u128,
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Overlay, leases, rows};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{AccountId, Genesis, Height, Params};
+use crate::{AccountId, Genesis, Height, Params, WholeTokens};
 
 /// Lease rows as they were at some block, for rows that differ from those at the tip.
 pub(super) type Former = BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>;
@@ -109,22 +109,22 @@ pub(super) fn effective<R: Reads<Table>>(
     Ok(Some(sum))
 }
 
-/// Returns the whole tokens of an effective balance, or 0 if it is below the minimum for forging.
-pub(super) fn tokens(genesis: &Genesis, balance: u64) -> u64 {
-    let tokens = balance / genesis.parent_unit();
+/// Returns the whole tokens of an effective balance in minor units, or none if they are below the minimum for forging.
+pub(super) fn tokens(genesis: &Genesis, balance: u64) -> WholeTokens {
+    let tokens = genesis.parent_tokens(balance);
     if tokens < genesis.params.effective_tokens_min {
-        0
+        WholeTokens::ZERO
     } else {
         tokens
     }
 }
 
-/// Returns the effective balance of an account for the next block in whole tokens, or 0 if it is too low to forge.
+/// Returns the effective balance of an account for the next block in whole tokens, or none if it is too low to forge.
 pub fn effective_tokens<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
     account: &AccountId,
-) -> Result<u64, StoreFailure> {
+) -> Result<WholeTokens, StoreFailure> {
     let leases = LeasesAt {
         overlay,
         former: &Former::new(),

@@ -1,7 +1,8 @@
 //! A forger with many accounts that looks for the best secret branch: at each block it tries all its accounts and keeps the best
 //! branches. Trying costs hashes only.
 
-use chain::{Height, Params, pos};
+use chain::pos::{self, BaseTarget};
+use chain::{Height, Params, WholeTokens};
 use primitives::Hash;
 
 /// Accounts of each side.
@@ -18,19 +19,19 @@ const BLOCKS: u32 = 150;
 struct Tip {
     generation: Hash,
     time: u32,
-    base_target: u64,
+    base_target: BaseTarget,
     /// Time of the block that began the span of the base target.
     span_began: u32,
     work: u128,
 }
 
 struct Side {
-    forgers: Vec<([u8; 32], u64)>,
+    forgers: Vec<([u8; 32], WholeTokens)>,
 }
 
 impl Side {
     fn new(name: u8, stake_percent: u64) -> Self {
-        let tokens = TOKENS / 100 * stake_percent / u64::from(ACCOUNTS);
+        let tokens = WholeTokens::new(TOKENS / 100 * stake_percent / u64::from(ACCOUNTS));
         let key =
             |number: u32| *Hash::plain(&[&[name], &number.to_be_bytes()[..]].concat()).as_bytes();
         Self {
@@ -64,7 +65,8 @@ fn first(params: &Params) -> Tip {
     Tip {
         generation: Hash::plain(b"genesis"),
         time: 0,
-        base_target: pos::initial_base_target(params, TOKENS).expect("a base target"),
+        base_target: pos::initial_base_target(params, WholeTokens::new(TOKENS))
+            .expect("a base target"),
         span_began: 0,
         work: 0,
     }

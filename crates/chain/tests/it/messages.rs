@@ -82,7 +82,7 @@ fn header() -> Header {
         previous: Hash::plain(b"8"),
         forger: *public(&key),
         generation: Hash::plain(b"generation"),
-        base_target: 153_722_867,
+        base_target: chain::pos::BaseTarget::new(153_722_867),
         difficulty: 1 << 70,
         parent_count: 2,
         child_count: 2,

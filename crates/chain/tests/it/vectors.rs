@@ -7,6 +7,7 @@ use std::path::Path;
 
 use chain::block::{Header, read_header, root_of};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec};
+use chain::pos::BaseTarget;
 use chain::state::rows::{
     HeaderRow, Lease, LeaseRow, Place, account_txs_value, held_key, read_account_txs, read_undo,
     undo_value,
@@ -14,7 +15,7 @@ use chain::state::rows::{
 use chain::transaction::{PAYMENT_BYTES, read_exact};
 use chain::{
     AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Params, Transaction, TxId,
-    key_of_passphrase, pos,
+    WholeTokens, key_of_passphrase, pos,
 };
 use primitives::{Hash, KeyPair, PublicKey, hex};
 use serde_json::{Value, json};
@@ -146,7 +147,7 @@ fn forging(genesis: &Genesis) -> Vec<Value> {
     let params = &genesis.params;
     for height in 1..=12u32 {
         let before = times[times.len() - 1];
-        let candidates = forgers.map(|forger| (forger, 10_000));
+        let candidates = forgers.map(|forger| (forger, WholeTokens::new(10_000)));
         let turn = pos::next_forgers(before, &generation, target, &candidates)[0];
         generation = pos::generation(&generation, &turn.forger);
         difficulty += pos::work(params, target, turn.time - before);
@@ -159,7 +160,7 @@ fn forging(genesis: &Genesis) -> Vec<Value> {
             "height": height,
             "forger": turn.account.to_string(),
             "generation": generation.to_string(),
-            "hit": pos::hit(&generation).to_string(),
+            "hit": pos::Hit::of(&generation).to_string(),
             "time": turn.time,
             "base_target": target.to_string(),
             "difficulty": difficulty.to_string(),
@@ -174,10 +175,13 @@ fn base_targets() -> Vec<Value> {
         ("production", Params::production()),
         ("loadtest", Params::loadtest()),
     ] {
-        let initial = pos::initial_base_target(&params, 1_000_000_000).unwrap();
+        let initial = pos::initial_base_target(&params, WholeTokens::new(1_000_000_000))
+            .unwrap()
+            .get();
         let aim = params.block_seconds * params.base_target_span;
         for current in [initial, initial * 10, initial * 50, initial / 10 * 9] {
             for elapsed in [0, 1, aim / 2, aim - 1, aim, aim + 1, aim * 2, u32::MAX] {
+                let [initial, current] = [initial, current].map(BaseTarget::new);
                 let next = pos::next_base_target(&params, initial, current, elapsed);
                 vectors.push(json!({
                     "profile": name,
@@ -292,14 +296,20 @@ fn the_formats_are_those_of_the_golden_vectors() {
 #[test]
 fn stakes_times_and_targets_keep_to_their_limits() {
     let params = Params::production();
-    let initial = pos::initial_base_target(&params, 1_000_000_000).unwrap();
+    let first = |tokens| {
+        let target = pos::initial_base_target(&params, WholeTokens::new(tokens));
+        target.map(BaseTarget::get)
+    };
+    let initial = first(1_000_000_000).unwrap();
     assert_eq!(initial, 153_722_867, "the published one");
-    assert_eq!(pos::initial_base_target(&params, 0), None);
-    assert_eq!(pos::initial_base_target(&params, u64::MAX), None);
+    assert_eq!(first(0), None);
+    assert_eq!(first(u64::MAX), None);
     // 120 seconds for two blocks of 60 leave the target unchanged. It rises by at most 12 per cent, and falls by at most 64 per
     // cent of 12 per cent.
-    let next =
-        |current: u64, elapsed: u32| pos::next_base_target(&params, initial, current, elapsed);
+    let next = |current: u64, elapsed: u32| {
+        let [initial, current] = [initial, current].map(BaseTarget::new);
+        pos::next_base_target(&params, initial, current, elapsed).get()
+    };
     assert_eq!(next(initial, 120), initial);
     assert_eq!(next(initial * 2, 10_000), initial * 2 * 112 / 100);
     let ten = initial * 10;
@@ -308,21 +318,29 @@ fn stakes_times_and_targets_keep_to_their_limits() {
     assert_eq!(next(initial * 9 / 10, 0), initial * 90 / 100);
     assert_eq!(next(initial * 50, 10_000), initial * 50);
     assert_eq!(next(u64::MAX, u32::MAX), initial * 50);
-    assert_eq!(pos::hit_time(10, 100, 10, 2), Some(15));
-    assert_eq!(pos::hit_time(10, 100, 10, 0), None);
-    assert_eq!(pos::hit_time(u32::MAX, 100, 10, 2), None);
-    assert_eq!(pos::hit_time(0, u64::MAX, 1, 1), None);
+    for (previous_time, hit, target, tokens, time) in [
+        (10, 100, 10, 2, Some(15)),
+        (10, 100, 10, 0, None),
+        (10, 100, 0, 2, None),
+        (u32::MAX, 100, 10, 2, None),
+        (0, u64::MAX, 1, 1, None),
+    ] {
+        let (hit, target) = (pos::Hit::new(hit), BaseTarget::new(target));
+        let found = pos::hit_time(previous_time, hit, target, WholeTokens::new(tokens));
+        assert_eq!(found, time, "{hit} / ({target} x {tokens})");
+    }
     assert!(pos::time_fits(&params, 15, 16) && pos::time_fits(&params, 15, 3_616));
     assert!(!pos::time_fits(&params, 15, 15) && !pos::time_fits(&params, 15, 17));
     assert!(!pos::time_fits(&params, 15, 3_615) && !pos::time_fits(&params, u32::MAX, 1));
-    assert_eq!(pos::work(&params, u64::MAX, u32::MAX), 1);
+    let work_of = |params, target, elapsed| pos::work(params, BaseTarget::new(target), elapsed);
+    assert_eq!(work_of(&params, u64::MAX, u32::MAX), 1);
     // 17 per cent of 60 seconds are 10 seconds; 2^64 x 60 / 2^60 is 960.
     for (elapsed, work) in [(0, 96), (1, 96), (9, 96), (10, 96), (12, 80), (60, 16)] {
-        assert_eq!(pos::work(&params, 1 << 60, elapsed), work, "{elapsed} s");
+        assert_eq!(work_of(&params, 1 << 60, elapsed), work, "{elapsed} s");
     }
     let fast = Params::loadtest();
     for (elapsed, work) in [(0, 80), (1, 80), (2, 40), (5, 16)] {
-        assert_eq!(pos::work(&fast, 1 << 60, elapsed), work, "{elapsed} s");
+        assert_eq!(work_of(&fast, 1 << 60, elapsed), work, "{elapsed} s");
     }
-    assert!(pos::work(&params, 0, 0) > pos::work(&params, 2, 1));
+    assert!(work_of(&params, 0, 0) > work_of(&params, 2, 1));
 }

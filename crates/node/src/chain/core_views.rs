@@ -101,7 +101,8 @@ pub(super) fn forging(core: &Core<Store>) -> Result<Vec<ForgingAccount>, Fault> 
         accounts.push(ForgingAccount {
             account: forger.account.to_string(),
             key: hex::encode(&forger.key),
-            effective_tokens: effective_tokens(core.overlay(), core.genesis(), &forger.account)?,
+            effective_tokens: effective_tokens(core.overlay(), core.genesis(), &forger.account)?
+                .get(),
             hit_time: forger.turn,
         });
     }
@@ -128,7 +129,7 @@ pub(super) fn forgers(core: &Core<Store>, limit: usize) -> Result<Vec<ForgerView
     let turns = pos::next_forgers(tip.time, &tip.generation, tip.base_target, &candidates);
     let tokens_of = |key: &[u8; 32]| {
         let found = candidates.iter().find(|(candidate, _)| candidate == key);
-        found.map_or(0, |(_, tokens)| *tokens)
+        found.map_or(0, |(_, tokens)| tokens.get())
     };
     let views = turns.into_iter().take(limit).map(|turn| ForgerView {
         account: turn.account.to_string(),

@@ -4,7 +4,7 @@ use api::chain::{ForgerView, ForgingAccount, RateView, TransactionAnswer, Unconf
 use chain::core::{BundlerFigures, Core, ForgerFigures, UsableRate};
 use chain::port::StoreFailure;
 use chain::state::{Fault, effective_tokens};
-use chain::{AccountId, ChainId, Height, TxId};
+use chain::{AccountId, ChainId, Height, TxId, WholeTokens};
 use tokio::sync::oneshot::Sender;
 
 use super::core_views::{PoolRange, forgers, forging, rates, unconfirmed, unconfirmed_one};
@@ -32,8 +32,8 @@ pub(super) enum ChainQuery {
     Rates(Sender<Result<Vec<RateView>, Fault>>),
     /// The usable rates of a child chain, the cheapest first.
     UsableRates(ChainId, Sender<Result<Vec<UsableRate>, StoreFailure>>),
-    /// The stake of an account.
-    Stake(AccountId, Sender<Result<u64, StoreFailure>>),
+    /// The effective stake of an account.
+    Stake(AccountId, Sender<Result<WholeTokens, StoreFailure>>),
     /// The numbers of local forgers and of local bundlers.
     OwnAccounts(Sender<(usize, usize)>),
     /// A function on the core's thread.

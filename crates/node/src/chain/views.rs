@@ -84,7 +84,7 @@ pub(super) fn block_view(row: &HeaderRow, genesis: &Genesis, tip: Height) -> Blo
         forger: header.forger_account().to_string(),
         forger_key: hex::encode(&header.forger),
         generation: header.generation.to_string(),
-        base_target: header.base_target,
+        base_target: header.base_target.get(),
         cumulative_difficulty: header.difficulty.to_string(),
         parent_count: header.parent_count,
         child_count: header.child_count,

@@ -6,7 +6,7 @@ use chain::bundle::{Bundler, BundlerRules};
 use chain::core::Settings;
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::pool::PoolSettings;
-use chain::{AccountId, ChainId, Genesis, key_of_passphrase};
+use chain::{AccountId, ChainId, Genesis, WholeTokens, key_of_passphrase};
 use primitives::{KeyPair, PublicKey};
 
 use super::bug::ChainBug;
@@ -140,7 +140,7 @@ fn genesis(attackers_percent: u64, production: bool) -> Arc<Genesis> {
     };
     let params = match production {
         true => ParamsOverrides {
-            effective_tokens_min: Some(10),
+            effective_tokens_min: Some(WholeTokens::new(10)),
             ..ParamsOverrides::default()
         },
         false => small(),
@@ -180,7 +180,7 @@ fn small() -> ParamsOverrides {
         anchor_depth_min: Some(4),
         clock_drift_seconds: Some(6),
         effective_age_blocks: Some(60),
-        effective_tokens_min: Some(10),
+        effective_tokens_min: Some(WholeTokens::new(10)),
         lease_delay_blocks: Some(60),
         lease_blocks_min: Some(3),
         lease_blocks_max: Some(1_000),

@@ -268,7 +268,7 @@ impl Secret {
         for _ in 0..INVENTED_MAX {
             let (height, time) = (point.next_height(), point.time + 1);
             let hit =
-                |pair: &&KeyPair| pos::hit(&pos::generation(&point.generation, &public(pair)));
+                |pair: &&KeyPair| pos::Hit::of(&pos::generation(&point.generation, &public(pair)));
             let Some(pair) = nobodies.iter().min_by_key(hit).filter(|_| time <= now) else {
                 return;
             };

@@ -144,7 +144,7 @@ mod tests {
             previous: Hash::ZERO,
             forger: [1; 32],
             generation: Hash::ZERO,
-            base_target: 1,
+            base_target: crate::pos::BaseTarget::new(1),
             difficulty,
             parent_count: 0,
             child_count: 0,

@@ -22,7 +22,7 @@ impl<R: Reads<Table>> Core<R> {
         for rates in self.rates.book.of(child) {
             let bundler = rates.account();
             let proven = self.is_proven(rates);
-            if proven || effective_tokens(&self.rows, &self.genesis, &bundler)? > 0 {
+            if proven || !effective_tokens(&self.rows, &self.genesis, &bundler)?.is_zero() {
                 let rate = rates.rate;
                 usable.push(UsableRate {
                     bundler,

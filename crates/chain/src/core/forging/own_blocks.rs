@@ -103,7 +103,7 @@ mod tests {
             previous: Hash::plain(&[parent]),
             forger: [3; 32],
             generation: Hash::ZERO,
-            base_target: 1,
+            base_target: crate::pos::BaseTarget::new(1),
             difficulty: 1,
             parent_count: 0,
             child_count: 0,

@@ -235,7 +235,7 @@ mod tests {
             previous: Hash::plain(&height.to_be_bytes()),
             forger: key,
             generation: Hash::ZERO,
-            base_target: 1,
+            base_target: crate::pos::BaseTarget::new(1),
             difficulty: 1,
             parent_count: 0,
             child_count: 0,

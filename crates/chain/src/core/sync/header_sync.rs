@@ -130,7 +130,7 @@ mod tests {
             previous: genesis.hash,
             forger: [peer; 32],
             generation: genesis.hash,
-            base_target: 1,
+            base_target: crate::pos::BaseTarget::new(1),
             difficulty: u128::from(height.get()) * work,
             parent_count: 0,
             child_count: 0,

@@ -117,7 +117,7 @@ pub(crate) fn block(mut body: Vec<CarriedEntry>) -> CarriedBlock {
         previous: genesis(),
         forger: [9; 32],
         generation: Hash::ZERO,
-        base_target: 1,
+        base_target: crate::pos::BaseTarget::new(1),
         difficulty: 1,
         parent_count: body.len() as u32,
         child_count: body.iter().map(|entry| entry.children.len() as u32).sum(),

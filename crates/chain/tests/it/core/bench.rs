@@ -101,8 +101,9 @@ impl Maker {
         let mut blocks = self.blocks.clone();
         for _ in 0..count {
             let last = blocks.last().expect("a block before").header.clone();
-            let hit =
-                |pair: &&KeyPair| pos::hit(&pos::generation(&last.generation, &forger_of(pair)));
+            let hit = |pair: &&KeyPair| {
+                pos::Hit::of(&pos::generation(&last.generation, &forger_of(pair)))
+            };
             let nobody = nobodies.iter().min_by_key(hit).expect("some");
             let forger = forger_of(nobody);
             let height = last.height.next().expect("a height");

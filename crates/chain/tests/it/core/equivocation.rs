@@ -3,6 +3,7 @@
 use chain::block::CarriedBlock;
 use chain::core::{Equivocation, Event, Notice, Settings, Verdict, equivocations, limits};
 use chain::port::{Table, WriteBatch};
+use chain::pos::BaseTarget;
 use chain::state::turn;
 use chain::{Header, Height};
 
@@ -93,7 +94,7 @@ fn a_second_block_that_breaks_a_rule_is_no_evidence() {
     let mut unsigned = second.clone();
     unsigned.header.signature[5] ^= 1;
     let mut heavier = second.clone();
-    heavier.header.base_target += 1;
+    heavier.header.base_target = BaseTarget::new(heavier.header.base_target.get() + 1);
     resign(&mut heavier.header);
     let cases = [
         (unsigned, "chain_block.signature"),

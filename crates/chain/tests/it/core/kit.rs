@@ -9,7 +9,7 @@ use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::MemoryStore;
 use chain::{
     AccountId, Anchor, Body, ChainId, ChainTime, Genesis, Height, Rejection, Transaction, TxId,
-    key_of_passphrase,
+    WholeTokens, key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
 
@@ -64,7 +64,7 @@ fn genesis_of(others: ParamsOverrides) -> Arc<Genesis> {
             child_block_fee_per_transaction: Some(10),
             anchor_depth_min: Some(5),
             effective_age_blocks: Some(20),
-            effective_tokens_min: Some(10),
+            effective_tokens_min: Some(WholeTokens::new(10)),
             lease_delay_blocks: Some(20),
             lease_blocks_min: Some(3),
             lease_blocks_max: Some(100),

@@ -8,7 +8,7 @@ use chain::state::{
     AppliedBlock, BlockFault, MemoryStore, Overlay, apply_block, next_header, turn,
 };
 use chain::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Transaction, TxId,
+    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Transaction, TxId, WholeTokens,
     key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
@@ -40,7 +40,7 @@ pub fn small() -> ParamsOverrides {
         deadline_minutes_max: Some(1_440),
         anchor_depth_min: Some(5),
         effective_age_blocks: Some(20),
-        effective_tokens_min: Some(10),
+        effective_tokens_min: Some(WholeTokens::new(10)),
         lease_delay_blocks: Some(12),
         lease_blocks_min: Some(3),
         lease_blocks_max: Some(100),

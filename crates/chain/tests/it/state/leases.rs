@@ -4,14 +4,16 @@ use chain::port::Table;
 use chain::state::leases::{LESSORS_MAX, leased_stake_min, leases_of};
 use chain::state::read::header;
 use chain::state::{Branch, Judged, effective_tokens, turn};
-use chain::{ChainId, Height};
+use chain::{ChainId, Height, WholeTokens};
 
 use chain::genesis::ParamsOverrides;
 
 use crate::state::kit::{EACH, Net, account, public, small};
 
 fn tokens(net: &Net, who: usize) -> u64 {
-    effective_tokens(&net.overlay, &net.genesis, &account(who)).unwrap()
+    effective_tokens(&net.overlay, &net.genesis, &account(who))
+        .unwrap()
+        .get()
 }
 
 #[test]
@@ -128,7 +130,7 @@ fn a_lessor_that_has_paid_its_stake_away_renews_nothing() {
     // The least that a lessor must hold, in tokens. Without one the rule is that of earlier networks.
     for (least, is_renewed) in [(10, false), (0, true)] {
         let mut net = Net::with(ParamsOverrides {
-            lease_renewal_tokens_min: Some(least),
+            lease_renewal_tokens_min: Some(WholeTokens::new(least)),
             ..small()
         });
         // Heights 13 to 22.
@@ -140,7 +142,7 @@ fn a_lessor_that_has_paid_its_stake_away_renews_nothing() {
     }
     // One that holds the least of a first place renews, however many lessors there are.
     let mut net = Net::with(ParamsOverrides {
-        lease_renewal_tokens_min: Some(10),
+        lease_renewal_tokens_min: Some(WholeTokens::new(10)),
         ..small()
     });
     net.forge(vec![Net::entry(net.lease(1, 2, 10))]);

@@ -138,7 +138,11 @@ fn hash(net: &Net) -> primitives::Hash {
 
 pub fn stakes(net: &Net) -> Vec<u64> {
     (0..ACCOUNTS)
-        .map(|n| effective_tokens(&net.overlay, &net.genesis, &account(n)).unwrap())
+        .map(|n| {
+            effective_tokens(&net.overlay, &net.genesis, &account(n))
+                .unwrap()
+                .get()
+        })
         .collect()
 }
 

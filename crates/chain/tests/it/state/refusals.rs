@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chain::block::{CarriedBlock, CarriedEntry, root_of};
 use chain::genesis::{ParamsOverrides, SUPPLY_MAX};
 use chain::port::{Reads, Table};
+use chain::pos::BaseTarget;
 use chain::state::rows::HeaderRow;
 use chain::state::{
     BlockFault, Branch, Fault, Judged, MemoryStore, Overlay, When, carried_block, check_clock,
@@ -287,7 +288,7 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
         (
             "invalid",
             "chain_block.base_target",
-            with(&|b| b.header.base_target += 1),
+            with(&|b| b.header.base_target = BaseTarget::new(b.header.base_target.get() + 1)),
         ),
         (
             "invalid",

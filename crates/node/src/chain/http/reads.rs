@@ -129,7 +129,9 @@ pub(super) async fn account(State(api): State<Arc<Api>>, name: Segment) -> Answe
     let account = account_of(&segment(name)?)?;
     let query = |to| ChainQuery::Stake(account, to);
     let effective = api.shared.query(query).await?;
-    let effective_tokens = effective.map_err(|failure| failed(Fault::Store(failure)))?;
+    let effective_tokens = effective
+        .map_err(|failure| failed(Fault::Store(failure)))?
+        .get();
     let reader = api.shared.reader();
     let view = reader.ask(move |reader| {
         let (height, _) = read::tip(&reader.store)?;

@@ -131,7 +131,7 @@ impl Api {
             tip: figures.tip.hash.to_string(),
             tip_time: figures.tip.time,
             cumulative_difficulty: figures.tip.difficulty.to_string(),
-            base_target: figures.tip.base_target,
+            base_target: figures.tip.base_target.get(),
             now: shared.clock.now(),
             pool_count: figures.pool.transactions as u64,
             pool_bytes: figures.pool.bytes as u64,
@@ -184,7 +184,7 @@ impl Api {
         // Without a jump there is no doubt.
         let doubt_ms = shared.clock.jump_ms().unwrap_or(0).unsigned_abs();
         metrics.clock_doubt.set_count(doubt_ms / 1_000);
-        metrics.base_target.set_count(figures.tip.base_target);
+        metrics.base_target.set_count(figures.tip.base_target.get());
         metrics
             .pool_count
             .set_count(figures.pool.transactions as u64);
