@@ -47,7 +47,7 @@ pub struct AttachmentView {
 pub struct AttachmentPage {
     /// In order of hash.
     pub attachments: Vec<AttachmentView>,
-    /// The place to continue after; missing if there is nothing more. A page may be short or even empty and still have
+    /// The cursor of the next page; missing on the last page. A page may be short or even empty and still have
     /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
@@ -100,7 +100,7 @@ pub struct NewUpload {
 pub struct UploadView {
     /// The upload's id.
     pub upload_id: String,
-    /// Bytes that the node has; the next ones belong after them.
+    /// Number of bytes that the node has: the offset of the next byte to send.
     pub offset: u64,
     /// The time at which the node deletes it, unless more bytes arrive before.
     pub expires_at_ms: u64,

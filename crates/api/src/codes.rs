@@ -22,11 +22,11 @@ codes! {
         "Try again after the time given in retry_after_ms.";
     /// The token to log out was not given by a login.
     NOT_A_LOGIN = "api.not_a_login" 422
-        "The token was not given by a login, so it cannot be logged out."
+        "The token does not come from a login, so a logout cannot end it."
         "Let the token expire, or have the node's operator remove it from the node's folder.";
     /// A user's data are invalid.
     BAD_USER = "api.bad_user" 422
-        "A user's name, password, permissions or a token's life are not what they may be; the detail says which."
+        "A user's name, password or permissions, or a token's lifetime, are invalid. The detail names the field."
         "Correct what the detail names; docs/reference/users.md lists names, permissions and limits.";
     /// No such user.
     UNKNOWN_USER = "api.unknown_user" 404
@@ -34,11 +34,11 @@ codes! {
         "Check the name with 'tally user list'.";
     /// A user of this name exists.
     USER_EXISTS = "api.user_exists" 409
-        "There is a user of this name already."
-        "Choose another name, or change the user that there is.";
+        "A user of this name already exists."
+        "Choose another name, or change the existing user.";
     /// The file of users cannot be read or written.
     USERS_FILE = "api.users_file" 503
-        "The node cannot read or write users.toml in its folder, or keeps no users."
+        "The node cannot read or write users.toml in its folder, or has no such file."
         "Read the node's log for the reason, and check the permissions of the folder and the space on its disk.";
     /// No such path.
     NO_SUCH_PATH = "api.no_such_path" 404
@@ -47,7 +47,7 @@ codes! {
     /// No such method there.
     METHOD_NOT_ALLOWED = "api.method_not_allowed" 405
         "The path exists, but not with this method."
-        "Read the Allow header of the answer for the methods there are.";
+        "Read the allowed methods in the Allow header of the answer.";
     /// The body is not JSON.
     BAD_JSON = "api.bad_json" 400
         "The body, or a line of a stream, is not JSON."
@@ -83,18 +83,18 @@ codes! {
     /// A query of the vault cannot be answered.
     BAD_QUERY = "api.bad_query" 422
         "A query of the vault names a field that does not exist, compares it with the wrong kind of value, or is larger than the node allows."
-        "Correct what the detail names; it lists the fields there are.";
+        "Correct the part that the detail names. The detail lists the existing fields.";
     /// A query of the vault took too long.
     QUERY_TIMEOUT = "api.query_timeout" 504
-        "A query of the vault did not end in the time it had, and was stopped."
+        "A query of the vault exceeded its time limit and was stopped."
         "Narrow the criteria, sort by fewer columns, or allow more time with timeout_ms.";
     /// A reader of events is too slow.
     SLOW_READER = "api.slow_reader" 503
-        "A follower of events did not read them as fast as they came, and the node keeps a bounded number."
-        "Follow again, and read faster; ask for the missed changes at the flow's own path.";
+        "A follower of events read them too slowly, and its bounded queue overflowed."
+        "Follow again and read faster. Read missed changes of a flow at the flow's URL.";
     /// A name, media type, hash or size is invalid.
     BAD_ATTACHMENT = "api.bad_attachment" 422
-        "The name, media type or hash of a file is not what it may be; the detail says which."
+        "The name, media type or hash of a file is invalid. The detail names the field."
         "Give the file's plain name without folders, a media type such as application/pdf, the SHA-256 as 64 lower-case hexadecimal digits, or leave them out.";
     /// A range is invalid.
     BAD_RANGE = "api.bad_range" 416
@@ -102,32 +102,32 @@ codes! {
         "Ask for one range within the size that Content-Range names, such as bytes=0-1023, or leave the header out.";
     /// The bytes do not belong at the offset of the upload.
     UPLOAD_OFFSET = "api.upload_offset" 409
-        "The bytes do not belong where the upload stands; the Upload-Offset header of the answer says where that is."
-        "Go on from that offset.";
+        "The bytes do not begin at the current offset of the upload. The Upload-Offset header of the answer has the current offset."
+        "Continue at that offset.";
     /// Too many uploads are open.
     UPLOADS_LIMITED = "api.uploads_limited" 429
-        "The user, or all users together, have as many uploads open as the node takes, or as many downloads."
-        "Complete or delete uploads that are open, or try again after the time given in retry_after_ms.";
+        "The user, or all users together, have reached the limit of open uploads or of open downloads."
+        "Complete or delete open uploads, or try again after the time given in retry_after_ms.";
     /// No such upload.
     UNKNOWN_UPLOAD = "api.unknown_upload" 404
         "The user has no upload with this id: it was completed or deleted, or was idle for too long."
         "Begin a new upload.";
     /// A bug was contained.
     INTERNAL = "api.internal" 500
-        "The node met a bug while answering this request; the bug was contained and the node goes on."
-        "Report it with the lines that the node logged at that time.";
+        "A bug in the node made this request fail. The node keeps running."
+        "Report the bug with the log lines of that time.";
     /// The node is at capacity.
     NODE_BUSY = "node.busy" 503
-        "The node has as much work as it accepts. This request started nothing, and what an earlier one started under the same client id goes on."
+        "The node is at capacity. This request started no flow. A flow that an earlier request started with the same client id keeps running."
         "Try again after the time given in retry_after_ms, with the same client id.";
     /// The node takes no more work until it is restarted.
     NODE_DRAINING = "node.draining" 503
         "The node finishes its present work and accepts no new work."
-        "Start the flow on another node, or after the node is back.";
+        "Start the flow on another node, or wait until this node has been restarted.";
     /// The node stopped before it could answer.
     NODE_STOPPING = "node.stopping" 503
         "The node stopped before it could answer; whether the flow was started is not known."
-        "Repeat with the same client id once the node is back: that starts a flow once only.";
+        "Repeat the start with the same client id once the node is up again. A repeated client id never starts a second flow.";
     /// The node is still starting.
     NODE_STARTING = "node.starting" 503
         "The node is starting and recovers its flows."
@@ -135,22 +135,22 @@ codes! {
     /// The store refuses writes.
     STORE_FAILED = "node.store_failed" 503
         "A write or sync of the node's store failed; the node refuses writes until it is restarted."
-        "Look into the node's log for the cause (often a full disk), remove it, restart the node.";
+        "Read the node's log for the cause (often a full disk), remove the cause, and restart the node.";
     /// No such flow.
     UNKNOWN_FLOW = "node.unknown_flow" 404
         "No flow with this id is live, and none that ended lately has it."
-        "Check the id; give starts a client id, then their outcome is kept until you delete it.";
+        "Check the id. Give each start a client id: then its outcome is kept until you delete it.";
     /// The flow's state does not fit the order.
     FLOW_STANDS_OTHERWISE = "node.flow_stands_otherwise" 409
-        "The flow is not in a state that the order is for: retry is for parked and retrying flows, pause for running and retrying ones, resume for paused ones."
-        "Look where the flow stands (tally flow get), and give the order that fits.";
+        "The state of the flow does not allow this action: retry needs a parked or retrying flow, pause a running or retrying one, and resume a paused one."
+        "Read the flow's state with 'tally flow get', and choose an action that this state allows.";
     /// No such transaction.
     UNKNOWN_TRANSACTION = "node.unknown_transaction" 404
         "The node's ledger does not hold a transaction with this id."
         "Check the id, or ask a participant of the transaction.";
     /// Too many ancestors for one answer.
     CHAIN_TOO_WIDE = "node.chain_too_wide" 422
-        "The page lies behind more than 20,000 transactions of the back chain, which are not walked for one answer."
+        "The page begins after more than 20,000 transactions of the back chain. One request does not visit so many."
         "Begin with an older transaction of the chain, or read the whole ledger in pages.";
     /// The transaction has the maximum number of notes, or the note is too long.
     NOTE_REFUSED = "node.note_refused" 422
@@ -183,7 +183,7 @@ codes! {
     /// Not a notary.
     NOT_A_NOTARY = "node.not_a_notary" 404
         "The node is not a notary."
-        "Ask the network's notary; GET /v1/network names it.";
+        "Send the request to the network's notary, which GET /v1/network names.";
     /// The vault's view is too far behind.
     VIEW_BEHIND = "node.view_behind" 504
         "The vault's view did not catch up with the committed transactions in time."
@@ -209,35 +209,35 @@ pub mod files {
             "Remove the file when the flow has ended.";
         /// Another transfer writes to the same part.
         BUSY = "files.busy" 409
-            "Somebody else writes to this part of a file at the moment."
+            "Another transfer is writing to the same part file."
             "Try again when the other transfer of the same file has ended.";
         /// The bytes do not match the announced hash.
         MISMATCH = "files.mismatch" 422
-            "The bytes that came do not have the hash that was promised; they were thrown away."
+            "The received bytes do not have the announced hash. They were discarded."
             "Compute the SHA-256 of the file again and send the file from its start.";
         /// The bytes do not match the announced size.
         WRONG_SIZE = "files.wrong_size" 422
-            "More or fewer bytes came than were promised."
-            "Send exactly as many bytes as were promised, or promise no size.";
+            "The number of received bytes differs from the announced size."
+            "Send exactly as many bytes as announced, or announce no size.";
         /// The file exceeds the network's limit.
         TOO_LARGE = "tx.attachment_too_large" 413
             "A file has more bytes than the network's parameters allow."
             "Split the file, or have the network's operator raise max_attachment_bytes.";
         /// A file on disk is damaged.
         DAMAGED = "files.damaged" 500
-            "A file of an attachment is not there, is no ordinary file, or has another length or content than its name says."
+            "The file of an attachment is missing, is not a regular file, or has another length or hash than recorded."
             "Restore the file from a backup, or remove the attachment and upload the file again; then check the disk.";
         /// The disk failed.
         FAILED = "files.failed" 503
-            "A file of an attachment could not be read or written; the message names the path and what the system said."
+            "The file of an attachment could not be read or written. The message contains the path and the error of the operating system."
             "Check the disk and the permissions of the folder; the transfer can be tried again.";
         /// The disk is full.
         DISK_FULL = "files.disk_full" 507
-            "The disk (or a quota) has no room for more bytes of attachments, or they would leave less free than the node keeps for its ledger."
-            "Free disk space, then try again: the transfer goes on where it stopped.";
+            "The disk or a quota is full, or the attachment would use the space that the node reserves for its ledger."
+            "Free disk space, then try again: the transfer resumes where it stopped.";
         /// The vault's view failed.
         VIEW_FAILED = "vault.view_failed" 503
-            "The vault's view can't be read or written, so what the node holds is not known; the ledger itself is whole."
+            "The vault's view cannot be read or written, so the node cannot answer queries of the vault. The ledger is not affected."
             "Free disk space or repair the disk: the node opens the view again by itself, and fills it again if it is damaged.";
     }
 }

@@ -13,7 +13,7 @@ pub struct DeliveryPage {
     pub next: Option<String>,
 }
 
-/// A transaction that its receiver has not answered for. It is delivered again until there is an answer.
+/// A transaction that its recipient has not acknowledged or refused. It is delivered again until the recipient answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryView {
     /// The receiver: a legal name, or the party's id if the network does not list it any more.
@@ -24,7 +24,7 @@ pub struct DeliveryView {
     pub tx: String,
     /// Size of the transaction, in bytes.
     pub bytes: u64,
-    /// The reason for which there is no answer, as far as this node can tell.
+    /// The reason why there is no answer, as far as this node knows.
     pub status: DeliveryStatus,
     /// The receiver's own reason, if it gave one since this node's start.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -81,7 +81,7 @@ impl std::str::FromStr for Wait {
         [Wait::None, Wait::Finalised, Wait::Delivered]
             .into_iter()
             .find(|wait| wait.as_str() == text)
-            .ok_or_else(|| format!("'{text}' is none of none, finalised, delivered"))
+            .ok_or_else(|| format!("'{text}' is not one of none, finalised and delivered"))
     }
 }
 

@@ -27,7 +27,7 @@ pub struct FlowQuery {
     /// Minimum time since their start, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub older_than_ms: Option<u64>,
-    /// Minimum time of waiting without a step, in milliseconds, for something other than a time.
+    /// Minimum time without a step, in milliseconds. Flows that only wait for a point in time do not match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck_ms: Option<u64>,
 }

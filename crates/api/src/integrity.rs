@@ -48,7 +48,7 @@ pub struct RecoveryView {
     pub rolled_back: Option<RollbackView>,
     /// Contradictions about session messages, each reported by one peer alone. They do not stop the node.
     pub links: Vec<LinkView>,
-    /// The recovery begun since the node's start; absent if there was none.
+    /// The last recovery that was started since the node's start; absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryProgress>,
 }
@@ -78,12 +78,12 @@ pub struct LinkView {
     pub finding: String,
 }
 
-/// How far a recovery is.
+/// The progress of a recovery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoveryProgress {
     /// The time at which it began.
     pub begun_ms: u64,
-    /// Whether every peer has given everything.
+    /// Whether every peer has sent all its transactions that concern this node.
     pub complete: bool,
     /// All other nodes.
     pub peers: Vec<RecoveryPeer>,
@@ -97,7 +97,7 @@ pub struct RecoveryProgress {
     pub conflicts: u64,
 }
 
-/// How far the recovery from a peer is.
+/// The progress of the recovery from one peer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoveryPeer {
     /// The peer.
@@ -119,7 +119,7 @@ pub struct RecoveryPeer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FinishRecovery {
-    /// Whether to continue although some peers have not given everything.
+    /// Whether to end the recovery although some peers have not sent everything.
     #[serde(default)]
     pub accept_missing: bool,
 }

@@ -75,7 +75,7 @@ pub struct TransactionView {
     pub required_signers: Vec<String>,
     /// The signatures it carries.
     pub signatures: Vec<SignatureView>,
-    /// The whole transaction as it is carried, hexadecimal.
+    /// The whole transaction in the form that nodes exchange, in hexadecimal.
     pub bytes: String,
 }
 

@@ -127,7 +127,7 @@ pub struct ClockView {
     pub in_doubt: bool,
     /// The number of times that it was set since the node's start.
     pub jumps: u64,
-    /// The size of the last setting, in milliseconds; negative if it went back.
+    /// The size of the last clock jump, in milliseconds; negative if the clock was set back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_jump_ms: Option<i64>,
     /// The median of the peers' clocks minus this one, when they were last asked, in milliseconds.
@@ -157,7 +157,7 @@ pub struct Drain {
     pub flows_in_flight: u64,
     /// Flows in flight that had a transient failure; the drain waits for their retry.
     pub flows_retrying: u64,
-    /// Flows in flight that are kept for an operator; the drain does not wait for them.
+    /// Parked flows: they cannot continue without an operator. The drain does not wait for them.
     pub flows_parked: u64,
     /// Flows in flight that an operator paused; the drain does not wait for them.
     pub flows_paused: u64,

@@ -23,7 +23,7 @@ pub struct VaultQuery {
     /// The order. Ties, and queries without an order, are sorted by recording. At most 4.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sort: Vec<SortBy>,
-    /// `next` of an earlier answer to the same criteria and order.
+    /// The value of `next` on the previous page, of a query with the same criteria and order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// Maximum number of states on a page, at most 1,000; 100 if absent.
@@ -239,7 +239,7 @@ pub struct FoundState {
     /// Whether it is in quarantine: its notary reports it as consumed elsewhere, and it cannot be spent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quarantined: bool,
-    /// The flow that held it locked when the query was asked; told if asked for.
+    /// The flow that held the soft lock of the state when the query ran. Present only if the query asked for locks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locked_by: Option<String>,
 }

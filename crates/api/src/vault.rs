@@ -24,7 +24,7 @@ pub struct Balance {
     pub issuer: String,
     /// The amount that can be spent, in minor units, as text because a sum may not fit a JSON number everywhere.
     pub quantity: String,
-    /// How many states make it up.
+    /// The number of states in the sum.
     pub states: u64,
     /// The amount in quarantine, in states that their notary reports as consumed elsewhere: it cannot be spent, and is not in
     /// `quantity`. Absent if there is none.

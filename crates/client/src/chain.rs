@@ -245,7 +245,7 @@ impl ChainClient {
         self.send(&operations::SNAPSHOT, &Snapshot { name }).await
     }
 
-    /// Accepts a branch beyond the rollback limit, by a block that must be on the chain.
+    /// Allows a reorg beyond the rollback limit, to a branch with the given block.
     pub async fn trust(&self, height: u32, hash: &str) -> Result<Done, ClientError> {
         let hash = hash.to_owned();
         self.send(&operations::TRUST, &Trust { height, hash }).await

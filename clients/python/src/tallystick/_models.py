@@ -212,7 +212,7 @@ Datum = Union[int, str]
 #: The reason for which a receiver has not answered a delivery.
 DeliveryStatus = Literal["waiting", "away", "unanswered"]
 
-#: Stable; its meaning never changes. `x-codes` lists those that the node knows; applications bring their own.
+#: The error code. Its meaning never changes. `x-codes` lists the codes of the node; applications add their own.
 ErrorCode = str
 
 #: The status of a flow.
@@ -265,7 +265,7 @@ class AttachmentPage:
 
     #: In order of hash.
     attachments: list[AttachmentView]
-    #: The place to continue after; missing if there is nothing more. A page may be short or even empty and still have one.
+    #: The cursor of the next page; missing on the last page. A page may be short or even empty and still have one.
     next: str | None = None
 
     @classmethod
@@ -325,7 +325,7 @@ class Balance:
     issuer: str
     #: The amount that can be spent, in minor units, as text because a sum may not fit a JSON number everywhere.
     quantity: str
-    #: How many states make it up.
+    #: The number of states in the sum.
     states: int
     #: The symbol, such as `GBP`.
     symbol: str
@@ -457,7 +457,7 @@ class CashExitArguments:
 
 @dataclass(frozen=True)
 class CashExitOutcome:
-    """`cash.exit`: What became of it."""
+    """`cash.exit`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -524,7 +524,7 @@ class CashIssueAndPayArguments:
 
 @dataclass(frozen=True)
 class CashIssueAndPayOutcome:
-    """`cash.issue_and_pay`: What became of it."""
+    """`cash.issue_and_pay`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -592,7 +592,7 @@ class CashIssueArguments:
 
 @dataclass(frozen=True)
 class CashIssueOutcome:
-    """`cash.issue`: What became of it."""
+    """`cash.issue`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -663,7 +663,7 @@ class CashLockArguments:
 
 @dataclass(frozen=True)
 class CashLockOutcome:
-    """`cash.lock`: What became of it."""
+    """`cash.lock`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -736,7 +736,7 @@ class CashPayArguments:
 
 @dataclass(frozen=True)
 class CashPayOutcome:
-    """`cash.pay`: What became of it."""
+    """`cash.pay`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -808,7 +808,7 @@ class CashReissueArguments:
 
 @dataclass(frozen=True)
 class CashReissueOutcome:
-    """`cash.reissue`: What became of it."""
+    """`cash.reissue`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -869,7 +869,7 @@ class CashUnlockArguments:
 
 @dataclass(frozen=True)
 class CashUnlockOutcome:
-    """`cash.unlock`: What became of it."""
+    """`cash.unlock`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -946,7 +946,7 @@ class ClockView:
     jumps: int
     #: How far it is behind the latest time at which this notary checked a time window, in milliseconds.
     notary_behind_ms: int
-    #: The size of the last setting, in milliseconds; negative if it went back.
+    #: The size of the last clock jump, in milliseconds; negative if the clock was set back.
     last_jump_ms: int | None = None
     #: The median of the peers' clocks minus this one, when they were last asked, in milliseconds.
     peers_ahead_ms: int | None = None
@@ -1157,7 +1157,7 @@ class DeliveryRefusal:
 
 @dataclass(frozen=True)
 class DeliveryView:
-    """A transaction that its receiver has not answered for. It is delivered again until there is an answer."""
+    """A transaction that its recipient has not acknowledged or refused. It is delivered again until the recipient answers."""
 
     #: Size of the transaction, in bytes.
     bytes: int
@@ -1165,7 +1165,7 @@ class DeliveryView:
     party_id: str
     #: The receiver: a legal name, or the party's id if the network does not list it any more.
     peer: str
-    #: The reason for which there is no answer, as far as this node can tell.
+    #: The reason why there is no answer, as far as this node knows.
     status: DeliveryStatus
     #: The transaction's id.
     tx: str
@@ -1209,7 +1209,7 @@ class DocumentShareArguments:
 
 @dataclass(frozen=True)
 class DocumentShareOutcome:
-    """`document.share`: What became of it."""
+    """`document.share`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -1244,7 +1244,7 @@ class Drain:
 
     #: Flows that have not ended, including those that take no step.
     flows_in_flight: int
-    #: Flows in flight that are kept for an operator; the drain does not wait for them.
+    #: Parked flows: they cannot continue without an operator. The drain does not wait for them.
     flows_parked: int
     #: Flows in flight that an operator paused; the drain does not wait for them.
     flows_paused: int
@@ -1377,7 +1377,7 @@ class ExchangeResult:
 class FinishRecovery:
     """The body of `POST /v1/recovery/finish`."""
 
-    #: Whether to continue although some peers have not given everything.
+    #: Whether to end the recovery although some peers have not sent everything.
     accept_missing: bool | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -1558,7 +1558,7 @@ class FlowQuery:
     peer: str | None = None
     #: Their status: `running`, `retrying`, `parked` or `paused`.
     status: FlowStatus | None = None
-    #: Minimum time of waiting without a step, in milliseconds, for something other than a time.
+    #: Minimum time without a step, in milliseconds. Flows that only wait for a point in time do not match.
     stuck_ms: int | None = None
     #: The user who started them here.
     user: str | None = None
@@ -1734,7 +1734,7 @@ class FoundState:
     fungible: Fungible | None = None
     #: The id shared by its versions, if it is linear.
     linear_id: str | None = None
-    #: The flow that held it locked when the query was asked; told if asked for.
+    #: The flow that held the soft lock of the state when the query ran. Present only if the query asked for locks.
     locked_by: str | None = None
     #: Whether it is in quarantine: its notary reports it as consumed elsewhere, and it cannot be spent.
     quarantined: bool | None = None
@@ -1955,7 +1955,7 @@ class LedgerChangeNotaryArguments:
 
 @dataclass(frozen=True)
 class LedgerChangeNotaryOutcome:
-    """`ledger.change_notary`: What became of it."""
+    """`ledger.change_notary`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -1996,7 +1996,7 @@ class LedgerEmptyArguments:
 
 @dataclass(frozen=True)
 class LedgerEmptyOutcome:
-    """`ledger.empty`: What became of it."""
+    """`ledger.empty`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -2006,7 +2006,7 @@ class LedgerEmptyOutcome:
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
-    #: Its output, if it ended well.
+    #: The output of a flow that succeeded.
     result: dict[str, Any] | None = field(default_factory=dict)
     #: Its last step while it runs, or the reason why it is parked.
     step: str | None = None
@@ -2078,7 +2078,7 @@ class LedgerProveKeyArguments:
 
 @dataclass(frozen=True)
 class LedgerProveKeyOutcome:
-    """`ledger.prove_key`: What became of it."""
+    """`ledger.prove_key`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -2127,7 +2127,7 @@ class LedgerUpgradeArguments:
 
 @dataclass(frozen=True)
 class LedgerUpgradeOutcome:
-    """`ledger.upgrade`: What became of it."""
+    """`ledger.upgrade`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -2543,7 +2543,7 @@ class ObligationDefaultArguments:
 
 @dataclass(frozen=True)
 class ObligationDefaultOutcome:
-    """`obligation.default`: What became of it."""
+    """`obligation.default`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -2587,7 +2587,7 @@ class ObligationExitArguments:
 
 @dataclass(frozen=True)
 class ObligationExitOutcome:
-    """`obligation.exit`: What became of it."""
+    """`obligation.exit`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -2649,7 +2649,7 @@ class ObligationIssueArguments:
 
 @dataclass(frozen=True)
 class ObligationIssueOutcome:
-    """`obligation.issue`: What became of it."""
+    """`obligation.issue`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -2701,7 +2701,7 @@ class ObligationMoveArguments:
 
 @dataclass(frozen=True)
 class ObligationMoveOutcome:
-    """`obligation.move`: What became of it."""
+    """`obligation.move`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -2749,7 +2749,7 @@ class ObligationNetArguments:
 
 @dataclass(frozen=True)
 class ObligationNetOutcome:
-    """`obligation.net`: What became of it."""
+    """`obligation.net`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -2828,7 +2828,7 @@ class ObligationSettleArguments:
 
 @dataclass(frozen=True)
 class ObligationSettleOutcome:
-    """`obligation.settle`: What became of it."""
+    """`obligation.settle`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -2926,7 +2926,7 @@ class PaperIssueArguments:
 
 @dataclass(frozen=True)
 class PaperIssueOutcome:
-    """`paper.issue`: What became of it."""
+    """`paper.issue`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -2978,7 +2978,7 @@ class PaperMoveArguments:
 
 @dataclass(frozen=True)
 class PaperMoveOutcome:
-    """`paper.move`: What became of it."""
+    """`paper.move`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -3026,7 +3026,7 @@ class PaperRedeemArguments:
 
 @dataclass(frozen=True)
 class PaperRedeemOutcome:
-    """`paper.redeem`: What became of it."""
+    """`paper.redeem`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -3288,7 +3288,7 @@ class ProducedState:
 
 @dataclass(frozen=True)
 class RecoveryPeer:
-    """How far the recovery from a peer is."""
+    """The progress of the recovery from one peer."""
 
     #: The last position of its ledger.
     end: int
@@ -3317,11 +3317,11 @@ class RecoveryPeer:
 
 @dataclass(frozen=True)
 class RecoveryProgress:
-    """How far a recovery is."""
+    """The progress of a recovery."""
 
     #: The time at which it began.
     begun_ms: int
-    #: Whether every peer has given everything.
+    #: Whether every peer has sent all its transactions that concern this node.
     complete: bool
     #: By a notary: states with a conflict, because peers showed another consumer than the one entered.
     conflicts: int
@@ -3358,7 +3358,7 @@ class RecoveryView:
     links: list[LinkView]
     #: Transactions recorded and, by a notary, transactions accepted.
     number: int
-    #: The recovery begun since the node's start; absent if there was none.
+    #: The last recovery that was started since the node's start; absent if there was none.
     recovery: RecoveryProgress | None = None
     #: Proof that the data is an older copy; absent if there is none.
     rolled_back: RollbackView | None = None
@@ -3778,7 +3778,7 @@ class StockExitArguments:
 
 @dataclass(frozen=True)
 class StockExitOutcome:
-    """`stock.exit`: What became of it."""
+    """`stock.exit`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -3841,7 +3841,7 @@ class StockIssueArguments:
 
 @dataclass(frozen=True)
 class StockIssueOutcome:
-    """`stock.issue`: What became of it."""
+    """`stock.issue`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -3912,7 +3912,7 @@ class StockTransferArguments:
 
 @dataclass(frozen=True)
 class StockTransferOutcome:
-    """`stock.transfer`: What became of it."""
+    """`stock.transfer`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -4043,7 +4043,7 @@ class SwapMandateArguments:
 
 @dataclass(frozen=True)
 class SwapMandateOutcome:
-    """`swap.mandate`: What became of it."""
+    """`swap.mandate`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -4104,7 +4104,7 @@ class SwapRevokeArguments:
 
 @dataclass(frozen=True)
 class SwapRevokeOutcome:
-    """`swap.revoke`: What became of it."""
+    """`swap.revoke`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -4169,7 +4169,7 @@ class SwapRunArguments:
 
 @dataclass(frozen=True)
 class SwapRunOutcome:
-    """`swap.run`: What became of it."""
+    """`swap.run`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -4276,7 +4276,7 @@ class TradeBidArguments:
 
 @dataclass(frozen=True)
 class TradeBidOutcome:
-    """`trade.bid`: What became of it."""
+    """`trade.bid`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -4327,7 +4327,7 @@ class TradeSellArguments:
 
 @dataclass(frozen=True)
 class TradeSellOutcome:
-    """`trade.sell`: What became of it."""
+    """`trade.sell`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -4371,7 +4371,7 @@ class TradeWithdrawArguments:
 
 @dataclass(frozen=True)
 class TradeWithdrawOutcome:
-    """`trade.withdraw`: What became of it."""
+    """`trade.withdraw`: The outcome of the flow."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
@@ -4406,7 +4406,7 @@ class TransactionView:
 
     #: Hashes of its attachments, contract descriptors among them.
     attachments: list[str]
-    #: The whole transaction as it is carried, hexadecimal.
+    #: The whole transaction in the form that nodes exchange, in hexadecimal.
     bytes: str
     #: Its commands to contracts.
     commands: list[CommandView]
@@ -4488,7 +4488,7 @@ class UploadView:
 
     #: The time at which the node deletes it, unless more bytes arrive before.
     expires_at_ms: int
-    #: Bytes that the node has; the next ones belong after them.
+    #: Number of bytes that the node has: the offset of the next byte to send.
     offset: int
     #: The upload's id.
     upload_id: str
@@ -4653,7 +4653,7 @@ class VaultChange:
 class VaultQuery:
     """The body of `POST /v1/vault/query`."""
 
-    #: `next` of an earlier answer to the same criteria and order.
+    #: The value of `next` on the previous page, of a query with the same criteria and order.
     after: str | None = None
     #: Whether to count all states that match the criterion too.
     count: bool | None = None

@@ -104,7 +104,7 @@ pub struct ChildBlockView {
     pub chain: u8,
     /// Transactions that the child block carries.
     pub count: u32,
-    /// The account that bundled them.
+    /// The account that bundled the transactions of the block.
     pub bundler: String,
     /// The bundler's fee for the forger, in the parent token.
     pub fee: u64,

@@ -6,11 +6,11 @@ crate::error_info::codes! {
     /// No such block.
     UNKNOWN_BLOCK = "chain_api.unknown_block" 404
         "The main chain has no block with this height or hash."
-        "Check it; a block that was forged on another branch is not kept by its hash.";
+        "Check the height or the hash. Blocks of other branches are not kept.";
     /// No such transaction.
     UNKNOWN_TRANSACTION = "chain_api.unknown_transaction" 404
         "No transaction with this id is in a block or in the pool, and none that left the pool lately has it."
-        "Check the id; ask the node that it was submitted to, or submit it again: it is the same transaction.";
+        "Check the id. Ask the node that the transaction was submitted to, or submit the same bytes again, which does no harm.";
     /// No such chain.
     UNKNOWN_CHAIN = "chain_api.unknown_chain" 422
         "The network has no chain with this number."
@@ -21,7 +21,7 @@ crate::error_info::codes! {
         "List who does: GET /v1/chain/forging, GET /v1/chain/bundlers.";
     /// No such peer.
     UNKNOWN_PEER = "chain_api.unknown_peer" 404
-        "The node has not met a peer with this key."
+        "The node knows no peer with this key."
         "List the peers: GET /v1/chain/peers.";
     /// The batch has no transactions, or too many.
     BAD_BATCH = "chain_api.bad_batch" 422
@@ -29,8 +29,8 @@ crate::error_info::codes! {
         "Send 1 to 1,000 transactions in a batch.";
     /// Too many accounts at once.
     TOO_MANY_ACCOUNTS = "chain_api.too_many_accounts" 422
-        "More accounts are asked for than are answered at once."
-        "Ask for at most 100 accounts in a call.";
+        "The request names too many accounts."
+        "Name at most 100 accounts in one request.";
     /// A key, passphrase or account is invalid.
     BAD_KEY = "chain_api.bad_key" 422
         "A key or account does not parse, or a call that needs a secret names none or two."
@@ -43,20 +43,20 @@ crate::error_info::codes! {
     SIGNING_OFF = "chain_api.signing_off" 403
         "This node does not sign for its clients, because a sent passphrase is known to the node's operator."
         "Sign where the key is: POST /v1/chain/prepare gives the bytes to sign. On a test network set api.allow_server_signing.";
-    /// A passphrase came over HTTP on a production network.
+    /// A client sent a passphrase over HTTP to a node of a production network.
     PASSPHRASE_REFUSED = "chain_api.passphrase_refused" 403
         "A passphrase was sent to a node of a production network: one whose genesis names no account by passphrase."
         "Sign locally: POST /v1/chain/prepare gives the bytes to sign. To forge or bundle, put the seed in a key file (forging.key_files, bundlers.key_file).";
     /// The body is pruned.
     PRUNED = "chain_api.pruned" 410
         "The body of this block was pruned on this node."
-        "Ask a node that keeps all bodies; this node's status says from where on it has them.";
+        "Ask a node that keeps all bodies. The status of this node contains the lowest height with a body.";
     /// The snapshot cannot be made.
     SNAPSHOT_FAILED = "chain_api.snapshot_failed" 422
-        "A copy of the store could not be made: its name is taken or no name, or the disk failed."
+        "The copy of the store failed: a copy of that name exists, the name is invalid, or the disk failed."
         "Choose a new name of letters, digits and dashes; read the node's log, check the space on its disk.";
     /// A state hash was asked for another height than the tip.
     NOT_THE_TIP = "chain_api.not_the_tip" 409
         "A state hash was asked for a height that is not the tip."
-        "Ask without a height, or again for the tip: states of the past are not kept.";
+        "Ask without a height, or for the current tip. Earlier states are not kept.";
 }

@@ -28,11 +28,11 @@ pub fn document(others: &[(&str, &str)]) -> Value {
             "title": "Tallystick chain node",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "A chain node's HTTP API: blocks, transactions, accounts, forging, the node itself.",
-            "description": "JSON over HTTP/1.1 and HTTP/2, TLS only. Amounts are integers of minor units, heights and times integers, times in seconds since genesis unless their name says milliseconds; ids, hashes, keys and bytes are hexadecimal text, accounts are TLY-.... Reading and submitting need no token. Everything that is no success is a problem (RFC 9457) with a stable code and a hint.",
+            "description": "JSON over HTTP/1.1 and HTTP/2, TLS only. Amounts are integers of minor units, heights and times integers, times in seconds since genesis unless their name says milliseconds; ids, hashes, keys and bytes are hexadecimal text, accounts are TLY-.... Reading and submitting need no token. Every answer that is not a success is a problem (RFC 9457) with a stable code and a hint.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         }),
         tags: json!([
-            { "name": "chain", "description": "The chain and how it grows." },
+            { "name": "chain", "description": "The blocks of the chain, and its events." },
             { "name": "transactions", "description": "Submit transactions and learn their results." },
             { "name": "accounts", "description": "Balances and histories." },
             { "name": "forging", "description": "Forgers and bundlers." },

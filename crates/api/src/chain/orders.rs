@@ -22,7 +22,7 @@ pub struct PopOff {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Prune {
-    /// The number of newest blocks whose bodies stay; consensus sets a minimum.
+    /// The number of newest blocks that keep their bodies. Consensus sets a minimum.
     pub keep_blocks: u32,
 }
 

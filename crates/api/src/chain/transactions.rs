@@ -90,7 +90,7 @@ pub struct TransactionAnswer {
     /// The transaction; left out if its block's body is pruned, and if it has left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction: Option<TransactionView>,
-    /// Its bytes as it is carried, if the transaction is present.
+    /// The encoded transaction in hexadecimal, if the transaction is present.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<String>,
     /// The block's height.
@@ -191,7 +191,7 @@ pub struct ItemRefusal {
 /// The result for one transaction of a batch: an id, or an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubmitAnswer {
-    /// Its full id, if it is in the pool.
+    /// The transaction's full id, if it is in the pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// The error, if it is not in the pool.
@@ -246,8 +246,8 @@ pub struct Prepared {
     pub id: String,
     /// The transaction, with a zero signature.
     pub transaction: TransactionView,
-    /// The bundler whose rate the fee satisfies. Left out if the request gave the fee, on the parent chain, and if no bundler of
-    /// the chain counts. In the last case the fee is a guess: a whole child token for each whole parent token.
+    /// The bundler whose rate the fee meets. Left out if the request gave the fee, on the parent chain, and if no bundler's offer for
+    /// the chain is usable. In the last case the fee is an estimate: one whole child token for each whole parent token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bundler: Option<String>,
 }

@@ -28,7 +28,7 @@ pub(super) fn answers(operation: &Operation, generator: &mut SchemaGenerator) ->
             described["content"] = content(body, generator);
         }
         if answer.status == 202 && operation.body.is_some() {
-            described["headers"] = json!({ "Location": { "description": "Where to ask for the flow.", "schema": { "type": "string" } } });
+            described["headers"] = json!({ "Location": { "description": "The URL of the flow.", "schema": { "type": "string" } } });
         }
         answers.insert(answer.status.to_string(), described);
     }
@@ -64,7 +64,7 @@ pub(super) fn problems_of(operation: &Operation, answers: &mut Map<String, Value
             .or_insert_with(|| json!({ "description": text, "content": {} }));
         answer["content"][PROBLEM_JSON] = media;
         if matches!(status, 429 | 503) {
-            answer["headers"] = json!({ "Retry-After": { "description": "Seconds, where trying again is the thing to do.", "schema": { "type": "integer" } } });
+            answer["headers"] = json!({ "Retry-After": { "description": "Seconds to wait before a retry, if a retry can help.", "schema": { "type": "integer" } } });
         }
     }
 }

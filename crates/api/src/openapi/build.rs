@@ -16,13 +16,13 @@ use crate::problem::Problem;
 /// Inputs of the description in addition to the types.
 #[derive(Clone, Copy, Default)]
 pub struct Facts<'a> {
-    /// Flows that can be started here, with schemas by this generator; `None` leaves their arguments open.
+    /// The flows that can be started on this node; `None` describes their arguments as any JSON value.
     pub flows: Option<&'a FlowsOf<'a>>,
-    /// Codes of other parts of the node and their causes, which flows and refusals may carry.
+    /// Error codes of other parts of the node with their causes. They occur in flow failures and refusals.
     pub codes: &'a [(&'a str, &'a str)],
 }
 
-/// Flows that can be started, in order, with schemas by a generator.
+/// Returns the flows that can be started, in order. Adds the schemas of their arguments and results to the generator.
 pub type FlowsOf<'a> = dyn Fn(&mut SchemaGenerator) -> Vec<FlowFacts> + 'a;
 
 /// The parts of a description.
@@ -31,7 +31,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) operations: &'a [&'static Operation],
     /// Codes of the API itself.
     pub(crate) errors: &'a [&'static ErrorInfo],
-    /// Codes of other parts and their causes.
+    /// Error codes of other parts of the node with their causes.
     pub(crate) others: &'a [(&'a str, &'a str)],
     /// Generates the types that only events carry.
     pub(crate) mentioned: fn(&mut SchemaGenerator),
@@ -64,11 +64,11 @@ pub fn document(facts: &Facts<'_>) -> Value {
             "title": "Tallystick node",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "A node's HTTP API: flows, the vault, the ledger, the node itself.",
-            "description": "JSON over HTTP/1.1 and HTTP/2, TLS only. Amounts and sequence numbers are integers (sums of amounts are text), ids, hashes and keys are text, times are milliseconds since the Unix epoch. Everything that is no success is a problem (RFC 9457) with a stable code and a hint.",
+            "description": "JSON over HTTP/1.1 and HTTP/2, TLS only. Amounts and sequence numbers are integers (sums of amounts are text), ids, hashes and keys are text, times are milliseconds since the Unix epoch. Every answer that is not a success is a problem (RFC 9457) with a stable code and a hint.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         }),
         tags: json!([
-            { "name": "flows", "description": "Start flows, follow them, learn their outcomes." },
+            { "name": "flows", "description": "Start flows, follow their progress and read their outcomes." },
             { "name": "vault", "description": "What the node owns." },
             { "name": "ledger", "description": "What the node has recorded." },
             { "name": "attachments", "description": "Files that transactions refer to by their hash." },
@@ -188,7 +188,7 @@ fn error_code(own: &[&ErrorInfo], others: &[(&str, &str)]) -> Value {
     json!({
         "type": "string",
         "pattern": "^[a-z][a-z0-9_]*\\.[a-z][a-z0-9_]*$",
-        "description": "Stable; its meaning never changes. `x-codes` lists those that the node knows; applications bring their own.",
+        "description": "The error code. Its meaning never changes. `x-codes` lists the codes of the node; applications add their own.",
         "x-codes": known,
     })
 }

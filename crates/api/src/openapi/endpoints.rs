@@ -37,7 +37,7 @@ pub(super) fn describe(
         let arguments = arguments_of(&name);
         let outcome = format!("{name}Outcome");
         let mut schema = flow.arguments.clone();
-        describe_as(&mut schema, &flow.name, "What it is started with.");
+        describe_as(&mut schema, &flow.name, "The arguments of the flow.");
         let ended = outcome_of(flow, generator);
         let definitions = generator.definitions_mut();
         definitions.insert(arguments.clone(), schema.to_value());
@@ -56,7 +56,7 @@ pub(super) fn describe(
         .collect()
 }
 
-/// Returns the names of operations and schemas: each flow's name in Pascal case, made distinct where two would be the same.
+/// Returns the names of operations and schemas: each flow's name in Pascal case, with a suffix if two would be equal.
 pub(super) fn names(flows: &[FlowFacts]) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let mut names = Vec::with_capacity(flows.len());
@@ -105,22 +105,25 @@ fn operation(
             "links": { "outcome": {
                 "operationId": "getFlow",
                 "parameters": { "flow_id": "$response.body#/flow_id" },
-                "description": "Where the flow stands.",
+                "description": "The state of the flow.",
             } },
         })
     };
     let mut responses = Map::new();
     responses.insert(
         "200".to_owned(),
-        answer("The flow has ended; one that failed says why.", json!({})),
+        answer(
+            "The flow has ended. The outcome of a failed flow contains the error.",
+            json!({}),
+        ),
     );
     let text = |help: &str| json!({ "description": help, "schema": { "type": "string" } });
     responses.insert(
         "202".to_owned(),
         answer(
-            "The flow goes on: the time to wait is over, or nothing was to be waited for.",
+            "The flow is still running: the wait has timed out, or the request asked for no wait.",
             json!({
-                "Location": text("Where to ask for the flow."),
+                "Location": text("The URL of the flow."),
                 "Link": text("Its events, as the relation `monitor`, and its cancellation, as `cancel`."),
             }),
         ),
@@ -160,11 +163,11 @@ fn outcome_of(flow: &FlowFacts, generator: &mut SchemaGenerator) -> Value {
         let mut result = flow.result.clone();
         // No description is added next to a `$ref`, because older versions of JSON Schema ignore it there.
         if result.get("$ref").is_none() {
-            describe_as(&mut result, "", "Its output, if it ended well.");
+            describe_as(&mut result, "", "The output of a flow that succeeded.");
         }
         properties.insert("result".to_owned(), result.to_value());
     }
-    describe_as(&mut outcome, &flow.name, "What became of it.");
+    describe_as(&mut outcome, &flow.name, "The outcome of the flow.");
     outcome.to_value()
 }
 

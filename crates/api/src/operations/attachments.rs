@@ -25,7 +25,7 @@ const MEDIA_TYPE: Parameter = parameter(
 const OFFSET: Parameter = parameter(
     "Upload-Offset",
     Kind::Header,
-    "Where the bytes belong: as many as the node has.",
+    "The offset of the first byte: the number of bytes that the node already has.",
 );
 
 /// Returns the schema of arbitrary bytes.
@@ -71,13 +71,21 @@ pub const UPLOAD: Call<AttachmentView> = Call::new(Operation {
         parameter(
             "sha256",
             Kind::Hex(64),
-            "The hash of the bytes: others are refused.",
+            "The hash of the bytes. Bytes with another hash are refused.",
         ),
     ],
     body: BYTES,
     answers: &[
-        answer(201, "It was not here before.", json::<AttachmentView>(VIEW)),
-        answer(200, "The same file was here.", json::<AttachmentView>(VIEW)),
+        answer(
+            201,
+            "The file is new on this node.",
+            json::<AttachmentView>(VIEW),
+        ),
+        answer(
+            200,
+            "The node already had the file.",
+            json::<AttachmentView>(VIEW),
+        ),
     ],
     codes: TAKING,
     others: true,
@@ -90,12 +98,12 @@ pub const ATTACHMENTS: Call<AttachmentPage> = Call::new(Operation {
     id: "attachments",
     tag: "attachments",
     permission: Permission::Whole("attachments.read"),
-    summary: "Files that the node has, in order of hash. A page can be short, or empty, and still say where to go on.",
+    summary: "Files on this node, in order of hash. A page with `next` is not the last one, even if it is short or empty.",
     query: &[
         parameter(
             "after",
             Kind::Hex(64),
-            "What `next` of the page before said.",
+            "The value of `next` on the previous page.",
         ),
         LIMIT,
         parameter(
@@ -111,12 +119,12 @@ pub const ATTACHMENTS: Call<AttachmentPage> = Call::new(Operation {
         parameter(
             "trusted",
             Kind::Of(schema_of::<bool>),
-            "Trusted files, or others.",
+            "Whether to list trusted files or untrusted ones.",
         ),
         parameter(
             "unreferenced",
             Kind::Of(schema_of::<bool>),
-            "Files that no recorded transaction refers to, or others.",
+            "Whether to list files that no recorded transaction refers to, or the others.",
         ),
     ],
     answers: &[answer(
@@ -135,7 +143,7 @@ pub const ATTACHMENT: Call<AttachmentView> = Call::new(Operation {
     id: "attachment",
     tag: "attachments",
     permission: Permission::Whole("attachments.read"),
-    summary: "What is known of a file.",
+    summary: "The metadata of a file.",
     segments: &[HASH],
     answers: &[answer(200, "The file.", json::<AttachmentView>(VIEW))],
     codes: READ_CODES,
@@ -205,12 +213,16 @@ pub const ATTACHMENT_CONTENT: Call<()> = Call::new(Operation {
         parameter(
             "If-Range",
             Kind::HeaderText("^\"[0-9a-f]{64}\"$"),
-            "The ETag that the range belongs to; with another one the whole file is sent.",
+            "The ETag of the file that the client has a part of. If it differs from the current one, the whole file is sent.",
         ),
     ],
     answers: &[
         answer(200, "The whole file.", BYTES),
-        answer(206, "The range; Content-Range says which.", BYTES),
+        answer(
+            206,
+            "The requested range, as named in Content-Range.",
+            BYTES,
+        ),
     ],
     codes: &[
         &codes::BAD_PARAMETER,
@@ -232,7 +244,7 @@ pub const BEGIN_UPLOAD: Call<UploadView> = Call::new(Operation {
     tag: "attachments",
     permission: Permission::Some("attachments.upload"),
     audited: true,
-    summary: "Begins an upload that can be interrupted: by lost connections, and by restarts of the node. It is forgotten when nothing is sent for a day.",
+    summary: "Begins an upload that can be interrupted: by lost connections, and by restarts of the node. It expires after a day without new bytes.",
     body: json::<NewUpload>(r#"{"size":52428800,"name":"contract.pdf"}"#),
     answers: &[answer(
         201,
@@ -260,7 +272,7 @@ pub const UPLOAD_STATE: Call<UploadView> = Call::new(Operation {
     id: "uploadState",
     tag: "attachments",
     permission: Permission::Some("attachments.upload"),
-    summary: "How far an upload is.",
+    summary: "The number of bytes that an upload has received.",
     segments: &[UPLOAD_ID],
     answers: &[answer(200, "The upload.", json::<UploadView>(UPLOAD_VIEW))],
     codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_UPLOAD],
@@ -305,11 +317,19 @@ pub const COMPLETE_UPLOAD: Call<AttachmentView> = Call::new(Operation {
     tag: "attachments",
     permission: Permission::Some("attachments.upload"),
     audited: true,
-    summary: "All bytes are there: the upload becomes an attachment. With another hash than promised it is thrown away; with too few bytes it stays.",
+    summary: "Completes an upload: it becomes an attachment. If its hash differs from the announced one, it is discarded. If bytes are missing, it stays open.",
     segments: &[UPLOAD_ID],
     answers: &[
-        answer(201, "It was not here before.", json::<AttachmentView>(VIEW)),
-        answer(200, "The same file was here.", json::<AttachmentView>(VIEW)),
+        answer(
+            201,
+            "The file is new on this node.",
+            json::<AttachmentView>(VIEW),
+        ),
+        answer(
+            200,
+            "The node already had the file.",
+            json::<AttachmentView>(VIEW),
+        ),
     ],
     codes: &[
         &codes::BAD_PARAMETER,

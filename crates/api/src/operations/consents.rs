@@ -7,13 +7,9 @@ use crate::{ConsentChange, ConsentList, ContractList, NewUpgrade, codes};
 const FROM: Parameter = parameter(
     "from",
     Kind::Hex(64),
-    "The descriptor of the code that states are under.",
+    "The descriptor of the current code of the states.",
 );
-const TO: Parameter = parameter(
-    "to",
-    Kind::Hex(64),
-    "The descriptor of the code that they come under.",
-);
+const TO: Parameter = parameter("to", Kind::Hex(64), "The descriptor of the new code.");
 const LIST: &str = r#"{"notary_changes":{"accepted":true,"configured":true},"upgrades":[]}"#;
 const NEW_UPGRADE: &str = r#"{"from":"1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c1f0c","to":"2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c2f0c"}"#;
 
@@ -53,11 +49,11 @@ pub const CHANGE_CONSENTS: Call<ConsentList> = Call::new(Operation {
     tag: "contracts",
     permission: Permission::Whole("admin.consents"),
     audited: true,
-    summary: "Says whether the node signs changes of notary; it holds over restarts.",
+    summary: "Sets whether the node signs changes of notary. The setting survives restarts.",
     body: json::<ConsentChange>(r#"{"notary_changes":"refuse"}"#),
     answers: &[answer(
         200,
-        "What holds now, once it is durable.",
+        "The new settings, once they are durable.",
         json::<ConsentList>(LIST),
     )],
     codes: &[
@@ -77,11 +73,11 @@ pub const AUTHORISE_UPGRADE: Call<ConsentList> = Call::new(Operation {
     tag: "contracts",
     permission: Permission::Whole("admin.consents"),
     audited: true,
-    summary: "Authorises an upgrade between two codes that are registered here; it holds over restarts. At most 1,000 at once.",
+    summary: "Authorises an upgrade between two versions of code that are registered on this node. The authorisation survives restarts. At most 1,000 at once.",
     body: json::<NewUpgrade>(NEW_UPGRADE),
     answers: &[answer(
         200,
-        "What holds now, once it is durable.",
+        "The new settings, once they are durable.",
         json::<ConsentList>(LIST),
     )],
     codes: &[
@@ -104,11 +100,11 @@ pub const WITHDRAW_UPGRADE: Call<ConsentList> = Call::new(Operation {
     tag: "contracts",
     permission: Permission::Whole("admin.consents"),
     audited: true,
-    summary: "Withdraws an authorisation. One in the configuration is withdrawn there.",
+    summary: "Withdraws an authorisation. To withdraw one that the configuration gives, edit the configuration.",
     segments: &[FROM, TO],
     answers: &[answer(
         200,
-        "What holds now, once it is durable.",
+        "The new settings, once they are durable.",
         json::<ConsentList>(LIST),
     )],
     codes: &[

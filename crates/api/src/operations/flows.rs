@@ -24,7 +24,7 @@ pub const START_FLOW: Call<Outcome> = Call::new(Operation {
         answer(200, "The flow has ended.", json::<Outcome>(ENDED)),
         answer(
             202,
-            "The flow goes on; Location says where to ask.",
+            "The flow is still running. Location is its URL.",
             json::<Outcome>(STARTED),
         ),
     ],
@@ -62,26 +62,26 @@ pub const LIST_FLOWS: Call<FlowList> = Call::new(Operation {
             Kind::Text(256),
             "The code of one of their failures.",
         ),
-        parameter("user", Kind::Text(256), "Who started them here."),
         parameter(
-            "peer",
-            Kind::Text(512),
-            "The legal name of a party that they deal with.",
+            "user",
+            Kind::Text(256),
+            "The user who started them on this node.",
         ),
+        parameter("peer", Kind::Text(512), "The legal name of a counterparty."),
         parameter(
             "older_than_ms",
             Kind::Number,
-            "Started at least so long ago.",
+            "Minimum time since the start.",
         ),
         parameter(
             "stuck_ms",
             Kind::Number,
-            "Waiting without a step for at least so long, for something that is not just a time.",
+            "Minimum time without a step. Flows that only wait for a point in time are left out.",
         ),
         parameter(
             "after",
             Kind::Hex(32),
-            "What `next` of the page before said.",
+            "The value of `next` on the previous page.",
         ),
         LIMIT,
         TIMEOUT,
@@ -104,7 +104,7 @@ pub const START_FLOWS: Call<BatchAnswers> = Call::new(Operation {
     ),
     answers: &[answer(
         200,
-        "What each start came to.",
+        "One outcome for each start.",
         json::<BatchAnswers>(
             r#"{"answers":[{"status":200,"outcome":{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"completed","result":{}}}]}"#,
         ),
@@ -184,7 +184,7 @@ pub const FORGET_CLIENT_ID: Call<()> = Call::new(Operation {
     tag: "flows",
     permission: Permission::Some("flow.start"),
     audited: true,
-    summary: "Forgets a client id of the token's user and the outcome kept for it.",
+    summary: "Deletes a client id of the token's user, and the outcome stored for it.",
     segments: &[parameter(
         "client_id",
         Kind::Text(128),
@@ -207,7 +207,7 @@ pub const STREAM: Call<()> = Call::new(Operation {
     id: "stream",
     tag: "flows",
     permission: Permission::Some("flow.start"),
-    summary: "The stream form for busy clients: one long request, a start (StreamStart) a line in, an answer (StreamAnswer) a line out, in any order.",
+    summary: "Starts many flows over one long request. Each line of the request is a start (StreamStart), and each line of the answer is an answer to one start (StreamAnswer). Answers come in any order.",
     body: Some(Content {
         media: "application/x-ndjson",
         schema: schema_of::<StreamStart<'static>>,
@@ -241,7 +241,7 @@ pub const START_FLOW_AT_ENDPOINT: Call<Outcome> = Call::new(Operation {
         parameter(
             "client_id",
             Kind::Text(128),
-            "Makes the start exactly once: the same id again names the same flow and gives its outcome.",
+            "Makes the start idempotent: a repeated start with the same id returns the outcome of the first.",
         ),
         parameter("version", Kind::Count, "A version; the newest if left out."),
         parameter(
@@ -252,7 +252,7 @@ pub const START_FLOW_AT_ENDPOINT: Call<Outcome> = Call::new(Operation {
     ],
     answers: &[
         answer(200, "The flow has ended.", json::<Outcome>(ENDED)),
-        answer(202, "The flow goes on.", json::<Outcome>(STARTED)),
+        answer(202, "The flow is still running.", json::<Outcome>(STARTED)),
     ],
     codes: &[
         &codes::BAD_JSON,

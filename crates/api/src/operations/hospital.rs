@@ -95,7 +95,7 @@ pub const RETRY_FLOW: Call<Outcome> = Call::new(for_one(
     "/v1/flows/{flow_id}/retry",
     "retryFlow",
     Permission::Own("flow.retry"),
-    "Tries a parked flow again, or one that waits for its next try, from its journal.",
+    "Retries a parked or retrying flow from its journal at once.",
     OF_ONE_RUNNING,
 ));
 
@@ -104,7 +104,7 @@ pub const PAUSE_FLOW: Call<Outcome> = Call::new(for_one(
     "/v1/flows/{flow_id}/pause",
     "pauseFlow",
     Permission::Own("flow.pause"),
-    "Lets a flow take no step until it is resumed, also after a restart. One that has asked the notary goes on until it has dealt with the answer.",
+    "Pauses a flow until it is resumed, also over a restart. A flow that waits for the notary first handles the answer.",
     OF_ONE,
 ));
 
@@ -113,7 +113,7 @@ pub const RESUME_FLOW: Call<Outcome> = Call::new(for_one(
     "/v1/flows/{flow_id}/resume",
     "resumeFlow",
     Permission::Own("flow.pause"),
-    "Lets a paused flow go on.",
+    "Resumes a paused flow.",
     OF_ONE_RUNNING,
 ));
 
@@ -126,7 +126,11 @@ pub const GET_FLOW_JOURNAL: Call<FlowJournal> = Call::new(Operation {
     summary: "A live flow's journal for support: the entries in order, large values by their size and hash only, no secrets.",
     segments: &[FLOW_ID],
     query: &[
-        parameter("after", Kind::Count, "What `next` of the page before said."),
+        parameter(
+            "after",
+            Kind::Count,
+            "The value of `next` on the previous page.",
+        ),
         LIMIT,
     ],
     answers: &[answer(200, "A page of rows.", json::<FlowJournal>(JOURNAL))],
@@ -140,7 +144,7 @@ pub const RETRY_FLOWS: Call<FlowOrdered> = Call::new(for_many(
     "/v1/flows/retry",
     "retryFlows",
     Permission::Whole("flow.retry"),
-    "Tries flows again that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on.",
+    "Retries the flows that match a query, or counts them. At most 1,000 in one request; `next` is the cursor for the following request.",
     OF_MANY_RUNNING,
 ));
 
@@ -149,7 +153,7 @@ pub const PAUSE_FLOWS: Call<FlowOrdered> = Call::new(for_many(
     "/v1/flows/pause",
     "pauseFlows",
     Permission::Whole("flow.pause"),
-    "Pauses flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on.",
+    "Pauses the flows that match a query, or counts them. At most 1,000 in one request; `next` is the cursor for the following request.",
     OF_MANY,
 ));
 
@@ -158,7 +162,7 @@ pub const RESUME_FLOWS: Call<FlowOrdered> = Call::new(for_many(
     "/v1/flows/resume",
     "resumeFlows",
     Permission::Whole("flow.pause"),
-    "Resumes paused flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on.",
+    "Resumes the paused flows that match a query, or counts them. At most 1,000 in one request; `next` is the cursor for the following request.",
     OF_MANY_RUNNING,
 ));
 
@@ -167,7 +171,7 @@ pub const KILL_FLOWS: Call<FlowOrdered> = Call::new(for_many(
     "/v1/flows/kill",
     "killFlows",
     Permission::Whole("flow.cancel"),
-    "Kills flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on.",
+    "Kills the flows that match a query, or counts them. At most 1,000 in one request; `next` is the cursor for the following request.",
     OF_MANY,
 ));
 

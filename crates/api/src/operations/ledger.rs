@@ -13,7 +13,7 @@ pub const TRANSACTION_BYTES: Call<()> = Call::new(Operation {
     id: "transactionBytes",
     tag: "ledger",
     permission: Permission::Whole("tx.read"),
-    summary: "A recorded transaction's bytes, as it is carried between nodes.",
+    summary: "A recorded transaction's bytes, in the form that nodes exchange.",
     segments: &[ID],
     answers: &[answer(
         200,
@@ -35,7 +35,7 @@ pub const TRANSACTION_CHAIN: Call<ChainPage> = Call::new(Operation {
     id: "transactionChain",
     tag: "ledger",
     permission: Permission::Whole("tx.read"),
-    summary: "A recorded transaction and all that it comes from, the last recorded first. Refused with `node.chain_too_wide` where more than 20,000 transactions would have to be looked at for a page.",
+    summary: "A recorded transaction and its back chain, the last recorded first. Refused with `node.chain_too_wide` if a page would need a visit to more than 20,000 transactions.",
     segments: &[ID],
     query: &[AFTER, LIMIT, TIMEOUT],
     answers: &[answer(
@@ -58,7 +58,7 @@ pub const NOTES: Call<NoteList> = Call::new(Operation {
     id: "notes",
     tag: "ledger",
     permission: Permission::Whole("tx.read"),
-    summary: "Notes that users of this node made of a transaction, the oldest first.",
+    summary: "Notes of this node's users on a transaction, the oldest first.",
     segments: &[ID],
     answers: &[answer(
         200,
@@ -78,7 +78,7 @@ pub const ADD_NOTE: Call<NoteView> = Call::new(Operation {
     tag: "ledger",
     permission: Permission::Whole("tx.note"),
     audited: true,
-    summary: "Make a note of a recorded transaction. It stays on this node: no peer sees it.",
+    summary: "Adds a note to a recorded transaction. It stays on this node and is never sent to a peer.",
     segments: &[ID],
     body: json::<NewNote>(r#"{"text":"invoice 4711"}"#),
     answers: &[answer(
@@ -109,7 +109,7 @@ pub const REMOVE_NOTE: Call<()> = Call::new(Operation {
     tag: "ledger",
     permission: Permission::Whole("tx.note"),
     audited: true,
-    summary: "Take a note away.",
+    summary: "Removes a note.",
     segments: &[ID, NOTE_ID],
     answers: &[answer(204, "It is gone.", None)],
     codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_NOTE],
@@ -123,12 +123,12 @@ pub const SCHEDULE: Call<SchedulePage> = Call::new(Operation {
     id: "schedule",
     tag: "flows",
     permission: Permission::Whole("flow.read.all"),
-    summary: "Flows that states have scheduled: those that wait, the next one first, then those that could not be started.",
+    summary: "Flows that states have scheduled: first those that are due in the future, in order of time, then those that could not be started.",
     query: &[
         parameter(
             "after",
             Kind::Form(r"^[0-9a-f]{90}$"),
-            "What `next` of the page before said.",
+            "The value of `next` on the previous page.",
         ),
         LIMIT,
         TIMEOUT,

@@ -56,22 +56,25 @@ pub(crate) const READ: Operation = Operation {
 pub(crate) const AFTER: Parameter = parameter(
     "after",
     Kind::Number,
-    "What `next` of the page before said.",
+    "The value of `next` on the previous page.",
 );
 pub(crate) const LIMIT: Parameter = parameter(
     "limit",
     Kind::Count,
-    "How many entries at most, one at least; the node has a limit of its own.",
+    "Maximum number of entries, at least 1. The node caps it.",
 );
 pub(crate) const TIMEOUT: Parameter = parameter(
     "timeout_ms",
     Kind::Number,
-    "How long to wait at most, in milliseconds; the node has a limit of its own.",
+    "Maximum wait in milliseconds. The node caps it.",
 );
-pub(crate) const WAIT: Parameter =
-    parameter("wait", Kind::Of(schema_of::<Wait>), "What to wait for.");
+pub(crate) const WAIT: Parameter = parameter(
+    "wait",
+    Kind::Of(schema_of::<Wait>),
+    "The event to wait for.",
+);
 pub(crate) const LAST_EVENT_ID: Parameter = parameter(
     "Last-Event-ID",
     Kind::Header,
-    "The id of the last event read: the events go on after it.",
+    "The id of the last event that the client has read. The stream continues after it.",
 );

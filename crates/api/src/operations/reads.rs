@@ -14,7 +14,7 @@ pub const BALANCES: Call<Balances> = Call::new(Operation {
     id: "balances",
     tag: "vault",
     permission: Permission::Balances,
-    summary: "Sums of unconsumed fungible states, once the vault's view shows everything acknowledged before.",
+    summary: "Sums of unconsumed fungible states. Waits until the vault's view shows everything acknowledged before the request.",
     query: &[TIMEOUT],
     answers: &[answer(
         200,
@@ -36,7 +36,7 @@ pub const STATES: Call<StatesPage> = Call::new(Operation {
     id: "states",
     tag: "vault",
     permission: Permission::Some("vault.query"),
-    summary: "Unconsumed states, in order of recording, once the vault's view shows what was acknowledged before.",
+    summary: "Unconsumed states, in order of recording. Waits until the vault's view shows everything acknowledged before the request.",
     query: &[
         AFTER,
         LIMIT,
@@ -68,7 +68,7 @@ pub const QUERY_VAULT: Call<VaultAnswer> = Call::new(Operation {
     id: "queryVault",
     tag: "vault",
     permission: Permission::Some("vault.query"),
-    summary: "States by criteria, consumed ones as well, or counts and sums of them, once the vault's view shows everything acknowledged before.",
+    summary: "Unconsumed and consumed states that match criteria, or counts and sums of them. Waits until the vault's view shows everything acknowledged before the request.",
     body: json::<VaultQuery>(
         r#"{"where":{"and":[{"is":{"field":"symbol","value":"GBP"}},{"between":{"field":"quantity","from":100}}]},"sort":[{"field":"quantity","descending":true}]}"#,
     ),
@@ -97,7 +97,7 @@ pub const FOLLOW_VAULT: Call<()> = Call::new(Operation {
     id: "followVault",
     tag: "vault",
     permission: Permission::Some("vault.query"),
-    summary: "Server-sent events: `start` (a VaultStart) at once, then `change` (a VaultChange) for each transaction that changes the vault, once the vault's view shows it; at last, if the node ends them, `cut` (a Problem). Without `after` or Last-Event-ID only new changes. A user who may query only some contracts gets only their states; a change without such states advances the id without an event.",
+    summary: "Server-sent events: `start` (a VaultStart) at once, then `change` (a VaultChange) for each transaction that changes the vault, once the vault's view shows it; and, if the node ends the stream, `cut` (a Problem). Without `after` or Last-Event-ID only new changes. A user who may query only some contracts gets only their states; a change without such states advances the id without an event.",
     query: &[
         parameter(
             "after",
@@ -124,7 +124,7 @@ pub const TRANSACTION: Call<TransactionView> = Call::new(Operation {
     id: "transaction",
     tag: "ledger",
     permission: Permission::Whole("tx.read"),
-    summary: "A recorded transaction, readable, with its bytes.",
+    summary: "A recorded transaction in decoded form, with its bytes.",
     segments: &[parameter(
         "transaction_id",
         Kind::Hex(64),
@@ -165,7 +165,7 @@ pub const CONSUMED: Call<ConsumedPage> = Call::new(Operation {
         parameter(
             "after",
             Kind::Form(r"^[0-9a-f]{64}\([0-9]{1,9}\)$"),
-            "What `next` of the page before said.",
+            "The value of `next` on the previous page.",
         ),
         LIMIT,
         TIMEOUT,
@@ -186,12 +186,12 @@ pub const NOTARY_REQUESTS: Call<RequestPage> = Call::new(Operation {
     id: "notaryRequests",
     tag: "notary",
     permission: Permission::Whole("notary.requests"),
-    summary: "Transactions that the notary has signed, who asked for that, and when; notaries only.",
+    summary: "Transactions that the notary has signed, with requester and time; notaries only.",
     query: &[
         parameter(
             "after",
             Kind::Hex(64),
-            "What `next` of the page before said.",
+            "The value of `next` on the previous page.",
         ),
         LIMIT,
     ],
@@ -216,7 +216,7 @@ pub const EQUIVOCATIONS: Call<EquivocationPage> = Call::new(Operation {
         parameter(
             "after",
             Kind::Hex(64),
-            "What `next` of the page before said.",
+            "The value of `next` on the previous page.",
         ),
         LIMIT,
     ],
@@ -304,12 +304,12 @@ pub const DELIVERIES: Call<DeliveryPage> = Call::new(Operation {
     id: "deliveries",
     tag: "node",
     permission: Permission::Whole("node.read"),
-    summary: "Transactions that other nodes have not answered for, with their reasons.",
+    summary: "Delivered transactions that the recipients have not acknowledged, with their reasons.",
     query: &[
         parameter(
             "after",
             Kind::Hex(80),
-            "What `next` of the page before said.",
+            "The value of `next` on the previous page.",
         ),
         LIMIT,
     ],
@@ -363,7 +363,7 @@ pub const CONFIRM_CLOCK: Call<ClockView> = Call::new(Operation {
     tag: "node",
     permission: Permission::Whole("admin.clock"),
     audited: true,
-    summary: "Vouches for the node's clock as it is, after it was set. A notary judges time windows again, even if it judged some at a later time before.",
+    summary: "Confirms the current time of the node's clock after it was set. A notary then judges time windows again, even if it judged some at a later time before.",
     answers: &[answer(
         200,
         "The clock.",
@@ -408,7 +408,7 @@ pub const HEALTH: Call<Health> = Call::new(Operation {
     path: "/health",
     id: "health",
     tag: "node",
-    summary: "Whether the node is up and takes work. Needs no token.",
+    summary: "Whether the node is up and accepts work. Needs no token.",
     permission: Permission::Anyone,
     answers: &[
         answer(
@@ -420,7 +420,7 @@ pub const HEALTH: Call<Health> = Call::new(Operation {
         ),
         answer(
             503,
-            "It is up and takes no work.",
+            "The node is up, but accepts no work.",
             json::<Health>(
                 r#"{"live":true,"ready":false,"state":"draining","ledger_seq":42,"view_seq":42,"view_lag":0}"#,
             ),

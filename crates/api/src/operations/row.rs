@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::codes::{self, ErrorInfo};
 
-/// A method at a path.
+/// An HTTP method at a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
     /// The method.
@@ -47,14 +47,18 @@ impl Operation {
     /// The number of segments is not that of [`Operation::segments`].
     pub fn at(&self, segments: &[&str]) -> String {
         let (given, expected) = (segments.len(), self.segments.len());
-        assert_eq!(given, expected, "segments of a path of {}", self.id);
+        assert_eq!(given, expected, "path segments given for {}", self.id);
         let mut filled = String::with_capacity(self.path.len() + 64);
         let mut rest = self.path;
         for segment in segments {
-            let (before, after) = rest.split_once('{').expect("a place for each segment");
+            let (before, after) = rest
+                .split_once('{')
+                .expect("as many segments as placeholders");
             filled.push_str(before);
             encode_to(&mut filled, segment);
-            (_, rest) = after.split_once('}').expect("an end of each place");
+            (_, rest) = after
+                .split_once('}')
+                .expect("a closing brace for each placeholder");
         }
         filled.push_str(rest);
         filled
@@ -290,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "segments of a path")]
+    #[should_panic(expected = "path segments given for")]
     fn paths_refuse_missing_segments() {
         WITHDRAW_UPGRADE.at(&["1f"]);
     }

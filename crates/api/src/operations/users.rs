@@ -34,7 +34,7 @@ pub const USERS: Call<UserPage> = Call::new(Operation {
         parameter(
             "after",
             Kind::Text(64),
-            "What `next` of the page before said.",
+            "The value of `next` on the previous page.",
         ),
         LIMIT,
     ],
@@ -109,7 +109,7 @@ pub const REMOVE_USER: Call<()> = Call::new(Operation {
     tag: "users",
     permission: Permission::Whole("admin.users"),
     audited: true,
-    summary: "Removes a user; tokens and logins end.",
+    summary: "Removes a user, and ends all tokens and logins of the user.",
     segments: &[NAME],
     answers: &[answer(204, "Removed.", None)],
     codes: &[
@@ -128,7 +128,7 @@ pub const ADD_TOKEN: Call<LoggedIn> = Call::new(Operation {
     tag: "users",
     permission: Permission::Whole("admin.users"),
     audited: true,
-    summary: "A long-lived token for a user; it is shown this once.",
+    summary: "Makes a long-lived token for a user. It is shown only once.",
     segments: &[NAME],
     body: json::<NewToken>(r#"{"days":90}"#),
     answers: &[answer(

@@ -29,9 +29,9 @@ impl Default for TransitionsSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UpgradeEntry {
-    /// The descriptor of the code that states are under.
+    /// The descriptor of the current code of the states.
     pub from: Hash,
-    /// The descriptor of the code that they come under.
+    /// The descriptor of the new code.
     pub to: Hash,
 }
 

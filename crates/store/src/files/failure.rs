@@ -12,22 +12,22 @@ use super::sizes::NOTE_BYTES_MAX;
 pub(crate) const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "files.busy",
-        cause: "Somebody else writes to this part of a file at the moment.",
+        cause: "Another transfer is writing to the same part file.",
         action: BUSY_HINT,
     },
     ErrorInfo {
         code: "files.damaged",
-        cause: "A file of an attachment is not there, is no ordinary file, or has another length or content than its name says.",
+        cause: "The file of an attachment is missing, is not a regular file, or has another length or hash than recorded.",
         action: DAMAGED_HINT,
     },
     ErrorInfo {
         code: "files.disk_full",
-        cause: "The disk (or a quota) has no room for more bytes of attachments, or they would leave less free than the node keeps for its ledger.",
+        cause: "The disk or a quota is full, or the attachment would use the space that the node reserves for its ledger.",
         action: FULL_HINT,
     },
     ErrorInfo {
         code: "files.failed",
-        cause: "A file of an attachment could not be read or written; the message names the path and what the system said.",
+        cause: "The file of an attachment could not be read or written. The message contains the path and the error of the operating system.",
         action: FAILED_HINT,
     },
     ErrorInfo {
@@ -37,7 +37,7 @@ pub(crate) const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "files.mismatch",
-        cause: "The bytes that came do not have the hash that was promised; they were thrown away.",
+        cause: "The received bytes do not have the announced hash. They were discarded.",
         action: MISMATCH_HINT,
     },
     ErrorInfo {
@@ -47,21 +47,21 @@ pub(crate) const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "files.wrong_size",
-        cause: "More or fewer bytes came than were promised.",
+        cause: "The number of received bytes differs from the announced size.",
         action: SIZE_HINT,
     },
 ];
 
 const BUSY_HINT: &str = "Try again when the other transfer of the same file has ended.";
 const DAMAGED_HINT: &str = "Restore the file from a backup, or remove the attachment and upload the file again; then check the disk.";
-const FULL_HINT: &str = "Free disk space, then try again: the transfer goes on where it stopped.";
+const FULL_HINT: &str = "Free disk space, then try again: the transfer resumes where it stopped.";
 const FAILED_HINT: &str =
     "Check the disk and the permissions of the folder; the transfer can be tried again.";
 const LOCKED_HINT: &str = "Stop the other process, or give this node a folder of its own.";
 const MISMATCH_HINT: &str =
     "Compute the SHA-256 of the file again and send the file from its start.";
 const NOTE_HINT: &str = "Give shorter names.";
-const SIZE_HINT: &str = "Send exactly as many bytes as were promised, or promise no size.";
+const SIZE_HINT: &str = "Send exactly as many bytes as announced, or announce no size.";
 
 /// Why something could not be done with a file.
 #[derive(Debug, Error)]

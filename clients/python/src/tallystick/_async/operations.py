@@ -20,7 +20,7 @@ class AsyncOperations:
         self._session = session
 
     async def health(self) -> models.Health:
-        """Whether the node is up and takes work. Needs no token. `GET /health`"""
+        """Whether the node is up and accepts work. Needs no token. `GET /health`"""
         return self._session.decoded(models.Health.from_json, await self._session.json("GET", "/health"))
 
     async def attachments(
@@ -33,7 +33,7 @@ class AsyncOperations:
         trusted: bool | None = None,
         unreferenced: bool | None = None,
     ) -> models.AttachmentPage:
-        """Files that the node has, in order of hash. A page can be short, or empty, and still say where to go on. `GET /v1/attachments`"""
+        """Files on this node, in order of hash. A page with `next` is not the last one, even if it is short or empty. `GET /v1/attachments`"""
         query = {"after": after, "limit": limit, "name": name, "media_type": media_type, "trusted": trusted, "unreferenced": unreferenced}
         return self._session.decoded(models.AttachmentPage.from_json, await self._session.json("GET", "/v1/attachments", query=query))
 
@@ -42,7 +42,7 @@ class AsyncOperations:
         await self._session.json("DELETE", f"/v1/attachments/{quote(str(hash), safe='')}")
 
     async def attachment(self, hash: str) -> models.AttachmentView:
-        """What is known of a file. `GET /v1/attachments/{hash}`"""
+        """The metadata of a file. `GET /v1/attachments/{hash}`"""
         return self._session.decoded(models.AttachmentView.from_json, await self._session.json("GET", f"/v1/attachments/{quote(str(hash), safe='')}"))
 
     async def trust_attachment(self, hash: str, body: models.AttachmentChange) -> models.AttachmentView:
@@ -51,17 +51,18 @@ class AsyncOperations:
         return self._session.decoded(models.AttachmentView.from_json, await self._session.json("PATCH", f"/v1/attachments/{quote(str(hash), safe='')}", body=body.to_json()))
 
     async def balances(self, *, timeout_ms: int | None = None) -> models.Balances:
-        """Sums of unconsumed fungible states, once the vault's view shows everything acknowledged before. `GET /v1/balances`"""
+        """Sums of unconsumed fungible states. Waits until the vault's view shows everything acknowledged before the request. `GET
+        /v1/balances`"""
         query = {"timeout_ms": timeout_ms}
         return self._session.decoded(models.Balances.from_json, await self._session.json("GET", "/v1/balances", query=query))
 
     async def forget_client_id(self, client_id: str) -> None:
-        """Forgets a client id of the token's user and the outcome kept for it. `DELETE /v1/clients/{client_id}`"""
+        """Deletes a client id of the token's user, and the outcome stored for it. `DELETE /v1/clients/{client_id}`"""
         await self._session.json("DELETE", f"/v1/clients/{quote(str(client_id), safe='')}")
 
     async def confirm_clock(self) -> models.ClockView:
-        """Vouches for the node's clock as it is, after it was set. A notary judges time windows again, even if it judged some at a later time
-        before. `POST /v1/clock/confirm`"""
+        """Confirms the current time of the node's clock after it was set. A notary then judges time windows again, even if it judged some at a
+        later time before. `POST /v1/clock/confirm`"""
         return self._session.decoded(models.ClockView.from_json, await self._session.json("POST", "/v1/clock/confirm", repeatable=False))
 
     async def consents(self) -> models.ConsentList:
@@ -69,16 +70,17 @@ class AsyncOperations:
         return self._session.decoded(models.ConsentList.from_json, await self._session.json("GET", "/v1/consents"))
 
     async def change_consents(self, body: models.ConsentChange) -> models.ConsentList:
-        """Says whether the node signs changes of notary; it holds over restarts. `PATCH /v1/consents`"""
+        """Sets whether the node signs changes of notary. The setting survives restarts. `PATCH /v1/consents`"""
         return self._session.decoded(models.ConsentList.from_json, await self._session.json("PATCH", "/v1/consents", body=body.to_json()))
 
     async def authorise_upgrade(self, body: models.NewUpgrade) -> models.ConsentList:
-        """Authorises an upgrade between two codes that are registered here; it holds over restarts. At most 1,000 at once. `POST
-        /v1/consents/upgrades`"""
+        """Authorises an upgrade between two versions of code that are registered on this node. The authorisation survives restarts. At most
+        1,000 at once. `POST /v1/consents/upgrades`"""
         return self._session.decoded(models.ConsentList.from_json, await self._session.json("POST", "/v1/consents/upgrades", body=body.to_json()))
 
     async def withdraw_upgrade(self, from_: str, to: str) -> models.ConsentList:
-        """Withdraws an authorisation. One in the configuration is withdrawn there. `DELETE /v1/consents/upgrades/{from}/{to}`"""
+        """Withdraws an authorisation. To withdraw one that the configuration gives, edit the configuration. `DELETE
+        /v1/consents/upgrades/{from}/{to}`"""
         return self._session.decoded(models.ConsentList.from_json, await self._session.json("DELETE", f"/v1/consents/upgrades/{quote(str(from_), safe='')}/{quote(str(to), safe='')}"))
 
     async def contracts(self) -> models.ContractList:
@@ -86,7 +88,7 @@ class AsyncOperations:
         return self._session.decoded(models.ContractList.from_json, await self._session.json("GET", "/v1/contracts"))
 
     async def deliveries(self, *, after: str | None = None, limit: int | None = None) -> models.DeliveryPage:
-        """Transactions that other nodes have not answered for, with their reasons. `GET /v1/deliveries`"""
+        """Delivered transactions that the recipients have not acknowledged, with their reasons. `GET /v1/deliveries`"""
         query = {"after": after, "limit": limit}
         return self._session.decoded(models.DeliveryPage.from_json, await self._session.json("GET", "/v1/deliveries", query=query))
 
@@ -250,7 +252,8 @@ class AsyncOperations:
         return self._session.decoded(models.DocumentShareOutcome.from_json, await self._session.json("POST", "/v1/flows/document.share", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
 
     async def kill_flows(self, body: models.FlowOrder) -> models.FlowOrdered:
-        """Kills flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on. `POST /v1/flows/kill`"""
+        """Kills the flows that match a query, or counts them. At most 1,000 in one request; `next` is the cursor for the following request.
+        `POST /v1/flows/kill`"""
         return self._session.decoded(models.FlowOrdered.from_json, await self._session.json("POST", "/v1/flows/kill", body=body.to_json(), repeatable=False))
 
     async def start_ledger_change_notary(
@@ -449,17 +452,18 @@ class AsyncOperations:
         return self._session.decoded(models.PaperRedeemOutcome.from_json, await self._session.json("POST", "/v1/flows/paper.redeem", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
 
     async def pause_flows(self, body: models.FlowOrder) -> models.FlowOrdered:
-        """Pauses flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on. `POST /v1/flows/pause`"""
+        """Pauses the flows that match a query, or counts them. At most 1,000 in one request; `next` is the cursor for the following request.
+        `POST /v1/flows/pause`"""
         return self._session.decoded(models.FlowOrdered.from_json, await self._session.json("POST", "/v1/flows/pause", body=body.to_json(), repeatable=False))
 
     async def resume_flows(self, body: models.FlowOrder) -> models.FlowOrdered:
-        """Resumes paused flows that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on. `POST
-        /v1/flows/resume`"""
+        """Resumes the paused flows that match a query, or counts them. At most 1,000 in one request; `next` is the cursor for the following
+        request. `POST /v1/flows/resume`"""
         return self._session.decoded(models.FlowOrdered.from_json, await self._session.json("POST", "/v1/flows/resume", body=body.to_json(), repeatable=False))
 
     async def retry_flows(self, body: models.FlowOrder) -> models.FlowOrdered:
-        """Tries flows again that meet a query, or counts them. At most 1,000 in one request; `next` says where to go on. `POST
-        /v1/flows/retry`"""
+        """Retries the flows that match a query, or counts them. At most 1,000 in one request; `next` is the cursor for the following request.
+        `POST /v1/flows/retry`"""
         return self._session.decoded(models.FlowOrdered.from_json, await self._session.json("POST", "/v1/flows/retry", body=body.to_json(), repeatable=False))
 
     async def start_stock_exit(
@@ -613,16 +617,16 @@ class AsyncOperations:
         return self._session.decoded(models.FlowJournal.from_json, await self._session.json("GET", f"/v1/flows/{quote(str(flow_id), safe='')}/journal", query=query))
 
     async def pause_flow(self, flow_id: str) -> models.Outcome:
-        """Lets a flow take no step until it is resumed, also after a restart. One that has asked the notary goes on until it has dealt with
-        the answer. `POST /v1/flows/{flow_id}/pause`"""
+        """Pauses a flow until it is resumed, also over a restart. A flow that waits for the notary first handles the answer. `POST
+        /v1/flows/{flow_id}/pause`"""
         return self._session.decoded(models.Outcome.from_json, await self._session.json("POST", f"/v1/flows/{quote(str(flow_id), safe='')}/pause"))
 
     async def resume_flow(self, flow_id: str) -> models.Outcome:
-        """Lets a paused flow go on. `POST /v1/flows/{flow_id}/resume`"""
+        """Resumes a paused flow. `POST /v1/flows/{flow_id}/resume`"""
         return self._session.decoded(models.Outcome.from_json, await self._session.json("POST", f"/v1/flows/{quote(str(flow_id), safe='')}/resume"))
 
     async def retry_flow(self, flow_id: str) -> models.Outcome:
-        """Tries a parked flow again, or one that waits for its next try, from its journal. `POST /v1/flows/{flow_id}/retry`"""
+        """Retries a parked or retrying flow from its journal at once. `POST /v1/flows/{flow_id}/retry`"""
         return self._session.decoded(models.Outcome.from_json, await self._session.json("POST", f"/v1/flows/{quote(str(flow_id), safe='')}/retry", repeatable=False))
 
     async def ledger(
@@ -664,7 +668,7 @@ class AsyncOperations:
         return self._session.decoded(models.ConsumedPage.from_json, await self._session.json("GET", "/v1/notary/consumed", query=query))
 
     async def notary_requests(self, *, after: str | None = None, limit: int | None = None) -> models.RequestPage:
-        """Transactions that the notary has signed, who asked for that, and when; notaries only. `GET /v1/notary/requests`"""
+        """Transactions that the notary has signed, with requester and time; notaries only. `GET /v1/notary/requests`"""
         query = {"after": after, "limit": limit}
         return self._session.decoded(models.RequestPage.from_json, await self._session.json("GET", "/v1/notary/requests", query=query))
 
@@ -696,7 +700,8 @@ class AsyncOperations:
         limit: int | None = None,
         timeout_ms: int | None = None,
     ) -> models.SchedulePage:
-        """Flows that states have scheduled: those that wait, the next one first, then those that could not be started. `GET /v1/schedule`"""
+        """Flows that states have scheduled: first those that are due in the future, in order of time, then those that could not be started.
+        `GET /v1/schedule`"""
         query = {"after": after, "limit": limit, "timeout_ms": timeout_ms}
         return self._session.decoded(models.SchedulePage.from_json, await self._session.json("GET", "/v1/schedule", query=query))
 
@@ -708,12 +713,13 @@ class AsyncOperations:
         timeout_ms: int | None = None,
         quarantined: str | None = None,
     ) -> models.StatesPage:
-        """Unconsumed states, in order of recording, once the vault's view shows what was acknowledged before. `GET /v1/states`"""
+        """Unconsumed states, in order of recording. Waits until the vault's view shows everything acknowledged before the request. `GET
+        /v1/states`"""
         query = {"after": after, "limit": limit, "timeout_ms": timeout_ms, "quarantined": quarantined}
         return self._session.decoded(models.StatesPage.from_json, await self._session.json("GET", "/v1/states", query=query))
 
     async def transaction(self, transaction_id: str) -> models.TransactionView:
-        """A recorded transaction, readable, with its bytes. `GET /v1/transactions/{transaction_id}`"""
+        """A recorded transaction in decoded form, with its bytes. `GET /v1/transactions/{transaction_id}`"""
         return self._session.decoded(models.TransactionView.from_json, await self._session.json("GET", f"/v1/transactions/{quote(str(transaction_id), safe='')}"))
 
     async def transaction_chain(
@@ -724,26 +730,27 @@ class AsyncOperations:
         limit: int | None = None,
         timeout_ms: int | None = None,
     ) -> models.ChainPage:
-        """A recorded transaction and all that it comes from, the last recorded first. Refused with `node.chain_too_wide` where more than
-        20,000 transactions would have to be looked at for a page. `GET /v1/transactions/{transaction_id}/chain`"""
+        """A recorded transaction and its back chain, the last recorded first. Refused with `node.chain_too_wide` if a page would need a visit
+        to more than 20,000 transactions. `GET /v1/transactions/{transaction_id}/chain`"""
         query = {"after": after, "limit": limit, "timeout_ms": timeout_ms}
         return self._session.decoded(models.ChainPage.from_json, await self._session.json("GET", f"/v1/transactions/{quote(str(transaction_id), safe='')}/chain", query=query))
 
     async def notes(self, transaction_id: str) -> models.NoteList:
-        """Notes that users of this node made of a transaction, the oldest first. `GET /v1/transactions/{transaction_id}/notes`"""
+        """Notes of this node's users on a transaction, the oldest first. `GET /v1/transactions/{transaction_id}/notes`"""
         return self._session.decoded(models.NoteList.from_json, await self._session.json("GET", f"/v1/transactions/{quote(str(transaction_id), safe='')}/notes"))
 
     async def add_note(self, transaction_id: str, body: models.NewNote) -> models.NoteView:
-        """Make a note of a recorded transaction. It stays on this node: no peer sees it. `POST /v1/transactions/{transaction_id}/notes`"""
+        """Adds a note to a recorded transaction. It stays on this node and is never sent to a peer. `POST
+        /v1/transactions/{transaction_id}/notes`"""
         return self._session.decoded(models.NoteView.from_json, await self._session.json("POST", f"/v1/transactions/{quote(str(transaction_id), safe='')}/notes", body=body.to_json(), repeatable=False))
 
     async def remove_note(self, transaction_id: str, note_id: str) -> None:
-        """Take a note away. `DELETE /v1/transactions/{transaction_id}/notes/{note_id}`"""
+        """Removes a note. `DELETE /v1/transactions/{transaction_id}/notes/{note_id}`"""
         await self._session.json("DELETE", f"/v1/transactions/{quote(str(transaction_id), safe='')}/notes/{quote(str(note_id), safe='')}")
 
     async def begin_upload(self, body: models.NewUpload) -> models.UploadView:
-        """Begins an upload that can be interrupted: by lost connections, and by restarts of the node. It is forgotten when nothing is sent for
-        a day. `POST /v1/uploads`"""
+        """Begins an upload that can be interrupted: by lost connections, and by restarts of the node. It expires after a day without new
+        bytes. `POST /v1/uploads`"""
         return self._session.decoded(models.UploadView.from_json, await self._session.json("POST", "/v1/uploads", body=body.to_json(), repeatable=False))
 
     async def remove_upload(self, upload_id: str) -> None:
@@ -751,12 +758,12 @@ class AsyncOperations:
         await self._session.json("DELETE", f"/v1/uploads/{quote(str(upload_id), safe='')}")
 
     async def upload_state(self, upload_id: str) -> models.UploadView:
-        """How far an upload is. `GET /v1/uploads/{upload_id}`"""
+        """The number of bytes that an upload has received. `GET /v1/uploads/{upload_id}`"""
         return self._session.decoded(models.UploadView.from_json, await self._session.json("GET", f"/v1/uploads/{quote(str(upload_id), safe='')}"))
 
     async def complete_upload(self, upload_id: str) -> models.AttachmentView:
-        """All bytes are there: the upload becomes an attachment. With another hash than promised it is thrown away; with too few bytes it
-        stays. `POST /v1/uploads/{upload_id}/complete`"""
+        """Completes an upload: it becomes an attachment. If its hash differs from the announced one, it is discarded. If bytes are missing, it
+        stays open. `POST /v1/uploads/{upload_id}/complete`"""
         return self._session.decoded(models.AttachmentView.from_json, await self._session.json("POST", f"/v1/uploads/{quote(str(upload_id), safe='')}/complete", repeatable=False))
 
     async def users(self, *, after: str | None = None, limit: int | None = None) -> models.UserPage:
@@ -769,7 +776,7 @@ class AsyncOperations:
         return self._session.decoded(models.UserView.from_json, await self._session.json("POST", "/v1/users", body=body.to_json(), repeatable=False))
 
     async def remove_user(self, user: str) -> None:
-        """Removes a user; tokens and logins end. `DELETE /v1/users/{user}`"""
+        """Removes a user, and ends all tokens and logins of the user. `DELETE /v1/users/{user}`"""
         await self._session.json("DELETE", f"/v1/users/{quote(str(user), safe='')}")
 
     async def user(self, user: str) -> models.UserView:
@@ -786,10 +793,10 @@ class AsyncOperations:
         return self._session.decoded(models.UserView.from_json, await self._session.json("DELETE", f"/v1/users/{quote(str(user), safe='')}/tokens"))
 
     async def add_token(self, user: str, body: models.NewToken) -> models.LoggedIn:
-        """A long-lived token for a user; it is shown this once. `POST /v1/users/{user}/tokens`"""
+        """Makes a long-lived token for a user. It is shown only once. `POST /v1/users/{user}/tokens`"""
         return self._session.decoded(models.LoggedIn.from_json, await self._session.json("POST", f"/v1/users/{quote(str(user), safe='')}/tokens", body=body.to_json(), repeatable=False))
 
     async def query_vault(self, body: models.VaultQuery) -> models.VaultAnswer:
-        """States by criteria, consumed ones as well, or counts and sums of them, once the vault's view shows everything acknowledged before.
-        `POST /v1/vault/query`"""
+        """Unconsumed and consumed states that match criteria, or counts and sums of them. Waits until the vault's view shows everything
+        acknowledged before the request. `POST /v1/vault/query`"""
         return self._session.decoded(models.VaultAnswer.from_json, await self._session.json("POST", "/v1/vault/query", body=body.to_json()))

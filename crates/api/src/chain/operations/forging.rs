@@ -7,7 +7,7 @@ pub const FORGING: Call<ForgingView> = Call::new(Operation {
     path: "/v1/chain/forging",
     id: "forging",
     tag: "forging",
-    summary: "Who forges on this node, and when each may forge the next block.",
+    summary: "Accounts that forge on this node, and when each may forge the next block.",
     answers: &[answer(200, "The forgers.", json::<ForgingView>(""))],
     codes: ANY,
     ..OPEN

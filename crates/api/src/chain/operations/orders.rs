@@ -7,7 +7,7 @@ pub const PEERS: Call<ChainPeers> = Call::new(Operation {
     path: "/v1/chain/peers",
     id: "peers",
     tag: "peers",
-    summary: "The peers of this node, those kept away included.",
+    summary: "The peers of this node, banned ones included.",
     answers: &[answer(200, "The peers.", json::<ChainPeers>(""))],
     codes: ANY,
     ..OPEN
@@ -19,10 +19,10 @@ pub const BAN_PEER: Call<()> = Call::new(Operation {
     path: "/v1/chain/peers/{peer}/ban",
     id: "banPeer",
     tag: "peers",
-    summary: "Ends all connections with a peer and keeps it away for a time.",
+    summary: "Bans a peer for some time, and ends all its connections.",
     segments: &[parameter("peer", Kind::Hex(64), "The peer's key.")],
     body: json::<NewBan>(r#"{"seconds":600,"reason":"too much"}"#),
-    answers: &[answer(204, "It is kept away.", None)],
+    answers: &[answer(204, "The peer is banned.", None)],
     codes: &[
         &BAD_JSON,
         &BAD_REQUEST,
@@ -42,7 +42,7 @@ pub const UNBAN_PEER: Call<()> = Call::new(Operation {
     tag: "peers",
     summary: "And no longer.",
     segments: &[parameter("peer", Kind::Hex(64), "The peer's key.")],
-    answers: &[answer(204, "It may come back.", None)],
+    answers: &[answer(204, "The ban has ended.", None)],
     codes: &[&BAD_PARAMETER, &codes::UNKNOWN_PEER],
     ..READ
 });
@@ -51,7 +51,7 @@ pub const UNBAN_PEER: Call<()> = Call::new(Operation {
 pub const POP_OFF: Call<Done> = Call::new(Operation {
     path: "/v1/chain/orders/pop-off",
     id: "popOff",
-    summary: "Rolls the chain back to a height; transactions of the blocks go back to the pool.",
+    summary: "Rolls the chain back to a height. Transactions of the removed blocks return to the pool.",
     body: json::<PopOff>(r#"{"height":41}"#),
     answers: &[answer(200, "Done.", json::<Done>(r#"{"done":"2 blocks"}"#))],
     ..ORDER
@@ -71,7 +71,7 @@ pub const CLEAR_POOL: Call<Done> = Call::new(Operation {
 pub const PRUNE: Call<Done> = Call::new(Operation {
     path: "/v1/chain/orders/prune",
     id: "prune",
-    summary: "Lets the bodies of all but the newest blocks go, a little at a time; headers stay.",
+    summary: "Prunes the bodies of all but the newest blocks, in small steps. Headers stay.",
     body: json::<Prune>(r#"{"keep_blocks":10000}"#),
     answers: &[answer(200, "Begun.", json::<Done>(""))],
     ..ORDER
@@ -81,7 +81,7 @@ pub const PRUNE: Call<Done> = Call::new(Operation {
 pub const TRUST: Call<Done> = Call::new(Operation {
     path: "/v1/chain/orders/trust",
     id: "trust",
-    summary: "Accepts a branch beyond the rollback limit, by a block that must be on the chain.",
+    summary: "Allows a reorg beyond the rollback limit, to a branch with the given block.",
     body: json::<Trust>(r#"{"height":41,"hash":"00"}"#),
     answers: &[answer(200, "Done.", json::<Done>(""))],
     ..ORDER
@@ -139,14 +139,18 @@ pub const HEALTH: Call<ChainHealth> = Call::new(Operation {
     path: "/health",
     id: "health",
     tag: "node",
-    summary: "Whether the node is up and takes transactions.",
+    summary: "Whether the node is up and accepts transactions.",
     answers: &[
         answer(
             200,
             "It takes transactions.",
             json::<ChainHealth>(r#"{"live":true,"ready":true,"height":42,"sync":"synced"}"#),
         ),
-        answer(503, "It is up and takes none.", json::<ChainHealth>("")),
+        answer(
+            503,
+            "The node is up, but accepts no transactions.",
+            json::<ChainHealth>(""),
+        ),
     ],
     codes: &[],
     ..OPEN

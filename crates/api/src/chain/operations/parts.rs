@@ -29,11 +29,12 @@ pub(super) const THE_BLOCK: Parameter = parameter(
 pub(super) const THE_ACCOUNT: Parameter =
     parameter("account", Kind::Text(64), "An account: `TLY-...`.");
 pub(super) const ID: Parameter = parameter("transaction_id", Kind::Hex(64), "The full id.");
-pub(super) const OF_CHAIN: Parameter = parameter("chain", Kind::Count, "Only of this chain.");
+pub(super) const OF_CHAIN: Parameter =
+    parameter("chain", Kind::Count, "Only transactions of this chain.");
 pub(super) const DETAIL: Parameter = parameter(
     "transactions",
     Kind::Words(&["none", "ids", "full"]),
-    "How much of each block's body comes with it; a page of blocks ends early where there is much.",
+    "Detail of the bodies. A page with large bodies ends early.",
 );
 
 pub(super) const ANY: &[&ErrorInfo] = &[&INTERNAL, &NODE_BUSY];

@@ -18,7 +18,7 @@ pub const STATUS: Call<ChainStatus> = Call::new(Operation {
     path: "/v1/chain/status",
     id: "status",
     tag: "chain",
-    summary: "The node: height, tip, pool, peers, forging, how far it is with syncing.",
+    summary: "The node: height, tip, pool, peers, forging and the progress of its synchronisation.",
     answers: &[answer(200, "The status.", json::<ChainStatus>(""))],
     codes: ANY,
     ..OPEN
@@ -70,7 +70,11 @@ pub const BLOCK_TRANSACTIONS: Call<TransactionPage> = Call::new(Operation {
     segments: &[THE_BLOCK],
     query: &[
         OF_CHAIN,
-        parameter("after", Kind::Count, "What `next` of the page before said."),
+        parameter(
+            "after",
+            Kind::Count,
+            "The value of `next` on the previous page.",
+        ),
         LIMIT,
     ],
     answers: &[answer(
@@ -130,7 +134,7 @@ pub const ACCOUNT_TRANSACTIONS: Call<TransactionPage> = Call::new(Operation {
         parameter(
             "before",
             Kind::Form("^[0-9]{1,10}-[0-9]{1,10}$"),
-            "What `next` of the page before said.",
+            "The value of `next` on the previous page.",
         ),
         LIMIT,
     ],
@@ -152,7 +156,7 @@ pub const EQUIVOCATIONS: Call<EquivocationPage> = Call::new(Operation {
         parameter(
             "after",
             Kind::Hex(136),
-            "The value of `next` on the page before.",
+            "The value of `next` on the previous page.",
         ),
         LIMIT,
     ],
@@ -170,7 +174,7 @@ pub const FOLLOW: Call<()> = Call::new(Operation {
     path: "/v1/chain/events",
     id: "follow",
     tag: "chain",
-    summary: "Server-sent events: `status` (a ChainStatus) at once, then `added` (a BlockAdded), `popped` (a BlockPopped), `forked` (a Forked), `left` (a TransactionLeft) and `stuck` (a Stuck) as they happen; at last, if the node ends them, `cut` (a Problem). They start with the present and ignore Last-Event-ID.",
+    summary: "Server-sent events: `status` (a ChainStatus) at once, then `added` (a BlockAdded), `popped` (a BlockPopped), `forked` (a Forked), `left` (a TransactionLeft) and `stuck` (a Stuck) as they happen; and, if the node ends the stream, `cut` (a Problem). They start with the present and ignore Last-Event-ID.",
     answers: &[answer(
         200,
         "Events without end.",

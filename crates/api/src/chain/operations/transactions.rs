@@ -26,12 +26,16 @@ pub const UNCONFIRMED: Call<UnconfirmedPage> = Call::new(Operation {
     tag: "transactions",
     summary: "Transactions that are in no block yet.",
     query: &[
-        parameter("account", Kind::Text(64), "Only of or to this account."),
+        parameter(
+            "account",
+            Kind::Text(64),
+            "Only transactions that this account has sent or receives.",
+        ),
         OF_CHAIN,
         parameter(
             "after",
             Kind::Hex(64),
-            "What `next` of the page before said.",
+            "The value of `next` on the previous page.",
         ),
         LIMIT,
     ],
@@ -49,7 +53,7 @@ pub const SUBMIT: Call<Submitted> = Call::new(Operation {
     path: "/v1/chain/transactions",
     id: "submit",
     tag: "transactions",
-    summary: "Takes a signed transaction into the pool. Answers once that is durable; submitting it again does no harm.",
+    summary: "Submits a signed transaction to the pool. The answer comes once the transaction is durable. A repeated submission does no harm.",
     body: json::<Submit>(r#"{"transaction":"0101"}"#),
     answers: &[answer(200, "It is in the pool.", json::<Submitted>(""))],
     codes: SENT,
@@ -63,7 +67,7 @@ pub const SUBMIT_BATCH: Call<SubmitBatchAnswer> = Call::new(Operation {
     path: "/v1/chain/transactions/batch",
     id: "submitBatch",
     tag: "transactions",
-    summary: "Takes 1 to 1,000 signed transactions, each answered by itself. With the media type application/octet-stream the body is their bytes, one after another.",
+    summary: "Submits 1 to 1,000 signed transactions, each with an answer of its own. With the media type application/octet-stream the body is their bytes, one after another.",
     body: json::<SubmitBatch>(r#"{"transactions":["0101"]}"#),
     answers: &[answer(
         200,
