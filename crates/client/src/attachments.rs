@@ -1,4 +1,4 @@
-//! Attachments: files go up and come down piece by piece, and are never whole in memory.
+//! Uploads and downloads of attachments, piece by piece: memory never holds a whole file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,19 +25,19 @@ use crate::connection::Connection;
 use crate::error::ClientError;
 use crate::progress::Progress;
 
-/// Bytes read of a source at once.
+/// Bytes read from a source in one call.
 const PIECE_BYTES: usize = 64 << 10;
-/// Pieces that wait for the connection.
+/// Maximum number of pieces that wait to be sent.
 const PIECES_MAX: usize = 4;
 
-/// A file that comes down.
+/// The download of a file, piece by piece.
 pub struct Download {
     connection: Arc<Connection>,
     body: hyper::body::Incoming,
     hash: String,
     at: u64,
     size: u64,
-    /// None if the start of the file was not asked for.
+    /// `None` if the download does not begin at the start of the file, so that its hash cannot be checked.
     hasher: Option<Sha256>,
     patience: Duration,
 }
@@ -57,7 +57,7 @@ impl Download {
     /// it arrives: the bytes are known to be right only after this has returned nothing.
     ///
     /// # Errors
-    /// The connection broke, nothing came for long, or the bytes have another hash.
+    /// The connection broke, no bytes arrived within the time limit, or the bytes have another hash.
     pub async fn next(&mut self) -> Result<Option<Bytes>, ClientError> {
         loop {
             let frame = tokio::time::timeout(self.patience, self.body.frame())
@@ -66,7 +66,7 @@ impl Download {
                     seconds: self.patience.as_secs(),
                 })?;
             let piece = match frame {
-                // A frame of trailers has no bytes.
+                // A trailers frame contains no data.
                 Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
                 Some(Err(error)) => return Err(self.connection.lost(&error)),
                 None => return self.end(),
@@ -110,7 +110,7 @@ impl Client {
     /// yield that many bytes.
     ///
     /// # Errors
-    /// The node refuses, the source cannot be read, or the connection breaks: then nothing is left of it there.
+    /// The node refuses, the source cannot be read, or the connection breaks. After an error the node keeps no byte of the file.
     pub async fn upload(
         &self,
         wish: &NewUpload,
@@ -167,19 +167,20 @@ impl Client {
         Ok(answer)
     }
 
-    /// Makes an upload an attachment. `size` is how much the node has to make durable before it answers.
+    /// Completes an upload, which becomes an attachment. The wait for the answer grows with `size`, the number of bytes that the node
+    /// has to sync.
     pub async fn complete_upload(
         &self,
         upload_id: &str,
         size: u64,
     ) -> Result<AttachmentView, ClientError> {
-        /// A disk that writes slower than this is not waited for.
+        /// Assumed minimum write rate of the node's disk.
         const BYTES_PER_MS: u64 = 10_000;
         let arguments = Arguments::at(&[upload_id]).waiting(Some(size / BYTES_PER_MS));
         self.ask(&operations::COMPLETE_UPLOAD, arguments).await
     }
 
-    /// Gives an upload up.
+    /// Abandons an upload.
     pub async fn remove_upload(&self, upload_id: &str) -> Result<(), ClientError> {
         let arguments = Arguments::at(&[upload_id]);
         let done = self.ask_raw(&operations::REMOVE_UPLOAD, arguments).await;
@@ -192,7 +193,7 @@ impl Client {
             .await
     }
 
-    /// Files that meet a query, after a hash.
+    /// Returns a page of files that match a query, in order of hash.
     pub async fn attachments(
         &self,
         query: &AttachmentQuery,
@@ -208,7 +209,7 @@ impl Client {
         self.ask(&operations::ATTACHMENTS, arguments).await
     }
 
-    /// Says whether a file is trusted.
+    /// Sets whether a file is trusted.
     pub async fn trust_attachment(
         &self,
         hash: &str,
@@ -228,7 +229,7 @@ impl Client {
         done.map(drop)
     }
 
-    /// A file's bytes from an offset to its end.
+    /// Downloads a file from an offset to its end.
     ///
     /// # Errors
     /// The node does not have it, or the offset lies beyond its end.
@@ -264,13 +265,17 @@ impl Client {
         };
         let length: u64 = text(CONTENT_LENGTH)
             .and_then(|text| text.parse().ok())
-            .ok_or_else(|| ClientError::BadAnswer("a file without its length".to_owned()))?;
+            .ok_or_else(|| {
+                ClientError::BadAnswer("the answer with a file has no Content-Length".to_owned())
+            })?;
         let at = match response.status() {
             StatusCode::PARTIAL_CONTENT => from,
             _ => 0,
         };
         let size = at.checked_add(length).ok_or_else(|| {
-            ClientError::BadAnswer(format!("a file with {length} bytes after offset {at}"))
+            ClientError::BadAnswer(format!(
+                "the length of a file is out of range: {length} bytes after offset {at}"
+            ))
         })?;
         Ok(Download {
             hash: hash.to_ascii_lowercase(),
@@ -283,7 +288,7 @@ impl Client {
         })
     }
 
-    /// Sends a body that takes its time: as long as bytes go out, the answer is waited for.
+    /// Sends a body of any length. The time limit for the answer starts again as long as bytes are being sent.
     async fn send_pieces<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -320,7 +325,7 @@ impl Client {
     }
 }
 
-/// A source as a request's body. Read by a task of its own, which ends with the request.
+/// Makes a request body of a source. A task of its own reads the source, and ends with the request.
 fn pieces(
     source: impl AsyncRead + Send + Unpin + 'static,
     length: Option<u64>,

@@ -13,13 +13,13 @@ use crate::progress::Progress;
 /// The body of a request.
 #[derive(Debug)]
 pub(crate) enum RequestBody {
-    /// All of it; taken once.
+    /// A complete JSON body; taken when it is sent.
     Whole(Option<Bytes>),
-    /// All of it, as plain bytes.
+    /// A complete body of plain bytes; taken when it is sent.
     Octets(Option<Bytes>),
     /// Lines that are written while the request runs.
     Lines(Arc<Outgoing>),
-    /// A file that is read meanwhile.
+    /// A file that is read while the request runs.
     Pieces(Pieces),
 }
 
@@ -46,7 +46,7 @@ impl Pieces {
 }
 
 impl RequestBody {
-    /// Its media type.
+    /// Returns the media type of the body.
     pub(crate) fn media(&self) -> &'static str {
         match self {
             RequestBody::Whole(_) | RequestBody::Lines(_) => "application/json",
@@ -55,7 +55,7 @@ impl RequestBody {
     }
 }
 
-/// Bytes on their way out; everything written between two turns of the connection leaves as one chunk.
+/// Bytes to be sent. Everything written between two polls of the connection is sent as one chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     state: Mutex<BodyState>,
@@ -68,7 +68,7 @@ struct BodyState {
     closed: bool,
 }
 
-/// A chunk starts with this much room, which holds some hundred starts.
+/// Initial capacity of a chunk, in bytes: some hundred starts.
 const CHUNK_BYTES: usize = 16 << 10;
 
 impl Outgoing {

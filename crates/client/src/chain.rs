@@ -27,12 +27,12 @@ pub struct ChainClient {
 }
 
 impl ChainClient {
-    /// A client with the usual limits; connects at the first call.
+    /// Creates a client with the default limits. It connects at the first call.
     pub fn new(endpoint: Endpoint) -> Result<Self, ClientError> {
         Self::with_limits(endpoint, Limits::default())
     }
 
-    /// A client; connects at the first call.
+    /// Creates a client. It connects at the first call.
     pub fn with_limits(endpoint: Endpoint, limits: Limits) -> Result<Self, ClientError> {
         let client = Client::with_limits(endpoint, limits)?;
         Ok(Self { client })
@@ -123,12 +123,13 @@ impl ChainClient {
         Ok(answer.answers)
     }
 
-    /// Returns the bytes of a payment or a lease to be signed, with everything filled in.
+    /// Returns the bytes to sign of a payment or a lease, with reference, fee and deadline filled in.
     pub async fn prepare(&self, prepare: &Prepare) -> Result<Prepared, ClientError> {
         self.send(&operations::PREPARE, prepare).await
     }
 
-    /// Lets the node prepare, sign and submit, if it does that: it sees the secret. For test networks.
+    /// Has the node prepare, sign and submit a transaction, if its settings allow that. For test networks, because the node sees the
+    /// secret.
     pub async fn sign_and_send(&self, send: &SignAndSend) -> Result<Submitted, ClientError> {
         self.send(&operations::SIGN_AND_SEND, send).await
     }

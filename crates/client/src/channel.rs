@@ -36,7 +36,7 @@ struct Callers {
 }
 
 impl Channel {
-    /// Opens the stream; its answers are taken in by a task of their own.
+    /// Opens the stream. A task of its own reads the answers.
     pub(crate) async fn open(connection: Arc<Connection>) -> Result<Arc<Self>, ClientError> {
         let channel = Arc::new(Self {
             outgoing: Arc::default(),
@@ -62,12 +62,12 @@ impl Channel {
         Ok(channel)
     }
 
-    /// Whether nothing can be started on it any more.
+    /// Returns whether the stream has ended, so that it accepts no more starts.
     pub(crate) fn has_ended(&self) -> bool {
         self.lock().ended.is_some()
     }
 
-    /// Sends a start; its answer comes through the receiver. Returns its number too.
+    /// Sends a start. Returns its number, and the receiver of its answer.
     pub(crate) fn start(
         &self,
         write: impl FnOnce(u64, &mut bytes::buf::Writer<&mut BytesMut>) -> serde_json::Result<()>,
@@ -109,7 +109,7 @@ impl Channel {
         self.outgoing.close();
     }
 
-    /// Takes answers in until the stream ends; returns why it did.
+    /// Reads answers until the stream ends. Returns the reason of its end.
     async fn read(&self, connection: &Connection, response: Response<Incoming>) -> ClientError {
         let mut body = response.into_body();
         let mut lines = Lines::default();
@@ -117,7 +117,7 @@ impl Channel {
         let mut answers: Vec<(u64, Answer)> = Vec::new();
         loop {
             let chunk = match body.frame().await {
-                // A frame of trailers has no lines.
+                // A trailers frame contains no lines.
                 Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
                 Some(Err(error)) => return connection.lost(&error),
                 None => return connection.lost_because("the node ended the stream"),
@@ -133,7 +133,9 @@ impl Channel {
                 return fault;
             }
             if fed.is_err() {
-                return ClientError::BadAnswer(format!("a line longer than {most} bytes"));
+                return ClientError::BadAnswer(format!(
+                    "a line of the stream exceeds {most} bytes"
+                ));
             }
         }
     }
@@ -165,13 +167,14 @@ impl Channel {
     }
 }
 
-/// An answer; `None` for an empty line. An answer to a line that we did not send properly ends the stream.
+/// Parses an answer; `None` for an empty line. The node's refusal of a malformed line has no number, and ends the stream.
 fn read_line(line: &[u8]) -> Result<Option<(u64, Answer)>, ClientError> {
     if line.is_empty() {
         return Ok(None);
     }
-    let answer: StreamAnswer = serde_json::from_slice(line)
-        .map_err(|error| ClientError::BadAnswer(format!("a line of the stream: {error}")))?;
+    let answer: StreamAnswer = serde_json::from_slice(line).map_err(|error| {
+        ClientError::BadAnswer(format!("cannot decode a line of the stream: {error}"))
+    })?;
     let number = answer.n;
     let answer = answer
         .into_outcome()
@@ -180,7 +183,7 @@ fn read_line(line: &[u8]) -> Result<Option<(u64, Answer)>, ClientError> {
         (Some(number), answer) => Ok(Some((number, answer))),
         (None, Err(error)) => Err(error),
         (None, Ok(_)) => Err(ClientError::BadAnswer(
-            "an outcome without a number".to_owned(),
+            "an outcome on the stream has no number".to_owned(),
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! Single calls.
+//! The client, with one function for each operation of the API.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,13 +29,13 @@ use crate::stream::Stream;
 /// An operator's action on a flow that does not finish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowAction {
-    /// Try them again.
+    /// Retries parked and retrying flows.
     Retry,
-    /// Let them take no step.
+    /// Pauses flows: they take no step until they are resumed.
     Pause,
-    /// Let paused ones go on.
+    /// Resumes paused flows.
     Resume,
-    /// End them.
+    /// Kills flows.
     Kill,
 }
 
@@ -46,19 +46,19 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client with the usual limits; connects at the first call.
+    /// Creates a client with the default limits. It connects at the first call.
     pub fn new(endpoint: Endpoint) -> Result<Self, ClientError> {
         Self::with_limits(endpoint, Limits::default())
     }
 
-    /// A client; connects at the first call.
+    /// Creates a client. It connects at the first call.
     pub fn with_limits(endpoint: Endpoint, limits: Limits) -> Result<Self, ClientError> {
         Ok(Self {
             connection: Arc::new(Connection::new(&endpoint, limits)?),
         })
     }
 
-    /// The stream form, over this client's connection; opens at the first start, and again when it is lost.
+    /// Returns a stream of starts over this client's connection. It is opened at the first start, and again after it was lost.
     pub fn stream(&self) -> Stream {
         Stream::new(Arc::clone(&self.connection))
     }
@@ -69,7 +69,7 @@ impl Client {
         self.ask(&operations::START_FLOW, arguments).await
     }
 
-    /// Starts a flow at its own endpoint, whose body is the arguments: the same start in another form.
+    /// Starts a flow through the endpoint of its name, whose body is the arguments. The effect is that of [`Client::start`].
     pub async fn start_at_endpoint(&self, start: &StartFlow) -> Result<Outcome, ClientError> {
         let arguments = Arguments::at(&[&start.flow])
             .with("wait", Some(start.wait.as_str()))
@@ -82,7 +82,7 @@ impl Client {
             .await
     }
 
-    /// Starts many flows; each is answered by itself, in order. Waits no longer than the longest of their waits.
+    /// Starts many flows. Returns one answer for each, in order, after the longest of their waits at the latest.
     pub async fn start_batch(&self, starts: &[StartFlow]) -> Result<Vec<BatchAnswer>, ClientError> {
         let batch = StartBatch::new(starts).map_err(ClientError::arguments)?;
         let wait_ms = starts.iter().filter_map(|start| start.timeout_ms).max();
@@ -103,7 +103,7 @@ impl Client {
         self.events(&operations::FOLLOW_VAULT, arguments).await
     }
 
-    /// The API's description, with the node's flows: OpenAPI 3.1.
+    /// Returns the OpenAPI 3.1 description of the API, with the node's flows.
     pub async fn openapi(&self) -> Result<serde_json::Value, ClientError> {
         let bytes = self
             .ask_raw(&operations::OPENAPI, Arguments::none())
@@ -158,13 +158,13 @@ impl Client {
             .await
     }
 
-    /// Returns live flows after an id.
+    /// Returns a page of live flows in order of id, beginning after `after`.
     pub async fn flows(&self, after: Option<&str>, limit: u32) -> Result<FlowList, ClientError> {
         let arguments = Arguments::none().page(after, limit);
         self.ask(&operations::LIST_FLOWS, arguments).await
     }
 
-    /// Returns live flows that match a query, after an id.
+    /// Returns a page of live flows that match a query, in order of id.
     pub async fn flows_where(
         &self,
         query: &FlowQuery,
@@ -198,7 +198,7 @@ impl Client {
         self.ask(operation, Arguments::at(&[flow_id])).await
     }
 
-    /// Retries, pauses, resumes or kills at most 1,000 flows that match a query. The answer names the next flow.
+    /// Retries, pauses, resumes or kills at most 1,000 flows that match a query. The answer contains the cursor for the next request.
     pub async fn order_flows(
         &self,
         action: FlowAction,
@@ -213,7 +213,7 @@ impl Client {
         self.ask(operation, Arguments::none().json(order)?).await
     }
 
-    /// Returns a live flow's journal after a row.
+    /// Returns a page of a live flow's journal, beginning after a row.
     pub async fn flow_journal(
         &self,
         flow_id: &str,
@@ -224,7 +224,7 @@ impl Client {
         self.ask(&operations::GET_FLOW_JOURNAL, arguments).await
     }
 
-    /// Forgets a client id and the outcome kept for it.
+    /// Deletes a client id and the outcome stored for it.
     pub async fn forget_client_id(&self, client_id: &str) -> Result<(), ClientError> {
         let arguments = Arguments::at(&[client_id]);
         let done = self.ask_raw(&operations::FORGET_CLIENT_ID, arguments).await;
@@ -236,13 +236,13 @@ impl Client {
         self.ask(&operations::BALANCES, Arguments::none()).await
     }
 
-    /// Returns unconsumed states after a number, without those in quarantine.
+    /// Returns a page of unconsumed states, beginning after a number, without those in quarantine.
     pub async fn states(&self, after: Option<u64>, limit: u32) -> Result<StatesPage, ClientError> {
         let arguments = Arguments::none().page(after, limit);
         self.ask(&operations::STATES, arguments).await
     }
 
-    /// Returns unconsumed states after a number: those in quarantine, or all.
+    /// Returns a page of unconsumed states, beginning after a number: those in quarantine, or all.
     pub async fn states_quarantined(
         &self,
         quarantined: Quarantined,
@@ -267,7 +267,7 @@ impl Client {
             .await
     }
 
-    /// Returns a transaction's bytes as it is carried.
+    /// Returns a transaction's bytes in the form that nodes exchange.
     pub async fn transaction_bytes(&self, id: &str) -> Result<Bytes, ClientError> {
         self.ask_raw(&operations::TRANSACTION_BYTES, Arguments::at(&[id]))
             .await
@@ -294,7 +294,7 @@ impl Client {
         self.ask(&operations::CONTRACTS, Arguments::none()).await
     }
 
-    /// Returns the transitions of others that the node signs.
+    /// Returns the kinds of transitions that the node signs if another node proposes them.
     pub async fn consents(&self) -> Result<ConsentList, ClientError> {
         self.ask(&operations::CONSENTS, Arguments::none()).await
     }
@@ -355,13 +355,13 @@ impl Client {
         self.ask(&operations::SCHEDULE, arguments).await
     }
 
-    /// Returns recorded transactions after a position.
+    /// Returns a page of recorded transactions, beginning after a ledger position.
     pub async fn ledger(&self, after: Option<u64>, limit: u32) -> Result<LedgerPage, ClientError> {
         let arguments = Arguments::none().page(after, limit);
         self.ask(&operations::LEDGER, arguments).await
     }
 
-    /// Returns the states that a notary has seen consumed, after a reference.
+    /// Returns a page of the states that a notary has seen consumed, beginning after a state reference.
     pub async fn consumed(
         &self,
         after: Option<&str>,
@@ -371,7 +371,7 @@ impl Client {
         self.ask(&operations::CONSUMED, arguments).await
     }
 
-    /// Returns the transactions that a notary has signed and their requesters, after an id.
+    /// Returns a page of the transactions that a notary has signed, with their requesters, beginning after an id.
     pub async fn notary_requests(
         &self,
         after: Option<&str>,
@@ -381,7 +381,7 @@ impl Client {
         self.ask(&operations::NOTARY_REQUESTS, arguments).await
     }
 
-    /// Returns proofs that notaries signed two consumers of a state, after the id of a refused transaction.
+    /// Returns a page of proofs that notaries signed two consumers of a state, beginning after the id of a refused transaction.
     pub async fn equivocations(
         &self,
         after: Option<&str>,
@@ -391,7 +391,7 @@ impl Client {
         self.ask(&operations::EQUIVOCATIONS, arguments).await
     }
 
-    /// Returns the state of the node's data compared with its peers' marks of it.
+    /// Returns the findings of the comparison of the node's data with the data marks that its peers keep.
     pub async fn recovery(&self) -> Result<RecoveryView, ClientError> {
         self.ask(&operations::RECOVERY, Arguments::none()).await
     }
@@ -418,7 +418,7 @@ impl Client {
         self.ask(&operations::PEERS, Arguments::none()).await
     }
 
-    /// Returns the transactions that other nodes have not answered for, after a page.
+    /// Returns a page of delivered transactions that their recipients have not answered. `after` is the cursor of the page before.
     pub async fn deliveries(
         &self,
         after: Option<&str>,
@@ -444,7 +444,7 @@ impl Client {
             .await
     }
 
-    /// Returns whether the node is up and takes work. A node that takes no work is no error here.
+    /// Returns the node's health. A node that is up and accepts no work is an answer, not an error.
     pub async fn health(&self) -> Result<Health, ClientError> {
         let body = RequestBody::Whole(None);
         let path = operations::HEALTH.path;
@@ -515,7 +515,7 @@ impl Client {
         wait_ms: Option<u64>,
     ) -> Result<(StatusCode, Bytes), ClientError> {
         let limits = self.connection.limits;
-        // Without a wait, the node answers at once. A sum that is clipped is a wait without an end.
+        // Without a wait, the node answers at once. If the sum is clipped, the wait has no end in practice.
         let wait = Duration::from_millis(wait_ms.unwrap_or(0));
         let deadline = limits.call_timeout.saturating_add(wait);
         let exchange = async {
@@ -527,7 +527,7 @@ impl Client {
                 .map_err(|error| match error.downcast_ref::<hyper::Error>() {
                     Some(error) => self.connection.lost(error),
                     None => ClientError::BadAnswer(format!(
-                        "larger than {} bytes",
+                        "the answer exceeds {} bytes",
                         limits.answer_bytes_max
                     )),
                 })?;

@@ -1,4 +1,4 @@
-//! One HTTP/2 connection over TLS, opened when needed and again when it is gone.
+//! One HTTP/2 connection over TLS, opened when needed, and again after it was lost.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,7 +23,7 @@ const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 const FRAME_BYTES: u32 = 64 << 10;
 const PING_EVERY: Duration = Duration::from_secs(10);
 const PING_PATIENCE: Duration = Duration::from_secs(20);
-/// A request that found its connection gone before it was sent is tried on so many new ones.
+/// Number of new connections that a request is tried on, if its connection was lost before it was sent.
 const RECONNECTS_MAX: usize = 2;
 
 /// One HTTP connection to the node.
@@ -61,7 +61,7 @@ impl Connection {
         self.send_with(method, path, None, body).await
     }
 
-    /// The same with a header more. A body that is no JSON says so.
+    /// Sends a request with one more header. Sets the media type of the body unless it is JSON.
     pub(crate) async fn send_with(
         &self,
         method: Method,
@@ -99,7 +99,7 @@ impl Connection {
         }
     }
 
-    /// The error of a connection that broke after a request was sent.
+    /// Returns the error of a connection that broke after a request was sent.
     pub(crate) fn lost(&self, error: &hyper::Error) -> ClientError {
         ClientError::ConnectionLost {
             address: self.address.clone(),
@@ -107,7 +107,7 @@ impl Connection {
         }
     }
 
-    /// The same, in words.
+    /// Returns the error of a connection that broke for the given reason, after a request was sent.
     pub(crate) fn lost_because(&self, reason: &str) -> ClientError {
         ClientError::ConnectionLost {
             address: self.address.clone(),

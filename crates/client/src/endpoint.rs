@@ -23,14 +23,14 @@ pub struct Endpoint {
     pub token: SecretText,
 }
 
-/// How long and how much.
+/// Time limits and size limits of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// For TCP, TLS and HTTP/2 together.
+    /// Time limit for TCP connect, TLS and HTTP/2 handshake together.
     pub connect_timeout: Duration,
-    /// For a single call, beyond the time it asks the node to wait.
+    /// Time limit of a single call, in addition to the wait that it asks of the node.
     pub call_timeout: Duration,
-    /// Starts outstanding on one [`crate::Stream`]; further ones wait.
+    /// Maximum number of outstanding starts on one [`crate::Stream`]. Further starts wait.
     pub outstanding_max: usize,
     /// Largest answer to a single call and longest line of a stream, in bytes.
     pub answer_bytes_max: usize,
@@ -48,19 +48,19 @@ impl Default for Limits {
 }
 
 impl Endpoint {
-    /// TLS 1.3 towards HTTP/2, trusting exactly the given roots.
+    /// Returns the configuration for HTTP/2 over TLS 1.3, which trusts only the given roots.
     pub(crate) fn tls(&self) -> Result<Arc<ClientConfig>, ClientError> {
         let bad = |text: String| ClientError::BadEndpoint(text);
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(self.root_pem.as_bytes()) {
-            let certificate =
-                certificate.map_err(|error| bad(format!("the root certificate: {error}")))?;
+            let certificate = certificate
+                .map_err(|error| bad(format!("cannot parse the root certificate: {error}")))?;
             roots
                 .add(certificate)
-                .map_err(|error| bad(format!("the root certificate: {error}")))?;
+                .map_err(|error| bad(format!("cannot parse the root certificate: {error}")))?;
         }
         if roots.is_empty() {
-            return Err(bad("no certificate is in the PEM text".to_owned()));
+            return Err(bad("the PEM text contains no certificate".to_owned()));
         }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let mut config = ClientConfig::builder_with_provider(provider)
@@ -72,20 +72,23 @@ impl Endpoint {
         Ok(Arc::new(config))
     }
 
-    /// The server name, checked.
+    /// Returns the checked server name.
     pub(crate) fn name(&self) -> Result<ServerName<'static>, ClientError> {
         ServerName::try_from(self.server_name.clone()).map_err(|error| {
-            ClientError::BadEndpoint(format!("server name '{}': {error}", self.server_name))
+            ClientError::BadEndpoint(format!(
+                "invalid server name '{}': {error}",
+                self.server_name
+            ))
         })
     }
 
-    /// The header that authenticates, checked.
+    /// Returns the checked `Authorization` header.
     pub(crate) fn authorization(&self) -> Result<hyper::header::HeaderValue, ClientError> {
         let mut value =
             hyper::header::HeaderValue::try_from(format!("Bearer {}", self.token.expose().trim()))
                 .map_err(|_| {
                     ClientError::BadEndpoint(
-                        "the token has characters that no header may have".to_owned(),
+                        "the token contains characters that are not allowed in a header".to_owned(),
                     )
                 })?;
         value.set_sensitive(true);

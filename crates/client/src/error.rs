@@ -9,10 +9,10 @@ pub enum ClientError {
     /// The endpoint cannot be used as given.
     #[error("the endpoint is not usable: {0}")]
     BadEndpoint(String),
-    /// The arguments have no JSON form.
-    #[error("the arguments have no JSON form: {0}")]
+    /// The arguments cannot be written as JSON.
+    #[error("the arguments cannot be written as JSON: {0}")]
     BadArguments(String),
-    /// TCP, TLS or HTTP/2 did not come up.
+    /// TCP, TLS or HTTP/2 could not be established.
     #[error("no connection to {address}: {reason}")]
     NotConnected {
         /// The address of the node.
@@ -36,17 +36,17 @@ pub enum ClientError {
         /// The reason, as reported.
         reason: String,
     },
-    /// No answer in time.
+    /// The time limit has passed without an answer.
     #[error("no answer within {seconds} s")]
     Timeout {
-        /// How long we waited.
+        /// The time limit that has passed.
         seconds: u64,
     },
-    /// An answer that the API does not have.
-    #[error("an answer that is not understood: {0}")]
+    /// An answer that the API does not describe.
+    #[error("the node sent an unexpected answer: {0}")]
     BadAnswer(String),
-    /// A file that came down has another hash.
-    #[error("the bytes that came have the hash {found}, not {expected}")]
+    /// The hash of a downloaded file differs from the requested one.
+    #[error("the downloaded file has the hash {found}, expected {expected}")]
     Mismatch {
         /// The hash that was asked for.
         expected: String,
@@ -74,35 +74,35 @@ errors! {
         "The root certificate, the server name or the token given to the client does not parse."
         "Check the PEM file, the name and the token.";
     BAD_ARGUMENTS = "client.bad_arguments"
-        "The arguments of a flow have no JSON form."
-        "Check the arguments' types: maps need text keys, numbers must be finite.";
+        "The arguments of a flow cannot be written as JSON."
+        "Check the types of the arguments: keys of maps must be texts, and numbers must be finite.";
     NOT_CONNECTED = "client.not_connected"
         "The node cannot be reached."
-        "Check that the node runs, the address, and the network in between.";
+        "Check that the node runs, that the address is right, and that the network lets connections through.";
     NOT_TRUSTED = "client.not_trusted"
-        "The node's certificate does not chain to the given root, or is not for the given name."
+        "The node's certificate was not issued under the given root certificate, or not for the given server name."
         "Check that the root certificate and the server name belong to the node's network.";
     CONNECTION_LOST = "client.connection_lost"
-        "The connection broke before the answer came; whether the request took effect is not known."
-        "Repeat it; a start only with the same client id, which makes it exactly once.";
+        "The connection broke before the answer came. The request may have taken effect or not."
+        "Repeat the request. Repeat a start of a flow only if it has a client id, and with the same one.";
     TIMEOUT = "client.timeout"
-        "The node did not answer in time; whether the request took effect is not known."
-        "Repeat it; a start only with the same client id, which makes it exactly once.";
+        "The node did not answer in time. The request may have taken effect or not."
+        "Repeat the request. Repeat a start of a flow only if it has a client id, and with the same one.";
     BAD_ANSWER = "client.bad_answer"
-        "The node answered something that the API does not have."
-        "Check that the address is a node's API and that node and client are of the same release.";
+        "The node sent an answer that the API does not describe."
+        "Check that the address is that of a node's API, and that node and client have the same release.";
     MISMATCH = "client.mismatch"
-        "A file that came from the node has another hash than the one that was asked for."
-        "Throw away what came and ask again; if it stays so, have the node's operator check its disk.";
+        "The hash of a downloaded file differs from the requested one."
+        "Discard the downloaded bytes and download the file again. If the error comes back, have the node's operator check its disk.";
 }
 
 impl ClientError {
-    /// For [`api::StartFlow::new`] and its like.
+    /// Converts the error of [`api::StartFlow::new`] and similar constructors.
     pub fn arguments(error: serde_json::Error) -> Self {
         ClientError::BadArguments(error.to_string())
     }
 
-    /// The stable code; the node's own if the node refused.
+    /// Returns the stable code. If the node refused, it is the node's code.
     pub fn code(&self) -> &str {
         match self {
             ClientError::Problem(problem) => &problem.code,
@@ -111,7 +111,7 @@ impl ClientError {
         }
     }
 
-    /// What to do.
+    /// Returns the recommended action.
     pub fn hint(&self) -> &str {
         match self {
             ClientError::Problem(problem) => &problem.hint,
@@ -120,7 +120,7 @@ impl ClientError {
         }
     }
 
-    /// When to try again, if the node said so.
+    /// Returns the delay before a retry, if the node gave one.
     pub fn retry_after_ms(&self) -> Option<u64> {
         match self {
             ClientError::Problem(problem) => problem.retry_after_ms,
@@ -155,7 +155,7 @@ impl ClientError {
     }
 }
 
-/// The innermost cause says most.
+/// Returns the text of the innermost cause, which names the actual fault.
 pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {

@@ -10,11 +10,11 @@ use serde::de::DeserializeOwned;
 use crate::connection::Connection;
 use crate::error::ClientError;
 
-/// Events of a flow or of the vault. Dropping it ends the following.
+/// A stream of events of a flow, the vault or a chain. Dropping it ends the request.
 pub struct Events {
     connection: Arc<Connection>,
     body: Incoming,
-    /// Came in and was not read yet.
+    /// Received text that is not parsed yet.
     text: BytesMut,
 }
 
@@ -23,19 +23,19 @@ pub struct Events {
 pub struct Event {
     /// The kind of event: one of the names in [`api::events`].
     pub kind: String,
-    /// Its number; give that of the last event read as `after` to go on there.
+    /// The number of the event. To resume, pass the number of the last event read as `after`.
     pub id: Option<u64>,
     /// Its data, JSON.
     pub data: String,
 }
 
 impl Event {
-    /// The data as one of the API's types.
+    /// Returns the data as one of the API's types.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, ClientError> {
         serde_json::from_str(&self.data).map_err(|error| ClientError::BadAnswer(error.to_string()))
     }
 
-    /// Takes an event's text apart; a heartbeat is none.
+    /// Parses the text of an event. Returns `None` for a heartbeat.
     fn parse(text: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(text);
         let mut event = Self::default();
@@ -60,7 +60,7 @@ impl Events {
         }
     }
 
-    /// The next event; `None` when the node has ended them. May be given up and called again.
+    /// Returns the next event, or `None` after the node has ended the stream. It is cancel safe: a dropped call loses no event.
     pub async fn next(&mut self) -> Result<Option<Event>, ClientError> {
         loop {
             while let Some(end) = self.text.windows(2).position(|two| two == b"\n\n") {
@@ -73,7 +73,7 @@ impl Events {
             let most = self.connection.limits.answer_bytes_max;
             if self.text.len() > most {
                 return Err(ClientError::BadAnswer(format!(
-                    "an event larger than {most} bytes"
+                    "an event exceeds {most} bytes"
                 )));
             }
             match self.body.frame().await {

@@ -1,4 +1,4 @@
-//! The stream form: many starts outstanding on one long request.
+//! Starts of many flows over one long request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use crate::channel::{Channel, write_start};
 use crate::connection::Connection;
 use crate::error::ClientError;
 
-/// Starts flows cheaply. Cheap to clone; clones share one stream, which ends when the last one is dropped.
+/// Starts many flows over one request. Cheap to clone; clones share one stream, which ends when the last one is dropped.
 ///
 /// When the connection is lost, the starts outstanding fail with `client.connection_lost` and the next start opens a new stream.
 #[derive(Clone)]
@@ -108,7 +108,7 @@ impl Drop for StreamState {
     }
 }
 
-/// Takes a number back when its waiter goes away before the answer.
+/// Removes the entry of a caller that is dropped before its answer comes.
 struct Forget<'a> {
     channel: &'a Channel,
     number: u64,

@@ -26,7 +26,7 @@ pub fn traffic() -> Traffic {
     }
 }
 
-/// A connection whose bytes count.
+/// A connection that counts its bytes.
 pub(crate) fn counted<C: AsyncRead + AsyncWrite>(connection: C) -> impl AsyncRead + AsyncWrite {
     let connection = InspectWriter::new(connection, |bytes: &[u8]| add(&SENT, bytes));
     InspectReader::new(connection, |bytes: &[u8]| add(&RECEIVED, bytes))

@@ -8,7 +8,7 @@ use crate::client::Client;
 use crate::error::ClientError;
 
 impl Client {
-    /// Returns users after a name.
+    /// Returns a page of users in order of name, beginning after `after`.
     pub async fn users(&self, after: Option<&str>, limit: u32) -> Result<UserPage, ClientError> {
         let arguments = Arguments::none().page(after, limit);
         self.ask(&operations::USERS, arguments).await
