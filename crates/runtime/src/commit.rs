@@ -49,7 +49,7 @@ pub(crate) struct Performer<C: Core, S> {
     pub(crate) handle: Handle<C::Messages>,
     pub(crate) shell: Arc<S>,
     pub(crate) metrics: RoundMetrics,
-    /// Whether the shell was told of a failure.
+    /// Whether a failure was reported to the shell.
     pub(crate) told: AtomicBool,
 }
 
@@ -96,7 +96,7 @@ impl<C: Core, S: Shell<C>> Performer<C, S> {
         self.tell_shell(failure);
     }
 
-    /// Has the shell tell all callers that wait of the first failure.
+    /// Reports the first failure to the shell, which answers all waiting callers with it. Later failures are ignored.
     pub(crate) fn tell_shell(&self, failure: &StoreFailure) {
         if !self.told.swap(true, Ordering::AcqRel) {
             self.shell.failed(failure);

@@ -49,7 +49,7 @@ pub trait Core: Sized + Send + 'static {
     /// The store could not be read. The node must stop.
     fn handle(&mut self, event: EventOf<Self>) -> Result<(), StoreFailure>;
 
-    /// Handles the news that the commit with this number is durable. Commits are reported in order.
+    /// Notes that the commit with this number is durable. Commits are reported in order.
     ///
     /// # Errors
     /// The store could not be read. The node must stop.
@@ -106,7 +106,7 @@ pub trait Shell<C: Core>: Send + Sync + 'static {
     /// Answers all callers that wait for the core: it has stopped because of this failure. Called once.
     fn failed(&self, failure: &StoreFailure);
 
-    /// Handles the news that the core has taken the waiting messages, so that the mailbox may have room again. Also called when
+    /// Called after the core has taken the waiting messages, so that the mailbox may have room again. Also called when
     /// the core has stopped.
     fn taken(&self) {}
 }

@@ -11,7 +11,7 @@ pub fn panic_text(panic: &(dyn Any + Send)) -> String {
     match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
         (_, Some(text)) => text.clone(),
-        _ => "a panic without a text".to_owned(),
+        _ => "a panic without a message".to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The way to a core: its events and queries, and whether it still runs.
+//! The handle of a core: sends events and queries, and tells whether the core still runs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::core::Messages;
 use crate::failure::of_panic;
 use crate::mailbox::{Mailbox, Weigh};
 
-/// The way to a core, from any thread. Cheap to clone.
+/// The handle of a core, for any thread. Cheap to clone.
 pub struct Handle<M: Messages> {
     link: Arc<Link<M>>,
 }

@@ -26,7 +26,7 @@ pub trait Weigh {
     fn peer_bytes(&self) -> usize;
 }
 
-/// The weight of a message without bytes of a peer.
+/// The weight of a message that carries no bytes from a peer.
 const MESSAGE_BYTES: usize = 64;
 
 impl<M: Weigh> Mailbox<M> {
@@ -109,7 +109,7 @@ impl<M: Weigh> Mailbox<M> {
         let before = into.len();
         into.extend(queue.messages.drain(..count));
         let taken: usize = into[before..].iter().map(weight).sum();
-        assert!(taken <= queue.bytes, "taken messages were weighed in");
+        assert!(taken <= queue.bytes, "taken messages are part of the queue's weight");
         queue.bytes -= taken;
     }
 
@@ -125,7 +125,7 @@ impl<M: Weigh> Mailbox<M> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue<M>> {
-        // A panic elsewhere does not spoil the queue: its lock is never held while it is half changed.
+        // A poisoned lock is harmless: every change of the queue under the lock is complete before anything can panic.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -138,7 +138,7 @@ fn weight(message: &impl Weigh) -> usize {
 mod tests {
     use super::*;
 
-    /// A message with so many bytes of a peer.
+    /// A message that carries this number of bytes from a peer.
     #[derive(Debug, PartialEq)]
     struct Bytes(usize);
 

@@ -16,9 +16,9 @@ use crate::thread::CoreThread;
 pub struct Parts<C: Core, S> {
     /// The core.
     pub core: C,
-    /// The output of opening the core, before its first round.
+    /// The output that the core produced when it was opened. It is committed and performed before the first round.
     pub first: Output<C>,
-    /// The way to the core.
+    /// The handle of the core.
     pub handle: Handle<C::Messages>,
     /// The shell that performs the core's actions.
     pub shell: Arc<S>,

@@ -13,7 +13,7 @@ use crate::handle::Message;
 /// Maximum number of messages in one round. It bounds the time until the output of a round leaves the node.
 pub const ROUND_EVENTS_MAX: usize = 1_024;
 
-/// The core and its way to the committer.
+/// The core, and its access to the committer.
 pub(crate) struct CoreThread<C: Core, S> {
     pub(crate) core: C,
     pub(crate) committer: CommitHandle<C::Table>,
@@ -28,7 +28,7 @@ impl<C: Core, S: Shell<C>> CoreThread<C, S> {
         performer.contained(|| {
             match self.rounds(first) {
                 Err(failure) => self.performer.fail(&failure),
-                // A thread beside this one may have stopped it. See [`crate::Handle::guard`].
+                // Another thread of the node may have stopped the core. See [`crate::Handle::guard`].
                 Ok(()) => {
                     if let Some(failure) = self.performer.handle.failure() {
                         self.performer.tell_shell(&failure);

@@ -61,7 +61,7 @@ impl<W> Waiters<W> {
         ready
     }
 
-    /// Forgets callers without an answer.
+    /// Removes callers without answering them.
     pub fn forget(&self, tickets: &[u64]) {
         let mut open = self.lock();
         for ticket in tickets {
@@ -69,7 +69,7 @@ impl<W> Waiters<W> {
         }
     }
 
-    /// Refuses new callers from now on, and returns those that wait.
+    /// Closes the waiters: new callers are refused. Returns the callers that wait.
     pub fn close(&self) -> impl Iterator<Item = W> + use<W> {
         let mut open = self.lock();
         open.closed = true;

@@ -1,4 +1,4 @@
-//! Distributions in fixed buckets.
+//! Histograms with fixed buckets.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Unit {
     }
 }
 
-/// A distribution. Clones share it.
+/// A histogram. Clones share its counts.
 #[derive(Clone, Debug)]
 pub struct Histogram(Arc<Cells>);
 

@@ -47,7 +47,7 @@ enum Event {
     Report(u32),
     /// Answers this ticket once a row is durable.
     Answer(u64),
-    /// A peer's message of so many bytes.
+    /// A message from a peer, with this number of bytes.
     Bytes(usize),
     /// Reports that this instant has passed.
     Deadline(Instant),
@@ -286,7 +286,7 @@ impl Rig {
         self.reports.recv_timeout(PATIENCE).expect("a report")
     }
 
-    /// Holds the core's thread until the sender is dropped or used.
+    /// Blocks the core's thread until the sender is dropped or used.
     fn hold(&self) -> Sender<()> {
         let (go, held) = channel();
         let before = self.shell.taken.load(Ordering::Relaxed);
