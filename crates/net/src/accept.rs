@@ -1,4 +1,4 @@
-//! Connections that others make.
+//! Inbound connections.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 use crate::service;
 use crate::shared::TransportState;
 
-/// Pause after the system refused a connection: it is out of something, and asking at once would not help.
+/// Pause after the operating system refused a connection, for lack of a resource: an immediate retry would fail again.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Connections in their handshake, oldest first.

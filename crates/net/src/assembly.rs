@@ -15,14 +15,14 @@ pub(crate) struct Assembly {
 struct Stream {
     /// Credit that the peer may still spend, in bytes.
     credit: i64,
-    /// Credit of messages that were handed on, not yet granted again, in bytes.
+    /// Credit of delivered messages that is not granted again yet, in bytes.
     owed: u64,
     /// An unfinished message in chunks: its announced size and the bytes received so far.
     partial: Option<(usize, Vec<u8>)>,
 }
 
 impl Assembly {
-    /// For a peer that was told this window and this limit.
+    /// Creates the receiving side for a peer to which this window and this message limit were announced.
     pub(crate) fn new(window: u32, message_bytes_max: u32) -> Self {
         let stream = |_| Stream {
             credit: window.into(),
@@ -36,7 +36,7 @@ impl Assembly {
         }
     }
 
-    /// Takes the body of a batch, decompressed; hands out its messages.
+    /// Handles the decompressed body of a batch, and passes its messages to the callback.
     pub(crate) fn batch(
         &mut self,
         header: &Header,
@@ -63,7 +63,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// Takes the body of a chunk, decompressed; returns the message when it is complete.
+    /// Handles the decompressed body of a chunk. Returns the message once it is complete.
     pub(crate) fn chunk(
         &mut self,
         header: &Header,
@@ -102,7 +102,7 @@ impl Assembly {
         Ok(None)
     }
 
-    /// Appends a frame that grants credit again for handed-on messages, for streams that are owed at least a quarter of
+    /// Appends a frame that grants credit again for delivered messages, for streams that are owed at least a quarter of
     /// the window.
     pub(crate) fn grant(&mut self, out: &mut Vec<u8>) {
         let worth = u64::from(self.window / 4);
@@ -125,7 +125,7 @@ impl Assembly {
         }
     }
 
-    /// Whether something is owed that would be worth a grant.
+    /// Whether a stream is owed enough credit for a grant.
     pub(crate) fn owes(&self) -> bool {
         let worth = u64::from(self.window / 4).max(1);
         self.streams.iter().any(|stream| stream.owed >= worth)
@@ -179,7 +179,7 @@ mod tests {
     const WINDOW: u32 = 150_000;
     const MESSAGE_MAX: u32 = 300_000;
 
-    /// Both ends of a connection, without the connection.
+    /// The sending and the receiving side of a peer, joined in memory without a socket.
     struct Ends {
         outbox: Outbox,
         assembly: Assembly,

@@ -1,4 +1,4 @@
-//! Compression of frames: zstd, level 1, given up for a while where it gains little.
+//! Compression of frames with zstd, level 1. It pauses on connections whose frames compress badly.
 
 use std::io;
 
@@ -11,16 +11,16 @@ use crate::outbox::Made;
 const THRESHOLD_BYTES: usize = 512;
 /// The level: about 3 us a KiB.
 const LEVEL: i32 = 1;
-/// Most frames that are let through after some that did not gain.
+/// Maximum number of frames that are sent uncompressed after frames that compressed badly.
 const SKIP_MAX: u32 = 64;
 
 /// Compresses the frames of one connection.
 pub(crate) struct Packer {
     context: bulk::Compressor<'static>,
     packed: Vec<u8>,
-    /// Frames to let through.
+    /// Number of following frames to send uncompressed.
     skip: u32,
-    /// How many to let through after the next one that does not gain.
+    /// Length of the next pause, in frames. It doubles each time that a frame compresses badly.
     patience: u32,
 }
 
@@ -35,7 +35,7 @@ impl Packer {
         })
     }
 
-    /// Compresses the frame at the end of `frames`, if it gains an eighth.
+    /// Compresses the frame at the end of `frames`, if that saves at least an eighth of its length.
     pub(crate) fn pack(&mut self, frames: &mut Vec<u8>, made: &mut Made) {
         let length = made.header.raw_length as usize;
         if length < THRESHOLD_BYTES {
@@ -161,7 +161,7 @@ mod tests {
         }
         assert!(
             packer.patience > 1,
-            "what does not gain is let through for longer and longer"
+            "the pauses of compression must grow while frames compress badly"
         );
     }
 

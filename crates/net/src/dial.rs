@@ -14,7 +14,7 @@ use crate::refusal::Refusal;
 use crate::service;
 use crate::shared::TransportState;
 
-/// A connection that stood so long was a good one: the next attempt follows at once.
+/// If a connection lasted this long, the next attempt follows at once.
 const GOOD: Duration = Duration::from_secs(1);
 
 /// Keeps a connection to a peer until the peer is retired.
@@ -44,7 +44,7 @@ pub(crate) async fn dial(shared: Arc<TransportState>, peer: Arc<Peer>) {
     }
 }
 
-/// Tries each address; the first failure is the one that counts.
+/// Tries each address in turn. If all fail, returns the failure of the first.
 async fn reach(shared: &TransportState, peer: &Arc<Peer>) -> Result<Met, Refusal> {
     let limit = shared.limits.handshake_timeout;
     let mut first = None;
@@ -68,7 +68,7 @@ async fn try_address(shared: &TransportState, peer: &Arc<Peer>, to: &str) -> Res
     handshake::connect(shared, peer, socket, address).await
 }
 
-/// Pauses that double, each cut by up to half at random so that nodes do not come in step.
+/// The back-off between attempts: it doubles, with a random reduction of up to half, so that nodes do not retry in step.
 struct BackOff {
     min: Duration,
     max: Duration,
@@ -95,7 +95,7 @@ impl BackOff {
     fn pause(&mut self) -> Duration {
         self.count += 1;
         let full = self.next;
-        // A clipped pause is above the longest one.
+        // If the pause is clipped, it is still above the longest one.
         self.next = full.saturating_mul(2).min(self.max);
         // A remainder fits.
         let part = (self.random.hash_one(self.count) % 1_024) as u32;

@@ -27,13 +27,13 @@ pub struct Handle {
 /// The outcome of one [`Handle::send_many`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendReport {
-    /// Wait for their turn, or are on their way.
+    /// Messages that are queued or were sent.
     pub queued: usize,
-    /// Dropped because too much waits for their peer.
+    /// Messages dropped because the queue of their peer is full.
     pub full: usize,
-    /// Dropped because there is no connection to their peer, or no such peer.
+    /// Messages dropped because their peer is not connected or not known.
     pub down: usize,
-    /// Dropped because their peer takes none of their size.
+    /// Messages dropped because they exceed the message limit of their peer.
     pub too_large: usize,
 }
 
@@ -42,15 +42,15 @@ pub struct SendReport {
 pub struct PeerStatus {
     /// The peer.
     pub peer: PartyId,
-    /// The other end of the connection, if one stands.
+    /// The remote address of the connection, if there is one.
     pub address: Option<SocketAddr>,
-    /// Messages that wait for it, in bytes, with 64 for each message.
+    /// Bytes queued for the peer, plus 64 for each message.
     pub queued_bytes: usize,
-    /// The software that it named when a connection was made last.
+    /// The software version that the peer named in its last hello.
     pub software: Option<String>,
-    /// Its clock less ours then, in milliseconds; up to the time of the handshake too little.
+    /// The peer's clock minus ours at the last hello, in milliseconds. It is too low by up to the duration of the handshake.
     pub clock_offset_ms: Option<i64>,
-    /// For how long it may not connect, if it may not.
+    /// The remaining time for which the peer is cut off, if it is.
     pub cut_off_for: Option<Duration>,
 }
 
@@ -112,7 +112,7 @@ impl Handle {
         report
     }
 
-    /// Whether a message of this size to the peer would be dropped because too much waits.
+    /// Returns whether a message of this size would be dropped because the peer's queue is full.
     pub fn is_full(&self, peer: &PartyId, message_bytes: usize) -> bool {
         let peers = self.shared.peers();
         peers
@@ -120,7 +120,7 @@ impl Handle {
             .is_some_and(|peer| peer.outbox().is_full_for(message_bytes))
     }
 
-    /// Who else is in the network from now on. Connections to others end.
+    /// Replaces the list of the other nodes of the network. Connections to nodes that are not in it end.
     pub fn set_peers(&self, wanted: Vec<PeerAddress>) {
         let me = self.shared.me;
         let mut peers = self.shared.peers_mut();
@@ -143,14 +143,14 @@ impl Handle {
         gone.values().for_each(|peer| peer.retire());
     }
 
-    /// Ends the connection to a peer, and allows none for a while. Both sides keep their unacknowledged messages.
+    /// Cuts a peer off: ends its connection, and refuses new ones for the given time. Both sides keep their unacknowledged messages.
     pub fn cut_off(&self, peer: &PartyId, time: Duration) {
         if let Some(known) = self.shared.peers().get(peer) {
             known.cut_off(time);
         }
     }
 
-    /// Bytes that wait for the peer, with 64 for each message.
+    /// Returns the bytes queued for the peer, plus 64 for each message.
     pub fn queued_bytes(&self, peer: &PartyId) -> usize {
         let peers = self.shared.peers();
         peers.get(peer).map_or(0, |peer| peer.outbox().bytes())
@@ -175,7 +175,7 @@ impl Handle {
         all
     }
 
-    /// Whether a connection to the peer stands.
+    /// Returns whether the peer is connected.
     pub fn is_connected(&self, peer: &PartyId) -> bool {
         self.shared
             .peers()

@@ -1,4 +1,4 @@
-//! From a socket to a connection whose both ends are known: TLS, then a hello each way.
+//! The handshake: turns a socket into a connection of two authenticated parties, by TLS and a hello in each direction.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 use crate::shared::TransportState;
 use crate::tls::{is_certificate_of, server_name};
 
-/// A connection whose other end is known.
+/// A connection whose remote party is authenticated.
 pub(crate) struct Met {
     pub(crate) peer: Arc<Peer>,
     pub(crate) hello: Hello,
@@ -25,7 +25,7 @@ pub(crate) struct Met {
     pub(crate) tls: Connection,
 }
 
-/// The side that was connected to. It says who it is only to a party of the network.
+/// Performs the handshake of an inbound connection. It reveals this node's identity only to a party of the network.
 pub(crate) async fn accept(
     shared: &TransportState,
     socket: TcpStream,
@@ -51,7 +51,7 @@ pub(crate) async fn accept(
     Ok(meet(peer, hello, address, stream))
 }
 
-/// The side that connects.
+/// Performs the handshake of an outbound connection.
 pub(crate) async fn connect(
     shared: &TransportState,
     peer: &Arc<Peer>,
@@ -74,7 +74,7 @@ pub(crate) async fn connect(
 }
 
 fn prepare(socket: &TcpStream) -> Result<(), Refusal> {
-    // Everything that can be gathered is gathered here: the system must not wait for more.
+    // Messages are gathered here already, so the operating system must not delay a write to gather more.
     socket.set_nodelay(true).map_err(broken)
 }
 

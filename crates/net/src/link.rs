@@ -1,6 +1,6 @@
-//! A connection that stands, and its sending side.
+//! An established connection, and its sending side.
 //!
-//! # Whoever comes writes
+//! # The sending thread writes
 //! TLS has one state for both directions, so a link has one lock. A thread that sends queues its message and tries the
 //! lock. If it gets the lock, it frames, encrypts and writes right there, and no other thread has to wake up. If not, the
 //! lock's holder checks the queue again after it has released the lock, and sends. So no thread waits and no message is
@@ -23,20 +23,20 @@ use crate::metrics::Counters;
 use crate::outbox::SharedOutbox;
 use crate::refusal::Refusal;
 
-/// The socket is full: the net thread goes on when it is not.
+/// The send buffer of the socket is full. The net thread continues once it has room.
 const WANT_WRITE: u8 = 1;
-/// More is queued than one call should send: the net thread goes on.
+/// More is queued than one call should send. The net thread continues.
 const MORE: u8 = 2;
 /// Sending failed: the net thread ends the connection.
 const FAILED: u8 = 4;
 /// The connection is to end.
 const CLOSED: u8 = 8;
 
-/// Frames that are encrypted and written at once, in bytes, about.
+/// Approximate size of the frames that are encrypted and written in one step, in bytes.
 const GATHER_BYTES: usize = 128 << 10;
-/// Most bytes that a sending thread writes before it leaves the rest to the net thread.
+/// Maximum bytes that a sending thread writes before it leaves the rest to the net thread.
 pub(crate) const INLINE_BYTES: usize = 256 << 10;
-/// Most bytes that the net thread writes to one peer before the other peers get their turn.
+/// Maximum bytes that the net thread writes to one peer before the other peers get their turn.
 pub(crate) const TURN_BYTES: usize = 1 << 20;
 
 /// One connection and its lock.
@@ -45,7 +45,7 @@ pub(crate) struct Link {
     pub(crate) outbox: SharedOutbox,
     pub(crate) address: SocketAddr,
     pub(crate) socket: TcpStream,
-    /// Calls the net thread.
+    /// Wakes the net thread.
     pub(crate) wake: Notify,
     pub(crate) counters: Arc<Counters>,
     state: Mutex<LinkState>,
@@ -108,7 +108,7 @@ impl Link {
 
     /// Sends the queue, unless another thread holds the lock: that thread then sends it. Never blocks.
     pub(crate) fn pump(&self, mut budget: usize) {
-        // With a full socket the net thread goes on by itself.
+        // If the socket is full, the net thread continues on its own once there is room.
         while self.flags.load(Ordering::SeqCst) & (WANT_WRITE | FAILED | CLOSED) == 0 {
             let mut state = match self.state.try_lock() {
                 Ok(state) => state,
@@ -130,7 +130,7 @@ impl Link {
             if let Some(flag) = flag {
                 return self.attention(flag);
             }
-            // Another thread may have queued and found the lock taken since the last check.
+            // After the last check of the queue, another thread may have queued a message and found the lock taken.
             if !self.outbox.lock().is_ready() {
                 return;
             }
@@ -150,12 +150,12 @@ impl Link {
         self.flags.load(Ordering::SeqCst) & WANT_WRITE != 0
     }
 
-    /// Whether sending goes on though the socket takes more.
+    /// Returns whether messages are left to send although the socket is not full.
     pub(crate) fn has_more(&self) -> bool {
         self.flags.load(Ordering::SeqCst) & MORE != 0
     }
 
-    /// The net thread goes on with sending.
+    /// Continues to send, on the net thread.
     pub(crate) fn resume(&self) {
         self.flags.fetch_and(!(WANT_WRITE | MORE), Ordering::SeqCst);
         self.pump(TURN_BYTES);
@@ -182,7 +182,7 @@ impl Link {
             .map_err(|_| Refusal::Lost("its state was lost in a panic".to_owned()))
     }
 
-    /// Sends as much as it can without waiting, and says goodbye.
+    /// Sends what it can without waiting, then a TLS close_notify.
     pub(crate) fn finish(&self) {
         if let Ok(mut state) = self.state.lock() {
             let mut budget = TURN_BYTES;
@@ -264,7 +264,7 @@ impl LinkState {
         Ok(true)
     }
 
-    /// Gives memory back that an idle connection does not need.
+    /// Frees memory that an idle connection does not need.
     pub(crate) fn shrink(&mut self) {
         self.frames = Vec::new();
         self.controls.shrink_to_fit();
@@ -272,7 +272,7 @@ impl LinkState {
     }
 }
 
-/// Writes to the socket without waiting, and counts.
+/// Writes to the socket without waiting, and counts the bytes.
 struct SocketWriter<'a>(&'a Link);
 
 impl SocketWriter<'_> {

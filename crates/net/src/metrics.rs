@@ -25,11 +25,11 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Messages handed to the sink.
+    /// Messages delivered to the sink.
     messages_in,
     /// Messages written to connections.
     messages_out,
-    /// Bytes of messages handed to the sink.
+    /// Bytes of messages delivered to the sink.
     bytes_in,
     /// Bytes of messages written to connections.
     bytes_out,
@@ -41,27 +41,27 @@ counters! {
     frames_in,
     /// Frames made.
     frames_out,
-    /// Reads of sockets that brought something.
+    /// Reads of sockets that returned bytes.
     reads,
     /// Writes to sockets.
     writes,
-    /// Connections that came to stand.
+    /// Connections established.
     connected,
-    /// Connections that stood and ended.
+    /// Established connections that have ended.
     disconnected,
-    /// Connections refused during their handshake, or given up.
+    /// Connections refused or abandoned during their handshake.
     refused,
     /// Attempts to reach a peer that failed.
     unreachable,
-    /// Messages dropped because too much waited for their peer.
+    /// Messages dropped because the queue of their peer was full.
     dropped_full,
-    /// Messages dropped because there was no connection to their peer, or no such peer.
+    /// Messages dropped because their peer was not connected or not known.
     dropped_down,
-    /// Messages dropped because their peer takes none of their size.
+    /// Messages dropped because they exceed the message limit of their peer.
     dropped_too_large,
 }
 
-/// A number that grows.
+/// A counter.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 

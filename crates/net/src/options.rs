@@ -40,10 +40,10 @@ pub struct PeerAddress {
     pub addresses: Vec<String>,
 }
 
-/// Whether frames are compressed (zstd, level 1, only those that gain by it).
+/// Whether frames are compressed (zstd, level 1, only frames that become smaller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
-    /// Never; and peers are told to send nothing compressed.
+    /// Never. The hello also asks peers to send uncompressed frames.
     Off,
     /// Unless the peer is on this machine, where bandwidth costs nothing.
     #[default]
@@ -101,7 +101,7 @@ const MESSAGE_BYTES_MAX: u32 = 1 << 30;
 const LINGER_US_MAX: u64 = 10_000;
 
 impl Options {
-    /// Says which setting is out of range.
+    /// Returns the name of the first setting that is out of range.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let limits = &self.limits;
         let size = limits.message_bytes_max;

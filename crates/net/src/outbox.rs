@@ -8,25 +8,25 @@ use crate::frame::{Flags, FrameError, HEADER_BYTES, Header, Kind};
 /// Priorities of messages, 0 the most urgent; higher numbers count as the last. Each has a stream of its own.
 pub const LANES: usize = 4;
 
-/// Larger messages travel in chunks of this size, between which others pass.
+/// Chunk size, in bytes. Larger messages are sent in chunks, with frames of other messages in between.
 const CHUNK_BYTES: usize = 64 << 10;
-/// A batch takes messages until its body has so many bytes.
+/// Size at which the body of a batch is full, in bytes. The last message may exceed it.
 const BATCH_BYTES: usize = 64 << 10;
-/// Every so many frames the least urgent lane that can goes first, so that it is never starved.
+/// Interval, in frames, at which the least urgent lane that can send goes first, so that it never starves.
 const FAIR_TURN: u32 = 8;
 
 /// The outcome of queueing a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
-    /// It waits for its turn, or is on its way already.
+    /// The message is queued, or was sent.
     Queued,
-    /// Dropped: too much waits for the peer.
+    /// Dropped: the queue of the peer is full.
     Full,
-    /// Dropped: no connection to the peer.
+    /// Dropped: the peer is not connected.
     Down,
-    /// Dropped: the peer takes no message of this size.
+    /// Dropped: the message exceeds the limit of the peer.
     TooLarge,
-    /// Dropped: no such peer.
+    /// Dropped: the peer is not known.
     Unknown,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Outbox {
 #[derive(Debug, Default)]
 struct Lane {
     queue: VecDeque<Vec<u8>>,
-    /// Bytes of the first message that went already, in chunks.
+    /// Bytes of the first message that were already sent in chunks.
     sent: usize,
     credit: i64,
 }
@@ -109,7 +109,7 @@ impl Outbox {
         }
     }
 
-    /// The connection is gone, with all that waited.
+    /// Ends the connection, and drops all queued messages.
     pub(crate) fn close(&mut self) {
         *self = Self::new(self.bytes_max);
     }
@@ -133,7 +133,7 @@ impl Outbox {
         Sent::Queued
     }
 
-    /// The peer grants credit. Grants for streams that are not used here are none of our business.
+    /// Adds credit that the peer grants. Grants for streams that this side does not use are ignored.
     pub(crate) fn grant(&mut self, stream: u32, bytes: u32) -> Result<(), FrameError> {
         if let Some(lane) = self.lanes.get_mut(stream as usize) {
             lane.credit = lane
@@ -149,12 +149,12 @@ impl Outbox {
         self.lanes.iter().any(Lane::is_ready)
     }
 
-    /// Bytes that wait, with 64 for each message.
+    /// Returns the queued bytes, plus 64 for each message.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether a message of this size would be dropped because too much waits.
+    /// Returns whether a message of this size would be dropped because the queue is full.
     pub(crate) fn is_full_for(&self, message_bytes: usize) -> bool {
         self.bytes + message_cost(message_bytes) > self.bytes_max
     }
@@ -202,7 +202,7 @@ impl Outbox {
 }
 
 impl Lane {
-    /// Writes the body of a batch. Returns how much waits no longer.
+    /// Writes the body of a batch. Returns the size that leaves the queue.
     fn batch(&mut self, out: &mut Vec<u8>) -> (Made, usize) {
         let mut made = Made {
             header: Header::new(Kind::Batch, 0),
@@ -229,7 +229,7 @@ impl Lane {
         (made, left)
     }
 
-    /// Writes the body of a chunk of the first message. Returns how much waits no longer.
+    /// Writes the body of a chunk of the first message. Returns the size that leaves the queue.
     fn chunk(&mut self, out: &mut Vec<u8>) -> Option<(Made, usize)> {
         let message = self.queue.front()?;
         let (size, first) = (message.len(), self.sent == 0);

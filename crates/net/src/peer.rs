@@ -18,7 +18,7 @@ use crate::sink::{Inbound, Sink};
 #[derive(Clone, Debug)]
 pub(crate) struct Met {
     pub(crate) software: String,
-    /// Its clock less ours, in milliseconds; up to the time of a handshake too little.
+    /// The peer's clock minus ours at the last hello, in milliseconds. It is too low by up to the duration of the handshake.
     pub(crate) clock_offset_ms: i64,
 }
 
@@ -31,14 +31,14 @@ pub(crate) fn clock_ms() -> u64 {
 /// One peer of the network.
 pub(crate) struct Peer {
     pub(crate) id: PartyId,
-    /// Rung when the pause between attempts to reach the peer should end.
+    /// Notified when the pause between attempts to reach the peer should end.
     pub(crate) retry: Notify,
     addresses: Mutex<Vec<String>>,
     outbox: SharedOutbox,
     link: Mutex<Option<Arc<Link>>>,
     met: Mutex<Option<Met>>,
     retired: AtomicBool,
-    /// Until then it is neither connected to nor let in.
+    /// The end of the cut-off. Until then the peer is not dialled, and its connections are refused.
     cut_off_until: Mutex<Option<Instant>>,
 }
 
@@ -60,7 +60,7 @@ impl Peer {
         lock(&self.addresses).clone()
     }
 
-    /// The peer moved: it is tried there at once.
+    /// Sets new addresses of the peer, and dials them at once.
     pub(crate) fn set_addresses(&self, addresses: Vec<String>) {
         let mut known = lock(&self.addresses);
         if *known != addresses {
@@ -96,7 +96,7 @@ impl Peer {
         }
     }
 
-    /// Ends the connection, and allows none for a while.
+    /// Cuts the peer off: ends its connection, and refuses new ones for the given time.
     pub(crate) fn cut_off(&self, time: Duration) {
         *lock(&self.cut_off_until) = Instant::now().checked_add(time);
         if let Some(link) = self.link() {
@@ -104,7 +104,7 @@ impl Peer {
         }
     }
 
-    /// For how long the peer is still cut off, if it is.
+    /// Returns the remaining time for which the peer is cut off, if it is.
     pub(crate) fn cut_off_for(&self) -> Option<Duration> {
         let until = (*lock(&self.cut_off_until))?;
         // Clipped at 0: the time is over.
@@ -112,7 +112,7 @@ impl Peer {
         (!left.is_zero()).then_some(left)
     }
 
-    /// Why the peer may not be connected to now.
+    /// Checks that the peer is not cut off. Otherwise returns the refusal with the remaining time.
     pub(crate) fn check_admitted(&self) -> Result<(), Refusal> {
         match self.cut_off_for() {
             Some(left) => Err(Refusal::CutOff(self.id, left.as_millis())),
@@ -124,7 +124,7 @@ impl Peer {
         self.retired.load(Ordering::Acquire)
     }
 
-    /// A connection stands. An older one is closed; the sink hears of both in order. Only on the thread of the
+    /// Registers an established connection. An older one is closed, and the sink gets both events in order. Called only on the thread of the
     /// connections, so that nothing of the old one comes after this. Returns whether there was an older one.
     pub(crate) fn install(&self, link: &Arc<Link>, hello: &Hello, sink: &dyn Sink) -> bool {
         let old = lock(&self.link).replace(Arc::clone(link));

@@ -11,9 +11,9 @@ use crate::link::{Link, LinkState};
 use crate::refusal::Refusal;
 use crate::sink::{Inbound, Sink};
 
-/// Bytes of one read of a socket.
+/// Buffer size of one read of a socket, in bytes.
 const READ_BYTES: usize = 128 << 10;
-/// Reads of one socket before others have their turn.
+/// Maximum reads of one socket before the others get their turn.
 const READS_MAX: usize = 4;
 /// Bytes of a connection's own frames that may wait; a peer that pings beyond that gets no pongs.
 const CONTROLS_BYTES_MAX: usize = 4 << 10;
@@ -29,11 +29,11 @@ pub(crate) struct Buffers {
 pub(crate) struct Turn {
     /// Something came.
     pub(crate) heard: bool,
-    /// There may be more already.
+    /// The socket may hold more bytes.
     pub(crate) more: bool,
-    /// Bytes of messages handed to the sink.
+    /// Bytes of messages delivered to the sink.
     pub(crate) bytes: usize,
-    /// The peer is owed credit that it gets when the sink has room.
+    /// The peer is owed credit, which is granted once the sink has room.
     pub(crate) owing: bool,
 }
 
@@ -161,7 +161,7 @@ impl Link {
         Ok(())
     }
 
-    /// Asks the peer for a sign of life, and frees memory of a connection that seems idle.
+    /// Sends a ping, and frees memory of a connection that seems idle.
     pub(crate) fn ping(&self) -> Result<(), Refusal> {
         let mut state = self.lock()?;
         state.control(Kind::Ping, &[0; 8]);

@@ -18,7 +18,7 @@ pub enum Refusal {
     /// Not TLS as nodes speak it.
     #[error("not TLS 1.3 as nodes speak it: {0}")]
     NotTls(String),
-    /// No certificate of this network, or one that is out of date.
+    /// No certificate of this network, or an expired one.
     #[error("no valid certificate of this network: {0}")]
     WrongCertificate(String),
     /// A certificate of this network, but of another party.
@@ -27,7 +27,7 @@ pub enum Refusal {
     /// An unknown party.
     #[error("party {0} is not in the network map")]
     UnknownPeer(PartyId),
-    /// The party that should be connected to connects.
+    /// A party connects that this node has to dial: the party with the smaller id always dials.
     #[error("party {0} has the greater id and should wait to be connected to")]
     WrongDirection(PartyId),
     /// A bad hello.
@@ -42,7 +42,7 @@ pub enum Refusal {
     /// Broken.
     #[error("the connection broke during its handshake: {0}")]
     HandshakeFailed(String),
-    /// Given up for a newer one.
+    /// Abandoned in favour of a newer handshake.
     #[error("more than {0} connections are in their handshake")]
     TooManyHandshakes(usize),
     /// No address of the peer answers.
@@ -56,7 +56,7 @@ pub enum Refusal {
     /// TLS broke after the handshake.
     #[error("TLS failed: {0}")]
     Tls(rustls::Error),
-    /// Nothing came for too long.
+    /// The peer was silent for too long.
     #[error("nothing came for {} s", .0.as_secs())]
     Idle(Duration),
     /// Closed or reset.
@@ -65,7 +65,7 @@ pub enum Refusal {
     /// A newer connection of the same peer.
     #[error("the peer connected anew")]
     Replaced,
-    /// The peer may not connect for a while.
+    /// The peer is cut off.
     #[error("party {0} is cut off for {1} ms more")]
     CutOff(PartyId, u128),
     /// This node stops, or no longer knows the peer.
@@ -135,7 +135,7 @@ impl Refusal {
                 "it has expired".to_owned()
             }
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                "it is not valid yet; are the clocks right?".to_owned()
+                "it is not valid yet: check the clocks of both machines".to_owned()
             }
             other => format!("{other:?}"),
         };
@@ -177,7 +177,7 @@ impl RefusalLog {
         }
     }
 
-    /// Whether a line may be written now, and how many were left out since the last one.
+    /// Returns the number of lines suppressed since the last one, if a line may be written now.
     fn turn(&self, now: Instant) -> Option<u64> {
         let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let over = second

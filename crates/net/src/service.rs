@@ -1,4 +1,4 @@
-//! The life of a connection that stands, as a task of the net thread.
+//! The service of an established connection, as a task of the net thread.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::reader::{Buffers, Turn};
 use crate::refusal::Refusal;
 use crate::shared::TransportState;
 
-/// How often a full sink is asked whether it has room.
+/// Interval at which a full sink is asked whether it has room again.
 const FULL_POLL: Duration = Duration::from_millis(1);
-/// Waits shorter than this block the thread: the runtime's clock is no finer.
+/// Resolution of the runtime's timer. Shorter waits block the thread.
 const CLOCK_TICK: Duration = Duration::from_millis(1);
 
 thread_local! {
-    /// Taken while a connection is read; the net thread reads one at a time.
+    /// The buffers for reading, shared by all connections: the net thread reads one connection at a time.
     static BUFFERS: RefCell<Option<Buffers>> = const { RefCell::new(None) };
 }
 
@@ -31,7 +31,7 @@ fn with_buffers<T>(work: impl FnOnce(&mut Buffers) -> T) -> T {
     BUFFERS.with_borrow_mut(|buffers| work(buffers.get_or_insert_with(Buffers::new)))
 }
 
-/// Serves a connection until it ends. Returns how long it stood.
+/// Serves a connection until it ends. Returns its duration.
 pub(crate) async fn serve(shared: &Arc<TransportState>, met: Met) -> Duration {
     let Met {
         peer,
@@ -47,7 +47,7 @@ pub(crate) async fn serve(shared: &Arc<TransportState>, met: Met) -> Duration {
             Compression::Auto => !address.ip().to_canonical().is_loopback(),
             Compression::On => true,
         };
-    // Without memory for it, frames go as they are.
+    // If the compressor gets no memory, frames are sent uncompressed.
     let packer = if compress { Packer::new().ok() } else { None };
     let assembly = Assembly::new(limits.window_bytes, limits.message_bytes_max);
     let counters = Arc::clone(&shared.counters);
@@ -94,9 +94,9 @@ struct Service<'a> {
     shared: &'a TransportState,
     peer: &'a Peer,
     link: &'a Link,
-    /// When the peer was last heard of.
+    /// The time at which the last bytes of the peer arrived.
     heard: Instant,
-    /// The peer is owed credit that it gets when the sink has room.
+    /// The peer is owed credit, which is granted once the sink has room.
     owing: bool,
 }
 
@@ -203,7 +203,7 @@ impl Service<'_> {
         }
         self.shared.note_taken(0);
         if self.shared.is_overrun() {
-            // We do not listen: silence says nothing.
+            // Reading is paused, so silence does not mean that the peer is gone.
             self.heard = Instant::now();
         } else if silence >= limits.silence_max {
             return Err(Refusal::Idle(limits.silence_max));

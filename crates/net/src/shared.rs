@@ -30,7 +30,7 @@ pub(crate) struct TransportState {
     software: String,
     peers: RwLock<HashMap<PartyId, Arc<Peer>>>,
     log: RefusalLog,
-    /// Bytes handed to the sink since it was full.
+    /// Bytes delivered to the sink since it became full.
     overrun: AtomicUsize,
 }
 
@@ -70,13 +70,13 @@ impl TransportState {
         }
     }
 
-    /// A connection was refused.
+    /// Counts and logs a refused connection.
     pub(crate) fn refused(&self, from: SocketAddr, refusal: &Refusal) {
         self.counters.refused.add(1);
         self.log.refused(&from.to_string(), refusal);
     }
 
-    /// A peer was not reached; the first time in a row is worth a line for operators.
+    /// Counts a failed attempt to reach a peer. Only the first of consecutive failures is logged for operators.
     pub(crate) fn not_reached(&self, peer: &PartyId, refusal: &Refusal, tell: bool) {
         self.counters.unreachable.add(1);
         let (code, hint) = (refusal.code(), refusal.hint());
@@ -87,7 +87,7 @@ impl TransportState {
         }
     }
 
-    /// Counts bytes delivered to a full sink; starts again at 0 once the sink has room.
+    /// Counts bytes delivered to a full sink. The count returns to 0 once the sink has room.
     pub(crate) fn note_taken(&self, bytes: usize) {
         if self.sink.has_room() {
             self.overrun.store(0, Ordering::Relaxed);
@@ -96,12 +96,12 @@ impl TransportState {
         }
     }
 
-    /// Whether so much came after the sink was full that sockets are not read.
+    /// Returns whether reading of sockets must pause, because the full sink has received more than `overrun_bytes_max`.
     pub(crate) fn is_overrun(&self) -> bool {
         self.overrun.load(Ordering::Relaxed) > self.limits.overrun_bytes_max
     }
 
-    /// Says goodbye to everybody.
+    /// Closes all connections in order: sends what it can without waiting, then a TLS close_notify.
     pub(crate) fn finish(&self) {
         for peer in self.peers().values() {
             if let Some(link) = peer.link() {

@@ -2,17 +2,17 @@
 
 use ledger::PartyId;
 
-/// Something that came in.
+/// An incoming event of the transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
-    /// A connection to a peer stands; its messages follow. Nothing sent before has to be expected to arrive.
+    /// A peer is connected; its messages follow. Messages sent to it before may be lost.
     PeerUp {
         /// The peer, authenticated.
         peer: PartyId,
         /// The number that names the peer's store.
         epoch: u64,
     },
-    /// The connection is gone, with everything that was queued for it.
+    /// The connection has ended. Everything queued for it is dropped.
     PeerDown {
         /// The peer.
         peer: PartyId,
@@ -21,9 +21,9 @@ pub enum Inbound {
     Message {
         /// The peer, authenticated.
         peer: PartyId,
-        /// The stream that it came in, below 16: for messages of this program the priority that its sender gave it.
+        /// The stream of the message, below 16. Nodes of this program use the message's priority as its stream.
         lane: u8,
-        /// The message; anything can be in it.
+        /// The message. Its bytes are not checked.
         bytes: Vec<u8>,
     },
 }

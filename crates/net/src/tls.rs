@@ -32,13 +32,13 @@ impl fmt::Debug for TlsMaterial {
     }
 }
 
-/// Certificate, key and root do not make a node.
+/// Why certificate, key and root cannot be used.
 #[derive(Debug, Error)]
 pub enum TlsMaterialError {
-    /// They do not parse or do not fit each other.
+    /// They do not parse, or do not belong together.
     #[error("the node's TLS certificate, key and root cannot be used: {0}")]
     Unusable(String),
-    /// The certificate is another party's.
+    /// The certificate belongs to another party.
     #[error("the node's TLS certificate is not one of this party, which is '{0}' in certificates")]
     WrongName(String),
 }
@@ -53,7 +53,7 @@ impl Coded for TlsMaterialError {
     }
 }
 
-/// Both roles of a node.
+/// The TLS configurations of a node as client and as server.
 #[derive(Clone)]
 pub(crate) struct TlsConfigs {
     pub(crate) client: Arc<ClientConfig>,
@@ -61,7 +61,7 @@ pub(crate) struct TlsConfigs {
 }
 
 impl TlsMaterial {
-    /// Checks that it is `me`'s, and prepares both roles.
+    /// Checks that the certificate belongs to `me`, and builds both configurations.
     pub(crate) fn configs(self, me: &PartyId) -> Result<TlsConfigs, TlsMaterialError> {
         if !self
             .chain
@@ -113,7 +113,7 @@ pub(crate) fn server_name(party: &PartyId) -> Result<ServerName<'static>, String
     ServerName::try_from(party.dns_name()).map_err(|error| error.to_string())
 }
 
-/// Whether a certificate, which the root vouches for, is the party's own.
+/// Returns whether a certificate that the root has signed belongs to the party.
 pub(crate) fn is_certificate_of(certificate: &CertificateDer<'_>, party: &PartyId) -> bool {
     let (Ok(name), Ok(parsed)) = (server_name(party), ParsedCertificate::try_from(certificate))
     else {

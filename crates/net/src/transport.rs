@@ -29,13 +29,13 @@ pub enum StartError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// The TLS material is of no use.
+    /// The TLS material cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsMaterialError),
     /// A setting is out of range.
     #[error("connections between nodes: {0}")]
     Option(&'static str),
-    /// The system gives no thread or event loop.
+    /// The operating system refused a thread or an event loop.
     #[error("the thread of the connections does not start: {0}")]
     System(io::Error),
 }
@@ -119,7 +119,7 @@ impl Transport {
 }
 
 impl Drop for Transport {
-    /// Sends as much as it can at once, says goodbye and waits for the thread.
+    /// Sends what it can without waiting, closes all connections with a TLS close_notify, and joins the thread.
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
             // Fails only if the thread is gone already.

@@ -6,11 +6,11 @@ use super::{FrameError, HEADER_BYTES, Header};
 /// holds at most one unfinished frame, in about twice the memory of the bytes received of that frame.
 #[derive(Debug, Default)]
 pub struct FrameDecoder {
-    /// The beginning of a frame whose rest has not arrived.
+    /// The received part of an incomplete frame.
     partial: Vec<u8>,
 }
 
-/// Most memory that is kept while no frame is unfinished.
+/// Maximum memory that is kept while no frame is incomplete.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 
 impl FrameDecoder {
@@ -19,8 +19,8 @@ impl FrameDecoder {
         Self::default()
     }
 
-    /// Takes the next bytes and hands out each frame that is complete: its header and its body as carried. Ends with the
-    /// first error, after which the connection is of no more use.
+    /// Decodes the next bytes, and passes each complete frame to the callback: its header, and its body as received. Stops at the
+    /// first error, after which the connection must be closed.
     pub fn feed<E: From<FrameError>>(
         &mut self,
         mut bytes: &[u8],
@@ -53,7 +53,7 @@ impl FrameDecoder {
         Ok(())
     }
 
-    /// Bytes of a frame whose rest has not arrived.
+    /// Returns the bytes of the incomplete frame.
     pub fn pending(&self) -> usize {
         self.partial.len()
     }

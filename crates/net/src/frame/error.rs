@@ -27,16 +27,16 @@ pub enum FrameError {
     #[error("a header with a field out of range; streams are below {STREAMS_MAX}")]
     Field,
     /// The body does not decompress to the length in its header.
-    #[error("a body that does not decompress to the length its header gives")]
+    #[error("body does not decompress to the length in its header")]
     Compression,
     /// The body does not have the form that its kind requires.
-    #[error("a damaged {0}")]
+    #[error("malformed body of a {0} frame")]
     Body(&'static str),
     /// A chunk that does not continue the unfinished message of its stream.
-    #[error("a chunk that does not fit its message on stream {0}")]
+    #[error("unexpected chunk on stream {0}: it does not continue the unfinished message")]
     Chunk(u32),
-    /// A message larger than this side takes.
-    #[error("a message of {size} bytes; the limit is {limit}")]
+    /// A message larger than the limit of this node.
+    #[error("message of {size} bytes exceeds the limit of {limit}")]
     MessageTooLarge {
         /// Its size.
         size: u64,
@@ -44,10 +44,10 @@ pub enum FrameError {
         limit: u64,
     },
     /// A message begun without credit.
-    #[error("a message on stream {0} that was begun without credit")]
+    #[error("message on stream {0} begun without credit")]
     NoCredit(u32),
-    /// A grant that adds up to more than a number holds.
-    #[error("a grant of credit out of range on stream {0}")]
+    /// A grant that makes the credit overflow.
+    #[error("grant of credit on stream {0} overflows")]
     Grant(u32),
 }
 

@@ -36,13 +36,13 @@ pub struct Flags {
 pub struct Header {
     /// Bytes of the body as carried.
     pub length: u32,
-    /// What it is.
+    /// The kind of the frame.
     pub kind: Kind,
     /// The frame's flags.
     pub flags: Flags,
     /// 0 is the most urgent.
     pub priority: u8,
-    /// Whose order and credit it shares.
+    /// The stream, whose order and credit the frame shares.
     pub stream: u32,
     /// Bytes of the body once decompressed.
     pub raw_length: u32,

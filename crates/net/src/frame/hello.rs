@@ -9,9 +9,9 @@ use crate::errors;
 
 /// The version of the protocol that this crate speaks.
 pub const PROTOCOL_VERSION: u32 = 1;
-/// Most characters of a software version.
+/// Maximum length of a software version, in characters.
 pub const SOFTWARE_CHARS_MAX: usize = 64;
-/// zstd, as it is named among the compressions.
+/// The number of zstd in the list of compressions.
 const ZSTD: u8 = 1;
 /// Compressions that a hello may name.
 const COMPRESSIONS_MAX: usize = 8;
@@ -24,17 +24,17 @@ const COMPRESSIONS_MAX: usize = 8;
 pub struct Hello {
     /// The sender's party id; proved by the certificate.
     pub party: PartyId,
-    /// Names the speaker's store: another number says that it lost its memory.
+    /// Identifies the sender's store. A new number shows that the sender has lost its data.
     pub epoch: u64,
-    /// The speaker's software, for people.
+    /// The sender's software version, for display.
     pub software: String,
-    /// Whether frames to the speaker may be compressed with zstd.
+    /// Whether frames to the sender may be compressed with zstd.
     pub takes_zstd: bool,
     /// Credit of each stream to begin with, in bytes; at least 1.
     pub window: u32,
-    /// Largest message that the speaker takes, in bytes.
+    /// Largest message that the sender accepts, in bytes.
     pub max_message_bytes: u32,
-    /// The speaker's clock when it spoke, in milliseconds since the Unix epoch: for operators, nothing is decided by it.
+    /// The sender's clock at the hello, in milliseconds since the Unix epoch. It is shown to operators and decides nothing.
     pub clock_ms: u64,
 }
 

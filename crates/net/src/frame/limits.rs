@@ -2,9 +2,9 @@
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 16;
-/// Most bytes of a body, both as carried and decompressed.
+/// Maximum size of a body, in bytes, both as sent and decompressed.
 pub const BODY_BYTES_MAX: usize = 1 << 20;
-/// Most bytes of a hello's body.
+/// Maximum size of a hello's body, in bytes.
 pub const HELLO_BYTES_MAX: usize = 1_024;
 /// Streams of a connection.
 pub const STREAMS_MAX: usize = 16;

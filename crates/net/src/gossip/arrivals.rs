@@ -25,7 +25,7 @@ struct Arrival {
 }
 
 impl Arrivals {
-    /// Returns what there are too many of, if a connection from this address must be refused.
+    /// Returns the exceeded limit, if a connection from this address must be refused.
     pub(super) fn admit(&self, limits: &GossipLimits, ip: IpAddr) -> Result<(), &'static str> {
         let (block, network) = (block(ip), Network::of(ip));
         let count = |is_counted: &dyn Fn(&Arrival) -> bool| {

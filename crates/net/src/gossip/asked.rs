@@ -1,4 +1,4 @@
-//! Requests that are not answered yet, ours and those of others.
+//! Requests in flight, sent and received.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ struct AskedPeer {
     waits: Waits,
 }
 
-/// Who waits for an answer.
+/// The caller that waits for an answer.
 #[derive(Clone, Copy, Debug)]
 enum Waits {
     Application {
@@ -27,7 +27,7 @@ enum Waits {
         deadline: Duration,
     },
     Addresses,
-    /// The deadline has passed and was told.
+    /// The deadline has passed and was reported.
     Nobody,
 }
 
@@ -37,7 +37,7 @@ impl AskedPeer {
     }
 }
 
-/// Whose an answer is.
+/// The request that an answer belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum For {
     Application(RequestId),
@@ -46,13 +46,13 @@ pub(super) enum For {
 }
 
 impl Asked {
-    /// How many of the application's one peer has not answered yet.
+    /// Returns the number of the application's requests in flight to one peer.
     pub(super) fn of(&self, peer: PeerId) -> usize {
         let of_application = self.0.values().filter(|one| one.is_application());
         of_application.filter(|one| one.peer == peer).count()
     }
 
-    /// How many of the application's are not answered yet.
+    /// Returns the number of the application's requests in flight.
     pub(super) fn len(&self) -> usize {
         let of_application = self.0.values().filter(|one| one.is_application());
         of_application.count()
@@ -73,7 +73,7 @@ impl Asked {
         self.0.insert(key, AskedPeer { peer, waits });
     }
 
-    /// One has come to its end: whose it was, and who waits for it.
+    /// Removes a finished request. Returns its peer and the caller that waits for it.
     pub(super) fn end(&mut self, key: &OutboundRequestId) -> Option<(PeerId, For)> {
         let one = self.0.remove(key)?;
         let whose = match one.waits {
@@ -84,7 +84,7 @@ impl Asked {
         Some((one.peer, whose))
     }
 
-    /// Those whose deadline has passed since this was asked.
+    /// Returns the requests whose deadline has passed since the last call.
     pub(super) fn late(&mut self, now: Instant) -> Vec<(PeerId, RequestId, RequestError)> {
         let mut late = Vec::new();
         for one in self.0.values_mut() {
@@ -103,7 +103,7 @@ impl Asked {
     }
 }
 
-/// Requests of others.
+/// Requests of peers that this node has not answered.
 #[derive(Debug, Default)]
 pub(super) struct Tickets {
     open: HashMap<Ticket, (PeerId, InboundRequestId, ResponseChannel<Vec<u8>>)>,
@@ -111,7 +111,7 @@ pub(super) struct Tickets {
 }
 
 impl Tickets {
-    /// How many of one peer wait for an answer.
+    /// Returns the number of unanswered requests of one peer.
     pub(super) fn of(&self, peer: PeerId) -> usize {
         let open = self.open.values();
         open.filter(|(whose, _, _)| *whose == peer).count()
@@ -133,12 +133,12 @@ impl Tickets {
         self.open.remove(&ticket).map(|(_, _, channel)| channel)
     }
 
-    /// The peer does not wait any more.
+    /// Removes a request whose peer has given it up.
     pub(super) fn forget(&mut self, key: InboundRequestId) {
         self.open.retain(|_, (_, own, _)| *own != key);
     }
 
-    /// Forgets the requests whose caller has given up.
+    /// Removes the requests whose caller has given up.
     pub(super) fn clear(&mut self) {
         self.open.retain(|_, (_, _, channel)| channel.is_open());
     }

@@ -28,13 +28,13 @@ use super::topic::{BLOCKS_BYTES_MAX, Names, Topic};
 use super::wire::Counted;
 use super::{GossipOptions, peer_id};
 
-/// Longest that a request may take, in the eyes of either side.
+/// Time limit of a request, at both sides.
 pub const REQUEST_PATIENCE: Duration = Duration::from_secs(60);
-/// Longest that a message waits in the queue of a slow peer.
+/// Maximum time that a message waits in the queue of a slow peer.
 const QUEUE_PATIENCE: Duration = Duration::from_secs(5);
-/// Streams that one connection may have open.
+/// Maximum number of open streams of one connection.
 const STREAMS_MAX: usize = 128;
-/// Streams of one connection that may be in their negotiation.
+/// Maximum number of streams of one connection in protocol negotiation.
 const NEGOTIATIONS_MAX: usize = 32;
 
 /// Messages in one frame of gossipsub; ours carry one.
@@ -47,12 +47,12 @@ const ENVELOPE_BYTES: usize = 256;
 /// it has read.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Score at which gossipsub does not listen to a peer any more; then it is banned.
+/// Score at which gossipsub ignores a peer. The service then bans it.
 pub(super) const SCORE_MIN: f64 = -80.0;
 
-/// How often the mesh is looked after.
+/// Interval of gossipsub's heartbeat.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// Number of heartbeats that a message is kept: until its verdict, and for peers that missed it.
+/// Number of heartbeats for which a message is kept, so that it can be passed on after its verdict, and to peers that missed it.
 const KEPT_HEARTBEATS: usize = 10;
 /// How long a message is known to have been seen.
 const SEEN_FOR: Duration = Duration::from_secs(60);
@@ -150,13 +150,13 @@ fn gossip(
         .history_length(KEPT_HEARTBEATS)
         .history_gossip(3)
         .duplicate_cache_time(SEEN_FOR)
-        // All to all among a few, and enough of them among dozens.
+        // In a small network every node sends to all; in a larger one, a mesh suffices.
         .mesh_n(8)
         .mesh_n_low(6)
         .mesh_n_high(12)
         .mesh_outbound_min(2)
         .gossip_lazy(6)
-        // The mesh is enough: to all would be a copy more for each peer beyond it.
+        // Sending to the mesh suffices. Sending to all peers would cost one more copy for each peer outside the mesh.
         .flood_publish(false)
         // The chain determines a message's author; the connection tells which peer passed it on.
         .validation_mode(ValidationMode::Anonymous)
@@ -184,7 +184,7 @@ fn gossip(
     let mut score = PeerScoreParams {
         // Our own points against a peer. Half of them, since a ban is for them to decide and not for this score.
         app_specific_weight: 0.5,
-        // Many nodes on one machine are no crime; connections from one address are bounded by the gate.
+        // Many nodes on one machine are not penalised. The gate limits the connections from one address.
         ip_colocation_factor_weight: 0.0,
         // A slow peer loses the messages that do not fit its queue. It gets no other penalty.
         slow_peer_weight: 0.0,
@@ -206,7 +206,7 @@ fn gossip(
     Ok(gossip)
 }
 
-/// Being first with messages is good, wrong messages are bad; silence is neither, since nothing may be going on.
+/// First deliveries raise the score, invalid messages lower it. Silence does not, because there may be no traffic.
 fn topic_score() -> TopicScoreParams {
     TopicScoreParams {
         topic_weight: 1.0,

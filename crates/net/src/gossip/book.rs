@@ -14,9 +14,9 @@ use super::exchange::ADDRESSES_MAX;
 use super::network::Network;
 use super::{GossipLimits, PeerId};
 
-/// Attempts in a row after which an address that was only heard of is forgotten.
+/// Consecutive failed attempts after which an unproven address is forgotten.
 const ATTEMPTS_MAX: u32 = 6;
-/// Attempts in a row after which an address is forgotten where a peer of ours was met: more than an hour.
+/// Consecutive failed attempts after which a proven address is forgotten: more than an hour.
 const ATTEMPTS_PROVEN_MAX: u32 = 150;
 /// Proven addresses of one public network. Further ones can be forgotten like those that were only heard of.
 const PROVEN_OF_NETWORK_MAX: usize = 32;
@@ -27,7 +27,7 @@ pub(super) struct Book {
     places: BTreeMap<SocketAddr, Place>,
     back_off_min: Duration,
     back_off_max: Duration,
-    // So that nodes which lost each other at once do not all come back at once.
+    // Random jitter, so that nodes that lost each other at one moment do not all dial at one moment.
     random: RandomState,
 }
 
@@ -38,11 +38,11 @@ struct Place {
     is_seed: bool,
     /// A connection that this node dialled showed that the peer is there.
     is_reached: bool,
-    /// A peer of ours was reached there.
+    /// A peer of our network was reached there: the address is proven.
     is_proven: bool,
-    /// The network of the peer that told of it; none of a seed.
+    /// The network of the peer from which the address was learnt; none for a seed.
     told_by: Option<Network>,
-    /// It is ourselves: never dialled.
+    /// The address is this node's own, and is never dialled.
     is_own: bool,
     dialling: bool,
     failures: u32,
@@ -112,7 +112,7 @@ impl Book {
         self.places.get(address).is_some_and(|place| place.is_seed)
     }
 
-    /// Seeds that are not met.
+    /// Returns the number of seeds that are not connected.
     pub(super) fn seeds_missing(
         &self,
         is_met: impl Fn(&SocketAddr, Option<PeerId>) -> bool,
@@ -135,15 +135,15 @@ impl Book {
                 && place.next <= now
                 && !is_unwanted(address, place.reached(), place.is_seed)
         });
-        // Seeds first, then addresses where a peer of ours was met, then the address that has waited longest. New hearsay never keeps the
-        // rest from being tried.
+        // The order is: seeds, proven addresses, then the address that has waited longest. So newly learnt addresses never keep the
+        // others from being tried.
         let first = due.min_by_key(|(_, place)| (!place.is_seed, !place.is_proven, place.next));
         let (address, place) = first?;
         place.dialling = true;
         Some(*address)
     }
 
-    /// Notes that a connection to the address stands, which proves the peer that is there.
+    /// Notes that a connection to the address is established, which proves the key of the peer there.
     pub(super) fn reached(&mut self, address: &SocketAddr, peer: PeerId) {
         if let Some(place) = self.places.get_mut(address) {
             place.dialling = false;
@@ -173,7 +173,7 @@ impl Book {
         }
     }
 
-    /// Notes that an attempt failed, or that the peer there is of no use: the address is tried later, or dropped. Returns whether
+    /// Notes that an attempt failed, or that the peer there is not useful. The address is tried later, or dropped. Returns whether
     /// it is the first failure in a row.
     pub(super) fn failed(&mut self, address: &SocketAddr, now: Instant) -> bool {
         let Some(place) = self.places.get_mut(address) else {
@@ -194,7 +194,7 @@ impl Book {
             self.places.remove(address);
             return first;
         }
-        // A clipped product is above the longest pause.
+        // If the product is clipped, it is still above the longest pause.
         let doubled = self
             .back_off_min
             .saturating_mul(1 << (place.failures - 1).min(16));
@@ -204,7 +204,7 @@ impl Book {
         first
     }
 
-    /// A peer that was connected is gone: it is tried again at that time, at where it was.
+    /// Schedules the next attempt at the address of a peer that has disconnected.
     pub(super) fn lost(&mut self, peer: PeerId, again: Instant) {
         for place in self.places.values_mut() {
             if place.is_reached_as(peer) {

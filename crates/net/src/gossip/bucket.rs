@@ -1,4 +1,4 @@
-//! A token bucket: so much a second, and ten seconds' worth at once.
+//! A token bucket: a rate limit with bursts of up to ten seconds' worth.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ impl Bucket {
         }
     }
 
-    /// Takes tokens if there are enough.
+    /// Takes tokens if there are enough. Returns whether there were.
     pub(super) fn take(&mut self, tokens: u64, now: Instant) -> bool {
         self.fill(now);
         let enough = self.tokens >= tokens;
@@ -40,7 +40,7 @@ impl Bucket {
         let passed = passed.min(Duration::from_secs(BURST_SECONDS)).as_micros() as u64;
         // Ten seconds at a rate of 32 bits.
         let more = passed * self.per_second / 1_000_000;
-        // A gain of nothing leaves the time as it is: many short waits add up.
+        // If no whole token is gained, the time is not updated, so that short waits add up.
         if more > 0 {
             self.tokens = full.min(self.tokens + more);
             self.filled = now;

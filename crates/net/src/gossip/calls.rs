@@ -32,7 +32,7 @@ impl Service {
                 let channel = self.tickets.take(ticket);
                 if let (Some(channel), Some(bytes)) = (channel, bytes) {
                     let requests = &mut self.swarm.behaviour_mut().requests;
-                    // An error means that the peer does not wait any more.
+                    // An error means that the peer has given up the request.
                     if requests.send_response(channel, bytes).is_ok() {
                         self.shared.counters.answers_out.add(1);
                     }

@@ -1,4 +1,4 @@
-//! How requests and answers look on a stream of their own.
+//! The encoding of requests and answers. Each request has a stream of its own.
 //!
 //! A request is its kind (1 byte: 0 the application's, 1 asks for addresses), its length (4 bytes, big-endian) and its bytes. An
 //! answer is its length and its bytes. Each side writes once and closes.
@@ -18,10 +18,10 @@ pub const RESPONSE_BYTES_MAX: usize = (16 << 20) + (64 << 10);
 /// Bytes of long answers that are being read at once, from all peers; one more fails as a request that is not sent does
 /// (`gossip.too_many_requests`).
 pub const RESPONSES_BYTES_MAX: usize = 256 << 20;
-/// An answer of so many bytes is read even where there is no room for long ones.
+/// Maximum size of a short answer, in bytes. A short answer is read even if the budget of long answers is used up.
 const SHORT_BYTES: usize = 64 << 10;
 
-/// Room that is made before anything has come; more as it comes, so that a length alone costs nothing.
+/// Initial buffer size, in bytes. The buffer grows with the bytes received, so an announced length alone costs no memory.
 const FIRST_ROOM_BYTES: usize = 16 << 10;
 
 /// A request to a peer.
@@ -31,18 +31,18 @@ pub(super) enum Question {
     Application(Vec<u8>),
     /// A request for addresses of other nodes.
     Addresses,
-    /// None that a node asks: libp2p would not tell of one that cannot be read.
+    /// A malformed request. Nodes never send it; it is represented because libp2p does not report requests that fail to decode.
     Malformed,
 }
 
 /// Reads and writes requests and answers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestCodec {
-    /// Bytes of long answers that are being read, from all peers.
+    /// Bytes of long answers that are being read, of all peers together.
     reading: Arc<AtomicUsize>,
 }
 
-/// Room for an answer that is being read.
+/// The part of the budget that an answer occupies while it is read.
 struct Room<'a> {
     reading: &'a AtomicUsize,
     bytes: usize,

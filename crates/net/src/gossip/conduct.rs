@@ -12,7 +12,7 @@ pub const REJECTED_POINTS: u32 = 10;
 pub const RATE_POINTS: u32 = 1;
 /// Points against a peer per second while it sends too much useless traffic.
 pub const WASTE_POINTS: u32 = 20;
-/// How long a peer that was of no use is not dialled again.
+/// Time for which a dismissed peer is not dialled again.
 pub(super) const DISMISSED_FOR: Duration = Duration::from_secs(60);
 /// Points against a peer for a malformed request.
 pub const REQUEST_POINTS: u32 = 10;
@@ -34,7 +34,7 @@ impl Service {
         }
     }
 
-    /// Keeps a peer away for a time; it need not be connected, nor known.
+    /// Bans a peer for some time. The peer may be unconnected or unknown.
     pub(super) fn ban(&mut self, peer: PeerId, time: Duration, reason: &str) {
         let now = Instant::now();
         let mut peers = self.shared.peers();
@@ -60,14 +60,18 @@ impl Service {
             let gossip = &self.swarm.behaviour().gossip;
             let score = id.to_libp2p().and_then(|peer| gossip.peer_score(&peer));
             if score.is_some_and(|score| score <= SCORE_MIN) {
-                self.ban(id, self.options.ban_time, "gossip with it is of no use");
+                self.ban(
+                    id,
+                    self.options.ban_time,
+                    "gossipsub ignores it because of its score",
+                );
             } else if wastes {
-                self.penalise(id, WASTE_POINTS, "it sends what is of no use");
+                self.penalise(id, WASTE_POINTS, "it sends too much useless traffic");
             }
         }
     }
 
-    /// Ends the connections with a peer that does not belong here, and remembers why.
+    /// Ends the connections with a peer that does not belong to this network, and stores the reason.
     pub(super) fn refuse(&mut self, peer: PeerId, refusal: &GossipRefusal) {
         let mut peers = self.shared.peers();
         let known = peers.get_mut(&peer);
@@ -82,7 +86,7 @@ impl Service {
         self.disconnect(peer);
     }
 
-    /// Ends the connections with a peer that is of no use; it is dialled again after [`DISMISSED_FOR`].
+    /// Dismisses a peer that is not useful: ends its connections. It is dialled again after [`DISMISSED_FOR`] at the earliest.
     pub(super) fn dismiss(&mut self, peer: PeerId, reason: &str) {
         if let Some(known) = self.shared.peers().get_mut(&peer) {
             known.reason = Some(super::peers::words(reason));

@@ -28,10 +28,10 @@ pub enum GossipError {
 /// Why a message was not sent. No event follows; the caller may try again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SendError {
-    /// Too much waits already.
+    /// The queue of calls is full.
     #[error("too much waits to be sent")]
     Busy,
-    /// Larger than any peer takes.
+    /// The message is larger than the network's limit.
     #[error("{bytes} bytes are more than the {max} that nodes take")]
     TooLarge {
         /// Its size.
@@ -40,7 +40,7 @@ pub enum SendError {
         max: usize,
     },
     /// The service has ended.
-    #[error("the connections to other nodes have ended")]
+    #[error("the gossip service has stopped")]
     Stopped,
 }
 
@@ -50,17 +50,17 @@ pub enum RequestError {
     /// The deadline has passed.
     #[error("no answer within {} ms", .0.as_millis())]
     Deadline(Duration),
-    /// The peer is not connected, or no longer.
+    /// The peer is not connected, or has disconnected.
     #[error("the peer is not connected")]
     NotConnected,
     /// The peer closed the request without an answer, or sent something else.
     #[error("the peer did not answer: {0}")]
     NoAnswer(String),
-    /// Too many are on their way already.
-    #[error("{0} requests are not answered yet")]
+    /// Too many requests are in flight.
+    #[error("too many requests in flight: {0}")]
     TooMany(usize),
-    /// So many long answers arrive at once that there is no room for this one.
-    #[error("there is no room for the answer")]
+    /// The budget for long answers that arrive at the same time is used up.
+    #[error("the budget for incoming answers is used up")]
     NoRoom,
 }
 
@@ -73,13 +73,13 @@ pub enum GossipRefusal {
     /// Not ready in time.
     #[error("it was not ready within {} ms", .0.as_millis())]
     HandshakeTimeout(Duration),
-    /// Something else than a node.
+    /// The other end is not a node.
     #[error("the connection broke during its handshake: {0}")]
     HandshakeFailed(String),
     /// No room.
     #[error("there are too many connections: {0}")]
     TooMany(&'static str),
-    /// It stands on our list of banned peers.
+    /// The peer is banned.
     #[error("peer {0} is banned")]
     Banned(PeerId),
     /// A second connection of the same peer.

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use super::error::RequestError;
 use super::{MessageId, PeerId, Topic};
 
-/// A request of ours; never the same twice in the life of a service.
+/// The number of a request of this node. A service never uses a number twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub(super) u64);
 
-/// A request of a peer, to be answered once; never the same twice in the life of a service.
+/// The number of a peer's request, which can be answered once. A service never uses a number twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub(super) u64);
 
@@ -20,10 +20,10 @@ pub enum GossipEvent {
     Connected {
         /// The peer.
         peer: PeerId,
-        /// Where it can be reached, as far as one can tell from here.
+        /// The address at which the peer can probably be reached.
         address: SocketAddr,
     },
-    /// A peer's last connection is gone.
+    /// The last connection of a peer has ended.
     Disconnected {
         /// The peer.
         peer: PeerId,
@@ -35,27 +35,27 @@ pub enum GossipEvent {
         peer: PeerId,
         /// The topic of the message.
         topic: Topic,
-        /// For the verdict.
+        /// The id of the message, for the verdict.
         id: MessageId,
         /// The message.
         bytes: Vec<u8>,
     },
-    /// A peer asks.
+    /// A peer has sent a request.
     Request {
         /// The peer that asks.
         peer: PeerId,
-        /// For the answer.
+        /// The number of the request, for the answer.
         ticket: Ticket,
         /// The question.
         bytes: Vec<u8>,
     },
-    /// A request of ours has come to its end: exactly one for each.
+    /// The end of a request of this node. There is exactly one such event for each request.
     Response {
         /// The peer that was asked.
         peer: PeerId,
         /// Which request.
         request: RequestId,
-        /// The answer, or why there is none.
+        /// The answer, or the reason why there is none.
         result: Result<Vec<u8>, RequestError>,
     },
 }

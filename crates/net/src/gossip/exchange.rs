@@ -9,10 +9,10 @@ use super::PeerId;
 
 /// Addresses that a node remembers.
 pub(super) const ADDRESSES_MAX: usize = 1_024;
-/// Addresses in one answer; more are not read.
+/// Maximum number of addresses in one answer. Further ones are ignored.
 pub(super) const TOLD_MAX: usize = 64;
 
-/// The answer that tells these.
+/// Encodes an answer with these addresses.
 pub(super) fn encode(known: impl Iterator<Item = (PeerId, SocketAddr)>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (peer, address) in known.take(TOLD_MAX) {
@@ -59,7 +59,7 @@ pub(super) fn decode(mut bytes: &[u8]) -> Option<Vec<(PeerId, SocketAddr)>> {
     Some(told)
 }
 
-/// Whether a node can be there at all.
+/// Returns whether the address can be that of a node.
 fn is_sensible(address: &SocketAddr) -> bool {
     let ip = address.ip();
     address.port() != 0 && !ip.is_unspecified() && !ip.is_multicast() && ip != Ipv4Addr::BROADCAST

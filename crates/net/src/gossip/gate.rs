@@ -24,7 +24,7 @@ use super::shared::GossipState;
 use super::slots::Slots;
 use super::wire::socket_address;
 
-/// Two nodes may dial each other at the same moment: so long a second connection is that, and not a restarted node.
+/// Time in which a second connection of a peer counts as simultaneous dialling. Later, it counts as a restart of the peer.
 const SAME_MOMENT: Duration = Duration::from_secs(3);
 
 /// Decides which connections may be set up.
@@ -56,7 +56,7 @@ impl Gate {
         Ok(ip)
     }
 
-    /// Judges a peer whose key is known now; `remote` is where it comes from if it dialled us.
+    /// Decides about a peer once its key is known. `remote` is the peer's address if it dialled us.
     fn greet(
         &self,
         peer: &libp2p_identity::PeerId,

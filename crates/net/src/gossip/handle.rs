@@ -46,7 +46,7 @@ impl Call {
     }
 }
 
-/// Bytes of calls that wait.
+/// Bytes of queued calls.
 #[derive(Debug, Default)]
 pub(super) struct WaitingBytes(AtomicUsize);
 
@@ -123,7 +123,7 @@ impl GossipHandle {
         self.call(Call::Respond(ticket, Some(bytes)))
     }
 
-    /// Closes a request without an answer: the peer learns that there is none.
+    /// Refuses a request: it is closed without an answer, and the peer's request fails.
     pub fn refuse(&self, ticket: Ticket) -> Result<(), SendError> {
         self.call(Call::Respond(ticket, None))
     }
@@ -138,12 +138,12 @@ impl GossipHandle {
         self.call(Call::Penalise(peer, points, reason.to_owned()))
     }
 
-    /// Ends all connections with a peer, and keeps it away for a time.
+    /// Bans a peer for some time, and ends all its connections.
     pub fn ban(&self, peer: PeerId, time: Duration, reason: &str) -> Result<(), SendError> {
         self.call(Call::Ban(peer, time, reason.to_owned()))
     }
 
-    /// Ends all connections with a peer that is of no use. It is not banned; its address is dialled again after a minute at the earliest.
+    /// Dismisses a peer that is not useful: ends all its connections without a ban. Its address is dialled again after a minute at the earliest.
     pub fn disconnect(&self, peer: PeerId, reason: &str) -> Result<(), SendError> {
         self.call(Call::Disconnect(peer, reason.to_owned()))
     }

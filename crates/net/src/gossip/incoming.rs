@@ -128,7 +128,7 @@ impl Service {
             self.count_peers();
             self.outlet.push(GossipEvent::Disconnected { peer: id });
         } else if let Some(address) = address {
-            // Reached, but of no use.
+            // The address was reached, but the peer there is not useful.
             self.book.failed(&address, now);
         }
     }

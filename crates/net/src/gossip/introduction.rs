@@ -1,4 +1,4 @@
-//! When a peer is one of ours: it has told its network and listens to the topics.
+//! The introduction of a peer: it counts as a peer of our network once it has named the network and subscribed to the topics.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -36,7 +36,7 @@ impl Service {
         self.announce_if_ready(id);
     }
 
-    /// Tells the application of a peer once it has shown all that a peer of ours shows.
+    /// Announces a peer to the application once its introduction is complete.
     pub(super) fn announce_if_ready(&mut self, id: PeerId) {
         let now = Instant::now();
         let mut peers = self.shared.peers();
@@ -61,7 +61,7 @@ impl Service {
         self.ask(id, Question::Addresses, None);
     }
 
-    /// A peer that speaks a protocol of our network is of it, though it has not said so yet.
+    /// Notes that a peer speaks a protocol of our network, which proves its network before it names it.
     pub(super) fn speaks(&mut self, id: PeerId) {
         let mut peers = self.shared.peers();
         let Some(known) = peers.get_mut(&id) else {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Counts of a gossip service since it started; `peers` is of now.
+        /// Counts of a gossip service since its start. `peers` is the current number.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct GossipFigures {
             $($(#[$doc])* pub $name: u64,)*
@@ -27,17 +27,17 @@ macro_rules! counters {
 counters! {
     /// Peers connected now.
     peers,
-    /// Bytes read from sockets, encryption and all included.
+    /// Bytes read from sockets, encryption and protocol overhead included.
     bytes_in,
-    /// Bytes written to sockets, encryption and all included.
+    /// Bytes written to sockets, encryption and protocol overhead included.
     bytes_out,
-    /// Messages that came, also those that had come before: the difference to those handed on is duplicates.
+    /// Messages received, duplicates included. The difference to the delivered ones is the number of duplicates.
     messages_seen,
-    /// Messages about transactions that came and were handed on.
+    /// Messages about transactions that were received and delivered to the application.
     transactions_in,
     /// Messages about transactions that were broadcast from here.
     transactions_out,
-    /// Messages about blocks that came and were handed on.
+    /// Messages about blocks that were received and delivered to the application.
     blocks_in,
     /// Messages about blocks that were broadcast from here.
     blocks_out,
@@ -51,19 +51,19 @@ counters! {
     late_verdicts,
     /// Broadcasts of messages that this node or another had already sent.
     duplicates,
-    /// Broadcasts while no peer was there to receive them.
+    /// Broadcasts without any connected peer.
     unheard,
     /// Broadcasts that were dropped because the queues of all peers were full.
     dropped_full,
-    /// Messages that waited for too long in the queue of a slow peer, and were dropped for it.
+    /// Messages dropped because they waited for too long in the queue of a slow peer.
     dropped_slow,
     /// Messages and requests dropped because their sender went beyond its rate.
     dropped_rate,
     /// Requests sent.
     requests_out,
-    /// Requests received and handed on.
+    /// Requests received and delivered to the application.
     requests_in,
-    /// Requests that found no answer.
+    /// Requests of this node that ended without an answer.
     requests_failed,
     /// Requests of peers that were refused: too many at once, or malformed.
     requests_refused,
@@ -75,11 +75,11 @@ counters! {
     unreachable,
     /// Peers banned.
     bans,
-    /// Peers disconnected because they were of no use, or of less use than others.
+    /// Peers dismissed because they were not useful, or less useful than others.
     dismissed,
 }
 
-/// A number that grows, or is set.
+/// A counter or a gauge.
 #[derive(Debug, Default)]
 pub(super) struct Count(AtomicU64);
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-/// The network of an address: of IPv4 the first 16 bits, of IPv6 the first 32.
+/// The network of an address: the first 16 bits of IPv4, or the first 32 bits of IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Network {
     /// This machine: no limit applies.
@@ -35,7 +35,7 @@ impl Network {
         }
     }
 
-    /// Whether its addresses mean something on this machine, or in its private network, alone.
+    /// Returns whether its addresses are valid only on this machine or within a private network.
     pub(super) fn is_near(self) -> bool {
         matches!(self, Self::Local | Self::Private(_))
     }

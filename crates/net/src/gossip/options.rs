@@ -14,7 +14,7 @@ use super::exchange::ADDRESSES_MAX;
 pub struct GossipOptions {
     /// The seed of this node's ed25519 key: the same seed is the same node to others.
     pub key_seed: Seed,
-    /// Which network: the hash of its genesis. Nodes of different networks refuse each other.
+    /// The network, as the hash of its genesis. Nodes of different networks refuse each other.
     pub network: [u8; 32],
     /// The address to listen on; port 0 takes any free one.
     pub listen: SocketAddr,
@@ -23,7 +23,7 @@ pub struct GossipOptions {
     pub seeds: Vec<SocketAddr>,
     /// This node's software, for people; cut after 64 characters.
     pub software: String,
-    /// How long a peer that misbehaved is kept away.
+    /// Duration of a ban for misbehaviour.
     pub ban_time: Duration,
     /// Bounds.
     pub limits: GossipLimits,
@@ -103,7 +103,7 @@ impl Default for GossipLimits {
 }
 
 impl fmt::Debug for GossipOptions {
-    /// Without the seed of the key.
+    /// The seed of the key is secret and left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GossipOptions")
             .field("node", &PeerId::of_seed(self.key_seed.expose()))
@@ -117,11 +117,11 @@ impl fmt::Debug for GossipOptions {
     }
 }
 
-/// Most seeds that are taken.
+/// Maximum number of seeds.
 const SEEDS_MAX: usize = 256;
 
 impl GossipOptions {
-    /// Says which setting is out of range.
+    /// Returns the name of the first setting that is out of range.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         let limits = &self.limits;
         if self.seeds.len() > SEEDS_MAX {

@@ -32,7 +32,7 @@ impl PeerId {
         &self.0
     }
 
-    /// The peer that starts with this seed (`GossipOptions::key_seed`).
+    /// Returns the id of the node whose key has this seed (`GossipOptions::key_seed`).
     #[must_use]
     pub fn of_seed(seed: &[u8; 32]) -> Self {
         Self::of_keys(&keys(seed))
@@ -42,14 +42,14 @@ impl PeerId {
         Self(keys.public().to_bytes())
     }
 
-    /// As libp2p has it; none for keys of other kinds, which no node of ours has.
+    /// Converts libp2p's id. Returns `None` for key types that our nodes do not use.
     pub(super) fn of(peer: &libp2p_identity::PeerId) -> Option<Self> {
         let bytes = peer.to_bytes();
         let key = bytes.strip_prefix(&PREFIX)?;
         Some(Self(key.try_into().ok()?))
     }
 
-    /// For libp2p; none if the bytes are no key.
+    /// Converts to libp2p's id. Returns `None` if the bytes are not a valid key.
     pub(super) fn to_libp2p(self) -> Option<libp2p_identity::PeerId> {
         let key = ed25519::PublicKey::try_from_bytes(&self.0).ok()?;
         Some(PublicKey::from(key).to_peer_id())

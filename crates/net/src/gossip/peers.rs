@@ -16,11 +16,11 @@ use super::{Direction, GossipLimits, PeerId, PeerView, Topic};
 pub const BAN_POINTS: u32 = 100;
 /// Points against a peer that are forgiven each second.
 pub const FORGIVEN_PER_SECOND: u32 = 1;
-/// Peers that are remembered, connected or not; of the others the one heard of least recently makes room.
+/// Maximum number of known peers. If there are more, the unconnected peer that was seen least recently is forgotten.
 const PEERS_MAX: usize = ADDRESSES_MAX;
 /// Connections with one peer: both may have dialled at the same moment.
 pub(super) const PER_PEER_MAX: usize = 2;
-/// Characters of another node's own words that are kept.
+/// Maximum length of texts from a peer, in characters.
 const WORDS_CHARS_MAX: usize = 64;
 
 /// One connection.
@@ -32,7 +32,7 @@ pub(super) struct Connection {
     pub(super) remote: SocketAddr,
     pub(super) since: Instant,
     pub(super) wire: Arc<Wire>,
-    /// Bytes read from it that have been looked at.
+    /// Bytes read from it up to the last check of its conduct.
     pub(super) looked_at: u64,
 }
 
@@ -40,9 +40,9 @@ pub(super) struct Connection {
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) connections: Vec<Connection>,
-    /// It told that it is of our network.
+    /// Whether it has named our network.
     pub(super) is_identified: bool,
-    /// It listens to the topics.
+    /// Whether it has subscribed to the topics.
     pub(super) is_subscribed: [bool; Topic::ALL.len()],
     /// Since when the application knows of it.
     pub(super) announced: Option<Instant>,
@@ -51,18 +51,18 @@ pub(super) struct Peer {
     pub(super) round_trip: Option<Duration>,
     pub(super) reason: Option<String>,
     pub(super) banned_until: Option<Instant>,
-    /// It loses its connection because it was of no use.
+    /// Whether it is being dismissed because it was not useful.
     pub(super) dismissed: bool,
-    /// Its deliveries of late: accepted messages and answers, halved each minute.
+    /// Its recent usefulness: the number of accepted messages and answers, halved each minute.
     pub(super) useful: u32,
     points: u32,
     points_at: Instant,
     heard: Instant,
     messages: Bucket,
     bytes: Bucket,
-    /// Bytes that it sent for nothing so far; time makes up for them.
+    /// Useless bytes that it has sent, minus the allowance that has accrued since.
     wasted: u64,
-    /// Bytes of messages, requests and answers that were of use, since they were last looked at.
+    /// Useful bytes of messages, requests and answers since the last check of its conduct.
     used: u64,
     pub(super) messages_in: u64,
     pub(super) rejected: u64,
@@ -91,7 +91,7 @@ impl Peers {
         self.0.iter_mut()
     }
 
-    /// The peer; made room for if it is new.
+    /// Returns the entry of a peer. If the peer is new, an old entry may be forgotten for it.
     pub(super) fn of(&mut self, id: PeerId, limits: &GossipLimits, now: Instant) -> &mut Peer {
         if self.0.len() >= PEERS_MAX && !self.0.contains_key(&id) {
             let idle = self
@@ -157,7 +157,7 @@ impl Peer {
         }
     }
 
-    /// Whether it has shown all that a peer of ours shows.
+    /// Returns whether its introduction is complete.
     pub(super) fn is_ready(&self) -> bool {
         self.is_identified && self.is_subscribed.iter().all(|is| *is)
     }
@@ -175,7 +175,7 @@ impl Peer {
         u64::from(self.points).saturating_sub(forgiven) as u32
     }
 
-    /// Counts points against it; whether that is enough for a ban.
+    /// Adds points against it. Returns whether they suffice for a ban.
     pub(super) fn penalise(&mut self, points: u32, reason: &str, now: Instant) -> bool {
         // Points beyond the range are beyond the limit.
         self.points = self.points(now).saturating_add(points);
@@ -195,13 +195,13 @@ impl Peer {
         self.points = 0;
     }
 
-    /// One more message of so many bytes, unless it is too much.
+    /// Counts a message of this size. Returns false if the peer exceeds its rate limit.
     pub(super) fn admit(&mut self, bytes: usize, now: Instant) -> bool {
         self.uses(bytes);
         self.messages.take(1, now) && self.bytes.take(bytes as u64, now)
     }
 
-    /// Notes that so many received bytes were useful.
+    /// Adds to the useful bytes received from this peer.
     pub(super) fn uses(&mut self, bytes: usize) {
         self.used += bytes as u64;
     }

@@ -1,4 +1,4 @@
-//! The events that wait to be taken: bounded in number and bytes, and the service waits while there is no room.
+//! The queue of events, bounded in number and bytes. While it is full, the service waits.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -51,19 +51,19 @@ pub(super) fn queue(limits: &GossipLimits) -> (Outlet, GossipEvents) {
 }
 
 impl GossipEvents {
-    /// The next event; none once the service has ended.
+    /// Waits for the next event. Returns `None` once the service has ended.
     pub async fn next(&mut self) -> Option<GossipEvent> {
         let event = self.waiting.recv().await?;
         Some(self.taken(event))
     }
 
-    /// The next event if one waits.
+    /// Returns the next event, if the queue has one.
     pub fn try_next(&mut self) -> Option<GossipEvent> {
         let event = self.waiting.try_recv().ok()?;
         Some(self.taken(event))
     }
 
-    /// The next event, for a thread that may block; none once the service has ended. Panics within a runtime, as tokio's
+    /// Blocks until the next event. Returns `None` once the service has ended. Panics within a runtime, as tokio's
     /// blocking calls do.
     pub fn blocking_next(&mut self) -> Option<GossipEvent> {
         let event = self.waiting.blocking_recv()?;
@@ -77,7 +77,7 @@ impl GossipEvents {
     }
 }
 
-/// The room that an event takes: never more than there is, so that even the largest gets through.
+/// Returns the share of the queue that an event takes. It is capped at the size of the queue, so that even the largest event fits.
 fn permits(event: &GossipEvent, room_max: u32) -> u32 {
     u32::try_from(event.cost()).map_or(room_max, |cost| cost.min(room_max))
 }
@@ -88,24 +88,24 @@ impl Outlet {
         self.held.push_back(event);
     }
 
-    /// Events that have not found room.
+    /// Returns the number of events that did not fit the queue.
     pub(super) fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// Whether all events so far found room.
+    /// Returns whether all events have fitted the queue.
     pub(super) fn is_clear(&self) -> bool {
         self.held.is_empty()
     }
 
-    /// Waits until all events have found room. May be dropped and called again.
+    /// Waits until all events are in the queue. It is cancel safe.
     pub(super) async fn flush(&mut self) -> Result<(), NobodyListens> {
         while let Some(first) = self.held.front() {
             let room = self.room.acquire_many(permits(first, self.room_max)).await;
             let room = room.map_err(|_| NobodyListens)?;
             let slot = self.waiting.reserve().await.map_err(|_| NobodyListens)?;
             if let Some(event) = self.held.pop_front() {
-                // Given back when the event is taken.
+                // The permit is released when the event is taken.
                 room.forget();
                 slot.send(event);
             }

@@ -26,17 +26,17 @@ use super::wire::multiaddress;
 use super::{Direction, GossipOptions, GossipRefusal, MessageId, PeerId, Topic};
 use crate::refusal::RefusalLog;
 
-/// How often deadlines, handshakes and addresses are looked at.
+/// Interval at which deadlines, handshakes and addresses are checked.
 const TICK: Duration = Duration::from_millis(100);
-/// How often peers are asked for addresses.
+/// Interval at which peers are asked for addresses.
 const ASK_AGAIN: Duration = Duration::from_secs(30);
-/// How often the conduct of peers is looked at.
+/// Interval at which the conduct of peers is checked.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-/// Calls that are carried out in one turn.
+/// Maximum number of calls carried out in one turn.
 const CALLS_PER_TURN: usize = 64;
 /// Number of events without room at which no more calls are carried out: a request that fails at once is an event.
 const HELD_MAX: usize = 1_024;
-/// Addresses that are dialled at once.
+/// Maximum number of addresses dialled at the same time.
 const DIALS_MAX: usize = 16;
 
 /// The state of the task.
@@ -53,7 +53,7 @@ pub(super) struct Service {
     pub(super) dials: HashMap<ConnectionId, SocketAddr>,
     pub(super) asked: Asked,
     pub(super) tickets: Tickets,
-    /// Accepted messages, and when each is passed on.
+    /// Accepted messages, with the time at which each is passed on.
     pub(super) accepted: VecDeque<(Instant, MessageId)>,
     asked_around: Instant,
     looked_at: Instant,
@@ -169,7 +169,7 @@ impl Service {
         self.dial(now);
     }
 
-    /// Makes room where more peers dialled in than there are places for.
+    /// Dismisses the least useful inbound peers, if more have dialled in than there are places.
     fn evict(&mut self, now: Instant) {
         let peers = self.shared.peers();
         let excess = Slots::of(&peers).excess(&self.options.limits);
@@ -255,7 +255,7 @@ impl Service {
         }
     }
 
-    /// An address was tried in vain.
+    /// Notes a failed attempt at an address.
     pub(super) fn unreachable(&mut self, address: &SocketAddr, why: String) {
         self.shared.counters.unreachable.add(1);
         // One line for each time that it is lost, not for each attempt.

@@ -26,7 +26,7 @@ impl GossipState {
         }
     }
 
-    /// Held for as short as can be, never while libp2p is polled.
+    /// The lock is held only briefly, and never while libp2p is polled.
     pub(super) fn peers(&self) -> MutexGuard<'_, Peers> {
         self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }

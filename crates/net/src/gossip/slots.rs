@@ -11,19 +11,19 @@ use super::{Direction, GossipLimits, PeerId};
 
 /// Outbound places that peers learnt from others leave to seeds that are not connected.
 const SEEDS_KEPT: usize = 2;
-/// Inbound peers beyond the limit that are let in until the least useful one has gone.
+/// Number of inbound peers above the limit that are accepted until the least useful one is dismissed.
 const SLACK: usize = 4;
-/// Inbound peers that are never evicted: so many of the most useful, and so many of those connected for the longest time.
+/// Inbound peers that are never evicted: this many of the most useful ones, and this many of the longest connected ones.
 const KEPT: usize = 8;
-/// Each so often the usefulness of peers is halved.
+/// Interval at which the usefulness of peers is halved.
 pub(super) const HALVED_EVERY: Duration = Duration::from_secs(60);
 
-/// The places taken at one moment.
+/// The number of places in use, by kind.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     inbound: BTreeMap<Network, usize>,
     outbound: BTreeMap<Network, usize>,
-    /// Outbound peers at addresses that are no seeds.
+    /// Outbound peers whose addresses are not seeds.
     learnt: usize,
 }
 
@@ -59,7 +59,7 @@ impl Slots {
         *taken.entry(network).or_default() += 1;
     }
 
-    /// An address is being dialled, or was: it takes an outbound place.
+    /// Counts an address that is being dialled, which takes an outbound place.
     pub(super) fn dials(&mut self, network: Network, is_connected: bool, is_seed: bool) {
         if !is_connected {
             self.take(Direction::Outbound, network);
@@ -79,7 +79,7 @@ impl Slots {
         self.inbound() + self.outbound()
     }
 
-    /// Whether a peer from this network may dial in: why not otherwise.
+    /// Checks whether a peer from this network may dial in. Otherwise returns the exceeded limit.
     pub(super) fn admit(
         &self,
         limits: &GossipLimits,
@@ -90,7 +90,7 @@ impl Slots {
         if network.is_limited() && of_network >= limits.inbound_per_network_max {
             return Err("of peers from its network");
         }
-        // Where a node has few places there is nothing to choose between.
+        // A node with few places cannot choose between networks.
         let slack = SLACK.min(limits.peers_max / 8);
         let full = self.inbound() >= limits.inbound_max() + slack;
         if full || self.connected() >= limits.peers_max + slack {
@@ -99,7 +99,7 @@ impl Slots {
         Ok(())
     }
 
-    /// Outbound places there are now: those that are kept, and of all others three quarters as far as inbound peers have left them.
+    /// Returns the number of outbound places: the reserved ones, and up to three quarters of the others that inbound peers do not use.
     fn outbound_max(&self, limits: &GossipLimits) -> usize {
         let most = limits.peers_max - limits.peers_max / 4;
         // Clipped at 0: inbound peers may have taken all but the kept places.
@@ -108,7 +108,7 @@ impl Slots {
             .max(most.saturating_sub(self.inbound()))
     }
 
-    /// Whether an outbound place is free at all.
+    /// Returns whether any outbound place is free.
     pub(super) fn may_dial(&self, limits: &GossipLimits) -> bool {
         self.outbound() < self.outbound_max(limits)
     }

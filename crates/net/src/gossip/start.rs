@@ -17,7 +17,7 @@ use super::topic::Names;
 use super::wire::{multiaddress, socket_address};
 use super::{GossipError, GossipEvents, GossipOptions, PeerId, queue};
 
-/// How long the system may take to listen.
+/// Time limit for the listening socket.
 const LISTEN_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Listens, connects to the seeds and their peers, and runs until it is shut down, on the runtime of the caller.

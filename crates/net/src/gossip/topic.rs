@@ -21,7 +21,7 @@ pub const TRANSACTIONS_BYTES_MAX: usize = 1 << 20;
 pub const BLOCKS_BYTES_MAX: usize = 2 << 20;
 
 impl Topic {
-    /// All of them.
+    /// All topics.
     pub const ALL: [Self; 2] = [Self::Transactions, Self::Blocks];
 
     /// Largest message, in bytes.
@@ -33,7 +33,7 @@ impl Topic {
         }
     }
 
-    /// `transactions` or `blocks`.
+    /// Returns the name: `transactions` or `blocks`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl Topic {
         }
     }
 
-    /// Its place in [`ALL`](Self::ALL).
+    /// Returns its index in [`ALL`](Self::ALL).
     pub(super) const fn index(self) -> usize {
         self as usize
     }
@@ -91,7 +91,7 @@ impl Names {
             .find_map(|(topic, own)| (own == name).then_some(topic))
     }
 
-    /// Whether a node that tells this network is of ours; for people, which one it is otherwise.
+    /// Checks that the network that a node names is ours. Otherwise returns the name of its network, for display.
     pub(super) fn same_network(&self, told: &str) -> Result<(), String> {
         if told == self.network {
             return Ok(());
@@ -106,7 +106,7 @@ impl Names {
     }
 }
 
-/// A message, and who passed it on to us.
+/// A message, and the peer that passed it on to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId {
     pub(super) hash: Hash,

@@ -36,7 +36,7 @@ impl Service {
                 let dropped = failed_messages.priority + failed_messages.non_priority;
                 self.shared.counters.dropped_slow.add(dropped as u64);
             }
-            // Why it does not, identify tells or the deadline.
+            // The reason follows from identify, or the deadline ends the connection.
             gossipsub::Event::GossipsubNotSupported { .. } => {}
         }
     }
@@ -161,7 +161,7 @@ impl Service {
             Question::Addresses => {
                 let told = exchange::encode(reachable.into_iter());
                 let requests = &mut self.swarm.behaviour_mut().requests;
-                // An error means that the peer does not wait any more.
+                // An error means that the peer has given up the request.
                 let _ = requests.send_response(channel, told);
             }
             Question::Application(bytes) if ready && has_room => {
@@ -211,7 +211,7 @@ impl Service {
         };
         let teller = Network::of(first.remote.ip());
         drop(peers);
-        // An answer that cannot be read tells no addresses.
+        // A malformed answer contains no addresses.
         for (peer, address) in exchange::decode(answer).unwrap_or_default() {
             let is_reachable = match Network::of(address.ip()) {
                 Network::Local => teller == Network::Local,

@@ -19,31 +19,31 @@ pub enum Direction {
 pub struct PeerView {
     /// The peer.
     pub id: PeerId,
-    /// Where it can be reached, as far as one can tell from here.
+    /// The address at which the peer can probably be reached.
     pub address: Option<SocketAddr>,
     /// The side that dialled the oldest standing connection; none if the peer is not connected.
     pub direction: Option<Direction>,
-    /// Since when it is connected, and of our network.
+    /// The time at which its introduction was complete.
     pub since: Option<SystemTime>,
     /// Points against it; at [`BAN_POINTS`](super::BAN_POINTS) it is banned. One is forgiven each second.
     pub points: u32,
-    /// Until when it is banned.
+    /// The end of its ban.
     pub banned_until: Option<SystemTime>,
-    /// Why it was refused, penalised or banned the last time.
+    /// The reason of its last refusal, penalty or ban.
     pub reason: Option<String>,
-    /// Its software, in its own words.
+    /// The software version that it names.
     pub software: String,
-    /// How long the last ping took.
+    /// The round-trip time of the last ping.
     pub round_trip: Option<Duration>,
-    /// Bytes read from the connections that stand, encryption and all included.
+    /// Bytes read from its open connections, encryption and protocol overhead included.
     pub bytes_in: u64,
-    /// Bytes written to the connections that stand, encryption and all included.
+    /// Bytes written to its open connections, encryption and protocol overhead included.
     pub bytes_out: u64,
     /// Messages that it was the first to pass on to us.
     pub messages_in: u64,
-    /// Messages of it that were rejected.
+    /// Its messages that were rejected.
     pub rejected: u64,
-    /// Requests of it that were handed on.
+    /// Its requests that were delivered to the application.
     pub requests_in: u64,
     /// Requests sent to it.
     pub requests_out: u64,

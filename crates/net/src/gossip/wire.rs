@@ -35,12 +35,12 @@ impl Wire {
     }
 }
 
-/// The connections that are open, by their other end: a connection is counted before it is known whose it is.
+/// The open connections by remote address. The bytes of a connection are counted before its peer is known.
 #[derive(Debug, Default)]
 pub(super) struct Wires(Mutex<HashMap<Multiaddr, Weak<Wire>>>);
 
 impl Wires {
-    /// The counts of a new connection. Those of connections that are gone are forgotten.
+    /// Returns the counts of a new connection, and forgets those of ended ones.
     pub(super) fn open(&self, point: &ConnectedPoint) -> Arc<Wire> {
         let wire = Arc::new(Wire::default());
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,12 +72,12 @@ pub(super) fn socket_address(address: &Multiaddr) -> Option<SocketAddr> {
     }
 }
 
-/// As libp2p writes it.
+/// The form that libp2p writes.
 pub(super) fn multiaddress(address: &SocketAddr) -> Multiaddr {
     Multiaddr::from(address.ip()).with(Protocol::Tcp(address.port()))
 }
 
-/// A stream that counts.
+/// A stream that counts its bytes.
 pub(super) struct Counted<S> {
     stream: S,
     wire: Arc<Wire>,

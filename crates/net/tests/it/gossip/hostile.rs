@@ -1,4 +1,4 @@
-//! Peers that are none, or mean harm.
+//! Peers that are not nodes, or that are malicious.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -292,5 +292,5 @@ async fn who_shakes_hands_and_then_does_nothing_is_hung_up_on_with_the_reason() 
     let views = one.net.peers();
     let reason = views[0].reason.as_deref();
     assert_eq!(reason, Some("it was not ready within 1000 ms"));
-    assert!(one.events.try_next().is_none(), "nobody was told of it");
+    assert!(one.events.try_next().is_none(), "no event may announce it");
 }

@@ -48,7 +48,7 @@ impl Scene {
         }
     }
 
-    /// One line with the code about the intruder; everybody else is unharmed.
+    /// Checks that one log line with the code names the intruder, and that the other peers are not affected.
     fn refused(&self, address: &str, code: &str) {
         let lines = log::wait_for(&["connection refused", address]);
         assert_eq!(lines.len(), 1, "{lines:#?}");

@@ -154,7 +154,7 @@ fn a_network_of_five() {
     let nodes: Vec<Node> = (1..=5).map(|number| network.node(number)).collect();
     let all: Vec<&Node> = nodes.iter().collect();
     nodes.iter().for_each(|node| node.know(&all));
-    until("everybody is connected", || {
+    until("all nodes are connected", || {
         nodes.iter().all(|a| {
             a.net.peers().len() == 4 && a.net.peers().iter().all(|peer| peer.address.is_some())
         })
