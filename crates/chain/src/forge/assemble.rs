@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use primitives::Hash;
 
 use crate::block::{CarriedEntry, root_of};
-use crate::pool::{ChildBlock, Pool, fee_rate};
+use crate::pool::{ChildBlock, FeeRate, Pool};
 use crate::transaction::PAYMENT_BYTES;
 use crate::{Carried, ChainId, Height, Params, TxId};
 
@@ -90,7 +90,7 @@ impl<'a> Choice<'a> {
         best.sort_by_cached_key(|(_, loaded)| {
             let carried = &loaded.chosen.transaction;
             let bytes = u32::try_from(loaded.bytes).expect("within a block's bytes");
-            let rate = fee_rate(carried.transaction.fee, bytes);
+            let rate = FeeRate::of(carried.transaction.fee, bytes);
             (Reverse(rate), carried.id)
         });
         for (chain, loaded) in best {

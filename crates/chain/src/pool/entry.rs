@@ -3,49 +3,31 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::ChildBlock;
+use super::{ChildBlock, FeeRate};
 use crate::{AccountId, Carried, ChainId};
 
 /// A position in the order of a chain: greater fee rates first, and earlier arrival among equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Turn {
-    rate: Reverse<u64>,
+    rate: Reverse<FeeRate>,
     place: i64,
 }
 
 impl Turn {
-    pub(super) fn new(rate: u64, place: i64) -> Self {
+    pub(super) fn new(rate: FeeRate, place: i64) -> Self {
         Self {
             rate: Reverse(rate),
             place,
         }
     }
 
-    pub(super) fn rate(self) -> u64 {
+    pub(super) fn rate(self) -> FeeRate {
         self.rate.0
     }
 
     pub(super) fn place(self) -> i64 {
         self.place
     }
-}
-
-/// Number of bytes that a fee rate refers to.
-const RATE_BYTES: u64 = 1_000;
-
-/// Returns the fee rate in minor units of the chain's token for each 1,000 bytes.
-#[must_use]
-pub fn fee_rate(fee: u64, bytes: u32) -> u64 {
-    let rate = u128::from(fee) * u128::from(RATE_BYTES) / u128::from(bytes.max(1));
-    // All rates beyond 64 bits are equally good.
-    u64::try_from(rate).unwrap_or(u64::MAX)
-}
-
-/// Returns the lowest fee whose rate is above `rate`.
-pub(super) fn fee_above(rate: u64, bytes: u32) -> u64 {
-    let fee = (u128::from(rate) + 1) * u128::from(bytes);
-    // A fee beyond 64 bits is one that no account can pay.
-    u64::try_from(fee.div_ceil(u128::from(RATE_BYTES))).unwrap_or(u64::MAX)
 }
 
 /// Returns a transaction's debit to its sender. If the debit overflows, returns a value that no account can cover.

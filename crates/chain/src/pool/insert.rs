@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::entry::{Turn, debit_of, fee_rate};
+use super::entry::{Turn, debit_of};
 use super::links::End;
-use super::{Balances, Pool};
+use super::{Balances, FeeRate, Pool};
 use crate::port::StoreFailure;
 use crate::transaction::Body;
 use crate::{Carried, Rejection};
@@ -124,7 +124,7 @@ impl Pool {
 
 /// Returns the turn of a transaction that arrived at this place.
 pub(super) fn turn_of(carried: &Carried, place: i64) -> Turn {
-    Turn::new(fee_rate(carried.transaction.fee, carried.bytes), place)
+    Turn::new(FeeRate::of(carried.transaction.fee, carried.bytes), place)
 }
 
 /// Refuses a transaction that is already in the pool or has expired.

@@ -28,6 +28,7 @@ mod carriers;
 mod child_block;
 mod child_blocks;
 mod entry;
+mod fee_rate;
 mod insert;
 mod lanes;
 mod leave;
@@ -46,7 +47,7 @@ pub(crate) mod tests;
 
 pub use balances::Balances;
 pub use child_block::ChildBlock;
-pub use entry::fee_rate;
+pub use fee_rate::FeeRate;
 pub use look::{Offer, PoolFigures, Standing};
 pub use pool::{Pool, Removal};
 pub use settings::PoolSettings;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::Pool;
-use super::entry::{Turn, fee_above, fee_rate};
+use super::entry::Turn;
+use super::{FeeRate, Pool};
 use crate::{Carried, ChainId, Rejection};
 
 impl Pool {
@@ -56,7 +56,7 @@ impl Pool {
         Ok(victims)
     }
 
-    fn full(&self, carried: &Carried, least: Option<u64>) -> Rejection {
+    fn full(&self, carried: &Carried, least: Option<FeeRate>) -> Rejection {
         let held = format!(
             "{} transactions, {} bytes, are waiting",
             self.transactions, self.bytes
@@ -64,8 +64,9 @@ impl Pool {
         let detail = match least {
             Some(rate) => format!(
                 "{held}; it pays {} for each 1000 bytes, the least here is {rate}: a fee of {} would be taken",
-                fee_rate(carried.transaction.fee, carried.bytes),
-                fee_above(rate, carried.bytes)
+                FeeRate::of(carried.transaction.fee, carried.bytes),
+                // A fee beyond 64 bits is one that no account can pay.
+                rate.fee_above(carried.bytes).unwrap_or(u64::MAX)
             ),
             None => held,
         };

@@ -34,12 +34,12 @@ impl Item {
         self.carried.transaction.debit().unwrap()
     }
 
-    fn rate(&self) -> u64 {
-        fee_rate(self.carried.transaction.fee, self.carried.bytes)
+    fn rate(&self) -> FeeRate {
+        FeeRate::of(self.carried.transaction.fee, self.carried.bytes)
     }
 
     /// Returns the sort key. In ascending order the best comes first.
-    fn turn(&self) -> (std::cmp::Reverse<u64>, i64) {
+    fn turn(&self) -> (std::cmp::Reverse<FeeRate>, i64) {
         (std::cmp::Reverse(self.rate()), self.place)
     }
 }
@@ -277,7 +277,7 @@ impl Model {
                 .filter(|item| item.owner().1 == ChainId(largest))
                 .max_by_key(|item| (item.parked.is_some(), item.turn()))
                 .ok_or("chain_pool.full")?;
-            let rate = fee_rate(carried.transaction.fee, carried.bytes);
+            let rate = FeeRate::of(carried.transaction.fee, carried.bytes);
             let goes_first = (std::cmp::Reverse(rate), place) < victim.turn();
             if ChainId(largest) == own && victim.parked.is_none() && !goes_first {
                 return Err("chain_pool.full");
