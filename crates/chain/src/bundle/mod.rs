@@ -6,6 +6,7 @@
 //! keeps a [`RateBook`].
 
 mod bundler;
+mod bundler_rate;
 mod plan;
 mod propose;
 mod rate_book;
@@ -17,8 +18,9 @@ mod settings;
 mod tests;
 
 pub use bundler::Bundler;
+pub use bundler_rate::BundlerRate;
 pub use plan::{Expected, plan, rank};
-pub use propose::{Means, Proposal, Scene, Skipped, fee_for, propose};
+pub use propose::{Means, Proposal, Scene, Skipped, propose};
 pub use rate_book::{BUNDLERS_MAX, RATES_AGE_SECONDS, RATES_EVERY_SECONDS, RateBook};
 pub use rates::{RATES_BYTES, SignedRates};
 pub use record::{BundleRecord, PROVEN_BLOCKS};

@@ -94,18 +94,6 @@ pub fn propose(
     Ok(Proposal::Make(Arc::new(block)))
 }
 
-/// Returns the minimum child fee of a transaction at a rate, rounded up. `rate` is in minor units of the child's token for each
-/// whole parent token of the carrying cost, which includes `overpay_percent` above the minimum.
-#[must_use]
-pub fn fee_for(rate: u64, overpay_percent: u32, params: &Params, parent_decimals: u8) -> u64 {
-    let cost =
-        u128::from(params.child_block_fee_per_transaction) * (100 + u128::from(overpay_percent));
-    // A fee beyond 64 bits is one that no account can pay.
-    let whole = 10u128.saturating_pow(u32::from(parent_decimals));
-    let fee = u128::from(rate).saturating_mul(cost);
-    u64::try_from(fee.div_ceil(whole.saturating_mul(100))).unwrap_or(u64::MAX)
-}
-
 /// The cost of transactions to a bundler, and the fee that they must pay.
 struct Price {
     /// The parent fee of a hundred transactions.
@@ -116,16 +104,13 @@ struct Price {
 
 impl Price {
     fn new(rules: &BundlerRules, scene: &Scene<'_>) -> Self {
-        let least = u128::from(scene.params.child_block_fee_per_transaction);
-        let hundred = least * (100 + u128::from(rules.overpay_percent));
+        let least = scene.params.child_block_fee_per_transaction;
+        let overpay = rules.overpay_percent;
         Self {
-            hundred,
-            child_fee_min: fee_for(
-                rules.rate_min,
-                rules.overpay_percent,
-                scene.params,
-                scene.parent_decimals,
-            ),
+            hundred: overpay.hundred_times_raised(least),
+            child_fee_min: rules
+                .rate_min
+                .fee(overpay, scene.params, scene.parent_decimals),
         }
     }
 

@@ -4,9 +4,9 @@ use primitives::{
     Domain, Hash, KeyPair, PublicKey, Scheme, Signature, SignatureContext, SignedMessage,
 };
 
-use super::{BundlerRules, fee_for};
+use super::{BundlerRate, BundlerRules};
 use crate::forge::chain_key;
-use crate::{AccountId, ChainId, Params, Rejection};
+use crate::{AccountId, ChainId, Params, Percent, Rejection};
 
 /// Length of signed rates: version 1, child 1, bundler 32, rate 8, time 4, signature 64.
 pub const RATES_BYTES: usize = 1 + 1 + 32 + 8 + 4 + Signature::LENGTH;
@@ -20,9 +20,9 @@ pub struct SignedRates {
     pub child: ChainId,
     /// The bundler's key.
     pub bundler: [u8; 32],
-    /// The child fee, in minor units of the child's token, for each whole parent token of the minimum parent fee. It already
-    /// includes the bundler's overpayment above the minimum.
-    pub rate: u64,
+    /// The child fee for each whole parent token of the minimum parent fee. It already includes the bundler's overpayment above
+    /// the minimum.
+    pub rate: BundlerRate,
     /// Time of the announcement, in seconds since genesis.
     pub time: u32,
     /// The bundler's signature over the genesis hash and the other fields.
@@ -37,13 +37,12 @@ impl SignedRates {
         time: u32,
         genesis: &Hash,
     ) -> Result<Self, Rejection> {
-        let percent = 100 + u128::from(rules.overpay_percent);
-        let rate = (u128::from(rules.rate_min) * percent).div_ceil(100);
+        let rate = rules.rate_min.raised_by(rules.overpay_percent);
         let mut rates = Self {
             child: rules.child,
             bundler: chain_key(key)?,
             // A rate beyond 64 bits is one that no account can pay.
-            rate: u64::try_from(rate).unwrap_or(u64::MAX),
+            rate: rate.unwrap_or(BundlerRate::MAX),
             time,
             signature: [0; 64],
         };
@@ -77,7 +76,7 @@ impl SignedRates {
         let mut rates = Self {
             child: ChainId(bytes[1]),
             bundler: [0; 32],
-            rate: 0,
+            rate: BundlerRate::ZERO,
             time: 0,
             signature: [0; 64],
         };
@@ -86,7 +85,7 @@ impl SignedRates {
         rate.copy_from_slice(&bytes[34..42]);
         time.copy_from_slice(&bytes[42..46]);
         rates.signature.copy_from_slice(&bytes[46..]);
-        rates.rate = u64::from_be_bytes(rate);
+        rates.rate = BundlerRate::from_be_bytes(rate);
         rates.time = u32::from_be_bytes(time);
         Ok(rates)
     }
@@ -119,6 +118,6 @@ impl SignedRates {
     /// Returns the minimum child fee that this bundler accepts for a transaction, in minor units of the child's token.
     #[must_use]
     pub fn fee(&self, params: &Params, parent_decimals: u8) -> u64 {
-        fee_for(self.rate, 0, params, parent_decimals)
+        self.rate.fee(Percent::ZERO, params, parent_decimals)
     }
 }

@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::BundlerRate;
 use crate::transaction::Body;
-use crate::{AccountId, Carried, ChainId};
+use crate::{AccountId, Carried, ChainId, Percent};
 
 /// A bundler's rules. A transaction is carried if it satisfies all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,12 +12,11 @@ use crate::{AccountId, Carried, ChainId};
 pub struct BundlerRules {
     /// The child chain.
     pub child: ChainId,
-    /// The minimum child fee, in minor units of the child's token, for each whole parent token that the transaction costs the
-    /// bundler.
-    pub rate_min: u64,
+    /// The minimum child fee for each whole parent token that the transaction costs the bundler.
+    pub rate_min: BundlerRate,
     /// Percentage that is added to the minimum parent fee, so that forgers prefer this child block.
     #[serde(default)]
-    pub overpay_percent: u32,
+    pub overpay_percent: Percent,
     /// Total parent fees after which the bundler stops. `None` sets no limit.
     #[serde(default)]
     pub total_fee_max: Option<u64>,

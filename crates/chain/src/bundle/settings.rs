@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Params;
+use crate::{Params, Percent};
 
 /// Settings of all bundlers of a node. They are not rules of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct BundleSettings {
     pub margin_seconds: Option<u32>,
     /// Minimum improvement over a waiting child block, in percent of its fee, or of its count at
     /// no lower fee. A smaller improvement is not worth another child block.
-    pub better_percent: u32,
+    pub better_percent: Percent,
     /// Maximum wait of a child block, in minutes.
     pub deadline_minutes: u16,
 }
@@ -28,7 +28,7 @@ impl Default for BundleSettings {
             lead_ms: None,
             local_lead_ms: None,
             margin_seconds: None,
-            better_percent: 25,
+            better_percent: Percent::new(25),
             deadline_minutes: 10,
         }
     }
@@ -73,9 +73,8 @@ impl BundleSettings {
 
     /// Returns whether a child block of this fee and count is worth making in addition to another one.
     pub(super) fn is_better(&self, mine: (u64, usize), other: (u64, usize)) -> bool {
-        let percent = 100 + u128::from(self.better_percent);
-        let beats = |mine: u128, other: u128| mine * 100 >= other * percent && mine > other;
-        beats(u128::from(mine.0), u128::from(other.0))
-            || (mine.0 >= other.0 && beats(mine.1 as u128, other.1 as u128))
+        let raised = |other| self.better_percent.hundred_times_raised(other);
+        let beats = |mine: u64, other: u64| u128::from(mine) * 100 >= raised(other) && mine > other;
+        beats(mine.0, other.0) || (mine.0 >= other.0 && beats(mine.1 as u64, other.1 as u64))
     }
 }

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use chain::bundle::{BundlerRules, SignedRates};
+use chain::bundle::{BundlerRate, BundlerRules, SignedRates};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::{
     AccountId, Anchor, Body, ChainId, Header, Height, Transaction, TxId, key_of_passphrase,
@@ -60,8 +60,8 @@ fn child_block() -> Transaction {
 fn rates() -> SignedRates {
     let rules = BundlerRules {
         child: ChainId(2),
-        rate_min: 95,
-        overpay_percent: 10,
+        rate_min: BundlerRate::new(95),
+        overpay_percent: chain::Percent::new(10),
         total_fee_max: None,
         senders: Vec::new(),
         recipients: Vec::new(),

@@ -422,7 +422,10 @@ mod tests {
             assert!(message.contains(named), "{more}: {message}");
         }
         let more = "[[bundlers]]\npassphrase = \"0\"\nrules = { child = 2, rate_min = 5 }\n";
-        assert_eq!(check(more).expect("good").bundlers[0].rules.rate_min, 5);
+        assert_eq!(
+            check(more).expect("good").bundlers[0].rules.rate_min.get(),
+            5
+        );
     }
 
     #[test]

@@ -145,8 +145,8 @@ pub(super) fn bundler_view(bundler: &BundlerFigures) -> BundlerView {
     BundlerView {
         account: bundler.account.to_string(),
         chain: bundler.child.0,
-        rate_min: bundler.rules.rate_min,
-        overpay_percent: bundler.rules.overpay_percent,
+        rate_min: bundler.rules.rate_min.get(),
+        overpay_percent: bundler.rules.overpay_percent.get(),
         total_fee_max: bundler.rules.total_fee_max,
     }
 }
@@ -161,7 +161,7 @@ pub(super) fn rates(core: &Core<Store>) -> Result<Vec<RateView>, Fault> {
             views.push(RateView {
                 account: account.to_string(),
                 chain: rates.child.0,
-                rate: rates.rate,
+                rate: rates.rate.get(),
                 time: rates.time,
                 proven: core.is_proven(rates),
                 usable: usable.iter().any(|one| one.bundler == account),

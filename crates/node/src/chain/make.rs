@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use chain::bundle::BundlerRules;
+use chain::bundle::{BundlerRate, BundlerRules};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
-use chain::{AccountId, ChainId};
+use chain::{AccountId, ChainId, Percent};
 use ledger::LegalName;
 use primitives::{Hash, SecretText};
 
@@ -253,8 +253,9 @@ fn config_of(
             rules: BundlerRules {
                 child: ChainId(at as u8 + 1),
                 // One token of the child for one of the parent.
-                rate_min: 10u64.pow(u32::from(*decimals)),
-                overpay_percent: 0,
+                rate_min: BundlerRate::one_for_one(*decimals)
+                    .expect("the decimals of these chains are few"),
+                overpay_percent: Percent::ZERO,
                 total_fee_max: None,
                 senders: Vec::new(),
                 recipients: Vec::new(),

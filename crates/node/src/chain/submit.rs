@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use api::chain::{ItemRefusal, Prepare, SubmitAnswer, codes};
-use chain::bundle::fee_for;
+use chain::bundle::BundlerRate;
 use chain::state::{fee_min, read};
-use chain::{AccountId, Anchor, Body, ChainId, Height, Rejection, Transaction};
+use chain::{AccountId, Anchor, Body, ChainId, Height, Percent, Rejection, Transaction};
 use primitives::Hash;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -204,9 +204,10 @@ async fn child_fee(
     let rate = match &cheapest {
         Some(cheapest) => cheapest.rate,
         // A clipped rate makes a fee that no account can pay.
-        None => 10u64.saturating_pow(u32::from(decimals(child))),
+        None => BundlerRate::one_for_one(decimals(child)).unwrap_or(BundlerRate::MAX),
     };
-    let fee = fee_for(rate, 0, &shared.genesis.params, decimals(ChainId::PARENT));
+    let parent_decimals = decimals(ChainId::PARENT);
+    let fee = rate.fee(Percent::ZERO, &shared.genesis.params, parent_decimals);
     // A payment without a fee costs nothing to repeat: networks refuse it unless it moves something.
     Ok((fee.max(1), cheapest.map(|cheapest| cheapest.bundler)))
 }

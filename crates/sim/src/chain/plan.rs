@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use chain::bundle::{Bundler, BundlerRules};
+use chain::bundle::{Bundler, BundlerRate, BundlerRules};
 use chain::core::Settings;
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::pool::PoolSettings;
-use chain::{AccountId, ChainId, Genesis, WholeTokens, key_of_passphrase};
+use chain::{AccountId, ChainId, Genesis, Percent, WholeTokens, key_of_passphrase};
 use primitives::{KeyPair, PublicKey};
 
 use super::bug::ChainBug;
@@ -317,8 +317,8 @@ impl Plan {
                 key: key(node % honest),
                 rules: BundlerRules {
                     child: ChainId(child + 2),
-                    rate_min: 0,
-                    overpay_percent: 0,
+                    rate_min: BundlerRate::ZERO,
+                    overpay_percent: Percent::ZERO,
                     total_fee_max: None,
                     senders: Vec::new(),
                     recipients: Vec::new(),

@@ -1,5 +1,6 @@
 //! Tests of bundling.
 
+mod bundler_rate;
 mod plan;
 mod propose;
 mod rates;

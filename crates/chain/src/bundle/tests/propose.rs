@@ -7,7 +7,7 @@ use primitives::{Hash, SignatureChecker};
 use super::super::*;
 use crate::pool::tests::{Pay, account, all_have, child_block, genesis, put};
 use crate::pool::{ChildBlock, Pool, PoolSettings};
-use crate::{AccountId, Anchor, ChainId, Height, Params, TxId, key_of_passphrase};
+use crate::{AccountId, Anchor, ChainId, Height, Params, Percent, TxId, key_of_passphrase};
 
 /// One parent token has 100 units, and a carried transaction costs 10.
 fn params() -> Params {
@@ -24,8 +24,8 @@ fn params() -> Params {
 fn rules() -> BundlerRules {
     BundlerRules {
         child: ChainId(2),
-        rate_min: 1_000,
-        overpay_percent: 0,
+        rate_min: BundlerRate::new(1_000),
+        overpay_percent: Percent::ZERO,
         total_fee_max: None,
         senders: vec![],
         recipients: vec![],
@@ -104,8 +104,8 @@ fn a_child_block_is_signed_and_pays_for_each_that_it_carries() {
     assert_eq!((transaction.time, transaction.deadline_minutes), (10, 10));
     assert!(SignatureChecker::new().check(&block.transaction().signed_message()));
     let dear = BundlerRules {
-        overpay_percent: 55,
-        rate_min: 1,
+        overpay_percent: Percent::new(55),
+        rate_min: BundlerRate::new(1),
         ..rules()
     };
     assert_eq!(made(propose_with(&pool, dear, RICH)).fee(), 31);
@@ -114,8 +114,8 @@ fn a_child_block_is_signed_and_pays_for_each_that_it_carries() {
 #[test]
 fn what_is_carried_follows_the_rules() {
     let rate = |rate_min, overpay_percent| BundlerRules {
-        rate_min,
-        overpay_percent,
+        rate_min: BundlerRate::new(rate_min),
+        overpay_percent: Percent::new(overpay_percent),
         ..rules()
     };
     let purpose = |text: &str| BundlerRules {
@@ -347,8 +347,8 @@ fn it_makes_none_beside_one_that_is_as_good() {
     let skipped = Proposal::Skip(Skipped::AsGoodIsHere(good.id()));
     assert_eq!(propose_with(&pool, rules(), RICH), skipped);
     let more = BundlerRules {
-        overpay_percent: 5,
-        rate_min: 1,
+        overpay_percent: Percent::new(5),
+        rate_min: BundlerRate::new(1),
         ..rules()
     };
     assert_eq!(made(propose_with(&pool, more, RICH)).fee(), 32);
@@ -375,6 +375,8 @@ fn the_fee_that_wallets_are_told_is_enough() {
     for (rate_min, overpay_percent, decimals) in
         [(1, 0, 8), (7, 13, 2), (999, 1, 0), (u64::MAX / 2, 9, 8)]
     {
+        let (rate_min, overpay_percent) =
+            (BundlerRate::new(rate_min), Percent::new(overpay_percent));
         let own = BundlerRules {
             rate_min,
             overpay_percent,
@@ -383,6 +385,6 @@ fn the_fee_that_wallets_are_told_is_enough() {
         let key = key_of_passphrase("0");
         let rates = SignedRates::new(&key, &own, 0, &Hash::ZERO).unwrap();
         let told = rates.fee(&params(), decimals);
-        assert!(told >= fee_for(rate_min, overpay_percent, &params(), decimals));
+        assert!(told >= rate_min.fee(overpay_percent, &params(), decimals));
     }
 }

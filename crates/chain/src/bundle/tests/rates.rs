@@ -5,13 +5,13 @@ use proptest::prelude::*;
 
 use super::super::*;
 use crate::pool::tests::genesis;
-use crate::{ChainId, Params, key_of_passphrase};
+use crate::{ChainId, Params, Percent, key_of_passphrase};
 
 fn rules(rate_min: u64) -> BundlerRules {
     BundlerRules {
         child: ChainId(2),
-        rate_min,
-        overpay_percent: 10,
+        rate_min: BundlerRate::new(rate_min),
+        overpay_percent: Percent::new(10),
         total_fee_max: None,
         senders: vec![],
         recipients: vec![],
@@ -27,12 +27,12 @@ fn rates(number: u8, rate_min: u64, time: u32) -> SignedRates {
 #[test]
 fn rates_are_signed_and_lead_back() {
     let rates = SignedRates::new(&key_of_passphrase("0"), &rules(95), 7, &genesis()).unwrap();
-    assert_eq!(rates.rate, 105, "95 and a tenth, rounded up");
+    assert_eq!(rates.rate.get(), 105, "95 and a tenth, rounded up");
     assert_eq!(SignedRates::read(&rates.to_bytes()), Ok(rates.clone()));
     let mut checker = SignatureChecker::new();
     assert!(checker.check(&rates.signed_message(&genesis())));
     let mut forged = rates;
-    forged.rate -= 1;
+    forged.rate = BundlerRate::new(forged.rate.get() - 1);
     assert!(!checker.check(&forged.signed_message(&genesis())));
     let foreign = KeyPair::from_seed(Scheme::EcdsaP256, [1; 32]);
     let refused = SignedRates::new(&foreign, &rules(1), 7, &genesis());
@@ -99,7 +99,7 @@ fn the_book_takes_what_is_of_now_and_new() {
     let order = |book: &RateBook| {
         book.of(ChainId(2))
             .iter()
-            .map(|known| known.rate)
+            .map(|known| known.rate.get())
             .collect::<Vec<_>>()
     };
     assert_eq!(order(&book), [44, 44, 77]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::bundle::{BundleRecord, RateBook};
+use crate::bundle::{BundleRecord, BundlerRate, RateBook};
 use crate::core::part::Part;
 use crate::state::Point;
 use crate::{AccountId, ChainId};
@@ -27,7 +27,7 @@ pub struct UsableRate {
     /// The bundler's account.
     pub bundler: AccountId,
     /// Its rate.
-    pub rate: u64,
+    pub rate: BundlerRate,
     /// Whether the bundler has recently bundled at this rate. Otherwise its rate counts because of its stake.
     pub proven: bool,
 }

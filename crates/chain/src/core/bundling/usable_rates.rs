@@ -1,11 +1,11 @@
 //! The rates that count, and the least fee that follows from them.
 
 use super::rates::UsableRate;
-use crate::bundle::{SignedRates, fee_for};
+use crate::bundle::SignedRates;
 use crate::core::Core;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::effective_tokens;
-use crate::{Carried, ChainId};
+use crate::{Carried, ChainId, Percent};
 
 impl<R: Reads<Table>> Core<R> {
     /// Returns the known rates of a chain's bundlers, the cheapest first.
@@ -62,7 +62,7 @@ impl<R: Reads<Table>> Core<R> {
             .map(|one| one.rate)
             .min();
         let decimals = self.parent_decimals();
-        let floor = cheapest.map(|rate| fee_for(rate, 0, &self.genesis.params, decimals));
+        let floor = cheapest.map(|rate| rate.fee(Percent::ZERO, &self.genesis.params, decimals));
         self.rates.floors.insert(child, floor);
         Ok(floor)
     }
@@ -78,7 +78,7 @@ impl<R: Reads<Table>> Core<R> {
         let (params, decimals) = (&self.genesis.params, self.parent_decimals());
         self.bundling.keyed().any(|(_, bundler)| {
             let rules = &bundler.rules;
-            let fee = fee_for(rules.rate_min, rules.overpay_percent, params, decimals);
+            let fee = rules.rate_min.fee(rules.overpay_percent, params, decimals);
             rules.child == carried.transaction.chain
                 && carried.transaction.fee >= fee
                 && rules.allow(carried)

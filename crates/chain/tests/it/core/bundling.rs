@@ -1,6 +1,6 @@
 //! Bundlers of several nodes. Every node knows their rates, and they do not duplicate each other's work.
 
-use chain::bundle::SignedRates;
+use chain::bundle::{BundlerRate, SignedRates};
 use chain::core::{Event, Notice, Settings};
 use chain::message::Gossip;
 use chain::{AccountId, ChainId, Transaction};
@@ -10,7 +10,7 @@ use crate::core::kit::{EACH, Room, account, bundler, key, peer};
 
 fn bundles_for(n: usize, rate_min: u64) -> Settings {
     let mut bundler = bundler(n, 2);
-    bundler.rules.rate_min = rate_min;
+    bundler.rules.rate_min = BundlerRate::new(rate_min);
     Settings {
         forgers: vec![key(n)],
         bundlers: vec![bundler],
@@ -35,7 +35,7 @@ fn everybody_knows_what_bundlers_ask_for_the_cheapest_first() {
             .core
             .rates(ChainId(2))
             .iter()
-            .map(|known| known.rate)
+            .map(|known| known.rate.get())
             .collect();
         assert_eq!(rates, [10, 20, 30], "node {n}");
         assert!(node.core.rates(ChainId(3)).is_empty());
@@ -54,7 +54,7 @@ fn rates_that_nobody_signed_count_against_who_brings_them() {
     room.run_to(100_000);
     let good = rates_of(&key(1), &room, 100);
     let mut forged = rates_of(&key(2), &room, 100);
-    forged.rate += 1;
+    forged.rate = BundlerRate::new(forged.rate.get() + 1);
     let poor = KeyPair::from_seed(primitives::Scheme::Ed25519, [77; 32]);
     let cases = [
         (good.clone(), 1, 0),
@@ -143,7 +143,7 @@ fn usable(room: &Room, n: usize) -> Vec<(AccountId, u64, bool)> {
     let usable = room.nodes[n].core.usable_rates(ChainId(2)).unwrap();
     let usable = usable.into_iter();
     usable
-        .map(|one| (one.bundler, one.rate, one.proven))
+        .map(|one| (one.bundler, one.rate.get(), one.proven))
         .collect()
 }
 
@@ -162,7 +162,7 @@ fn rate_without_stake_counts_once_it_was_bundled_at() {
     room.submit(0, vec![gift]);
     room.run_to(60_000);
     let mut poor = bundler(POOR, 2);
-    poor.rules.rate_min = HUNDRED;
+    poor.rules.rate_min = BundlerRate::new(HUNDRED);
     room.tell(0, Event::StartBundling(poor));
     room.run_to(70_000);
     for n in 0..2 {

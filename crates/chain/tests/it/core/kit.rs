@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use chain::bundle::{Bundler, BundlerRules};
+use chain::bundle::{Bundler, BundlerRate, BundlerRules};
 use chain::core::{Action, Core, Event, Notice, PeerId, Settings, Ticket};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::MemoryStore;
 use chain::{
-    AccountId, Anchor, Body, ChainId, ChainTime, Genesis, Height, Rejection, Transaction, TxId,
-    WholeTokens, key_of_passphrase,
+    AccountId, Anchor, Body, ChainId, ChainTime, Genesis, Height, Percent, Rejection, Transaction,
+    TxId, WholeTokens, key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
 
@@ -95,8 +95,8 @@ pub fn bundler(n: usize, child: u8) -> Bundler {
         key: key(n),
         rules: BundlerRules {
             child: ChainId(child),
-            rate_min: 0,
-            overpay_percent: 0,
+            rate_min: BundlerRate::ZERO,
+            overpay_percent: Percent::ZERO,
             total_fee_max: None,
             senders: Vec::new(),
             recipients: Vec::new(),

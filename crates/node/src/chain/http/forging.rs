@@ -10,9 +10,9 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use chain::bundle::{Bundler, BundlerRules};
+use chain::bundle::{Bundler, BundlerRate, BundlerRules};
 use chain::core::Event;
-use chain::{AccountId, ChainId};
+use chain::{AccountId, ChainId, Percent};
 
 use super::parameters::{LimitQuery, account as account_of_text, key};
 use super::reads::failed;
@@ -125,8 +125,8 @@ pub(super) async fn start_bundler(State(api): State<Arc<Api>>, body: ClaimedBody
     };
     let rules = BundlerRules {
         child,
-        rate_min: start.rate_min,
-        overpay_percent: start.overpay_percent,
+        rate_min: BundlerRate::new(start.rate_min),
+        overpay_percent: Percent::new(start.overpay_percent),
         total_fee_max: start.total_fee_max,
         senders: accounts(&start.senders)?,
         recipients: accounts(&start.recipients)?,

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use api::chain::{ChainInfo, Constants, TransactionAnswer, TransactionState};
-use chain::bundle::fee_for;
+use chain::bundle::BundlerRate;
 use chain::state::fee_min;
-use chain::{AccountId, Anchor, Body, ChainId, Height, Params, Transaction};
+use chain::{AccountId, Anchor, Body, ChainId, Height, Params, Percent, Transaction};
 use client::ChainClient;
 use primitives::{Hash, PublicKey, hex};
 use serde::Serialize;
@@ -182,10 +182,14 @@ impl Args {
                 let rates = client.rates().await?.rates;
                 let of_chain = rates.iter().filter(|rate| rate.chain == chain.id);
                 let least = of_chain.map(|rate| rate.rate).min();
-                // Without a bundler, it is one whole token. A clipped rate makes a fee that no account can pay.
-                let rate = least.unwrap_or(10u64.saturating_pow(u32::from(chain.decimals)));
+                let rate = match least {
+                    Some(least) => BundlerRate::new(least),
+                    // Without a bundler, it is one whole token. A clipped rate makes a fee that no account can pay.
+                    None => BundlerRate::one_for_one(chain.decimals).unwrap_or(BundlerRate::MAX),
+                };
                 let parent = constants.chains.iter().find(|c| c.id == ChainId::PARENT.0);
-                fee_for(rate, 0, &params, parent.map_or(0, |parent| parent.decimals))
+                let decimals = parent.map_or(0, |parent| parent.decimals);
+                rate.fee(Percent::ZERO, &params, decimals)
             }
         };
         Ok(transaction)
