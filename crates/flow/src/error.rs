@@ -153,8 +153,8 @@ errors! {
         "A stored result does not decode as the flow's output type.",
         "start the binary that the flow ran on";
     VERSION_UNSUPPORTED = "flow.version_unsupported",
-        "The counterparty has no responder for any of the versions offered, or the flow's version is not registered here.",
-        "agree on a version of the flow that both nodes have";
+        "The counterparty has no responder for any of the versions offered. Or this node has no flow of the version, or starts none of it any more.",
+        "agree on a version of the flow that both nodes have; a start takes the newest version if it names none";
     NO_RESPONDER = "flow.no_responder",
         "The counterparty has no responder for this flow, or is a notary, which answers no sessions.",
         "install the application on the counterparty's node; for a notary that takes part in flows, set notary.answer_sessions";

@@ -135,7 +135,7 @@ pub struct FlowSchemas {
 pub struct FlowDescription {
     /// Its name.
     pub name: &'static str,
-    /// The versions that can be in flight; new starts take the highest.
+    /// The versions that can be started; a start takes the highest by default. Retired versions, which only continue, are left out.
     pub versions: Vec<u32>,
     /// The fields of the highest version's arguments.
     pub arguments: Vec<ArgumentField>,
@@ -151,6 +151,8 @@ pub struct FlowRegistry {
     flows: BTreeMap<&'static str, BTreeMap<u32, Arc<dyn AnyFlow>>>,
     responders: BTreeMap<&'static str, BTreeMap<u32, Arc<dyn AnyResponder>>>,
     schedulable: BTreeSet<&'static str>,
+    /// Versions of flows that continue and cannot be started.
+    retired: BTreeSet<(&'static str, u32)>,
     /// Whether peers can open no sessions. Responders in flight continue.
     sessions_closed: bool,
 }
@@ -164,10 +166,18 @@ impl FlowRegistry {
     /// Registers one version of a flow, replacing an earlier registration of that version.
     pub fn register<F: Flow>(&mut self) -> &mut FlowRegistry {
         let flow = Arc::new(Initiating::<F>(PhantomData));
+        self.retired.remove(&(F::NAME, F::VERSION));
         self.flows
             .entry(F::NAME)
             .or_default()
             .insert(F::VERSION, flow);
+        self
+    }
+
+    /// Registers a version of a flow that is no longer started. Flows in flight continue on it.
+    pub fn register_retired<F: Flow>(&mut self) -> &mut FlowRegistry {
+        self.register::<F>();
+        self.retired.insert((F::NAME, F::VERSION));
         self
     }
 
@@ -214,15 +224,12 @@ impl FlowRegistry {
     }
 
     fn describe(&self, name: &'static str) -> FlowDescription {
-        let versions = self.flows.get(name);
-        let newest = versions.and_then(|v| v.last_key_value()).map(|(_, f)| f);
+        let newest = self.startable(name).last().map(|(_, flow)| flow);
         let fields = newest.map_or(&[][..], |f| f.fields());
         FlowDescription {
             name,
-            // A name may only start here, or only respond to others.
-            versions: versions
-                .map(|v| v.keys().copied().collect())
-                .unwrap_or_default(),
+            // Empty if the name only responds to others.
+            versions: self.startable(name).map(|(version, _)| version).collect(),
             arguments: fields.iter().map(|name| ArgumentField { name }).collect(),
             steps: newest.map_or(&[][..], |f| f.steps()),
             responds_to: self
@@ -234,12 +241,33 @@ impl FlowRegistry {
         }
     }
 
-    /// Returns the version that a new start takes: the highest.
+    /// Returns the version that a new start takes: the highest that can be started.
     pub fn current_version(&self, name: &str) -> Result<u32, FlowError> {
-        self.versions(name)?
-            .last_key_value()
-            .map(|(v, _)| *v)
-            .ok_or_else(|| self.unknown(name))
+        self.versions(name)?;
+        let newest = self.startable(name).last();
+        newest
+            .map(|(version, _)| version)
+            .ok_or_else(|| retired(name, &[]))
+    }
+
+    /// Checks that a flow can be started in a version: it is registered and not retired.
+    pub(crate) fn check_start(&self, name: &str, version: u32) -> Result<(), FlowError> {
+        self.flow(name, version)?;
+        if self.startable(name).any(|(known, _)| known == version) {
+            return Ok(());
+        }
+        let startable: Vec<u32> = self.startable(name).map(|(known, _)| known).collect();
+        Err(retired(name, &startable))
+    }
+
+    /// Returns the versions of a flow that are not retired, ascending.
+    fn startable(&self, name: &str) -> impl Iterator<Item = (u32, &Arc<dyn AnyFlow>)> {
+        let versions = self.flows.get_key_value(name).into_iter();
+        versions.flat_map(|(name, versions)| {
+            let versions = versions.iter();
+            let kept = versions.filter(|(version, _)| !self.retired.contains(&(*name, **version)));
+            kept.map(|(version, flow)| (*version, flow))
+        })
     }
 
     /// Returns whether a version of a flow can run here.
@@ -286,7 +314,7 @@ impl FlowRegistry {
 
     /// Returns the schemas of a flow's newest version, made by this generator; `None` if no such flow can be started here.
     pub fn schemas(&self, name: &str, generator: &mut SchemaGenerator) -> Option<FlowSchemas> {
-        let (_, newest) = self.flows.get(name)?.last_key_value()?;
+        let (_, newest) = self.startable(name).last()?;
         Some(newest.schemas(generator))
     }
 
@@ -364,6 +392,14 @@ impl FlowRegistry {
         }
         FlowError::listed(&UNKNOWN_FLOW, text)
     }
+}
+
+/// Returns the refusal of a start in a retired version.
+fn retired(name: &str, startable: &[u32]) -> FlowError {
+    let text = format!(
+        "'{name}': flows in flight continue on this version, and new ones start with {startable:?}"
+    );
+    FlowError::listed(&VERSION_UNSUPPORTED, text)
 }
 
 impl std::fmt::Debug for FlowRegistry {

@@ -75,7 +75,7 @@ pub(crate) fn register(registry: &mut FlowRegistry) {
     registry.register::<ShareDocument>();
     registry.register::<swap::GiveMandate>();
     registry.register::<swap::RevokeMandate>();
-    registry.register::<swap::SwapVersion1>();
+    registry.register_retired::<swap::SwapVersion1>();
     registry.register::<swap::Swap>();
     registry.register_responder::<swap::TakesPart>();
 }

@@ -142,8 +142,8 @@ impl FlowEngine {
         self.flows.contains_key(flow)
     }
 
-    /// Starts a flow. On an error nothing was started: the flow is unknown, its arguments do not decode, or the id is in
-    /// use.
+    /// Starts a flow. On an error nothing was started: the flow is unknown, its version is retired, its arguments do not decode,
+    /// or the id is in use.
     pub fn start(
         &mut self,
         record: StartRecord,
@@ -154,6 +154,7 @@ impl FlowEngine {
             return Err(FlowError::listed(&DUPLICATE_FLOW, text));
         }
         let id = record.id;
+        self.registry.check_start(&record.flow, record.version)?;
         let running = self.make(record)?;
         {
             let mut cell = running.shared.cell();

@@ -11,7 +11,7 @@ use crate::forged::offer;
 use crate::pay::{issue, pay};
 use crate::references::refer;
 use crate::settlement;
-use crate::town::{Crash, Last, Town};
+use crate::town::{Crash, Last, SWAPS_OF_VERSION_1, Town};
 use crate::trades::{self, MATURITY_MS, all, at_rest, bid, done, json, market, only, sell};
 
 const SILENT: &str = "flow.counterparty_silent";
@@ -390,6 +390,8 @@ fn a_restart_gives_a_slow_party_no_more_time() {
 fn a_swap_of_the_first_version_replays() {
     let mut crashes = 0;
     for after in 1..=12 {
+        // The earlier release starts it, and the present one continues it.
+        SWAPS_OF_VERSION_1.set(true);
         let mut town = settlement::market(1);
         town.crashes.push(Crash {
             node: 3,
@@ -400,6 +402,7 @@ fn a_swap_of_the_first_version_replays() {
         let once = Some("once");
         let started = town.start_version(3, "swap.run", Some(1), &swap, once, Wait::Delivered);
         town.settle();
+        SWAPS_OF_VERSION_1.set(false);
         if town.crashes.is_empty() {
             crashes += 1;
             town.up(3);
@@ -412,4 +415,15 @@ fn a_swap_of_the_first_version_replays() {
         assert_eq!(settlement::holds(&town, 4, "TLY"), [10], "after {after}");
     }
     assert!(crashes >= 4, "{crashes} crashes");
+}
+
+#[test]
+fn no_swap_of_the_first_version_starts() {
+    let mut town = settlement::market(1);
+    let swap = settlement::swap(&[(4, 5)], 10, 100, "");
+    let started = town.start_version(3, "swap.run", Some(1), &swap, None, Wait::Delivered);
+    town.settle();
+    let code = "flow.version_unsupported".to_owned();
+    assert_eq!(town.ended(started), Err(code));
+    check_free(&mut town, &[3, 4, 5], "a retired version");
 }

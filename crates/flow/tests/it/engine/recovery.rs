@@ -2,7 +2,8 @@
 
 use primitives::Encode;
 
-use crate::engine::bench::{Bench, id};
+use crate::engine::bench::{Bench, id, start_record};
+use crate::engine::flows::{self, Greet};
 use crate::engine::sessions::{data, init, session};
 
 #[test]
@@ -22,6 +23,40 @@ fn a_flow_goes_on_where_it_was() {
     b.crash(&["effect 4 second x"]);
     b.text(1, 4, "y", &["forget 2", "ended hi x y 1003 31"]);
     assert!(b.journal.is_empty());
+}
+
+#[test]
+fn a_retired_version_continues_and_does_not_start() {
+    let greeting = "hi".to_owned();
+    let mut b = Bench::new();
+    b.start(
+        1,
+        "test.greet",
+        &greeting,
+        &["progress asking", "effect 1 first"],
+    );
+    b.round(&["journal 0"]);
+    let mut registry = flows::registry();
+    registry.register_retired::<Greet>();
+    assert_eq!(
+        registry.current_version("test.greet").unwrap_err().code,
+        "flow.version_unsupported"
+    );
+    assert!(registry.has("test.greet", 1));
+    let listed = registry.list();
+    let greet = listed.iter().find(|flow| flow.name == "test.greet");
+    assert!(greet.unwrap().versions.is_empty());
+    b.registry = std::sync::Arc::new(registry);
+    b.crash(&["effect 1 first"]);
+    let record = start_record(2, "test.greet", 1, &greeting);
+    let refused = b.engine.start(record, &mut Vec::new()).unwrap_err();
+    assert_eq!(refused.code, "flow.version_unsupported");
+    b.text(1, 1, "x", &["effect 4 second x"]);
+    b.text(1, 4, "y", &["forget 1", "ended hi x y 1003 31"]);
+    // A later registration of the same version makes it one that starts.
+    let mut registry = flow::FlowRegistry::new();
+    registry.register_retired::<Greet>().register::<Greet>();
+    assert_eq!(registry.current_version("test.greet"), Ok(1));
 }
 
 #[test]

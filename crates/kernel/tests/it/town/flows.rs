@@ -14,6 +14,8 @@ thread_local! {
     pub static CODE_CHANGED: Cell<bool> = const { Cell::new(false) };
     /// Whether the binary lacks the flow that alarms schedule.
     pub static RING_MISSING: Cell<bool> = const { Cell::new(false) };
+    /// Whether the binary still starts the first version of `swap.run`.
+    pub static SWAPS_OF_VERSION_1: Cell<bool> = const { Cell::new(false) };
     /// The fault that [`Frail`] currently has.
     pub static TROUBLE: Cell<Trouble> = const { Cell::new(Trouble::None) };
 }
@@ -25,6 +27,9 @@ pub fn registry() -> FlowRegistry {
     flow::identities::register_flows(&mut flows);
     finance::register_flows(&mut flows);
     super::swaps::register(&mut flows);
+    if SWAPS_OF_VERSION_1.get() {
+        flows.register::<finance::flows::swap::SwapVersion1>();
+    }
     flows.register::<Nap>();
     flows.register::<super::late::LateIssue>();
     flows.register::<Double>();

@@ -34,7 +34,7 @@ use primitives::{Encode, Hash, KeyPair, Moment, Monotonic, Scheme, Seed, Timesta
 pub use deeds::{bond_code, deed_code, deed_name};
 pub use disk::Disk;
 pub use files::{Cabinet, Mood};
-pub use flows::{CODE_CHANGED, RING_MISSING, TROUBLE, Trouble, name};
+pub use flows::{CODE_CHANGED, RING_MISSING, SWAPS_OF_VERSION_1, TROUBLE, Trouble, name};
 pub use performed::{Crash, Last, Scheduled};
 pub use played::{part, waits};
 pub use robbers::{PREY, ROBBER};
