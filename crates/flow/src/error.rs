@@ -216,7 +216,7 @@ errors! {
         "The event that the flow waited for did not come in time.",
         "try again, or allow more time";
     COUNTERPARTY_SILENT = "flow.counterparty_silent",
-        "A counterparty did not do its part before the deadline that follows from the transaction's time window. What the flow had locked is free again.",
+        "A counterparty did not do its part before the wait's deadline. A wait ends with the transaction's time window, or after the time that the flow allows for the step, such as 5 minutes for an answer. The flow has released its locks.",
         "ask the operator of the counterparty why its node is silent, then start the flow again";
     UNEXPECTED_SIGNER = "flow.unexpected_signer",
         "A counterparty signed with a key that the transaction does not ask of it.",
