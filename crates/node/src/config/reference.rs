@@ -59,8 +59,8 @@ pub const FIELDS: &[Field] = fields! {
     "users.logins_per_user" [""] "Logins of one user at once; a further one ends the one that would have ended first.";
     "users.password_checks" [""] "Passwords checked at once; each takes 19 MiB and a core for some 20 ms.";
     "users.password_waits" [""] "Logins that wait for that or have it done." => "node.busy";
-    "users.failures_free" [""] "Failed logins of one user that cost no wait." => "api.login_limited";
-    "users.address_failures_free" [""] "Failed logins from one address that cost no wait." => "api.login_limited";
+    "users.failures_free" [""] "Failed logins with one name from one address (of IPv6: one /64 network) that cost no wait. Those with one name from all addresses where it has not logged in count together as well." => "api.login_limited";
+    "users.address_failures_free" [""] "Failed logins from one address (of IPv6: one /64 network) that cost no wait, with any names that have not logged in from there." => "api.login_limited";
     "users.failure_wait_s_max" ["seconds"] "The longest wait after a failed login; the first is a second, each further one twice as long." => "api.login_limited";
     "users.failure_memory_s" ["seconds"] "Failed logins are forgotten after so long without one.";
     "notary.validating" [""] "Whether the notary sees whole transactions and verifies them with their back chains; as its signed node info says, for its life. The section makes the node a notary.";

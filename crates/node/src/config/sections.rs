@@ -120,9 +120,11 @@ pub struct UsersSection {
     pub password_checks: usize,
     /// Logins that wait for that.
     pub password_waits: usize,
-    /// Failed logins of one user that cost no wait.
+    /// Failed logins with one name from one address (of IPv6: one /64 network) that cost no wait. Those with one name from all
+    /// addresses where it has not logged in count together as well.
     pub failures_free: u32,
-    /// Failed logins from one address that cost no wait.
+    /// Failed logins from one address (of IPv6: one /64 network) that cost no wait, with any names that have not logged in from
+    /// there.
     pub address_failures_free: u32,
     /// The longest wait after a failed login, in seconds.
     pub failure_wait_s_max: u64,

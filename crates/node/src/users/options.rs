@@ -15,9 +15,11 @@ pub struct UserLimits {
     pub password_checks_max: usize,
     /// Logins that wait for their password's check or have it checked; further ones are refused as busy.
     pub password_waits_max: usize,
-    /// Failed logins of one user that cost no wait.
+    /// Failed logins with one name from one address (of IPv6: one /64 network) that cost no wait. Those with one name from all
+    /// addresses where it has not logged in count together as well.
     pub failures_free: u32,
-    /// Failed logins from one address that cost no wait.
+    /// Failed logins from one address (of IPv6: one /64 network) that cost no wait, with any names that have not logged in from
+    /// there.
     pub address_failures_free: u32,
     /// The longest wait after a failed login; the first is a second, and each further one twice as long.
     pub failure_wait_max: Duration,
