@@ -169,8 +169,10 @@ fn described(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     if let Some(body) = &operation.body {
         described["requestBody"] = json!({ "required": true, "content": content(body, generator) });
     }
-    if operation.permission == Permission::Anyone {
-        described["security"] = json!([]);
+    match (operation.permission, operation.token_optional) {
+        (Permission::Anyone, true) => described["security"] = json!([{}, { "bearer": [] }]),
+        (Permission::Anyone, false) => described["security"] = json!([]),
+        _ => {}
     }
     if let Some(permission) = operation.permission.name() {
         described["x-permission"] = permission.into();
@@ -300,6 +302,16 @@ mod tests {
             let segments = operation.path.matches('{').count();
             assert_eq!(segments, operation.segments.len(), "{}", operation.path);
         }
+    }
+
+    #[test]
+    fn a_login_may_carry_a_token_and_other_open_operations_carry_none() {
+        let document = document(&Facts::default());
+        let security = |path: &str, method: &str| &document["paths"][path][method]["security"];
+        let optional = json!([{}, { "bearer": [] }]);
+        assert_eq!(*security("/v1/login", "post"), optional);
+        assert_eq!(*security("/health", "get"), json!([]));
+        assert!(security("/v1/logout", "post").is_null());
     }
 
     #[test]

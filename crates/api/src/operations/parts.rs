@@ -43,6 +43,7 @@ pub(crate) const READ: Operation = Operation {
     tag: "",
     summary: "",
     permission: Permission::Token,
+    token_optional: false,
     audited: false,
     segments: &[],
     query: &[],

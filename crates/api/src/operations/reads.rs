@@ -236,8 +236,9 @@ pub const LOGIN: Call<LoggedIn> = Call::new(Operation {
     path: "/v1/login",
     id: "login",
     tag: "node",
-    summary: "A token for a user's name and password. Needs no token.",
+    summary: "A token for a user's name and password. Needs no token. If it carries a token of the user, failed logins from elsewhere do not delay it.",
     permission: Permission::Anyone,
+    token_optional: true,
     body: json::<Login>(r#"{"user":"ann","password":"secret","ttl_s":3600}"#),
     answers: &[answer(
         200,

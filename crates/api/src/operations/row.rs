@@ -22,6 +22,8 @@ pub struct Operation {
     pub summary: &'static str,
     /// The permission that it requires of its caller.
     pub permission: Permission,
+    /// Whether a call that needs no token may carry one, which has an effect.
+    pub token_optional: bool,
     /// Whether each call gets a line in the audit log. A refused call always gets one. Starts of flows write their own lines.
     pub audited: bool,
     /// Parameters in the path.
