@@ -83,7 +83,7 @@ pub fn default_chains(children: u32) -> Vec<Chain> {
 #[must_use]
 pub fn chain(id: u8, name: Option<String>, decimals: u8, fee: Option<u64>) -> Chain {
     let whole = 10u64.checked_pow(u32::from(decimals));
-    let whole = whole.expect("a token has at most 18 decimals");
+    let whole = whole.expect("a token has at most DECIMALS_MAX decimals");
     let id = ChainId(id);
     let least = if id == ChainId::PARENT {
         whole

@@ -1,6 +1,8 @@
 //! All keys of a scenario, each with its meaning, unit, default and allowed values. The checks and the reference page use
 //! them.
 
+use ::chain::genesis::DECIMALS_MAX;
+
 use super::limits::{
     BANKS_MAX, CHAIN_NODES_MAX, CHAINS_MAX, LABEL_CHARS_MAX, LINE_CHARS_MAX, LINK_DELAY_MS_MAX,
     LINK_MBIT_MAX, LINK_MBIT_MIN, NAME_CHARS_MAX, OUTSTANDING_MAX, RATE_MAX, SECONDS_MAX,
@@ -129,9 +131,9 @@ pub const FIELDS: &[Field] = fields! {
     "chain.chains" Kind::Tables, "the parent and its children" [""] "The chains one by one instead, as `[[chain.chains]]`, the parent first.";
     "chain.chains.id" Kind::Whole(1, 255), "required" [""] "The chain's number; the parent's is 1.";
     "chain.chains.name" LABEL, "`child-1`, ..." [""] "The name of the chain in results.";
-    "chain.chains.decimals" Kind::Whole(0, 12), "8" [""] "Number of decimal places of its token.";
+    "chain.chains.decimals" Kind::Whole(0, DECIMALS_MAX as u64), "8" [""] "Number of decimal places of its token.";
     "chain.chains.fee" Kind::Whole(0, WHOLE_MAX), "a token of the parent, 0.01 of a child" ["minor units"] "The fee of a payment on it.";
-    "chain.chains_csv" LINE, "none" [""] "The same from a file: id, name, decimals, fee.";
+    "chain.chains_csv" LINE, "none" [""] "The same from a file: id, name, decimals, fee. The same ranges hold.";
     "chain.accounts" Kind::Free, "10" [""] "Test accounts, which all pay: a number (the passphrases are then 0, 1 and so on), or a list of passphrases or tables.";
     "chain.accounts.passphrase" LINE, "required" [""] "The passphrase of the account, which gives its key.";
     "chain.accounts.node" Kind::Whole(1, CHAIN_NODES_MAX as u64), "dealt out in turn" [""] "The node on which it forges and bundles.";

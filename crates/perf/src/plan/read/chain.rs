@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ::chain::genesis::DECIMALS_MAX;
 use toml::Value;
 
 use super::csv;
@@ -148,13 +149,15 @@ fn chains(reader: &mut Reader<'_>, section: Section<'_>) -> Vec<Chain> {
             let fee = row[3].as_ref().map(|_| number(3));
             let bad_fee = fee.is_some_and(|fee| fee.is_none_or(|fee| i64::try_from(fee).is_err()));
             match (number(0), number(2)) {
-                (Some(id @ 1..=255), Some(decimals @ 0..=18)) if !bad_fee => {
+                (Some(id @ 1..=255), Some(decimals)) if !bad_fee && decimals <= DECIMALS_MAX.into() => {
                     let (name, fee) = (row[1].clone(), fee.flatten());
                     chains.push(chain(id as u8, name, decimals as u8, fee));
                 }
                 _ => reader.wrong(
                     section.at_of("chains_csv"),
-                    "each line of `chains_csv` is an id (1 to 255), a name, decimals (0 to 18) and, if it has one, a fee",
+                    format!(
+                        "each line of `chains_csv` is an id (1 to 255), a name, decimals (0 to {DECIMALS_MAX}) and, if it has one, a fee"
+                    ),
                 ),
             }
         }

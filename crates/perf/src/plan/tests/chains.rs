@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use ::chain::genesis::DECIMALS_MAX;
+
 use super::read;
 use crate::chain::ChainId;
 use crate::plan::NoChecks;
@@ -184,10 +186,33 @@ fn tables_of_other_load_tests_are_taken_as_they_are() {
         .map(|account| (account.passphrase.expose().as_str(), account.node))
         .collect();
     assert_eq!(accounts, [("0", 1), ("1", 2), ("2", 1)]);
-    for fee in ["1.5", "-1", "x", "9223372036854775808"] {
-        let chains = file("chains.csv", &format!("1,ARDR,8,{fee}\n"));
+    for wrong in [
+        "8,1.5",
+        "8,-1",
+        "8,x",
+        "8,9223372036854775808",
+        "13",
+        "18",
+        "256",
+    ] {
+        let chains = file("chains.csv", &format!("1,ARDR,{wrong}\n"));
         let text = format!("[chain]\nchains_csv = '{chains}'");
-        let error = read(&text, false, &[]).expect_err(fee);
-        assert!(error.contains("decimals (0 to 18)"), "{fee}: {error}");
+        let error = read(&text, false, &[]).expect_err(wrong);
+        assert!(error.contains("decimals (0 to 12)"), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn a_file_and_a_list_of_chains_allow_the_decimals_of_a_genesis() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("chains.csv");
+    for decimals in [DECIMALS_MAX, DECIMALS_MAX + 1] {
+        std::fs::write(&path, format!("1,ARDR,{decimals}\n")).expect("written");
+        let file = format!("[chain]\nchains_csv = '{}'", path.display());
+        let list = format!("[chain]\n[[chain.chains]]\nid = 1\ndecimals = {decimals}");
+        for text in [file, list] {
+            let is_read = read(&text, false, &[]).is_ok();
+            assert_eq!(is_read, decimals <= DECIMALS_MAX, "{text}");
+        }
     }
 }
