@@ -1,6 +1,6 @@
 //! The attacks of the hostile member, paced to the link of one member.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::BufRead;
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -11,7 +11,7 @@ use flow::messaging::RequestId;
 use flow::{Flow, FlowId, SessionBody, SessionId, SessionMessage};
 use kernel::message::{PeerMessage, ServiceId};
 use ledger::{NotaryRequest, Party, PartyId, StateAndRef, StateRef, TxId};
-use primitives::Encode;
+use primitives::{Encode, Hash, KeyPair, Scheme};
 use serde::{Deserialize, Serialize};
 
 use crate::besieger::Besieger;
@@ -24,6 +24,13 @@ const TICK: Duration = Duration::from_millis(10);
 const CONNECTIONS_WITHIN: Duration = Duration::from_secs(45);
 /// Transactions of one delivery, each with a false P-256 signature.
 const FLOOD: usize = 20;
+/// Valid P-256 signatures of one delivery. They take longer than a round may.
+const SIGNATURES: usize = 2_000;
+/// The same among other messages, so that these have most of the bytes.
+const SIGNATURES_BESIDE_OTHERS: usize = 100;
+/// Deliveries with many signatures that are made before the attack, for some 7 seconds of it. Signing as many takes the attacker
+/// about as long as checking them takes a victim.
+const PREPARED: usize = 64;
 /// Length of a message that does not decode.
 const NOISE_BYTES: usize = 1_000;
 
@@ -39,15 +46,18 @@ pub enum Attack {
     Invented,
     /// Deliveries of false P-256 signatures and of garbage, to the bank and the notary.
     Floods,
+    /// Deliveries of transactions with thousands of valid P-256 signatures each, to the bank and the notary.
+    Signatures,
     /// All of these in turns.
     Everything,
 }
 
-/// All attacks, in the order of the benchmark. The victims answer the last two with a pause of the connection.
-pub const ATTACKS: [Attack; 5] = [
+/// All attacks, in the order of the benchmark. The victims answer `Floods` and `Everything` with a pause of the connection.
+pub const ATTACKS: [Attack; 6] = [
     Attack::Nothing,
     Attack::Sessions,
     Attack::Invented,
+    Attack::Signatures,
     Attack::Floods,
     Attack::Everything,
 ];
@@ -112,7 +122,13 @@ struct Siege {
     notary: Party,
     /// The connection that was greeted last and the last number sent in it, for each victim.
     streams: BTreeMap<PartyId, (u64, u64)>,
+    /// The keys that sign the transactions with many signatures.
+    signers: Vec<KeyPair>,
+    /// Deliveries with many signatures, made in advance, and their recipients.
+    prepared: VecDeque<(Party, PeerMessage)>,
     turn: usize,
+    /// Bytes that were sent beyond the portions so far.
+    ahead: usize,
     sent: Sent,
 }
 
@@ -125,19 +141,30 @@ impl Siege {
             bank,
             notary,
             streams: BTreeMap::new(),
+            signers: (0..SIGNATURES).map(signer).collect(),
+            prepared: VecDeque::new(),
             turn: 0,
+            ahead: 0,
             sent: Sent::default(),
         }
     }
 
-    /// Waits for the connections to the victims of an attack.
+    /// Makes the messages of an attack that cost the attacker much time, and waits for the connections to its victims.
     fn connect(&mut self, attack: Attack) {
+        while attack == Attack::Signatures && self.prepared.len() < PREPARED {
+            for to in [self.bank.clone(), self.notary.clone()] {
+                let message = self.besieger.signed_by_many(&to, &self.signers);
+                self.prepared.push_back((to, message));
+            }
+        }
         let end = Instant::now() + CONNECTIONS_WITHIN;
         let victims = match attack {
             Attack::Nothing => vec![],
             Attack::Sessions => vec![self.bank.clone()],
             Attack::Invented => vec![self.notary.clone()],
-            Attack::Floods | Attack::Everything => vec![self.bank.clone(), self.notary.clone()],
+            Attack::Signatures | Attack::Floods | Attack::Everything => {
+                vec![self.bank.clone(), self.notary.clone()]
+            }
         };
         let reached = |siege: &Self| victims.iter().all(|it| siege.besieger.reaches(it));
         while !reached(self) && Instant::now() < end {
@@ -148,13 +175,16 @@ impl Siege {
     /// Sends one portion.
     fn tick(&mut self, attack: Attack) {
         let portion = BYTES_PER_S * TICK.as_millis() as usize / 1_000;
-        let mut left = portion;
+        let mut left = portion.saturating_sub(self.ahead);
+        self.ahead = self.ahead.saturating_sub(portion);
         // A lost message costs its turn, so that a portion ends without any connection too.
         let mut lost = 0;
         while left > 0 && lost < 8 {
             self.turn += 1;
             match self.send(attack) {
                 Some(length) => {
+                    // A message may be longer than a portion.
+                    self.ahead += length.saturating_sub(left);
                     left = left.saturating_sub(length);
                     self.sent.messages += 1;
                     self.sent.bytes += length as u64;
@@ -175,12 +205,32 @@ impl Siege {
         if !self.greeted(&victim) {
             return None;
         }
-        match (attack, self.turn % 8) {
-            (Attack::Sessions, _) | (Attack::Everything, 0 | 4) => self.open_session(&victim),
-            (Attack::Invented, _) | (Attack::Everything, 1 | 5) => self.invent(&victim),
-            (_, 2 | 3) => self.noise(&victim),
+        match (attack, self.turn % 8, self.turn % 16) {
+            (Attack::Signatures, ..) => self.deliver_signatures(&victim),
+            (Attack::Everything, _, 14 | 15) => {
+                let signers = &self.signers[..SIGNATURES_BESIDE_OTHERS];
+                let message = self.besieger.signed_by_many(&victim, signers);
+                self.besieger.say(&victim, &message)
+            }
+            (Attack::Sessions, ..) | (Attack::Everything, 0 | 4, _) => self.open_session(&victim),
+            (Attack::Invented, ..) | (Attack::Everything, 1 | 5, _) => self.invent(&victim),
+            (_, 2 | 3, _) => self.noise(&victim),
             _ => self.besieger.flood(&victim, FLOOD),
         }
+    }
+
+    /// Delivers a transaction with many signatures. It is made on the spot only if none is left from before the attack.
+    fn deliver_signatures(&mut self, victim: &Party) -> Option<usize> {
+        let at = self.prepared.iter().position(|(to, _)| to == victim);
+        let message = match at.and_then(|at| self.prepared.remove(at)) {
+            Some((_, message)) => message,
+            None => self.besieger.signed_by_many(victim, &self.signers),
+        };
+        let sent = self.besieger.say(victim, &message);
+        if sent.is_none() {
+            self.prepared.push_front((victim.clone(), message));
+        }
+        sent
     }
 
     /// Greets a victim once in each connection. Tells whether there is a connection.
@@ -258,4 +308,10 @@ impl Siege {
         };
         FlowId(flow)
     }
+}
+
+/// Returns one of the keys that sign the transactions with many signatures.
+fn signer(number: usize) -> KeyPair {
+    let seed = Hash::plain(&[&b"signer"[..], &number.to_be_bytes()].concat());
+    KeyPair::from_seed(Scheme::EcdsaP256, *seed.as_bytes())
 }

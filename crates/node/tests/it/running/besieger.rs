@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use api::{FlowOrder, FlowQuery};
-use finance::{IssuedToken, Portion, Reference, cash_builder};
+use finance::{IssuedToken, Portion, Reference, cash_builder, cash_name};
 use kernel::message::{PeerMessage, Standing};
+use ledger::limits::COMMAND_SIGNERS_MAX;
 use ledger::{
     NetworkMap, Party, PartyId, SignedTransaction, TransactionBuilder, TransactionSignature, TxId,
 };
@@ -203,5 +204,23 @@ impl Besieger {
             dependencies: Vec::new(),
         };
         self.say(to, &message)
+    }
+
+    /// Makes a delivery of an issue that all of these keys must sign, and that they have signed. Its signatures are valid. The
+    /// contract refuses it, but only once they are checked.
+    pub fn signed_by_many(&mut self, to: &Party, keys: &[KeyPair]) -> PeerMessage {
+        let mut builder = self.issue(to, &self.key);
+        for keys in keys.chunks(COMMAND_SIGNERS_MAX) {
+            let signers = keys.iter().map(|key| key.public().clone());
+            builder = builder.command(cash_name().clone(), Vec::new(), signers.collect());
+        }
+        let wire = builder.build(self.salt()).expect("a transaction");
+        let id = wire.id();
+        let signers = keys.iter().chain([&self.key]);
+        let signatures = signers.map(|key| TransactionSignature::sign(&id, key));
+        PeerMessage::Deliver {
+            transactions: vec![SignedTransaction::new(wire, signatures).to_bytes()],
+            dependencies: Vec::new(),
+        }
     }
 }
