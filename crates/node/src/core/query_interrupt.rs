@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use vaultview::{QueryError, VaultReader};
 
-use super::readers::view_refusal;
+use super::readers::QueryFailure;
 use crate::http::Refusal;
 
 /// A function that stops a query from another thread.
@@ -46,7 +46,7 @@ impl QueryInterrupt {
         &self,
         reader: &VaultReader,
         search: impl FnOnce() -> Result<T, QueryError>,
-    ) -> Result<T, Refusal> {
+    ) -> Result<T, QueryFailure> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let handle = reader.interrupt_handle();
         let given_up = {
@@ -61,9 +61,9 @@ impl QueryInterrupt {
         };
         lock().interrupt = None;
         found.map_err(|error| match error {
-            QueryError::Bad(text) => bad(text),
-            QueryError::Interrupted => late(),
-            QueryError::View(error) => view_refusal(&error),
+            QueryError::Bad(text) => bad(text).into(),
+            QueryError::Interrupted => late().into(),
+            QueryError::View(error) => QueryFailure::of_view(&error),
         })
     }
 }

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use vaultview::{VaultReader, VaultView};
 
-use super::start_error::VIEW_FAILED;
 use super::view_feed::{ViewFailure, ViewFeed, found_damaged};
 use super::view_fill::condemn;
 use crate::http::Refusal;
@@ -24,6 +23,36 @@ pub(super) struct Readers {
     pub(super) idle: RwLock<Mutex<Vec<VaultReader>>>,
 }
 
+/// Why a query has no answer.
+#[derive(Debug)]
+pub(super) enum QueryFailure {
+    /// The view did not answer.
+    View(Refusal),
+    /// The query is refused for another reason.
+    Refused(Refusal),
+}
+
+impl From<Refusal> for QueryFailure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl QueryFailure {
+    /// Returns the failure of a query that met an error of the view.
+    pub(super) fn of_view(error: &vaultview::ViewError) -> Self {
+        condemn(error);
+        Self::View(view_failed(error.to_string()))
+    }
+
+    /// Returns the refusal of the query's request.
+    pub(super) fn into_refusal(self) -> Refusal {
+        match self {
+            Self::View(refusal) | Self::Refused(refusal) => refusal,
+        }
+    }
+}
+
 /// Held while no reader may be opened.
 pub(super) type Closed<'a> = RwLockWriteGuard<'a, Mutex<Vec<VaultReader>>>;
 
@@ -33,13 +62,13 @@ impl Readers {
         &self,
         query: impl FnOnce(&VaultReader) -> Result<T, vaultview::ViewError>,
     ) -> Result<T, Refusal> {
-        self.lend(|reader| query(reader).map_err(|error| view_refusal(&error)))
+        self.lend(|reader| query(reader).map_err(|error| QueryFailure::of_view(&error)))
     }
 
     /// Runs a search with a reader, which other queries use afterwards.
     pub(super) fn lend<T>(
         &self,
-        query: impl FnOnce(&VaultReader) -> Result<T, Refusal>,
+        query: impl FnOnce(&VaultReader) -> Result<T, QueryFailure>,
     ) -> Result<T, Refusal> {
         let open = self.idle.read().unwrap_or_else(PoisonError::into_inner);
         let lock = || open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,19 +80,19 @@ impl Readers {
         let answer = match reader {
             Ok(reader) => {
                 let answer = query(&reader);
-                if !is_of_view(&answer) {
+                if !matches!(answer, Err(QueryFailure::View(_))) {
                     lock().push(reader);
                 }
                 answer
             }
-            Err(error) => Err(view_refusal(&error)),
+            Err(error) => Err(QueryFailure::of_view(&error)),
         };
-        if is_of_view(&answer)
+        if matches!(answer, Err(QueryFailure::View(_)))
             && let Err(failure) = self.probe()
         {
             self.feed.reopen(failure);
         }
-        answer
+        answer.map_err(QueryFailure::into_refusal)
     }
 
     /// Checks with a new reader whether the view can be read. A query can fail for reasons of its own, for example for want of
@@ -86,18 +115,6 @@ impl Readers {
             .clear();
         closed
     }
-}
-
-/// Returns whether the view did not answer.
-fn is_of_view<T>(answer: &Result<T, Refusal>) -> bool {
-    let refusal = answer.as_ref().err();
-    refusal.is_some_and(|refusal| refusal.code == VIEW_FAILED.code)
-}
-
-/// Returns the refusal of a request that met an error of the view.
-pub(super) fn view_refusal(error: &vaultview::ViewError) -> Refusal {
-    condemn(error);
-    view_failed(error.to_string())
 }
 
 /// Returns the refusal of a request while the view has failed.

@@ -18,6 +18,7 @@ use super::columns::Columns;
 use super::key_names::KeyNames;
 use super::locks::{LOCKED_BY, Locked};
 use super::query_interrupt::{QueryInterrupt, bad};
+use super::readers::QueryFailure;
 use super::refusals::store_refusal;
 use super::view_rows::notary_of;
 use crate::http::Refusal;
@@ -64,7 +65,7 @@ impl Searcher {
         &self,
         reader: &VaultReader,
         query: VaultQuery,
-    ) -> Result<VaultAnswer, Refusal> {
+    ) -> Result<VaultAnswer, QueryFailure> {
         let mut parts: Vec<Criterion> = status(query.status).into_iter().collect();
         parts.extend(quarantine(query.quarantined));
         if let Some(asked) = &query.criterion {
@@ -76,12 +77,13 @@ impl Searcher {
             if query.after.is_some() || !query.sort.is_empty() || query.count {
                 return Err(bad(
                     "groups have no pages, an order and counts of their own: leave out 'after', 'sort' and 'count'",
-                ));
+                )
+                .into());
             }
             let by: Vec<Field> = by
                 .iter()
                 .map(|name| self.field(name))
-                .collect::<Result<_, _>>()?;
+                .collect::<Result<_, Refusal>>()?;
             let groups = self
                 .interrupt
                 .run(reader, || reader.groups(&criterion, &by))?;
@@ -106,10 +108,7 @@ impl Searcher {
         // A clipped limit is above the largest one, and refused.
         let limit = usize::try_from(query.limit.unwrap_or(PAGE)).unwrap_or(usize::MAX);
         if !(1..=vaultview::QUERY_PAGE_MAX).contains(&limit) {
-            return Err(bad(format!(
-                "'limit' is 1 to {}",
-                vaultview::QUERY_PAGE_MAX
-            )));
+            return Err(bad(format!("'limit' is 1 to {}", vaultview::QUERY_PAGE_MAX)).into());
         }
         if query.count {
             let count = self.interrupt.run(reader, || reader.count(&criterion))?;
