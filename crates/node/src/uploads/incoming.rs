@@ -2,7 +2,7 @@
 
 use api::codes::files as file_codes;
 use bytes::Bytes;
-use store::{Part, Published};
+use store::{FilesError, Part, Published};
 
 use super::blocking::blocking;
 use super::part_owner::PartOwner;
@@ -11,6 +11,38 @@ use crate::http::Refusal;
 
 /// Bytes that are gathered before they go to the disk.
 pub const PIECE_BYTES: usize = 128 << 10;
+
+/// Why the bytes of an upload were not published.
+#[derive(Debug)]
+pub enum NotPublished {
+    /// The bytes are not the promised ones. They are gone.
+    Gone(Refusal),
+    /// The bytes are kept if they belong to an upload, whose client may go on with it.
+    Kept(Refusal),
+}
+
+impl From<Refusal> for NotPublished {
+    fn from(refusal: Refusal) -> Self {
+        Self::Kept(refusal)
+    }
+}
+
+impl From<FilesError> for NotPublished {
+    fn from(error: FilesError) -> Self {
+        match error {
+            FilesError::Mismatch { .. } => Self::Gone(error.into()),
+            error => Self::Kept(error.into()),
+        }
+    }
+}
+
+impl From<NotPublished> for Refusal {
+    fn from(failure: NotPublished) -> Self {
+        match failure {
+            NotPublished::Gone(refusal) | NotPublished::Kept(refusal) => refusal,
+        }
+    }
+}
 
 /// A part that a request holds. When it is dropped, it goes back to its upload. A part without an upload is discarded.
 #[derive(Debug)]
@@ -110,12 +142,12 @@ impl Incoming {
     ///
     /// # Errors
     /// They are others than promised, or the disk fails.
-    pub async fn finish(mut self) -> Result<Published, Refusal> {
+    pub async fn finish(mut self) -> Result<Published, NotPublished> {
         self.write().await?;
         let (len, promise) = (self.len(), self.promise.clone());
         if let Some(size) = promise.size.filter(|size| *size > len) {
             let text = format!("{len} bytes came, {size} were promised");
-            return Err(Refusal::listed(&file_codes::WRONG_SIZE, text));
+            return Err(Refusal::listed(&file_codes::WRONG_SIZE, text).into());
         }
         let mut held = std::mem::take(&mut self.held);
         blocking(move || {
@@ -127,7 +159,7 @@ impl Incoming {
                 Some(_) => part.finish(promise.hash, promise.size),
                 None => part.finish_or_discard(promise.hash, promise.size),
             };
-            finished.map_err(Refusal::from)
+            finished.map_err(NotPublished::from)
         })
         .await?
     }

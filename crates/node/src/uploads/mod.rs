@@ -19,7 +19,7 @@ mod places;
 mod promise;
 mod upload;
 
-pub use incoming::{Incoming, PIECE_BYTES};
+pub use incoming::{Incoming, NotPublished, PIECE_BYTES};
 pub use node_uploads::{Uploads, watch};
 pub use options::UploadLimits;
 pub use places::{Place, TransferFigures};

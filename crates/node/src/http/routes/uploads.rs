@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use api::attachments::UPLOAD_OFFSET;
-use api::codes::{BAD_PARAMETER, UPLOAD_OFFSET as WRONG_OFFSET, files};
+use api::codes::{BAD_PARAMETER, UPLOAD_OFFSET as WRONG_OFFSET};
 use api::operations;
 use api::{AttachmentView, NewUpload};
 use axum::Extension;
@@ -20,7 +20,7 @@ use super::receive::receive;
 use crate::http::refusal::Refusal;
 use crate::http::state::ApiState;
 use crate::http::unread::discard;
-use crate::uploads::{Incoming, Upload};
+use crate::uploads::{Incoming, NotPublished, Upload};
 use crate::users::Caller;
 
 /// The operations that this module answers.
@@ -138,13 +138,8 @@ async fn stored(
 ) -> Result<(AttachmentView, bool), Refusal> {
     let service = &*state.services.attachments;
     let promise = upload.promise();
-    let is_short = promise.size.is_some_and(|size| incoming.len() < size);
     let finished = incoming.finish().await;
-    let gone = match &finished {
-        Ok(_) => true,
-        Err(refusal) => refusal.code == files::MISMATCH.code && !is_short,
-    };
-    if gone {
+    if !matches!(finished, Err(NotPublished::Kept(_))) {
         service.uploads().forget(upload);
     }
     let (name, media_type) = (promise.name, promise.media_type);

@@ -148,7 +148,7 @@ fn what_cannot_be_finished_stays_only_for_who_can_go_on_with_it() {
         for (mut incoming, left) in [(single.expect("begun"), 2), (resumable, 2)] {
             let sent = Bytes::from_static(b"hello");
             incoming.add(&sent).await.expect("added");
-            let refused = code(incoming.finish().await);
+            let refused = code(incoming.finish().await.map_err(Refusal::from));
             assert_eq!(refused.as_deref(), Some("files.damaged"));
             assert_eq!(fake.on_disk(), (0, left), "the part with a note");
         }
