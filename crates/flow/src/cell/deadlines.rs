@@ -7,7 +7,7 @@ use super::state::{Cell, Output};
 use crate::digest::Digest;
 use crate::error::LIMIT_EXCEEDED;
 use crate::options::EFFECTS_OF_A_SCOPE_MAX;
-use crate::waiting::WaitsFor;
+use crate::pending_effect::WaitsFor;
 use crate::{Deadline, EffectKind, EffectRequest, FlowError, SleepClocks};
 
 impl Cell {

@@ -6,7 +6,7 @@ use super::state::{Cell, Output};
 use crate::error::LIMIT_EXCEEDED;
 use crate::journal::{RowWriter, scope_of};
 use crate::options::EFFECTS_OF_A_SCOPE_MAX;
-use crate::waiting::{Waiting, WaitsFor};
+use crate::pending_effect::{PendingEffect, WaitsFor};
 use crate::{EffectKind, EffectRequest, EffectResult, FlowError};
 
 impl Cell {
@@ -192,12 +192,12 @@ impl Cell {
     }
 
     /// Returns the effects that the flow waits for, without deadlines.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = Waiting> + '_ {
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = PendingEffect> + '_ {
         self.slots
             .iter()
             .filter(|slot| matches!(slot.state, SlotState::Waiting(_)))
             .filter(|slot| !slot.deadline)
-            .map(|slot| Waiting {
+            .map(|slot| PendingEffect {
                 effect: slot.effect,
                 kind: slot.kind,
                 on: slot.on.clone(),

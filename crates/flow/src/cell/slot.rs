@@ -3,7 +3,7 @@
 use ledger::StateRef;
 use primitives::Timestamp;
 
-use crate::waiting::WaitsFor;
+use crate::pending_effect::WaitsFor;
 use crate::{EffectKind, EffectRequest, EffectResult, FlowError};
 
 /// An effect whose result the flow has not taken yet.

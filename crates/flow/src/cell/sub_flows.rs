@@ -8,7 +8,7 @@ use super::state::Cell;
 use crate::error::LIMIT_EXCEEDED;
 use crate::journal::scope_of;
 use crate::options::SUB_FLOWS_MAX;
-use crate::waiting::WaitsFor;
+use crate::pending_effect::WaitsFor;
 use crate::{EffectKind, FlowError};
 
 /// Tells whether a sub-flow has to run or is skipped.

@@ -7,8 +7,8 @@ use primitives::Timestamp;
 
 use super::flow_engine::{FlowEngine, Live};
 use crate::hospital::{Cause, Chart, Condition};
+use crate::pending_effect::PendingEffect;
 use crate::session_state::KnownSession;
-use crate::waiting::Waiting;
 use crate::{EffectKind, FlowError, FlowId, StartRecord};
 
 /// The progress of a live flow.
@@ -19,7 +19,7 @@ pub enum Stage {
         /// The last progress step it reported.
         step: Option<&'static str>,
         /// The effects it waits for.
-        waiting: Vec<Waiting>,
+        waiting: Vec<PendingEffect>,
         /// The other sides of its sessions.
         sessions: Vec<PartyId>,
         /// A kill waits for the answer to an irrevocable request.

@@ -291,7 +291,7 @@ impl Service {
         step
     }
 
-    fn wait(&self, waiting: &flow::Waiting) -> FlowWait {
+    fn wait(&self, waiting: &flow::PendingEffect) -> FlowWait {
         let (peer, about) = match &waiting.on {
             WaitsFor::Nothing => (None, None),
             WaitsFor::Service(party, service) => {

@@ -7,7 +7,7 @@ use crate::{EffectKind, EffectRequest, Service};
 
 /// An effect that a flow waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct PendingEffect {
     /// Its number.
     pub effect: u32,
     /// Its kind.
