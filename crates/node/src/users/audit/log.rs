@@ -12,7 +12,7 @@ use primitives::ErrorInfo;
 use super::file::{FILE_BYTES_MAX, LogFile, mark_of, path_of};
 use super::header::LogMark;
 use super::line::{AuditLine, Kind};
-use super::queue::{AuditQueue, Batch, Durable, Waiting};
+use super::queue::{AuditQueue, Batch, Durable, QueuedLine};
 use crate::users::error::{AUDIT_LOST, UsersError};
 
 /// Remembers the place that a new log has reached.
@@ -192,7 +192,7 @@ impl Writer {
     fn write(&mut self, Batch { lines, lost }: Batch) -> std::io::Result<()> {
         let (mut failed, mut unwritten) = (None, 0_u64);
         let (mut waiting, mut is_synced) = (Vec::new(), false);
-        for Waiting { line, done } in lines {
+        for QueuedLine { line, done } in lines {
             // A line about users is durable soon, also without a waiter.
             is_synced |= done.is_some() || (line.kind() == Kind::Users && !line.is_refused());
             match self.file.line(&line) {

@@ -22,7 +22,7 @@ pub(super) type Durable = std::io::Result<()>;
 
 /// A line that waits to be written.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct QueuedLine {
     pub(super) line: AuditLine,
     /// Where to say that it is durable.
     pub(super) done: Option<SyncSender<Durable>>,
@@ -37,7 +37,7 @@ pub(super) struct AuditQueue {
 
 #[derive(Debug, Default)]
 struct Lines {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<QueuedLine>,
     /// How many of them are kept, and how many are not.
     kept: usize,
     others: usize,
@@ -49,7 +49,7 @@ struct Lines {
 
 /// Lines to be written now.
 pub(super) struct Batch {
-    pub(super) lines: Vec<Waiting>,
+    pub(super) lines: Vec<QueuedLine>,
     /// Lines lost before these.
     pub(super) lost: u64,
 }
@@ -64,7 +64,7 @@ impl AuditQueue {
             Some(line)
         };
         if let Some(line) = line {
-            lines.put(Waiting { line, done: None });
+            lines.put(QueuedLine { line, done: None });
         }
         self.arrived.notify_one();
     }
@@ -73,7 +73,7 @@ impl AuditQueue {
     pub(super) fn put_durable(&self, line: AuditLine) -> Option<Receiver<Durable>> {
         let (done, durable) = sync_channel(1);
         let done = Some(done);
-        let is_taken = self.lock().put(Waiting { line, done });
+        let is_taken = self.lock().put(QueuedLine { line, done });
         self.arrived.notify_one();
         is_taken.then_some(durable)
     }
@@ -119,7 +119,7 @@ impl AuditQueue {
 
 impl Lines {
     /// Returns whether there was a place.
-    fn put(&mut self, waiting: Waiting) -> bool {
+    fn put(&mut self, waiting: QueuedLine) -> bool {
         let (count, max) = self.lane(&waiting.line);
         let has_place = *count < max;
         if has_place {
@@ -142,13 +142,13 @@ impl Lines {
 
     fn take_refusals(&mut self) {
         for line in self.refusals.take() {
-            self.put(Waiting { line, done: None });
+            self.put(QueuedLine { line, done: None });
         }
     }
 
     fn batch(&mut self) -> Batch {
         let count = self.waiting.len().min(BATCH_MAX);
-        let lines: Vec<Waiting> = self.waiting.drain(..count).collect();
+        let lines: Vec<QueuedLine> = self.waiting.drain(..count).collect();
         for waiting in &lines {
             *self.lane(&waiting.line).0 -= 1;
         }
