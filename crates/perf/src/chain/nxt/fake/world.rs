@@ -29,9 +29,9 @@ pub struct Made {
     pub paid: Vec<Paid>,
 }
 
-/// The mutable state.
+/// The ledger: balances, pool and blocks.
 #[derive(Default)]
-pub struct State {
+pub struct FakeLedger {
     pub balances: BTreeMap<(String, ChainId), u64>,
     /// Amounts that pool transactions spend, by account and chain.
     pending: BTreeMap<(String, ChainId), u64>,
@@ -43,11 +43,11 @@ pub struct State {
     accepted: u64,
 }
 
-/// The fake's ledger and its behaviour.
+/// The fake: its ledger and its behaviour.
 pub struct World {
     pub behaviour: Behaviour,
     begun: Instant,
-    state: Mutex<State>,
+    state: Mutex<FakeLedger>,
 }
 
 /// The treatment of a submission.
@@ -59,9 +59,9 @@ pub enum Turn {
 
 impl World {
     pub fn new(behaviour: Behaviour) -> Self {
-        let mut state = State {
+        let mut state = FakeLedger {
             forging: true,
-            ..State::default()
+            ..FakeLedger::default()
         };
         for passphrase in &behaviour.passphrases {
             for chain in &behaviour.chains {
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    pub fn lock(&self) -> MutexGuard<'_, State> {
+    pub fn lock(&self) -> MutexGuard<'_, FakeLedger> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -147,7 +147,7 @@ impl World {
         self.block_of(&mut state, paid);
     }
 
-    fn block_of(&self, state: &mut State, paid: Vec<Paid>) {
+    fn block_of(&self, state: &mut FakeLedger, paid: Vec<Paid>) {
         // The first account forges and bundles everything.
         let first = self
             .behaviour
