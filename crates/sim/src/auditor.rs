@@ -19,9 +19,9 @@ use primitives::{Decode, PublicKey};
 
 use crate::clients::{Client, Clients};
 use crate::disk::Tables;
+use crate::membership::{Membership, NODES, NOTARY, SHORT};
 use crate::node::Node;
 use crate::planned_flow::Effect;
-use crate::town::{NODES, NOTARY, SHORT, Town};
 
 /// A rule that a run broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Auditor {
     /// Checks that everything an answer to a client promises is durable now.
     pub fn on_reply(
         &mut self,
-        town: &Town,
+        membership: &Membership,
         nodes: &[Node],
         client: &Client,
         wait: Wait,
@@ -108,7 +108,7 @@ impl Auditor {
                         )
                     });
                     if wait == Wait::Delivered {
-                        self.check_delivered(town, nodes, client, id);
+                        self.check_delivered(membership, nodes, client, id);
                     }
                 }
             }
@@ -116,12 +116,18 @@ impl Auditor {
         }
     }
 
-    fn check_delivered(&mut self, town: &Town, nodes: &[Node], client: &Client, id: &TxId) {
+    fn check_delivered(
+        &mut self,
+        membership: &Membership,
+        nodes: &[Node],
+        client: &Client,
+        id: &TxId,
+    ) {
         let here = nodes[client.plan.node].disk.durable();
         let Some(signed) = transaction(here, id) else {
             return;
         };
-        for owner in owners(town, nodes, &signed) {
+        for owner in owners(membership, nodes, &signed) {
             self.expect(has(nodes[owner].disk.durable(), id), || {
                 format!(
                     "{}: told delivered, but {} lacks {id}",
@@ -132,7 +138,7 @@ impl Auditor {
     }
 
     /// Checks a message when it leaves a node.
-    pub fn on_send(&mut self, town: &Town, nodes: &[Node], from: usize, bytes: &[u8]) {
+    pub fn on_send(&mut self, membership: &Membership, nodes: &[Node], from: usize, bytes: &[u8]) {
         match PeerMessage::from_bytes(bytes) {
             Ok(PeerMessage::Delivered { ids }) => {
                 for id in &ids {
@@ -143,7 +149,7 @@ impl Auditor {
                         )
                     });
                     if let Some(signed) = transaction(nodes[from].disk.durable(), id) {
-                        self.check_files_of(town, nodes, from, &signed);
+                        self.check_files_of(membership, nodes, from, &signed);
                     }
                 }
             }
@@ -158,7 +164,7 @@ impl Auditor {
 
     /// Checks a transaction that is fed to a view: it is durable, and the notary has durably recorded each state that it
     /// consumes.
-    pub fn on_view(&mut self, town: &Town, nodes: &[Node], node: usize, id: &TxId) {
+    pub fn on_view(&mut self, membership: &Membership, nodes: &[Node], node: usize, id: &TxId) {
         let durable = nodes[node].disk.durable();
         let Some(signed) = transaction(durable, id) else {
             return self.found(format!(
@@ -167,13 +173,18 @@ impl Auditor {
             ));
         };
         if signed.wire().needs_notary() {
-            self.check_notarised(town, nodes, &signed);
+            self.check_notarised(membership, nodes, &signed);
         }
     }
 
-    pub fn check_notarised(&mut self, town: &Town, nodes: &[Node], signed: &SignedTransaction) {
+    pub fn check_notarised(
+        &mut self,
+        membership: &Membership,
+        nodes: &[Node],
+        signed: &SignedTransaction,
+    ) {
         let id = signed.id();
-        let notary = nodes[notary_of(town, signed)].disk.durable();
+        let notary = nodes[notary_of(membership, signed)].disk.durable();
         let known = notary
             .rows(Table::NotaryTxs)
             .contains_key(id.as_bytes().as_slice());
@@ -204,25 +215,31 @@ impl Auditor {
 }
 
 /// Returns the nodes that own an output of a transaction.
-pub fn owners(town: &Town, nodes: &[Node], signed: &SignedTransaction) -> BTreeSet<usize> {
+pub fn owners(
+    membership: &Membership,
+    nodes: &[Node],
+    signed: &SignedTransaction,
+) -> BTreeSet<usize> {
     let outputs = signed.wire().outputs().iter();
-    let owners = outputs.filter_map(|state| town.contracts().describe(state).ok()?.owner);
-    owners.filter_map(|key| holder(town, nodes, &key)).collect()
+    let owners = outputs.filter_map(|state| membership.contracts().describe(state).ok()?.owner);
+    owners
+        .filter_map(|key| holder(membership, nodes, &key))
+        .collect()
 }
 
 /// Returns the node that must have notarised a transaction.
-pub fn notary_of(town: &Town, signed: &SignedTransaction) -> usize {
+pub fn notary_of(membership: &Membership, signed: &SignedTransaction) -> usize {
     let notary = signed.wire().notary().map(ledger::Party::id);
-    let notary = notary.and_then(|notary| town.node_of(&notary));
-    // Without a notary of the town, the main one is asked, which has not signed it.
+    let notary = notary.and_then(|notary| membership.node_of(&notary));
+    // Without a notary of the network, the main one is asked, which has not signed it.
     notary.unwrap_or(NOTARY)
 }
 
 /// Returns the node that owns a key, which is its identity key or one of its fresh keys.
-pub fn holder(town: &Town, nodes: &[Node], key: &PublicKey) -> Option<usize> {
+pub fn holder(membership: &Membership, nodes: &[Node], key: &PublicKey) -> Option<usize> {
     let own = |node: usize| {
         let fresh = || kernel::is_own_key(key, nodes[node].disk.durable());
-        town.parties[node].key == *key || fresh().expect("tables in memory")
+        membership.parties[node].key == *key || fresh().expect("tables in memory")
     };
     (0..NODES).find(|node| own(*node))
 }

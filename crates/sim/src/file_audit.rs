@@ -8,35 +8,40 @@ use ledger::{ContractExecutor, SignedTransaction};
 use primitives::{Decode, Hash};
 
 use crate::auditor::{Auditor, holder};
+use crate::membership::{Membership, NODES, SHORT};
 use crate::node::Node;
-use crate::town::{NODES, SHORT, Town};
 
 /// Returns the files that a transaction lists.
-fn files_of(town: &Town, signed: &SignedTransaction) -> Vec<Hash> {
+fn files_of(membership: &Membership, signed: &SignedTransaction) -> Vec<Hash> {
     let listed = signed.wire().attachments().iter();
-    let files = listed.filter(|hash| town.contracts().descriptor(hash).is_none());
+    let files = listed.filter(|hash| membership.contracts().descriptor(hash).is_none());
     files.copied().collect()
 }
 
 /// Returns whether a node participates in an output of a transaction.
-fn takes_part(town: &Town, nodes: &[Node], signed: &SignedTransaction, node: usize) -> bool {
+fn takes_part(
+    membership: &Membership,
+    nodes: &[Node],
+    signed: &SignedTransaction,
+    node: usize,
+) -> bool {
     let outputs = signed.wire().outputs().iter();
-    let facts = outputs.filter_map(|state| town.contracts().describe(state).ok());
+    let facts = outputs.filter_map(|state| membership.contracts().describe(state).ok());
     let mut participants = facts.flat_map(|facts| facts.participants);
-    participants.any(|key| holder(town, nodes, &key) == Some(node))
+    participants.any(|key| holder(membership, nodes, &key) == Some(node))
 }
 
 impl Auditor {
     /// Checks a node that claims to have a transaction: if it participates, it has the files durably.
     pub(crate) fn check_files_of(
         &mut self,
-        town: &Town,
+        membership: &Membership,
         nodes: &[Node],
         node: usize,
         signed: &SignedTransaction,
     ) {
-        let files = files_of(town, signed);
-        if files.is_empty() || !takes_part(town, nodes, signed, node) {
+        let files = files_of(membership, signed);
+        if files.is_empty() || !takes_part(membership, nodes, signed, node) {
             return;
         }
         let rows = nodes[node].disk.durable().rows(Table::Attachments);
@@ -55,7 +60,7 @@ impl Auditor {
     /// on the disk.
     pub(crate) fn check_files(
         &mut self,
-        town: &Town,
+        membership: &Membership,
         nodes: &[Node],
         whole: &[BTreeSet<Hash>; NODES],
     ) {
@@ -67,8 +72,8 @@ impl Auditor {
                 let Ok((_, signed)) = kernel::decode_row(row) else {
                     continue;
                 };
-                self.check_files_of(town, nodes, node, &signed);
-                for hash in files_of(town, &signed) {
+                self.check_files_of(membership, nodes, node, &signed);
+                for hash in files_of(membership, &signed) {
                     *expected.entry(hash).or_default() += 1;
                     let key = [hash.as_bytes().as_slice(), signed.id().as_bytes()].concat();
                     references.insert(key);

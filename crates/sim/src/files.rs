@@ -6,7 +6,7 @@ use kernel::files::FileOffer;
 use ledger::TxId;
 use primitives::Hash;
 
-use crate::town::NODES;
+use crate::membership::NODES;
 
 /// Codes that a node logs about files that do not arrive.
 const COMPLAINTS: [&str; 4] = [

@@ -13,26 +13,26 @@ use primitives::Decode;
 use crate::adversary::is_caused;
 use crate::auditor::{Auditor, has, holder, notary_of, owners};
 use crate::clients::Clients;
+use crate::membership::{Membership, NODES, SHORT};
 use crate::node::Node;
 use crate::planned_flow::Effect;
 use crate::stories::Steps;
-use crate::town::{NODES, SHORT, Town};
 
 impl Auditor {
     /// Checks everything at the end of a run.
     pub fn at_the_end(
         &mut self,
-        town: &Town,
+        membership: &Membership,
         nodes: &[Node],
         clients: &Clients,
         tokens: &[IssuedToken],
         loose: &[(IssuedToken, u64)],
     ) {
         let recorded = self.check_outcomes(clients);
-        let all = self.check_ledgers(town, nodes, &recorded, (tokens, loose));
-        self.check_loose(town, nodes, loose, &all);
-        self.check_consumption(town, nodes, &all);
-        self.check_vaults(town, nodes, clients, tokens, &all);
+        let all = self.check_ledgers(membership, nodes, &recorded, (tokens, loose));
+        self.check_loose(membership, nodes, loose, &all);
+        self.check_consumption(membership, nodes, &all);
+        self.check_vaults(membership, nodes, clients, tokens, &all);
         self.check_nothing_left(nodes);
     }
 
@@ -86,7 +86,7 @@ impl Auditor {
     /// Checks that every ledger holds the transactions that concern its node and none that no flow made.
     fn check_ledgers(
         &mut self,
-        town: &Town,
+        membership: &Membership,
         nodes: &[Node],
         recorded: &BTreeMap<TxId, Option<usize>>,
         (tokens, loose): (&[IssuedToken], &[(IssuedToken, u64)]),
@@ -110,7 +110,7 @@ impl Auditor {
         // A silent counterparty may finish transactions that no client has a result of, but with loose tokens only.
         let mut told: BTreeSet<TxId> = recorded.keys().copied().collect();
         let unpredicted = all.iter().filter(|_| !loose.is_empty());
-        let unpredicted = unpredicted.filter(|(_, signed)| !moves_any(town, signed, tokens));
+        let unpredicted = unpredicted.filter(|(_, signed)| !moves_any(membership, signed, tokens));
         told.extend(unpredicted.map(|(id, _)| *id));
         self.check_locks(&all, &told);
         for (id, began_at) in recorded {
@@ -118,7 +118,10 @@ impl Auditor {
                 self.found(format!("{id} was acknowledged and is lost"));
                 continue;
             };
-            for node in owners(town, nodes, signed).into_iter().chain(*began_at) {
+            for node in owners(membership, nodes, signed)
+                .into_iter()
+                .chain(*began_at)
+            {
                 self.expect(has(nodes[node].disk.durable(), id), || {
                     format!("{} lacks {id}, which concerns it", SHORT[node])
                 });
@@ -151,7 +154,7 @@ impl Auditor {
     /// notary must have recorded the transactions that it signed.
     fn check_consumption(
         &mut self,
-        town: &Town,
+        membership: &Membership,
         nodes: &[Node],
         all: &BTreeMap<TxId, SignedTransaction>,
     ) {
@@ -163,12 +166,12 @@ impl Auditor {
                 self.expect(before.is_none(), || format!("{input} is consumed twice"));
             }
             if signed.wire().needs_notary() {
-                let notary = notary_of(town, signed);
+                let notary = notary_of(membership, signed);
                 notarised[notary].0 += signed.wire().inputs().len();
                 notarised[notary].1 += 1;
-                self.check_notarised(town, nodes, signed);
+                self.check_notarised(membership, nodes, signed);
                 let recorded = has(nodes[notary].disk.durable(), id);
-                self.expect(recorded || !town.validating, || {
+                self.expect(recorded || !membership.validating, || {
                     format!("the notary validates and has not recorded {id}, which it signed")
                 });
             }
@@ -195,13 +198,13 @@ impl Auditor {
     /// Checks that every vault holds the predicted balance and exactly the unconsumed states.
     fn check_vaults(
         &mut self,
-        town: &Town,
+        membership: &Membership,
         nodes: &[Node],
         clients: &Clients,
         tokens: &[IssuedToken],
         all: &BTreeMap<TxId, SignedTransaction>,
     ) {
-        let mut left = unconsumed(town, nodes, all);
+        let mut left = unconsumed(membership, nodes, all);
         let predicted = Self::predicted(clients, tokens.len());
         for (node, short) in SHORT.iter().enumerate() {
             let held: BTreeMap<StateRef, (TokenId, u64)> = nodes[node]
@@ -239,12 +242,12 @@ impl Auditor {
     /// Checks that the loose tokens held add up to those issued, wherever they are.
     fn check_loose(
         &mut self,
-        town: &Town,
+        membership: &Membership,
         nodes: &[Node],
         loose: &[(IssuedToken, u64)],
         all: &BTreeMap<TxId, SignedTransaction>,
     ) {
-        let left = unconsumed(town, nodes, all);
+        let left = unconsumed(membership, nodes, all);
         for (token, issued) in loose {
             let id = token.id();
             let held = left.iter().flat_map(BTreeMap::values);
@@ -320,16 +323,16 @@ fn fits(effect: &Effect, name: &str, outcome: &Outcome) -> Result<BTreeSet<TxId>
 }
 
 /// Returns whether a transaction creates cash of one of these tokens.
-fn moves_any(town: &Town, signed: &SignedTransaction, tokens: &[IssuedToken]) -> bool {
+fn moves_any(membership: &Membership, signed: &SignedTransaction, tokens: &[IssuedToken]) -> bool {
     let outputs = signed.wire().outputs().iter();
-    let made = outputs.filter_map(|state| town.contracts().describe(state).ok()?.fungible);
+    let made = outputs.filter_map(|state| membership.contracts().describe(state).ok()?.fungible);
     let made: BTreeSet<TokenId> = made.map(|fungible| fungible.token).collect();
     tokens.iter().any(|token| made.contains(&token.id()))
 }
 
 /// Returns the unconsumed outputs of all transactions, by owner.
 fn unconsumed(
-    town: &Town,
+    membership: &Membership,
     nodes: &[Node],
     all: &BTreeMap<TxId, SignedTransaction>,
 ) -> [BTreeMap<StateRef, (TokenId, u64)>; NODES] {
@@ -341,10 +344,10 @@ fn unconsumed(
     for (id, signed) in all {
         for (index, state) in (0u32..).zip(signed.wire().outputs()) {
             let reference = StateRef::new(*id, index);
-            let Ok(facts) = town.contracts().describe(state) else {
+            let Ok(facts) = membership.contracts().describe(state) else {
                 continue;
             };
-            let owner = facts.owner.and_then(|key| holder(town, nodes, &key));
+            let owner = facts.owner.and_then(|key| holder(membership, nodes, &key));
             if let (Some(owner), Some(fungible)) = (owner, facts.fungible)
                 && !consumed.contains(&reference)
             {

@@ -5,7 +5,7 @@
 use kernel::Priority;
 
 use crate::chance::Chance;
-use crate::town::NODES;
+use crate::membership::NODES;
 
 /// Number of pairs of nodes.
 const LINKS: usize = NODES * (NODES - 1) / 2;

@@ -10,9 +10,9 @@ use vault::SelectionOptions;
 use crate::adversary::{self, ClockFault};
 use crate::chance::Chance;
 use crate::links::Weather;
+use crate::membership::{Membership, NODES, pairs};
 use crate::planned_flow::{PlannedFlow, WORK_US};
 use crate::swarm::RESPONDERS_MAX;
-use crate::town::{NODES, Town, pairs};
 use crate::workload::Workload;
 use crate::{Adversary, Bug, SimOptions};
 
@@ -62,9 +62,9 @@ pub struct Plan {
 const RESPONDER_IDLE_MS: u64 = 1_200_000;
 
 impl Plan {
-    pub fn new(options: &SimOptions, town: &Town, chance: &mut Chance) -> Self {
+    pub fn new(options: &SimOptions, membership: &Membership, chance: &mut Chance) -> Self {
         let adversary = options.harmful_member();
-        let mut workload = Workload::new(town, chance.fork());
+        let mut workload = Workload::new(membership, chance.fork());
         workload.without_exchange = adversary.is_the_exchange();
         let mut funding = workload.funding();
         let count = chance.between(52, 70);
@@ -109,7 +109,7 @@ impl Plan {
                 batch_requests_max: chance.one_of(&[1, 3, 1_000]),
                 queue_requests_max: chance.one_of(&[4, 1_000]),
                 eta_unknown_ms: 50,
-                kind: match town.validating {
+                kind: match membership.validating {
                     true => NotaryKind::Validating,
                     false => NotaryKind::NonValidating,
                 },

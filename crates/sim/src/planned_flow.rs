@@ -5,7 +5,7 @@ use finance::flows::{PayArgs, Payment};
 use kernel::Wait;
 use primitives::{Encode, Hash};
 
-use crate::town::Town;
+use crate::membership::Membership;
 
 /// Time over which clients start their flows, in microseconds.
 pub const WORK_US: u64 = 2_000_000;
@@ -53,7 +53,7 @@ pub struct PlannedFlow {
 
 /// Returns a payment of a node's whole balance of a token to another node. It fails if a part of the balance stays locked.
 pub fn sweep(
-    town: &Town,
+    membership: &Membership,
     tokens: &[IssuedToken],
     token: usize,
     from: usize,
@@ -61,7 +61,7 @@ pub fn sweep(
     quantity: u64,
 ) -> PlannedFlow {
     let payment = Payment {
-        to: town.parties[to].name.clone(),
+        to: membership.parties[to].name.clone(),
         quantity,
         states: None,
     };

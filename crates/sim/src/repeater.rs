@@ -8,7 +8,7 @@ use flow::{SessionBody, SessionId, SessionMessage};
 use kernel::message::PeerMessage;
 use primitives::{Decode, Encode};
 
-use crate::town::NODES;
+use crate::membership::NODES;
 
 /// The messages from one node to another.
 #[derive(Default)]

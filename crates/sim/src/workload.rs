@@ -10,15 +10,15 @@ use primitives::{Encode, Hash, Timestamp};
 use crate::adversary::TimedArgs;
 use crate::chance::Chance;
 use crate::converse::{ConverseArgs, expected};
+use crate::membership::{BANKS, BEGINNING_MS, EXCHANGE, Membership, NODES, OTHER_NOTARY};
 use crate::planned_flow::{Effect, Move, PlannedFlow, WORK_US, gains, loses, pay_args};
 use crate::stories::StoryArgs;
 use crate::swaps::SettleArgs;
 use crate::swarm::{SESSIONS, SwarmArgs};
-use crate::town::{BANKS, BEGINNING_MS, EXCHANGE, NODES, OTHER_NOTARY, Town};
 
 /// Makes flows that never lack funds: no bank pays more of a token than it was issued at the beginning.
 pub struct Workload<'a> {
-    pub(crate) town: &'a Town,
+    pub(crate) membership: &'a Membership,
     pub(crate) chance: Chance,
     pub tokens: Vec<IssuedToken>,
     /// The cash that each node may still spend, by token and node.
@@ -30,9 +30,9 @@ pub struct Workload<'a> {
 }
 
 impl<'a> Workload<'a> {
-    pub fn new(town: &'a Town, chance: Chance) -> Self {
+    pub fn new(membership: &'a Membership, chance: Chance) -> Self {
         let token = |issuer: usize, currency: &str, mark: &[u8]| IssuedToken {
-            issuer: town.parties[issuer].clone(),
+            issuer: membership.parties[issuer].clone(),
             reference: Reference::new(mark.to_vec()).expect("a short reference"),
             currency: currency.parse::<Currency>().expect("a currency"),
         };
@@ -43,7 +43,7 @@ impl<'a> Workload<'a> {
             token(2, "GBP", &[9, 9]),
         ];
         Self {
-            town,
+            membership,
             chance,
             budget: vec![[0; NODES]; tokens.len()],
             without_exchange: false,
@@ -53,9 +53,9 @@ impl<'a> Workload<'a> {
     }
 
     fn issuer(&self, token: usize) -> usize {
-        self.town
+        self.membership
             .node_of(&self.tokens[token].issuer.id())
-            .expect("each issuer is a node of the town")
+            .expect("each issuer is a node of the network")
     }
 
     pub fn funding(&mut self) -> Vec<PlannedFlow> {
@@ -78,7 +78,7 @@ impl<'a> Workload<'a> {
             quantity,
             reference: Some(of.reference),
             outputs: Some(outputs),
-            recipient: Some(self.town.parties[to].name.clone()),
+            recipient: Some(self.membership.parties[to].name.clone()),
             notary: None,
             anonymous: Some(self.hides()),
         };
@@ -199,7 +199,7 @@ impl<'a> Workload<'a> {
         let number = self.chance.between(1, 6);
         let attachment = Hash::plain(&number.to_be_bytes());
         let args = ShareArgs {
-            to: self.town.parties[to].name.clone(),
+            to: self.membership.parties[to].name.clone(),
             attachment,
             title: format!("file {number}"),
             notary: None,
@@ -222,7 +222,7 @@ impl<'a> Workload<'a> {
             currency: of.currency,
             quantity,
             until: Timestamp::from_ms(until),
-            to: Some(self.town.parties[to].name.clone()),
+            to: Some(self.membership.parties[to].name.clone()),
             issuer: Some(of.issuer.name),
             reference: Some(of.reference),
             notary: None,
@@ -259,7 +259,7 @@ impl<'a> Workload<'a> {
         let of = self.tokens[token].clone();
         let other = BANKS[0] + BANKS[1] - node;
         let args = StoryArgs {
-            with: self.town.parties[other].name.clone(),
+            with: self.membership.parties[other].name.clone(),
             token: TokenArgs {
                 currency: of.currency,
                 issuer: Some(of.issuer.name),
@@ -282,8 +282,8 @@ impl<'a> Workload<'a> {
             .map(|byte| format!("{byte:02X}"))
             .collect();
         let args = SettleArgs {
-            buyer: self.town.parties[buyer].name.clone(),
-            seller: self.town.parties[seller].name.clone(),
+            buyer: self.membership.parties[buyer].name.clone(),
+            seller: self.membership.parties[seller].name.clone(),
             token: TokenArgs {
                 currency: of.currency,
                 issuer: Some(of.issuer.name),
@@ -303,7 +303,7 @@ impl<'a> Workload<'a> {
     fn shift(&mut self, node: usize, quantity: u64) -> PlannedFlow {
         let mark = self.chance.bytes32()[..8].to_vec();
         let args = StoryArgs {
-            with: self.town.parties[OTHER_NOTARY].name.clone(),
+            with: self.membership.parties[OTHER_NOTARY].name.clone(),
             token: TokenArgs {
                 currency: "XAU".parse().expect("a currency"),
                 issuer: None,
@@ -348,7 +348,7 @@ impl<'a> Workload<'a> {
     fn payment(&mut self, to: usize, quantity: u64) -> Payment {
         let states = self.chance.between(1, 4).min(quantity);
         Payment {
-            to: self.town.parties[to].name.clone(),
+            to: self.membership.parties[to].name.clone(),
             quantity,
             states: u32::try_from(states).ok(),
         }
@@ -362,7 +362,7 @@ impl<'a> Workload<'a> {
             currency: of.currency,
             quantity,
             reference: Some(of.reference),
-            recipient: self.town.parties[to].name.clone(),
+            recipient: self.membership.parties[to].name.clone(),
             states: None,
             notary: None,
             anonymous: Some(self.hides()),
@@ -393,7 +393,7 @@ impl<'a> Workload<'a> {
         for _ in 0..2 {
             for bank in BANKS {
                 let args = SwarmArgs {
-                    around: self.town.parties[bank].name.clone(),
+                    around: self.membership.parties[bank].name.clone(),
                     sessions: SESSIONS,
                     ms: self.chance.between(1, 3_000),
                 };
@@ -447,7 +447,7 @@ impl<'a> Workload<'a> {
 
     fn converse(&mut self, node: usize, with: usize) -> PlannedFlow {
         let rounds = self.chance.between(1, 12);
-        let with = self.town.parties[with].name.clone();
+        let with = self.membership.parties[with].name.clone();
         let args = ConverseArgs { with, rounds };
         let effect = Effect::Answer(expected(rounds));
         self.planned(node, "sim.converse", args.to_bytes(), effect)

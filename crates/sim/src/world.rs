@@ -17,12 +17,12 @@ use crate::epilogue::Epilogue;
 use crate::files::{Files, Step};
 use crate::flow_registry::all_flows;
 use crate::links::{LinkNotice, Links};
+use crate::membership::{BEGINNING_MS, Membership, SHORT};
 use crate::node::Node;
 use crate::phase::Phase;
 use crate::plan::{Fault, Plan};
 use crate::repeater::Repeater;
 use crate::report::Tally;
-use crate::town::{BEGINNING_MS, SHORT, Town};
 use crate::trace::Trace;
 use crate::view::View;
 use crate::{Adversary, Bug, SimOptions};
@@ -116,7 +116,7 @@ pub(crate) enum What {
 /// The state of a simulation.
 pub(crate) struct World {
     pub(crate) options: SimOptions,
-    pub(crate) town: Town,
+    pub(crate) membership: Membership,
     pub(crate) plan: Plan,
     pub(crate) chance: Chance,
     pub(crate) now_us: u64,
@@ -143,9 +143,9 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(options: &SimOptions) -> Self {
         // Every fourth network has a validating notary.
-        let town = Town::new(options.seed.is_multiple_of(4), all_flows());
+        let membership = Membership::new(options.seed.is_multiple_of(4), all_flows());
         let mut chance = Chance::new(options.seed);
-        let plan = Plan::new(options, &town, &mut chance);
+        let plan = Plan::new(options, &membership, &mut chance);
         let nodes = plan.ahead_ms.map(|ahead_ms| {
             let view = View::new(options.bug == Some(Bug::ViewStale));
             Node::new(plan.shows_unsynced, view, ahead_ms)
@@ -158,7 +158,7 @@ impl World {
         (calm.lost, calm.doubled) = (0, 0);
         Self {
             options: options.clone(),
-            town,
+            membership,
             chance,
             now_us: 0,
             queue: BTreeMap::new(),

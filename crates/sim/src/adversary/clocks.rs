@@ -1,8 +1,8 @@
 //! Faults of clocks: one clock at a time is set forward or back, and right again after a while.
 
 use crate::chance::Chance;
+use crate::membership::{EXCHANGE, NODES, NOTARY, OTHER_NOTARY, is_notary};
 use crate::planned_flow::WORK_US;
-use crate::town::{EXCHANGE, NODES, NOTARY, OTHER_NOTARY, is_notary};
 
 const SECOND_MS: i64 = 1_000;
 const MINUTE_MS: i64 = 60 * SECOND_MS;

@@ -2,7 +2,7 @@
 //! that never existed. Its victims must slow it down first and cut it off afterwards, and must not penalise any honest member.
 
 use crate::chance::Chance;
-use crate::town::NODES;
+use crate::membership::NODES;
 
 /// The sender of garbage, and the reactions of its victims.
 pub(crate) struct Garbage {

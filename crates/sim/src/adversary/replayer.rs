@@ -15,7 +15,7 @@ use primitives::Decode;
 
 use super::replays::{REPLAYED, ReplayArgs};
 use crate::chance::Chance;
-use crate::town::{BANKS, EXCHANGE, NODES, Town};
+use crate::membership::{BANKS, EXCHANGE, Membership, NODES};
 
 /// Sessions that are kept. Later ones are not replayed.
 const SESSIONS_MAX: usize = 64;
@@ -143,7 +143,7 @@ impl Replayer {
     }
 
     /// Chooses the node that replays the session and the party that receives it.
-    pub(crate) fn presented(&mut self, world: &Town, id: &SessionId) -> Presented {
+    pub(crate) fn presented(&mut self, world: &Membership, id: &SessionId) -> Presented {
         let Some(one) = self.sessions.get(id) else {
             return Presented::Never;
         };

@@ -10,7 +10,7 @@ use ledger::{SignedTransaction, StateRef, TimeWindow, TxId};
 use primitives::Decode;
 
 use crate::chance::Chance;
-use crate::town::EXCHANGE;
+use crate::membership::EXCHANGE;
 
 /// The member that goes silent.
 pub(crate) const SILENT: usize = EXCHANGE;

@@ -6,10 +6,10 @@ use kernel::Wait;
 use primitives::Encode;
 
 use super::silence::SILENT;
+use crate::membership::BANKS;
 use crate::planned_flow::{Effect, PlannedFlow, WORK_US, perhaps, sweep};
 use crate::stories::StoryArgs;
 use crate::swaps::SettleArgs;
-use crate::town::BANKS;
 use crate::workload::Workload;
 
 /// Initial cash of each holder, for each loose token.
@@ -24,7 +24,7 @@ impl Workload<'_> {
         let mut flows = Vec::new();
         for (issuer, currency) in [(BANKS[0], "SEK"), (SILENT, "NOK")] {
             let token = IssuedToken {
-                issuer: self.town.parties[issuer].clone(),
+                issuer: self.membership.parties[issuer].clone(),
                 reference: Reference::default(),
                 currency: currency.parse().expect("a currency"),
             };
@@ -35,7 +35,7 @@ impl Workload<'_> {
                     quantity: FUNDS,
                     reference: None,
                     outputs: Some(8),
-                    recipient: Some(self.town.parties[holder].name.clone()),
+                    recipient: Some(self.membership.parties[holder].name.clone()),
                     notary: None,
                     anonymous: Some(false),
                 };
@@ -73,7 +73,7 @@ impl Workload<'_> {
                 .chance
                 .one_of(&[BANKS[1 - at % 2], BANKS[1 - at % 2], SILENT]);
             let quantity = self.chance.between(1, 300);
-            let payment = sweep(self.town, &tokens, at / 2 % 2, bank, to, quantity);
+            let payment = sweep(self.membership, &tokens, at / 2 % 2, bank, to, quantity);
             let at_us = self.chance.between(0, PAYMENTS_US);
             flows.push(PlannedFlow { at_us, ..payment });
         }
@@ -95,7 +95,7 @@ impl Workload<'_> {
     fn trusting_trade(&mut self, seller: usize, buyer: usize, token: &IssuedToken) -> PlannedFlow {
         let part = self.chance.between(1, 90);
         let args = StoryArgs {
-            with: self.town.parties[buyer].name.clone(),
+            with: self.membership.parties[buyer].name.clone(),
             token: Self::token_args(token),
             quantity: part + 5,
             part,
@@ -113,8 +113,8 @@ impl Workload<'_> {
     fn trusting_swap(&mut self, buyer: usize, seller: usize, token: &IssuedToken) -> PlannedFlow {
         let price = self.chance.between(1, 90);
         let args = SettleArgs {
-            buyer: self.town.parties[buyer].name.clone(),
-            seller: self.town.parties[seller].name.clone(),
+            buyer: self.membership.parties[buyer].name.clone(),
+            seller: self.membership.parties[seller].name.clone(),
             token: Self::token_args(token),
             price,
             symbol: format!("Q{buyer}").parse().expect("a symbol"),

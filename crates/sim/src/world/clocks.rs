@@ -6,7 +6,7 @@ use ledger::TxId;
 
 use crate::adversary::Notarisation;
 use crate::epilogue::EPILOGUE_TOKEN;
-use crate::town::{BEGINNING_MS, NODES, SHORT, is_notary};
+use crate::membership::{BEGINNING_MS, NODES, SHORT, is_notary};
 use crate::world::{What, World};
 use crate::{Adversary, Bug};
 

@@ -2,9 +2,9 @@
 
 use kernel::Event;
 
+use crate::membership::{NODES, SHORT, pairs};
 use crate::plan::Fault;
 use crate::report::Report;
-use crate::town::{NODES, SHORT, pairs};
 use crate::world::{What, World};
 
 /// Simulated time after which a simulation counts as stuck, in microseconds.
@@ -46,14 +46,14 @@ impl World {
         if self.auditor.violations.is_empty() {
             let tokens = std::mem::take(&mut self.plan.tokens);
             self.auditor.at_the_end(
-                &self.town,
+                &self.membership,
                 &self.nodes,
                 &self.clients,
                 &tokens,
                 &self.plan.loose,
             );
             self.auditor
-                .check_files(&self.town, &self.nodes, &self.files.whole);
+                .check_files(&self.membership, &self.nodes, &self.files.whole);
             if self.options.rollback && self.auditor.violations.is_empty() {
                 self.roll_back(&tokens);
             }
@@ -111,7 +111,7 @@ impl World {
                 bytes,
             } => {
                 if self.links.carries(from, to, generation) {
-                    let peer = self.town.ids[from];
+                    let peer = self.membership.ids[from];
                     self.mail(to, Event::Message { peer, bytes });
                 } else {
                     self.tally.messages_lost += 1;
@@ -124,14 +124,14 @@ impl World {
             }
             What::Up(told) => {
                 if self.links.told_up(&told) {
-                    let peer = self.town.ids[told.peer];
+                    let peer = self.membership.ids[told.peer];
                     let epoch = told.peer as u64 + 1;
                     self.mail(told.node, Event::PeerUp { peer, epoch });
                 }
             }
             What::Down(told) => {
                 if self.links.told_down(&told) {
-                    let peer = self.town.ids[told.peer];
+                    let peer = self.membership.ids[told.peer];
                     self.mail(told.node, Event::PeerDown { peer });
                 }
             }

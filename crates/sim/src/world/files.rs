@@ -6,7 +6,7 @@ use kernel::{Action, Event};
 use primitives::Hash;
 
 use crate::files::{Stage, Step, Wanted};
-use crate::town::SHORT;
+use crate::membership::SHORT;
 use crate::world::{What, World};
 
 /// Time without an answer after which a node considers a peer unreachable, in microseconds.
@@ -37,7 +37,7 @@ impl World {
                 transaction,
                 ..
             } => {
-                let Some(peer) = self.town.node_of(&peer) else {
+                let Some(peer) = self.membership.node_of(&peer) else {
                     return;
                 };
                 self.note(node, format_args!("asks {} for {hash}", SHORT[peer]));
@@ -55,7 +55,7 @@ impl World {
             }
             Action::AbandonFile { hash } => drop(self.files.wanted[node].remove(&hash)),
             Action::PermitFile { peer, hash, offer } => {
-                let Some(to) = self.town.node_of(&peer) else {
+                let Some(to) = self.membership.node_of(&peer) else {
                     return;
                 };
                 let Some(wanted) = self.files.wanted[to].get(&hash) else {
@@ -105,7 +105,7 @@ impl World {
                     return self.file_fails(node, hash, FileFailure::Gone);
                 }
                 let event = Event::FilePermit {
-                    peer: self.town.ids[node],
+                    peer: self.membership.ids[node],
                     hash,
                     transaction: wanted.transaction,
                 };
@@ -127,7 +127,7 @@ impl World {
                 });
                 let event = Event::FileOffered {
                     hash,
-                    peer: self.town.ids[from],
+                    peer: self.membership.ids[from],
                     size: offer.size,
                 };
                 self.mail(node, event);
@@ -158,7 +158,7 @@ impl World {
                     size: offer.size,
                     name: offer.name,
                     media_type: offer.media_type,
-                    peer: self.town.ids[from],
+                    peer: self.membership.ids[from],
                 };
                 self.mail(node, event);
             }
@@ -167,7 +167,7 @@ impl World {
 
     fn file_fails(&mut self, node: usize, hash: Hash, failure: FileFailure) {
         if let Some(wanted) = self.files.wanted[node].remove(&hash) {
-            let peer = self.town.ids[wanted.peer];
+            let peer = self.membership.ids[wanted.peer];
             let event = Event::FileFailed {
                 hash,
                 peer,

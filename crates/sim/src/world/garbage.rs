@@ -10,7 +10,7 @@ use ledger::{NotaryRequest, SignedTransaction, StateAndRef, StateRef, TxId};
 use primitives::{Decode, Encode, Hash, SignatureContext};
 
 use crate::Adversary;
-use crate::town::{BANKS, EXCHANGE, NOTARY, OTHER_NOTARY, SHORT, key};
+use crate::membership::{BANKS, EXCHANGE, NOTARY, OTHER_NOTARY, SHORT, key};
 use crate::world::{What, World};
 
 /// The member that sends garbage.
@@ -100,8 +100,8 @@ impl World {
         let token = self.plan.tokens.first()?.clone();
         let chance = &mut self.garbage.as_mut()?.chance;
         let (origin, salt, flow) = (chance.bytes32(), chance.bytes32(), chance.bytes32());
-        let owner = self.town.parties[SENDER].key.clone();
-        let notary = self.town.parties[victim].clone();
+        let owner = self.membership.parties[SENDER].key.clone();
+        let notary = self.membership.parties[victim].clone();
         let portion = Portion {
             owner: owner.clone(),
             quantity: 1,
@@ -116,10 +116,10 @@ impl World {
             reference: StateRef::new(TxId::from_array(origin), 0),
         };
         let paid = cash_builder::pay(notary, &[coin], &[portion], &owner).ok()?;
-        let parameters = self.town.parameters_hash();
+        let parameters = self.membership.parameters_hash();
         let wire = paid.builder.parameters(parameters).build(salt).ok()?;
-        let (me, by) = (self.town.ids[SENDER], key(SENDER));
-        let request = NotaryRequest::sign(&wire, &self.town.ids[victim], me, &by);
+        let (me, by) = (self.membership.ids[SENDER], key(SENDER));
+        let request = NotaryRequest::sign(&wire, &self.membership.ids[victim], me, &by);
         self.auditor.invented.insert(wire.id());
         let flow = FlowId(*flow.first_chunk()?);
         let request = PeerMessage::Request {
@@ -157,7 +157,7 @@ impl World {
                     SHORT[node], work.backlog_bytes
                 )
             });
-            let Some(from) = self.town.node_of(&peer) else {
+            let Some(from) = self.membership.node_of(&peer) else {
                 continue;
             };
             if from == SENDER {

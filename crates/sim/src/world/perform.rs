@@ -9,8 +9,8 @@ use primitives::{Decode, Encode};
 use crate::clients::Next;
 use crate::committer::Pending;
 use crate::epilogue::EPILOGUE_TOKEN;
+use crate::membership::{NOTARY, OTHER_NOTARY, SHORT};
 use crate::swarm::RESPONDERS_MAX;
-use crate::town::{NOTARY, OTHER_NOTARY, SHORT};
 use crate::trace::short;
 use crate::view::Job;
 use crate::world::{Answer, What, World};
@@ -68,7 +68,9 @@ impl World {
         if let Err(failure) = kernel.flush(now, &one.disk, &mut out) {
             return self.auditor.found(format!("{}: {failure}", SHORT[node]));
         }
-        let usage = kernel.flows().peer_usage(&self.town.ids[OTHER_NOTARY]);
+        let usage = kernel
+            .flows()
+            .peer_usage(&self.membership.ids[OTHER_NOTARY]);
         let wakeup = kernel.next_wakeup();
         self.check_share(node, usage);
         self.check_blame(node);
@@ -190,7 +192,7 @@ impl World {
                 priority,
                 bytes,
             } => {
-                if let Some(to) = self.town.node_of(&peer) {
+                if let Some(to) = self.membership.node_of(&peer) {
                     self.send(node, to, priority, bytes);
                 }
             }
@@ -203,7 +205,7 @@ impl World {
                     let one = &self.clients.all[client];
                     let cancelled_after_us = one.plan.cancelled_after_us;
                     self.auditor
-                        .on_reply(&self.town, &self.nodes, one, wait, &reply);
+                        .on_reply(&self.membership, &self.nodes, one, wait, &reply);
                     if let (Some(after_us), Reply::Accepted { .. }) = (cancelled_after_us, &reply) {
                         self.at(after_us, What::Cancel(client));
                     }
@@ -222,7 +224,8 @@ impl World {
                     format_args!("shows {seq}: {id}, {} changes", changes.len()),
                 );
                 if !self.epilogue.is_running() {
-                    self.auditor.on_view(&self.town, &self.nodes, node, &id);
+                    self.auditor
+                        .on_view(&self.membership, &self.nodes, node, &id);
                 }
                 self.nodes[node].view.push(Job::Feed { seq, changes });
                 self.start_view(node);
@@ -253,7 +256,7 @@ impl World {
             | Action::PermitFile { .. }
             | Action::DropFile { .. } => self.file_action(node, action),
             Action::CutOff { peer, ms } => {
-                if let Some(peer) = self.town.node_of(&peer) {
+                if let Some(peer) = self.membership.node_of(&peer) {
                     self.cut_off(node, peer, ms);
                 }
             }
@@ -343,7 +346,8 @@ impl World {
             from,
             format_args!("sends {} to {}", short(&bytes), SHORT[to]),
         );
-        self.auditor.on_send(&self.town, &self.nodes, from, &bytes);
+        self.auditor
+            .on_send(&self.membership, &self.nodes, from, &bytes);
         self.overhear(from, to, priority, &bytes);
         self.note_window(&bytes);
         self.watch_promises(from, to, &bytes);
@@ -396,7 +400,7 @@ impl World {
             .iter()
             .filter_map(|t| ledger::SignedTransaction::from_bytes(t).ok());
         let ids = decoded.map(|transaction| transaction.id()).collect();
-        let peer = self.town.ids[to];
+        let peer = self.membership.ids[to];
         let bytes = PeerMessage::Delivered { ids }.to_bytes();
         self.mail(from, Event::Message { peer, bytes });
         true
@@ -405,7 +409,10 @@ impl World {
     fn note_event(&mut self, node: usize, event: &Event) {
         match event {
             Event::Message { peer, bytes } => {
-                let from = self.town.node_of(peer).map_or("?", |from| SHORT[from]);
+                let from = self
+                    .membership
+                    .node_of(peer)
+                    .map_or("?", |from| SHORT[from]);
                 self.note(node, format_args!("gets {} from {from}", short(bytes)));
             }
             Event::Start(start) => {

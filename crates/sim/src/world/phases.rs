@@ -5,10 +5,10 @@ use kernel::port::Table;
 
 use crate::Bug;
 use crate::auditor::Auditor;
+use crate::membership::BANKS;
 use crate::node::Node;
 use crate::phase::Phase;
 use crate::planned_flow::{PlannedFlow, WORK_US, sweep};
-use crate::town::BANKS;
 use crate::world::{What, World};
 
 impl World {
@@ -81,7 +81,7 @@ impl World {
             let quantity = u64::try_from(held[token][from])
                 .ok()
                 .filter(|held| *held > 0)?;
-            Some(sweep(&self.town, tokens, token, from, to, quantity))
+            Some(sweep(&self.membership, tokens, token, from, to, quantity))
         });
         let sweeps = sweeps.collect();
         self.add_clients(sweeps);

@@ -5,7 +5,7 @@ use kernel::{Kernel, KernelOptions};
 use primitives::PublicKey;
 
 use crate::Bug;
-use crate::town::{NODES, SHORT, is_notary};
+use crate::membership::{NODES, SHORT, is_notary};
 use crate::world::{What, World};
 
 impl World {
@@ -52,18 +52,19 @@ impl World {
             notary: is_notary(node).then_some(self.plan.notary),
             ..self.plan.kernel.clone()
         };
-        let (now, identity) = (self.clock(node), self.town.identity(node));
+        let (now, identity) = (self.clock(node), self.membership.identity(node));
         let one = &mut self.nodes[node];
         one.life += 1;
         one.round_at_us = None;
-        let key = &self.town.parties[node].key;
+        let key = &self.membership.parties[node].key;
         let unseen = self.options.bug == Some(Bug::FreshKeysUnseen);
         let tables = one.disk.durable();
         let is_ours = |other: &PublicKey| {
             let fresh = || kernel::is_own_key(other, tables).expect("tables in memory");
             other == key || (!unseen && fresh())
         };
-        one.view.rebuild(tables, self.town.contracts(), &is_ours);
+        one.view
+            .rebuild(tables, self.membership.contracts(), &is_ours);
         let mut out = Vec::new();
         match Kernel::open(options, identity, &one.disk, now, &mut out) {
             Ok(kernel) => one.kernel = Some(kernel),

@@ -5,8 +5,8 @@ use kernel::{Priority, Wait};
 use primitives::Encode;
 
 use crate::adversary::{LATER_US, Presented};
+use crate::membership::{SHORT, is_notary};
 use crate::planned_flow::{Effect, PlannedFlow};
-use crate::town::{SHORT, is_notary};
 use crate::world::{What, World};
 
 /// Maximum number of looks at a session that has not ended well.
@@ -31,7 +31,7 @@ impl World {
         let Some(replayer) = &mut self.replayer else {
             return;
         };
-        match replayer.presented(&self.town, &session) {
+        match replayer.presented(&self.membership, &session) {
             Presented::Now(node, args) => {
                 self.tally.replays += 1;
                 self.note(node, format_args!("presents {} again", args.flow));

@@ -14,9 +14,9 @@ use ledger::StateRef;
 use crate::auditor::{Auditor, has, owners};
 use crate::disk::Tables;
 use crate::epilogue::EPILOGUE_TOKEN;
+use crate::membership::{BANKS, NODES, NOTARY, OTHER_NOTARY, SHORT, is_notary};
 use crate::node::Node;
 use crate::planned_flow::sweep;
-use crate::town::{BANKS, NODES, NOTARY, OTHER_NOTARY, SHORT, is_notary};
 use crate::world::World;
 
 /// Simulated time within which progress marks are exchanged, links connect and answers arrive, in microseconds.
@@ -140,7 +140,7 @@ impl World {
             if quantity == 0 || !self.nodes[bank].is_up() {
                 continue;
             }
-            let plan = sweep(&self.town, tokens, token, bank, to, quantity);
+            let plan = sweep(&self.membership, tokens, token, bank, to, quantity);
             let mut flow = [0; 16];
             flow.copy_from_slice(&self.chance.bytes32()[..16]);
             let start = Start {
@@ -255,7 +255,7 @@ impl World {
                 let Ok((_, signed)) = kernel::decode_row(&row) else {
                     continue;
                 };
-                let concerned = owners(&self.town, &self.nodes, &signed);
+                let concerned = owners(&self.membership, &self.nodes, &signed);
                 // A validating notary cannot tell which node owns a fresh key.
                 let victims = victims.iter().filter(|_| !is_notary(node));
                 for victim in victims.filter(|victim| concerned.contains(victim)) {
@@ -267,7 +267,7 @@ impl World {
                 }
                 if signed.wire().needs_notary() {
                     self.auditor
-                        .check_notarised(&self.town, &self.nodes, &signed);
+                        .check_notarised(&self.membership, &self.nodes, &signed);
                 }
             }
         }

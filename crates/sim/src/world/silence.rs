@@ -6,9 +6,9 @@ use kernel::{Event, Token};
 use crate::Bug;
 use crate::adversary::{Notarisation, SILENT, Silence, SilenceStage};
 use crate::epilogue::EPILOGUE_TOKEN;
+use crate::membership::{BANKS, BEGINNING_MS, SHORT};
 use crate::phase::Phase;
 use crate::planned_flow::{perhaps, sweep};
-use crate::town::{BANKS, BEGINNING_MS, SHORT};
 use crate::world::{What, World};
 
 /// Time after which the planted bug frees locks, in microseconds.
@@ -106,7 +106,12 @@ impl World {
                 let quantity: u64 = held.map(|(_, _, quantity)| quantity).sum();
                 if quantity > 0 {
                     flows.push(perhaps(sweep(
-                        &self.town, &tokens, token, bank, to, quantity,
+                        &self.membership,
+                        &tokens,
+                        token,
+                        bank,
+                        to,
+                        quantity,
                     )));
                 }
             }
@@ -134,7 +139,7 @@ impl World {
 
     /// Applies the planted bug: banks cancel flows with the silent member at once.
     pub(crate) fn free_locks(&mut self) {
-        let silent = self.town.ids[SILENT];
+        let silent = self.membership.ids[SILENT];
         for bank in BANKS {
             let Some(kernel) = &self.nodes[bank].kernel else {
                 continue;

@@ -27,7 +27,7 @@ pub const SHORT: [&str; NODES] = ["notary", "bank-a", "bank-b", "notary-2", "exc
 pub const BEGINNING_MS: u64 = 1_700_000_000_000;
 
 /// The members, their network map, contracts and flows.
-pub struct Town {
+pub struct Membership {
     pub parties: [Party; NODES],
     pub ids: [PartyId; NODES],
     network: Arc<NetworkMap>,
@@ -53,7 +53,7 @@ pub fn pairs() -> Vec<(usize, usize)> {
     all.collect()
 }
 
-impl Town {
+impl Membership {
     /// Returns the network of these members. All of them run the same flows.
     pub fn new(validating: bool, flows: FlowRegistry) -> Self {
         let parties = [0, 1, 2, 3, 4].map(|node: usize| {
