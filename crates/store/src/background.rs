@@ -1,4 +1,4 @@
-//! The work that the writer leaves to two threads: flushes and merges.
+//! The background work of the store, on two threads: flushes and merges.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ impl Background {
         self.changed.notify_all();
     }
 
-    /// Hands a flush over; the last one is done.
+    /// Hands a flush to its thread. The previous one has finished.
     pub(crate) fn flush(&self, job: FlushJob) {
         let mut state = self.lock();
         state.flushing = true;
@@ -145,7 +145,7 @@ impl Background {
         }
     }
 
-    /// Keeps the slots of retired segments for the writer; `last_id` is the id of the last segment.
+    /// Passes the slots of retired segments to the writer. `last_id` is the id of the last of them.
     pub(crate) fn keep_slots(&self, slots: Vec<(PathBuf, File)>, last_id: u64) {
         let mut state = self.lock();
         state.slots.extend(slots);

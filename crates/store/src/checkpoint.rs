@@ -26,7 +26,7 @@ use crate::shared::{StoreState, Writer};
 use crate::sorted::describe_tree;
 use crate::sorted_files::SortedCopy;
 
-/// How often to wait for a moment without a flush before one is waited for with the writer stopped.
+/// Attempts to find a moment without a flush. After these, the writer is stopped until the running flush has ended.
 const MOMENTS_MAX: usize = 3;
 
 /// A copy that was made.
@@ -34,7 +34,7 @@ const MOMENTS_MAX: usize = 3;
 pub struct CopyFigures {
     /// Files in the copy.
     pub files: u64,
-    /// Their lengths together, in bytes.
+    /// The sum of their lengths, in bytes.
     pub bytes: u64,
     /// Bytes, out of these, of files that the copy shares with the store as links.
     pub linked_bytes: u64,
@@ -129,7 +129,7 @@ impl StoreState {
     }
 }
 
-/// Makes the directory; gives whether it was not there.
+/// Makes the directory. Returns whether it did not exist before.
 fn create_empty(to: &Path) -> io::Result<bool> {
     match std::fs::create_dir(to) {
         Ok(()) => Ok(true),

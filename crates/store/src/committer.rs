@@ -26,7 +26,7 @@ use crate::queue::{OnDurable, Queue, Submission};
 use crate::shared::{check, record_bytes};
 use crate::stats::CommitStats;
 
-/// How the committer groups.
+/// Settings of the group commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitterOptions {
     /// Maximum bytes of keys and values in one commit. A single larger submission is committed alone.
@@ -50,12 +50,12 @@ impl Default for CommitterOptions {
     }
 }
 
-/// How a submission shares the disk with others.
+/// The class of a submission, which decides about its share of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Steps of flows, the notary's batches: first come, first served.
+    /// For steps of flows and batches of the notary: first in, first out.
     Normal,
-    /// Resolution, import, large writes: at most half of a commit while normal ones wait. Ordered only among
+    /// For resolution, import and large writes: at most half of a commit while normal ones wait. Ordered only among
     /// themselves: a normal submission must never depend on a bulk one that has not completed.
     Bulk,
 }
@@ -86,7 +86,7 @@ struct CommitterState<T: TableSet> {
 struct Submissions<T> {
     queue: Queue<T>,
     closing: bool,
-    /// Submissions are refused with this: the store failed or was closed.
+    /// The failure with which submissions are refused, after the store has failed or was closed.
     refusal: Option<StoreFailure>,
 }
 

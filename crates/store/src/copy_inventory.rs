@@ -15,7 +15,7 @@ pub(crate) struct CopyInventory {
 }
 
 impl CopyInventory {
-    /// Looks at these folders of a store.
+    /// Makes the inventory of these folders of a store.
     pub(crate) fn take(store: &Path, folders: &[&str]) -> io::Result<Self> {
         let mut found = Vec::new();
         for folder in folders {
@@ -46,7 +46,7 @@ impl CopyInventory {
         format!("copy of {files} files {bytes} bytes {digest:016x}")
     }
 
-    /// Reads the line.
+    /// Parses the line.
     pub(crate) fn parse(line: &str) -> Option<Self> {
         let mut words = line.strip_prefix("copy of ")?.split(' ');
         let mut next = || words.next();

@@ -14,19 +14,19 @@ pub(crate) const SCHEMA_VERSION: u32 = 2;
 /// The schema of stores without an inventory, which are adopted when they are opened.
 const SCHEMA_UNLISTED: u32 = 1;
 
-/// How long to wait for a lock: a process that was just killed, or a child between fork and exec, holds it for moments.
+/// Time limit for the lock. A process that was just killed, or a child between fork and exec, can hold it for a moment.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 pub(crate) const FORMAT_FILE: &str = "FORMAT";
 const LOCK_FILE: &str = "LOCK";
-/// Before the store's id in the `FORMAT` file.
+/// The text before the store's id in the `FORMAT` file.
 const STORE_LABEL: &str = "store ";
 /// The folder of the log's slots.
 pub(crate) const LOG: &str = "log";
 /// The folder of the sorted tables, each in a folder of its own.
 pub(crate) const TABLES: &str = "tables";
-/// The folders with all that is stored.
+/// The folders that hold all data of the store.
 pub(crate) const STORED: [&str; 2] = [LOG, TABLES];
 
 /// A locked store directory of a known format; unlocked when dropped.
@@ -174,7 +174,7 @@ fn parse_format(path: &Path, title: &str, text: &str) -> Result<Format, OpenErro
     // An empty file has no second line either, and is refused for that.
     let found_title = lines.next().unwrap_or_default();
     let mut line = lines.next().ok_or_else(foreign)?;
-    // Before the version, so that no part of the file is that of an ordinary store.
+    // The inventory comes before the version, so that a partly written file is never that of an ordinary store.
     let copy = CopyInventory::parse(line);
     let store = line.strip_prefix(STORE_LABEL).and_then(StoreId::parse);
     if copy.is_some() || store.is_some() {
@@ -218,7 +218,7 @@ pub(crate) fn check_whole(path: &Path, made: &CopyInventory) -> Result<(), OpenE
     }
 }
 
-/// Counts the files of a store as those of a copy.
+/// Returns the inventory of a store's files, to compare it with that of a copy.
 pub(crate) fn take_inventory(path: &Path) -> Result<CopyInventory, OpenError> {
     CopyInventory::take(path, &STORED).map_err(|source| OpenError::Io {
         path: path.to_path_buf(),
@@ -257,7 +257,7 @@ pub(crate) fn refuse_strangers(path: &Path, ours: &[&Path]) -> Result<(), OpenEr
     Ok(())
 }
 
-/// Makes a copy one that can be opened: the last thing to be written, when all else is durable.
+/// Writes the FORMAT file of a copy, which makes it a store that can be opened. It is written last, when everything else is durable.
 pub(crate) fn finish_copy(path: &Path, title: &str, made: &CopyInventory) -> io::Result<()> {
     sync_directory(path)?;
     let text = format!("{title}\n{}\nversion {SCHEMA_VERSION}\n", made.line());
@@ -290,7 +290,7 @@ fn new_name(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Makes a directory's entries durable, and its own name.
+/// Makes a directory's entries durable, and its name in its parent.
 pub(crate) fn sync_with_parent(path: &Path) -> io::Result<()> {
     sync_up_to(path, None)
 }

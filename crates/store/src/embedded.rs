@@ -170,7 +170,7 @@ impl<T: TableSet> Embedded<T> {
 
     /// Writes batches as one atomic, durable unit, later rows winning. After a failure every further call fails.
     ///
-    /// This is the committer's entrance; call it directly only in tools and tests.
+    /// The committer calls it. Call it directly only in tools and tests.
     pub fn write(&self, batches: Vec<WriteBatch<T>>) -> Result<WriteTimes, StoreFailure> {
         let shared = &self.running.shared;
         check(&batches, shared.options.commit_bytes_max)?;
@@ -183,8 +183,8 @@ impl<T: TableSet> Embedded<T> {
             .map_err(|reason| shared.poisoned(reason))
     }
 
-    /// Flushes everything that is flushed at all, merges, and waits for it. For tools and tests; the store does both by
-    /// itself when it is time.
+    /// Flushes all stored tables, merges, and waits for both. For tools and tests; a running store starts both when they are
+    /// needed.
     pub fn flush(&self) -> Result<(), StoreFailure> {
         let shared = &self.running.shared;
         let mut writer = shared.lock_writer();
@@ -249,7 +249,7 @@ impl<T: TableSet> Embedded<T> {
     }
 }
 
-/// Lists everything that is there, once all of it was opened.
+/// Writes an inventory of all files, after all of them were opened.
 fn settle(
     keeper: &Keeper,
     directory: &Directory,

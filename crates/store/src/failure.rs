@@ -10,7 +10,7 @@ use thiserror::Error;
 pub(crate) const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "store.failed",
-        cause: "A write or a sync failed (full disk, I/O error); nothing after it was acknowledged, and the store refuses writes.",
+        cause: "A write or a sync failed (full disk, I/O error). Nothing after it was acknowledged, and the store refuses all further writes.",
         action: FAILED_HINT,
     },
     ErrorInfo {
@@ -20,7 +20,7 @@ pub(crate) const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "store.copy_failed",
-        cause: "A copy of the running store could not be written; the store itself is not harmed.",
+        cause: "A copy of the running store could not be written. The store itself is not affected.",
         action: COPY_HINT,
     },
     ErrorInfo {
@@ -30,7 +30,7 @@ pub(crate) const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "store.closed",
-        cause: "The store was closed while something was still being submitted.",
+        cause: "The store was closed before this write was submitted.",
         action: CLOSED_HINT,
     },
     ErrorInfo {
@@ -55,7 +55,7 @@ pub(crate) const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "store.missing",
-        cause: "The identity has a store, but there is none in its data folder: the folder was lost, moved, or is on a disk that is not mounted.",
+        cause: "The identity's store is missing in its data folder: the folder was lost or moved, or its disk is not mounted.",
         action: MISSING_HINT,
     },
     ErrorInfo {
@@ -65,7 +65,7 @@ pub(crate) const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "store.inventory",
-        cause: "The inventory of the store, its mark or its anchor is missing, damaged, or was made under another identity key, so nothing tells whether the store is whole.",
+        cause: "The inventory of the store, its mark or its anchor is missing, damaged, or was made under another identity key, so the node cannot check that the store is complete.",
         action: INVENTORY_HINT,
     },
     ErrorInfo {
@@ -75,7 +75,7 @@ pub(crate) const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "store.not_empty",
-        cause: "An empty store was to be permitted, but the store's folder holds files.",
+        cause: "An empty store cannot be permitted, because the store's folder holds files.",
         action: NOT_EMPTY_HINT,
     },
     ErrorInfo {
@@ -89,13 +89,15 @@ const FAILED_HINT: &str =
     "Free disk space or repair the disk, then restart the node; everything acknowledged is kept.";
 const READ_HINT: &str =
     "Check the disk (dmesg, smartctl); restore the directory from a backup if a file is damaged.";
-const COPY_HINT: &str = "Give a directory that is empty or not there yet, on a disk with enough free space, and copy again.";
+const COPY_HINT: &str = "Choose a directory that is empty or does not exist yet, on a disk with enough free space, and copy again.";
 const CLOSED_HINT: &str = "Start the node again.";
-const BAD_ROW_HINT: &str = "Send less at once: a key has 1 to 65535 bytes, a commit at most 1 GiB.";
+const BAD_ROW_HINT: &str =
+    "Write less in one commit: a key has 1 to 65535 bytes, a commit at most 1 GiB.";
 const LOCKED_HINT: &str = "Stop the other process, or give this node a directory of its own.";
-const NEWER_HINT: &str = "Run the newer version again; a store is never converted downwards.";
+const NEWER_HINT: &str =
+    "Run the newer version again. A store cannot be converted to an older format.";
 const UNKNOWN_HINT: &str =
-    "Check the configured directory; point it to an empty one to start afresh.";
+    "Check the configured directory. To start with an empty store, configure an empty directory.";
 const CORRUPT_HINT: &str =
     "Keep a copy of the directory, check the disk, then restore from a backup.";
 const MISSING_HINT: &str = "Mount or restore the data folder from the newest backup. To start over with an empty store, run 'tally node init-store' ('tally chain init-store' for a chain).";
@@ -116,7 +118,7 @@ pub enum OpenError {
         /// The store's directory.
         path: PathBuf,
     },
-    /// Written by a newer program.
+    /// The store was written by a newer program.
     #[error("{path} has schema version {found}, this program knows {known}")]
     NewerVersion {
         /// The store's directory.
@@ -126,7 +128,7 @@ pub enum OpenError {
         /// The newest version this program reads.
         known: u32,
     },
-    /// Not a store, or one of an unknown kind.
+    /// The directory is not a store, or a store of an unknown kind.
     #[error("{path} is not a store this program knows: {reason}")]
     UnknownFormat {
         /// The store's directory.
@@ -142,7 +144,7 @@ pub enum OpenError {
         /// The finding.
         reason: String,
     },
-    /// The identity has a store, which is not there.
+    /// The identity has a store, but the store's files are missing.
     #[error("there is no store in {path}, but this identity has one")]
     Missing {
         /// The store's directory.
@@ -156,7 +158,7 @@ pub enum OpenError {
         /// The finding.
         reason: String,
     },
-    /// The inventory, the mark or the anchor cannot be believed.
+    /// The inventory, the mark or the anchor is missing, damaged or not authentic.
     #[error("{path} does not tell whether the store is whole: {reason}")]
     Unlisted {
         /// The file.
@@ -164,7 +166,7 @@ pub enum OpenError {
         /// The finding.
         reason: String,
     },
-    /// The files of two stores.
+    /// The files belong to different stores.
     #[error("{path} is of another store: {reason}")]
     Foreign {
         /// The file.
@@ -172,13 +174,13 @@ pub enum OpenError {
         /// The finding.
         reason: String,
     },
-    /// An empty store was to be permitted where there is one.
+    /// An empty store cannot be permitted, because the folder holds files.
     #[error("{path} holds files")]
     NotEmpty {
         /// The store's directory.
         path: PathBuf,
     },
-    /// The file system refused.
+    /// An operation of the file system failed.
     #[error("cannot open {path}: {source}")]
     Io {
         /// The store's directory or file.
@@ -189,7 +191,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Returns whether another attempt may succeed without an operator: the disk was full, or did not answer.
+    /// Returns whether a retry may succeed without an operator, as after a full disk or a disk that did not answer.
     #[must_use]
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::Io { .. })

@@ -28,7 +28,7 @@ pub(crate) struct Memory {
 pub(crate) enum KeyState {
     /// The row's value, or `None` if it is deleted.
     Row(Option<Vec<u8>>),
-    /// Memory knows nothing of the key. The sorted table may hold it.
+    /// The key is not in memory. The sorted table may hold it.
     Nothing,
 }
 
@@ -111,7 +111,7 @@ impl Memory {
         self.tombstones
     }
 
-    /// Drops deletions that hide nothing any more.
+    /// Removes deletions that no longer hide a row.
     pub(crate) fn forget_tombstones(&mut self) {
         if self.tombstones > 0 && self.frozen.is_none() {
             self.active.retain(|_, row| row.is_some());
@@ -124,7 +124,7 @@ impl Memory {
         }
     }
 
-    /// Makes the active rows the ones being flushed. There are none being flushed.
+    /// Freezes the active rows, to be flushed. No other rows may be frozen.
     pub(crate) fn freeze(&mut self) {
         let active = std::mem::take(&mut self.active);
         (self.active_bytes, self.tombstones) = (0, 0);

@@ -1,14 +1,14 @@
 //! Asks the system to run the commit thread ahead of the rest of the node, and merges behind it.
 //!
-//! A commit thread that has to queue for a core delays everybody: with both cores busy, groups were committed four
-//! times as fast with real-time priority.
+//! A commit thread that waits for a core delays all flows. With both cores busy, real-time priority made commits four times
+//! as fast.
 
 /// The priority that the system granted the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Granted {
     /// Real-time, first in first out, lowest real-time priority.
     RealTime,
-    /// A better nice value.
+    /// A lower nice value than that of other threads.
     Nice(i32),
     /// Nothing: the thread runs like any other.
     Nothing,
@@ -40,7 +40,7 @@ pub(crate) fn raise() -> Granted {
     Granted::Nothing
 }
 
-/// Lets the calling thread give way to the rest of the node.
+/// Lowers the calling thread's priority below that of the other threads of the node.
 #[allow(unsafe_code)]
 pub(crate) fn lower() {
     // SAFETY: plain integers; on Linux "process 0" is the calling thread. A refusal changes nothing.

@@ -100,7 +100,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Takes everything, to fail it.
+    /// Removes and returns all submissions, so that they can be failed.
     pub(crate) fn drain(&mut self) -> Vec<Submission<T>> {
         self.bytes = 0;
         self.normal.drain(..).chain(self.bulk.drain(..)).collect()

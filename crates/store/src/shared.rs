@@ -14,7 +14,7 @@ use crate::memory::RowOrDeletion;
 use crate::options::Options;
 use crate::table::TableStore;
 
-/// How long the parts of a write took.
+/// The durations of the steps of a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteTimes {
     /// Waiting for a flush, and starting one.
@@ -27,13 +27,13 @@ pub struct WriteTimes {
     pub apply: Duration,
 }
 
-/// A record buffer above this is given back after its commit.
+/// Buffer size, in bytes, above which the record buffer is freed after its commit.
 const RECORD_KEEP_BYTES: usize = 4 << 20;
 
 pub(crate) struct StoreState {
     pub(crate) directory: Directory,
     pub(crate) options: Options,
-    /// By their numbers.
+    /// The tables by their numbers.
     pub(crate) tables: Vec<TableStore>,
     pub(crate) background: Background,
     pub(crate) writer: Mutex<Writer>,
@@ -56,7 +56,7 @@ impl StoreState {
         })
     }
 
-    /// Refuses writes from now on. Keeps the first reason.
+    /// Makes the store refuse all further writes. Keeps the first reason.
     pub(crate) fn poisoned(&self, reason: String) -> StoreFailure {
         let failure = write_failed(self.directory.path(), reason);
         self.poison.get_or_init(|| failure).clone()
@@ -97,7 +97,7 @@ impl StoreState {
         Ok(times)
     }
 
-    /// Makes the last record durable, and notes it where a log that is cut later is recognised by it.
+    /// Makes the last record durable, and updates the mark, by which a log that is shortened later is recognised.
     fn sync(&self, writer: &mut Writer) -> Result<(), String> {
         writer.log.sync().map_err(describe)?;
         if let Some((name, slot)) = writer.log.unlisted() {
@@ -128,7 +128,7 @@ impl StoreState {
         }
         self.keeper.change(|listing| {
             for (name, found) in changed {
-                // Another thread may have listed a newer one meanwhile.
+                // Another thread may have listed a newer version in the meantime.
                 let newer = |known: &TableListing| known.list > found.list;
                 if !listing.tables.get(&name).is_some_and(newer) {
                     listing.tables.insert(name, found);
@@ -156,7 +156,7 @@ impl StoreState {
         let log = writer.log.active_bytes();
         let stored = self.tables.iter().filter(|table| !table.resident);
         let memory: usize = stored.map(|table| table.read().active_bytes()).sum();
-        // A configured budget that is clipped is never reached.
+        // If the budget is clipped, it is beyond the reach of every store.
         let over = |times: usize| {
             log >= self.options.log_bytes.saturating_mul(times as u64)
                 || memory >= self.options.memtable_bytes.saturating_mul(times)

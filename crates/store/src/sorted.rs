@@ -24,7 +24,7 @@ use crate::memory::Rows;
 const TOP_FILES: u8 = 4;
 /// Number of runs at the top level above which flushes wait for merges, because each look-up must search all of them.
 pub(crate) const TOP_RUNS_MAX: usize = 16;
-/// A merge stops changing anything long before this.
+/// Maximum number of merge steps in one call. The tree is in shape after far fewer.
 const MERGES_MAX: usize = 16;
 const FILE_BYTES: u64 = 32 << 20;
 /// If at least one in this many entries is a deletion, the whole tree is merged. Merging single levels would keep deletions,
@@ -156,12 +156,12 @@ impl Sorted {
 
     /// Returns whether so many entries are deletions that merging the whole tree costs little for each removed entry.
     fn is_mostly_gone(&self) -> bool {
-        // Clipped counts are beyond the rows of every tree.
+        // If a count is clipped, it exceeds the rows of every tree.
         let deletions = usize::try_from(self.tree.tombstone_count()).unwrap_or(usize::MAX);
         deletions > 0 && deletions.saturating_mul(GONE_SHARE) >= self.rows_approximate()
     }
 
-    /// Merges until the levels are in shape, and gives the space of deleted rows back.
+    /// Merges until a step no longer changes the levels, and frees the space of deleted rows.
     pub(crate) fn merge(&self) -> lsm_tree::Result<()> {
         let strategy = Arc::new(
             Leveled::default()

@@ -1,4 +1,4 @@
-//! The files of a sorted table as such: to copy them, and to check them without opening the table.
+//! Copies and checks the files of a sorted table without opening the table.
 //!
 //! ```text
 //! tables/NAME/current     u64 N | XXH3-128 of vN | 0            little endian
@@ -20,7 +20,7 @@ use crate::sorted::Sorted;
 
 const CURRENT: &str = "current";
 const FILES: &str = "tables";
-/// How often the list may change while it is read; it changes once a merge.
+/// Attempts to read the list of files while merges replace it. A merge replaces it once.
 const CHANGES_MAX: usize = 1000;
 /// A file is read in pieces of this size.
 const PIECE_BYTES: usize = 1 << 20;
@@ -59,7 +59,7 @@ impl Sorted {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(io::Error::other("the list of sorted files changes all the time").into())
+        Err(io::Error::other("the list of sorted files changed at every attempt to read it").into())
     }
 }
 
@@ -92,13 +92,13 @@ impl Sorted {
             }));
         }
         Err(io::Error::other(
-            "the list of sorted files changes all the time",
+            "the list of sorted files changed at every attempt to read it",
         ))
     }
 }
 
 impl SortedCopy {
-    /// Writes the table's folder, durably. Gives the bytes that are shared with the original.
+    /// Writes the table's folder, durably. Returns the number of bytes that it shares with the original through links.
     pub(crate) fn write(&self, to: &Path) -> io::Result<u64> {
         let files = to.join(FILES);
         std::fs::create_dir_all(&files)?;
@@ -149,7 +149,7 @@ pub(crate) fn inspect(folder: &Path, damaged: &mut dyn FnMut(&Path, String)) -> 
                 looked.files += 1;
                 looked.bytes += bytes;
                 if found != expected {
-                    damaged(&path, "its checksum does not fit its bytes".into());
+                    damaged(&path, "its checksum does not match its bytes".into());
                 }
             }
             Err(error) => damaged(&path, error.to_string()),
@@ -171,7 +171,7 @@ pub(crate) fn compare(folder: &Path, known: &TableListing) -> Result<(), Misfit>
     let (id, checksum) = read_current(folder)?;
     if id < known.list || (id == known.list && checksum != known.checksum) {
         let reason = format!(
-            "it points to list {id} ({checksum:032x}), the inventory knows list {} ({:032x})",
+            "it points to list {id} (checksum {checksum:032x}), expected list {} or a newer one (checksum {:032x})",
             known.list, known.checksum
         );
         return Err((folder.join(CURRENT), reason));
@@ -221,9 +221,14 @@ fn read_list(folder: &Path, id: u64, checksum: u128) -> Result<Vec<(u64, u128)>,
     let path = folder.join(format!("v{id}"));
     let list = std::fs::read(&path).map_err(|error| (path.clone(), error.to_string()))?;
     if xxhash_rust::xxh3::xxh3_128(&list) != checksum {
-        return Err((path, "its checksum does not fit its bytes".into()));
+        return Err((path, "its checksum does not match its bytes".into()));
     }
-    parse_list(&list).ok_or_else(|| (path, "it is not a list of files this program knows".into()))
+    parse_list(&list).ok_or_else(|| {
+        (
+            path,
+            "this program does not know the format of the list of files".into(),
+        )
+    })
 }
 
 fn split_current(bytes: &[u8]) -> Option<(u64, u128)> {

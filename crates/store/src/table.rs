@@ -33,7 +33,7 @@ impl TableStore {
     }
 
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Memory> {
-        // Every method of Memory leaves it whole.
+        // A poisoned lock is harmless: every method of Memory leaves it consistent.
         self.memory
             .read()
             .unwrap_or_else(|panicked| panicked.into_inner())

@@ -85,7 +85,7 @@ fn flush(shared: &StoreState, job: FlushJob) -> Result<(), String> {
         drop((thawed, rows));
         background.want_merge(table);
     }
-    // Before the segments that hold the same rows are given up.
+    // The inventory must list the new files before the log segments with the same rows are retired.
     let shortened = job.segments.iter().filter_map(|segment| {
         let (path, slot) = segment.shortened(shared.options.log_bytes)?;
         Some((slot_name(path), slot))

@@ -11,7 +11,7 @@ use crate::failure::OpenError;
 use crate::log::{Log, LogError};
 use crate::sorted_files;
 
-/// Damaged files that are named; the others are only counted.
+/// Maximum number of damaged files that are named. Further ones are only counted.
 pub const DAMAGE_MAX: usize = 1000;
 
 /// The result of a check of a store.

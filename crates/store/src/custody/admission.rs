@@ -18,18 +18,18 @@ use crate::failure::OpenError;
 pub(crate) struct Admitted {
     pub(crate) directory: Directory,
     pub(crate) keeper: Keeper,
-    /// The log must reach this record.
+    /// The last acknowledged record, which the log must contain.
     pub(crate) sequence: u64,
 }
 
 /// The content of the anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Anchored {
-    /// The options name no anchor.
+    /// The options name no anchor file.
     NotKept,
-    /// The file is not there.
+    /// The anchor file is missing.
     Absent,
-    /// No store was made yet.
+    /// The identity has no store yet.
     Fresh,
     Of(StoreId),
 }
@@ -47,18 +47,18 @@ enum Marked {
 /// How a store is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plan {
-    /// Make one: there is none, and that is as it should be.
+    /// Make a new store: there is none, and none is expected.
     Create,
     /// Take over a copy, or a store made before there were inventories.
     Adopt,
-    /// Go on with the one that the inventory lists.
+    /// Open the store that the inventory lists.
     Continue,
 }
 
 /// Why a store is not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refusal {
-    /// The identity has a store, but there is none.
+    /// The anchor names a store, but its files are missing.
     StoreMissing,
     FormatMissing,
     FormatOlder,
@@ -267,7 +267,7 @@ impl Entrance<'_> {
             Some(_) => check::before_adoption(self.path, tables)?,
         }
         if let (Anchored::Absent, Some(anchor)) = (seen.anchor, &self.places.anchor) {
-            // From here on the missing anchor is no evidence of a loss.
+            // The reserved anchor shows that no store was lost.
             anchor::write(anchor, &self.places.key, Anchor::Fresh).map_err(self.io(anchor))?;
         }
         let store = StoreId::draw().map_err(self.io(self.path))?;
@@ -330,12 +330,12 @@ impl Entrance<'_> {
         if position.store != listing.store {
             return Err(refused(
                 path,
-                format!("it is of the store {}", position.store),
+                format!("it belongs to the store {}", position.store),
             ));
         }
         if position.generation > listing.generation {
             let reason = format!(
-                "it is version {}, but {} knows version {}: it was replaced by an older one",
+                "it is version {}, but {} names version {}: an older file has replaced it",
                 listing.generation,
                 path.display(),
                 position.generation

@@ -44,7 +44,7 @@ fn parse(sealed: &str, key: &CustodyKey) -> Result<Anchor, String> {
             Some(id) => Ok(Anchor::Of(id)),
             None => Err(format!("'{id}' is not a store's id")),
         },
-        None => Err("it is not an anchor of a version that this program knows".into()),
+        None => Err("this program does not know the format of the anchor".into()),
     }
 }
 

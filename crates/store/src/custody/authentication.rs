@@ -31,7 +31,7 @@ pub(super) fn unseal<'a>(key: &CustodyKey, sealed: &'a str) -> Result<&'a str, &
     let text = &sealed[..start];
     if keyed(key, text).to_string() != found {
         return Err(
-            "its contents do not fit its keyed hash: it was edited, or made under another identity key",
+            "its contents do not match its keyed hash: it was edited, or made under another identity key",
         );
     }
     Ok(text)

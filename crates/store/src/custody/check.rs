@@ -81,7 +81,7 @@ pub(super) fn before_adoption(store: &Path, tables: &[&str]) -> Result<(), OpenE
         if !folder.is_dir() {
             tracing::warn!(
                 folder = %folder.display(),
-                "the store has no such table; it is made empty, as one that the program before did not know"
+                "the store does not have this table, which the older program may not have known; an empty one is made"
             );
         }
     }

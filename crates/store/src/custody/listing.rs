@@ -31,14 +31,14 @@ const HEAD: &str = "tallystick store inventory 1";
 pub(crate) struct SlotListing {
     /// The id of the newest segment that it is known to have held; 0 if it held none.
     pub(crate) segment: u64,
-    /// Its length in bytes, at least.
+    /// A lower bound of its length, in bytes.
     pub(crate) bytes: u64,
 }
 
 /// A sorted table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TableListing {
-    /// The number of its list of files, at least.
+    /// A lower bound of the number of its list of files.
     pub(crate) list: u64,
     /// XXH3-128 of that list.
     pub(crate) checksum: u128,
@@ -52,9 +52,9 @@ pub(crate) struct Listing {
     /// The title of the kind of store.
     pub(crate) title: String,
     pub(crate) store: StoreId,
-    /// The store was opened once with everything that is listed. Before that, files may be missing: they are being made.
+    /// Whether the store was opened once with all listed files. Before that, files may be missing because they are being made.
     pub(crate) whole: bool,
-    /// Counts the versions of the inventory.
+    /// The number of this version of the inventory.
     pub(crate) generation: u64,
     /// Every record up to this one was durable.
     pub(crate) sequence: u64,
@@ -81,13 +81,12 @@ impl Listing {
         let text = read_text(path)?;
         Ok(text.map(|sealed| {
             let text = unseal(key, &sealed)?;
-            Self::parse(text).ok_or_else(|| {
-                "it is not an inventory of a version that this program knows".to_owned()
-            })
+            Self::parse(text)
+                .ok_or_else(|| "this program does not know the format of the inventory".to_owned())
         }))
     }
 
-    /// Writes the inventory in place of the one before, durably.
+    /// Replaces the inventory, durably.
     pub(super) fn write(&self, path: &Path, key: &CustodyKey) -> io::Result<()> {
         replace_file(path, seal(key, self.text()).as_bytes())
     }
@@ -113,7 +112,7 @@ impl Listing {
         text
     }
 
-    /// Parses the output of [`Self::text`] and nothing else.
+    /// Parses an inventory. Accepts exactly the texts that [`Self::text`] writes.
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         lines.next().filter(|line| *line == HEAD)?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use primitives::Hash;
 
-/// How many claims there are of each file.
+/// The number of claims of each file.
 #[derive(Default)]
 pub(super) struct Claims {
     held: Mutex<HashMap<Hash, usize>>,
@@ -31,7 +31,7 @@ impl Claims {
     }
 }
 
-/// Keeps a file from being removed, until dropped.
+/// Protects a file from removal until it is dropped.
 pub struct Claim {
     claims: Arc<Claims>,
     hash: Hash,

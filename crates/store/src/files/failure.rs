@@ -63,7 +63,7 @@ const MISMATCH_HINT: &str =
 const NOTE_HINT: &str = "Give shorter names.";
 const SIZE_HINT: &str = "Send exactly as many bytes as announced, or announce no size.";
 
-/// Why something could not be done with a file.
+/// Why an operation on a file failed.
 #[derive(Debug, Error)]
 pub enum FilesError {
     /// No room.
@@ -72,7 +72,7 @@ pub enum FilesError {
         /// The folder or file.
         path: PathBuf,
     },
-    /// The file system refused.
+    /// An operation of the file system failed.
     #[error("{doing} {path} failed: {source}")]
     Io {
         /// The operation that failed.
@@ -82,30 +82,30 @@ pub enum FilesError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// Another writer has the part.
+    /// Another caller is writing to the part.
     #[error("{path} is being written to")]
     Busy {
         /// The part.
         path: PathBuf,
     },
-    /// The bytes are others than promised; they are gone.
+    /// The hash of the bytes differs from the announced one. The bytes were removed.
     #[error("the bytes have the hash {found}, not {expected}")]
     Mismatch {
-        /// The hash that was promised.
+        /// The announced hash.
         expected: Hash,
         /// The hash of the bytes.
         found: Hash,
     },
-    /// More or fewer bytes than promised. If there are too many, the part is removed. If there are too
+    /// More or fewer bytes than announced. If there are too many, the part is removed. If there are too
     /// few, it stays for the rest to come.
-    #[error("{found} bytes came, {expected} were promised")]
+    #[error("received {found} bytes, expected {expected}")]
     WrongSize {
-        /// The length that was promised, in bytes.
+        /// The announced length, in bytes.
         expected: u64,
-        /// Bytes that came.
+        /// The received bytes.
         found: u64,
     },
-    /// Another process has the folder.
+    /// Another process has the folder open.
     #[error("{path} is in use by another process")]
     Locked {
         /// The folder.
@@ -120,7 +120,7 @@ pub enum FilesError {
         reason: &'static str,
     },
     /// A note over its limit.
-    #[error("a note of {bytes} bytes, {NOTE_BYTES_MAX} at most")]
+    #[error("a note of {bytes} bytes, expected at most {NOTE_BYTES_MAX}")]
     NoteTooLong {
         /// Its length.
         bytes: usize,
@@ -128,7 +128,7 @@ pub enum FilesError {
 }
 
 impl FilesError {
-    /// Returns whether the bytes differ from the promised ones, which is the sender's fault alone.
+    /// Returns whether the bytes differ from the announced ones, which only the sender can have caused.
     #[must_use]
     pub fn is_senders_fault(&self) -> bool {
         matches!(self, Self::Mismatch { .. } | Self::WrongSize { .. })

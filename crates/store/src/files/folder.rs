@@ -17,7 +17,7 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// Settings of a folder of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilesOptions {
-    /// Bytes of the disk that files leave free, so that a ledger on the same disk can go on writing.
+    /// Bytes of the disk that files leave free, so that a ledger on the same disk can keep writing.
     pub keep_free_bytes: u64,
     /// The id of the machine's present boot; empty if it is unknown.
     pub boot: String,
@@ -80,7 +80,7 @@ impl Files {
         Ok(files)
     }
 
-    /// Drops notes without a part, and cuts parts from another run of the machine to the length that is surely on disk.
+    /// Removes notes without a part. Truncates parts that were written before the machine's last boot to the length that is surely on disk.
     fn sort_parts(&self) -> Result<(), FilesError> {
         let place = &self.inner.place;
         let boot = &self.inner.options.boot;
@@ -132,12 +132,12 @@ impl Files {
         self.inner.place.remove_part(&id)
     }
 
-    /// Checks that at least `keep_free_bytes` stay free on the disk if so many more bytes are written.
+    /// Checks that at least `keep_free_bytes` stay free on the disk if this number of bytes is written.
     ///
     /// # Errors
     /// [`FilesError::Full`].
     pub fn room_for(&self, bytes: u64) -> Result<(), FilesError> {
-        // A clipped sum is beyond every disk.
+        // If the sum is clipped, it exceeds every disk.
         let needed = bytes.saturating_add(self.inner.options.keep_free_bytes);
         if self.free_bytes() >= needed {
             return Ok(());
@@ -152,7 +152,7 @@ impl Files {
     #[must_use]
     pub fn free_bytes(&self) -> u64 {
         let disk = rustix::fs::statvfs(self.inner.place.root());
-        // A clipped product has room for every file.
+        // If the product is clipped, it still has room for every file.
         disk.map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
@@ -167,7 +167,7 @@ impl Files {
         writing.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Becomes the one who writes to a part.
+    /// Makes the caller the only writer of a part, or fails if there is one.
     pub(super) fn write_to(&self, id: PartId) -> Result<Writer, FilesError> {
         if !self.writing().insert(id) {
             return Err(FilesError::Busy {
@@ -187,7 +187,7 @@ impl std::fmt::Debug for Files {
     }
 }
 
-/// The one who writes to a part, until dropped.
+/// The exclusive right to write to a part, until it is dropped.
 pub(super) struct Writer {
     files: Files,
     id: PartId,

@@ -1,4 +1,4 @@
-//! Files by their content: where the bytes of attachments are.
+//! The bytes of attachments: files that are named by the hash of their content.
 //!
 //! ```text
 //! folder/LOCK            one process at a time

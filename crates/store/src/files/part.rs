@@ -13,7 +13,7 @@ use super::folder::{Files, Writer};
 use super::place::{PartId, if_there, open_part, sync_names};
 use super::sizes::{NOTE_BYTES_MAX, SYNC_BYTES};
 
-/// How often free space is looked at, in bytes written.
+/// Interval between checks of the free space, in bytes written.
 const LOOK_BYTES: u64 = 4 << 20;
 
 /// Bytes read at once when a part is hashed again.
@@ -26,13 +26,13 @@ pub struct Published {
     pub hash: Hash,
     /// Its length in bytes.
     pub size: u64,
-    /// Whether the same file lay there before.
+    /// Whether the same file existed before.
     pub was_here: bool,
-    /// Keeps it there: hold it until the row that refers to the file is durable.
+    /// The claim that protects the file from removal. Hold it until the row that refers to the file is durable.
     pub claim: Claim,
 }
 
-/// How far a part is, and the hash's state there.
+/// The length of a part, and the state of the hash at this length.
 #[derive(Clone)]
 struct Progress {
     len: u64,
@@ -46,12 +46,12 @@ pub struct Part {
     path: PathBuf,
     file: File,
     at: Progress,
-    /// Up to here it is durable.
+    /// The length up to which it is durable.
     synced: Progress,
-    /// Its name is durable.
+    /// Whether its name is durable.
     named: bool,
     resumed: u64,
-    /// At this length free space is looked at.
+    /// The length at which the free space is checked next.
     look_at: u64,
     /// The last field, so that no other writer starts before all other fields are dropped.
     _writer: Writer,
@@ -178,7 +178,7 @@ impl Part {
         self.files.note(&self.id)
     }
 
-    /// Adds bytes. After an error [`Part::len`] says how far it came; writing can be tried again from there.
+    /// Appends bytes. After an error, [`Part::len`] returns the length that was reached; writing can continue from there.
     ///
     /// # Errors
     /// [`FilesError::Full`], [`FilesError::Io`].
@@ -202,7 +202,7 @@ impl Part {
                 Ok(wrote) => wrote,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    // The next try looks for room first.
+                    // The next attempt checks the free space first.
                     self.look_at = 0;
                     return Err(io_error("writing to", &self.path)(error));
                 }
@@ -220,7 +220,7 @@ impl Part {
         if let Err(error) = self.file.sync_data() {
             self.at = self.synced.clone();
             if self.file.set_len(self.at.len).is_err() {
-                // Ignore the removal error: a file that cannot be cut is not a valid part.
+                // Ignore the removal error: a file that cannot be truncated is not a valid part.
                 let _ = self.files.inner.place.remove_part(&self.id);
             }
             return Err(io_error("syncing", &self.path)(error));
@@ -299,7 +299,7 @@ impl Part {
         self.files.publish(&self.id, hash, found)
     }
 
-    /// Throws it away.
+    /// Discards the part.
     ///
     /// # Errors
     /// [`FilesError::Io`].

@@ -153,7 +153,7 @@ impl Place {
             let Some(id) = entry.file_name().to_str().and_then(PartId::parse) else {
                 continue;
             };
-            // One that went meanwhile is no part any more.
+            // A part that was removed in the meantime is left out.
             let Some(meta) = if_there(entry.metadata()).map_err(failed)? else {
                 continue;
             };
@@ -169,7 +169,7 @@ impl Place {
         Ok(found)
     }
 
-    /// Removes a part, then its note; tells whether there was a part.
+    /// Removes a part, then its note. Returns whether there was a part.
     pub(super) fn remove_part(&self, id: &PartId) -> Result<bool, FilesError> {
         let path = self.part(id);
         let removed = if_there(std::fs::remove_file(&path)).map_err(io_error("removing", &path))?;
@@ -183,7 +183,7 @@ impl Place {
         Ok(())
     }
 
-    /// Notes that a crash left alone, and half-written ones.
+    /// Returns notes that a crash left without a part, and partly written ones.
     pub(super) fn remove_lone_notes(&self) -> Result<(), FilesError> {
         let folder = self.parts_folder();
         let failed = |error| io_error("listing", &folder)(error);
@@ -240,7 +240,7 @@ impl Place {
             std::fs::rename(&temporary, path)
         };
         write().map_err(|error| {
-            // The remainder of the temporary file has no owner.
+            // Remove the partly written temporary file. If that fails, it is never read.
             let _ = std::fs::remove_file(&temporary);
             io_error("writing", path)(error)
         })

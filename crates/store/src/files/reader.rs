@@ -32,21 +32,21 @@ impl FileReader {
         self.size
     }
 
-    /// Reads from an offset until the buffer is full or the file ends; gives how many bytes.
+    /// Reads from an offset until the buffer is full or the file ends. Returns the number of bytes.
     ///
     /// # Errors
     /// [`FilesError::Io`]; [`FilesError::Damaged`] if the file is shorter than when it was opened.
     pub fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, FilesError> {
         // Clipped at 0: nothing follows the end of the file.
         let left = self.size.saturating_sub(offset);
-        // Clipped at the word, which counts all bytes of the buffer.
+        // Clipped at `usize::MAX`, which no buffer exceeds.
         let wanted = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
         match self.file.read_exact_at(&mut into[..wanted], offset) {
             Ok(()) => Ok(wanted),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Err(FilesError::Damaged {
                     path: self.path.to_path_buf(),
-                    reason: "it has become shorter",
+                    reason: "it is shorter than when it was opened",
                 })
             }
             Err(error) => Err(io_error("reading", &self.path)(error)),

@@ -1,4 +1,4 @@
-//! Whole files: how they come, are found and go.
+//! Whole files: publishing, look-up and removal.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -19,7 +19,7 @@ use super::sizes::SHELVES;
 /// Bytes read at once when a file is checked.
 const READ_BYTES: usize = 256 << 10;
 
-/// A complete file in the folder.
+/// A whole file in the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileFound {
     /// Its name and the hash of its bytes.
@@ -35,11 +35,11 @@ pub struct FileFound {
 pub enum Removed {
     /// The file is gone.
     Gone,
-    /// There was none.
+    /// The file did not exist.
     Absent,
-    /// A caller is about to refer to it: it stays.
+    /// A caller claims the file, so it was not removed.
     Claimed,
-    /// It was to be kept after all: it stays.
+    /// The `keep` function returned that the file is still needed, so it was not removed.
     Kept,
 }
 
@@ -66,10 +66,10 @@ impl Files {
             sync_names(&shelf)?;
             place.remove_part(id)?;
         } else {
-            // One of another length is damaged, and this one is whole: it takes its place.
+            // A file of another length is damaged. The whole one replaces it.
             std::fs::rename(&part, &file).map_err(io_error("naming", &file))?;
             if let Err(error) = sync_names(&shelf) {
-                // Not durable, so not published: the part is a part again.
+                // The name is not durable, so the file is not published: it becomes a part again.
                 let _ = std::fs::rename(&file, &part);
                 return Err(error);
             }
@@ -96,7 +96,7 @@ impl Files {
             Some(meta) if meta.is_file() => Ok(Some(meta.len())),
             Some(_) => Err(FilesError::Damaged {
                 path,
-                reason: "it is no ordinary file",
+                reason: "it is not a regular file",
             }),
         }
     }
@@ -132,7 +132,7 @@ impl Files {
         }))
     }
 
-    /// Keeps a file from being removed, if it is there.
+    /// Claims a file, which protects it from removal. Returns `None` if the file does not exist.
     ///
     /// # Errors
     /// Those of [`Files::size`].
@@ -168,7 +168,7 @@ impl Files {
             return Ok(Removed::Kept);
         }
         let path = self.inner.place.file(hash);
-        // Not synced: one that a power cut brings back has no row, and is removed again.
+        // The removal is not synced: a file that a power cut brings back has no row, and is removed again.
         let removed = if_there(std::fs::remove_file(&path)).map_err(io_error("removing", &path))?;
         Ok(match removed {
             Some(()) => Removed::Gone,

@@ -28,7 +28,7 @@ pub(crate) struct Header {
     pub(crate) first_sequence: u64,
     /// Seeds the checksums of the records.
     pub(crate) salt: u64,
-    /// All rows are in tables or in later segments: the slot may be reused.
+    /// Whether all rows are in tables or in later segments, so that the slot may be reused.
     pub(crate) retired: bool,
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Sector {
     Valid(Header),
     /// An intact header of another version.
     OtherVersion(u32),
-    /// Nothing, or a torn write.
+    /// No header, or a torn write.
     Unusable,
 }
 

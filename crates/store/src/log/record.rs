@@ -21,7 +21,7 @@ pub(crate) const ROW_PREFIX_BYTES: usize = 7;
 
 const DELETED: u8 = 0x80;
 
-/// A record being put together; the buffer is reused.
+/// A record under construction. Its buffer is reused.
 pub(crate) struct Record {
     buffer: Vec<u8>,
     payload_bytes_max: usize,
@@ -67,8 +67,8 @@ impl Record {
         let deleted = if row.value.is_none() { DELETED } else { 0 };
         // A deletion is stored with an empty value.
         let value = row.value.unwrap_or_default();
-        let key_bytes = u16::try_from(row.key.len()).expect("a key was checked");
-        let value_bytes = u32::try_from(value.len()).expect("a value was checked");
+        let key_bytes = u16::try_from(row.key.len()).expect("the length of the key was checked");
+        let value_bytes = u32::try_from(value.len()).expect("the length of the value was checked");
         self.buffer.push(row.table | deleted);
         self.buffer.extend_from_slice(&key_bytes.to_le_bytes());
         self.buffer.extend_from_slice(&value_bytes.to_le_bytes());
@@ -96,7 +96,7 @@ impl Record {
         Ok(&self.buffer)
     }
 
-    /// Gives memory of an unusually large record back.
+    /// Frees the memory of an unusually large record.
     pub(crate) fn shrink(&mut self, limit_bytes: usize) {
         if self.buffer.capacity() > limit_bytes {
             self.buffer = Vec::new();
@@ -113,7 +113,7 @@ pub(crate) struct Prefix {
 }
 
 impl Prefix {
-    /// Reads a prefix; `None` where it cannot be one.
+    /// Parses a prefix; `None` if the bytes cannot be one.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| {
             bytes
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a key was checked")]
+    #[should_panic(expected = "the length of the key was checked")]
     fn key_longer_than_its_field_is_not_clipped() {
         let key = vec![0; KEY_BYTES_MAX + 1];
         let mut record = Record::new(PAYLOAD_BYTES_MAX);

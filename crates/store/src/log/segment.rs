@@ -39,7 +39,7 @@ pub(crate) enum LogError {
 pub(crate) struct Records {
     /// The sequence of the last one; one less than the segment's first if there is none.
     pub(crate) last: u64,
-    /// Where they end, and where the last one starts.
+    /// The offsets of the end of the last record, and of its start.
     end: u64,
     last_start: Option<u64>,
 }
@@ -55,7 +55,7 @@ pub(crate) struct Segment {
     file_bytes: u64,
     /// Whether the header has been written, though perhaps not synced.
     started: bool,
-    /// The length that the inventory knows, and whether it knows the segment at all.
+    /// The length that the inventory lists, and whether it lists the segment at all.
     listed_bytes: u64,
     listed: bool,
 }
@@ -91,7 +91,7 @@ impl Segment {
         (self.started && !covered).then(|| (self.path.as_path(), self.listing(self.file_bytes)))
     }
 
-    /// Remembers that the inventory covers it.
+    /// Notes that the inventory covers it.
     pub(crate) fn set_listed(&mut self) {
         self.listed = true;
         self.listed_bytes = self.file_bytes;
@@ -271,7 +271,7 @@ impl Segment {
         })
     }
 
-    /// Looks for an intact later record behind the end.
+    /// Searches for an intact later record after the end, which would prove damage.
     fn refuse_damage(&self, end: u64, expected: u64) -> Result<(), LogError> {
         let io = |source| LogError::Io {
             path: self.path.clone(),

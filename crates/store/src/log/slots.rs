@@ -13,7 +13,7 @@ use super::segment::{LogError, Segment};
 use crate::custody::SlotListing;
 use crate::directory::sync_directory;
 
-/// Three are in use at the busiest; an interrupted flush may leave a few more.
+/// At most three are in use at a time. An interrupted flush may leave a few more.
 const SLOTS_MAX: usize = 1000;
 
 /// The write-ahead log of one store.
@@ -160,7 +160,7 @@ impl Log {
         Some((slot_name(path), slot))
     }
 
-    /// Remembers that the inventory covers the active segment.
+    /// Notes that the inventory covers the active segment.
     pub(crate) fn set_listed(&mut self) {
         self.active.set_listed();
     }
@@ -187,7 +187,7 @@ impl Log {
         std::mem::take(&mut self.sealed)
     }
 
-    /// Takes slots back; every segment up to `last_id` is retired.
+    /// Adds retired slots to the free ones. Every segment up to `last_id` is retired.
     pub(crate) fn reuse(&mut self, slots: Vec<(PathBuf, File)>, last_id: u64) {
         self.free.extend(slots);
         self.first_live = self.first_live.max(last_id + 1);
@@ -311,7 +311,7 @@ fn header(id: u64, first_live: u64, first_sequence: u64) -> Header {
         id,
         first_live,
         first_sequence,
-        // Not secret, only different from any other segment's and not to be guessed from outside.
+        // The salt is not secret. It only has to differ from that of every other segment, and must not be predictable from outside.
         salt: RandomState::new().hash_one(id),
         retired: false,
     }
@@ -350,7 +350,7 @@ pub(crate) fn list_slots(directory: &Path) -> Result<BTreeMap<String, SlotListin
 
 /// Returns the name of a slot in the inventory.
 pub(crate) fn slot_name(path: &Path) -> String {
-    let name = path.file_name().expect("a slot is a file in a folder");
+    let name = path.file_name().expect("a slot's path has a file name");
     name.to_string_lossy().into_owned()
 }
 

@@ -215,7 +215,7 @@ fn every_damaged_file_is_found_and_named() {
     let copy = folder.path().join("copy");
     store.checkpoint(&copy).expect("copied");
     drop(store);
-    // An ordinary store, but one whose log has no stale ends.
+    // Opening makes the copy an ordinary store. Its log contains no bytes of earlier segments.
     drop(NodeStore::open(&copy, &tiny()).expect("opens"));
     let checked = NodeStore::verify(&copy).expect("a store");
     assert!(checked.files > 3 && checked.bytes > 10_000 && checked.records > 1);

@@ -148,7 +148,7 @@ fn audit(recording: &Recording, told: &Told, at: u64, policy: Policy, choice: u6
     // Each remaining part can be continued to the right file.
     for found in files.parts().expect("listed") {
         let Some(number) = (0..FILES).find(|number| id(*number) == found.id) else {
-            panic!("{what}: a part of nobody");
+            panic!("{what}: a part without an owner");
         };
         let bytes = bytes(number);
         let mut part = files.part(found.id).expect("a part");

@@ -53,7 +53,7 @@ pub fn folder() -> tempfile::TempDir {
 pub trait Cast: TableSet {
     /// Holds the count of batches.
     const META: Self;
-    /// Grows at its end.
+    /// Keys are appended at the end of the table.
     const APPENDED: Self;
     /// Random keys, never deleted.
     const INDEX: Self;
