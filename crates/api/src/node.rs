@@ -155,7 +155,7 @@ pub struct Drain {
     pub state: NodeState,
     /// Flows that have not ended, including those that take no step.
     pub flows_in_flight: u64,
-    /// Flows in flight that had a transient failure; the drain waits for their retry.
+    /// Flows in flight that had a transient failure. The drain waits for their retry.
     pub flows_retrying: u64,
     /// Parked flows: they cannot continue without an operator. The drain does not wait for them.
     pub flows_parked: u64,

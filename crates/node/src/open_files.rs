@@ -35,7 +35,7 @@ pub fn raise() -> Option<u64> {
     match setrlimit(Resource::Nofile, raised) {
         Ok(()) => found.maximum,
         Err(error) => {
-            tracing::debug!(%error, "the limit of open files stays as it is");
+            tracing::debug!(%error, "cannot raise the limit of open files");
             found.current
         }
     }

@@ -15,7 +15,7 @@ pub struct Options {
     pub chunk_bytes: u32,
     /// Files fetched at once. A peer without an active fetch may have one more.
     pub at_once: usize,
-    /// Files fetched at once from one peer.
+    /// Maximum files fetched from one peer at the same time.
     pub at_once_per_peer: usize,
     /// Bytes fetched in a second; 0 means unlimited.
     pub down_bytes_per_s: u64,

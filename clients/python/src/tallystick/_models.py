@@ -1248,7 +1248,7 @@ class Drain:
     flows_parked: int
     #: Flows in flight that an operator paused; the drain does not wait for them.
     flows_paused: int
-    #: Flows in flight that had a transient failure; the drain waits for their retry.
+    #: Flows in flight that had a transient failure. The drain waits for their retry.
     flows_retrying: int
     #: Draining or drained.
     state: NodeState

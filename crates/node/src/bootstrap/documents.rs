@@ -70,7 +70,9 @@ impl Documents {
         folder: &Path,
     ) -> Result<Self, BootstrapError> {
         let now = now();
-        let last = |file: PathBuf| move || damaged(&file, "its number is the last one");
+        let last = |file: PathBuf| {
+            move || damaged(&file, "its version number is the largest possible one")
+        };
         let mut nodes = old
             .as_ref()
             .map(|old| old.nodes.clone())

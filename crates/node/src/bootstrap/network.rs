@@ -27,7 +27,7 @@ pub const PLATFORM_VERSION: u32 = 1;
 /// The result of a bootstrap.
 #[derive(Clone, Debug)]
 pub struct Bootstrapped {
-    /// In the order of the description.
+    /// The nodes, in the order of the network description.
     pub nodes: Vec<BootstrappedNode>,
 }
 
@@ -167,7 +167,7 @@ fn refuse_another_key(
     }
 }
 
-/// Whether something that is none of ours is in a folder.
+/// Returns whether a folder contains something that no bootstrap has written.
 fn is_occupied(dir: &Path) -> Result<bool, BootstrapError> {
     if !dir.exists() || dir.join(IDENTITY).exists() {
         return Ok(false);

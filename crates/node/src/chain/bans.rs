@@ -14,7 +14,7 @@ use super::shared::ChainNodeState;
 const FILE: &str = "bans.json";
 /// Bans that are kept; those that last longest.
 const BANS_MAX: usize = 1_024;
-/// A file longer than this is none of ours.
+/// Maximum size of the file of bans, in bytes. A longer one was not written by a node.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// The interval between two checks for changed bans. A crash loses bans that are younger.
 const LOOK_EVERY: Duration = Duration::from_secs(2);

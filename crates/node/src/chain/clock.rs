@@ -94,12 +94,12 @@ impl ChainClock {
 /// The time by two clocks: it goes with the monotonic one, and follows small steps of the wall clock.
 #[derive(Debug)]
 struct SteadyTime {
-    /// The wall clock's lead over the monotonic one, as far as it is followed.
+    /// The accepted offset of the wall clock from the monotonic clock.
     lead_ms: i64,
     /// The last reading. Readings never step back.
     last_ms: u64,
     jump: Option<Jump>,
-    /// The size of the last forward jump that was followed; 0 if there was none.
+    /// The size of the last accepted forward jump; 0 if there was none.
     followed_ms: i64,
 }
 

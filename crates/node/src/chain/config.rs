@@ -60,7 +60,7 @@ pub struct NodeSection {
     /// Where data is kept; relative to the node's folder.
     #[serde(default = "data_dir")]
     pub data_dir: PathBuf,
-    /// Bodies of so many of the newest blocks are kept; nothing for all.
+    /// Number of newest blocks whose bodies are kept. `None` keeps all bodies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_blocks: Option<u32>,
 }
@@ -179,7 +179,7 @@ pub struct StoreSection {
     pub cache_bytes: u64,
     /// The newest blocks that are looked at when the node starts; 0 for none.
     pub check_blocks: u32,
-    /// Whether damage that is found then is mended, where it can be.
+    /// Whether repairable damage that this check finds is repaired.
     pub repair: bool,
     /// How long the process stays after the store has failed, in seconds; 0 means until it is stopped.
     pub exit_after_failure_s: u64,

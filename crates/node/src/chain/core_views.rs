@@ -14,7 +14,7 @@ use primitives::hex;
 use super::store::Store;
 use super::views::transaction_view;
 
-/// Forgers of so many of the last blocks are expected to forge again.
+/// Number of last blocks whose forgers are expected to forge again.
 const RECENT_BLOCKS: usize = 1_000;
 /// Transactions of the pool that one look goes through at most.
 const LOOKED_MAX: usize = 10_000;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use chain::core::Figures;
 
-/// The rate is over so many milliseconds.
+/// The period over which the rate is computed, in milliseconds.
 const WINDOW_MS: u64 = 60_000;
 
 /// The figures that a node shows.

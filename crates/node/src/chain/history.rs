@@ -212,7 +212,7 @@ impl Maker<'_> {
         Ok(())
     }
 
-    /// Whether the blocks of so many payments fit into the time until now, at the network's pace: rather said before than after.
+    /// Checks beforehand that the blocks of this number of payments fit into the time until now, at the network's block interval.
     fn check_room(&self, wanted: u64) -> Result<(), ChainStartError> {
         let blocks = wanted.div_ceil(self.history.per_block() as u64);
         // A time that is clipped is longer than every chain has.

@@ -22,7 +22,7 @@ pub(super) enum ChainQuery {
     Pool(PoolRange, Sender<UnconfirmedPage>),
     /// The height of the tip, and the local forgers, the next one first.
     Forging(Sender<(Height, Result<Vec<ForgingAccount>, Fault>)>),
-    /// The height of the tip, and up to so many forgers that are expected next.
+    /// The height of the tip, and at most this number of the next expected forgers.
     Forgers(usize, Sender<(Height, Result<Vec<ForgerView>, Fault>)>),
     /// The keys of the local forgers.
     ForgerFigures(Sender<Vec<ForgerFigures>>),

@@ -34,7 +34,7 @@ pub(super) struct Reader {
 /// Which blocks of a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Range {
-    /// Those below a height, downwards; from the tip on where there is none.
+    /// Blocks below a height, downwards; from the tip if no height is given.
     Before(Option<Height>),
     /// Those from a height on, upwards.
     From(Height),

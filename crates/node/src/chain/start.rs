@@ -60,8 +60,9 @@ impl ChainNode {
             linger_us: config.store.linger_us,
             ..CommitterOptions::default()
         };
-        let committer = Committer::start(store.clone(), committer_options)
-            .map_err(|error| ChainStartError::System(format!("the commit thread: {error}")))?;
+        let committer = Committer::start(store.clone(), committer_options).map_err(|error| {
+            ChainStartError::System(format!("cannot start the commit thread: {error}"))
+        })?;
         let clock = ChainClock::new(files.genesis.time_ms);
         let core = core_of(&files, store.clone(), clock.time())?;
         let shown = Shown::new(core.figures(), clock.now_ms());

@@ -9,13 +9,13 @@ use store::Embedded;
 use super::files::ChainFiles;
 use super::start_error::ChainStartError;
 
-/// A start looks at no further block once it has seen so many transactions: about a second.
+/// Maximum number of transactions that the check at a start reads, which takes about a second.
 const CHECKED_TRANSACTIONS: u64 = 50_000;
 
 /// Checks the newest blocks, as many as the settings say, and repairs damaged rows where possible.
 ///
 /// # Errors
-/// The store cannot be read; or it is damaged, and cannot be mended or the settings forbid it.
+/// The store cannot be read, or it is damaged and cannot be repaired, or the settings forbid the repair.
 pub(super) fn check_at_start(
     store: &Embedded<Table>,
     files: &ChainFiles,

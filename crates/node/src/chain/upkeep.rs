@@ -143,10 +143,10 @@ pub fn init_chain_store(files: &ChainFiles) -> Result<PathBuf, ChainStartError> 
     Ok(path)
 }
 
-/// Accepts the store in a chain node's folder as it is, after a check of every byte. Gives the store's path.
+/// Accepts the store in a chain node's folder in its present state, after a check of every byte. Returns the store's path.
 ///
 /// # Errors
-/// The folder makes no node, or the store is in use, is none or is damaged.
+/// The folder is not a node's folder, or the store is in use, is missing or is damaged.
 pub fn accept_chain_store(files: &ChainFiles) -> Result<PathBuf, ChainStartError> {
     let path = files.data().join(STORE);
     Embedded::<Table>::accept(&path, Some(&files.custody()))?;

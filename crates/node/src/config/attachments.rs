@@ -19,7 +19,7 @@ pub struct AttachmentsSection {
     pub peer_memory_bytes: usize,
     /// Files fetched at once.
     pub at_once: usize,
-    /// Files fetched at once from one peer.
+    /// Maximum files fetched from one peer at the same time.
     pub at_once_per_peer: usize,
     /// Bytes fetched in a second.
     pub down_bytes_per_s: u64,

@@ -1,4 +1,4 @@
-//! Values that are of the right type and yet of no use.
+//! Checks of configured values that have the right type but are out of range.
 
 use std::path::Path;
 
@@ -18,22 +18,22 @@ const COUNT_MAX: u64 = 10_000_000;
 const RATE_MAX: u64 = 1_000_000;
 /// Newly consumed states of one requester in a second.
 const STATES_PER_S_MAX: u64 = 1_000_000_000;
-/// The most that any budget may be, in bytes.
+/// Maximum of any budget, in bytes.
 const BYTES_MAX: u64 = 1 << 40;
 /// The longest time that may be set, in seconds: a year.
 const SECONDS_MAX: u64 = 365 * 24 * 3_600;
 
-/// The most threads for connections.
+/// Maximum number of threads for connections.
 const IO_THREADS_MAX: u64 = 256;
 
 /// Least budgets for files that move: a few of their parts.
 const FILES_BYTES_MIN: u64 = 1 << 20;
-/// The most files fetched at once: each is open, and has a writer.
+/// Maximum number of files fetched at the same time: each is open, and has a writer.
 const FILES_MAX: u64 = 1_000;
 /// The longest that files are kept, in days: a century.
 const DAYS_MAX: u64 = 36_500;
 
-/// The most retries of one failure in a row.
+/// Maximum number of consecutive retries of one failure.
 const RETRIES_MAX: u64 = 1_000;
 /// The longest wait before a retry, in milliseconds: a day.
 const RETRY_WAIT_MS_MAX: u64 = 24 * 3_600_000;

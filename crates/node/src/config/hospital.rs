@@ -11,13 +11,13 @@ pub struct HospitalSection {
     pub busy_retries: u32,
     /// Before the first of them; doubles with each.
     pub busy_wait_first_ms: u64,
-    /// Before any of them.
+    /// Maximum back-off between retries.
     pub busy_wait_most_ms: u64,
     /// Retries in a row after a failure that a flow marked as one of the moment.
     pub marked_retries: u32,
     /// Before the first of them; doubles with each.
     pub marked_wait_first_ms: u64,
-    /// Before any of them.
+    /// Maximum back-off between retries.
     pub marked_wait_most_ms: u64,
     /// Flows started here that are kept for an operator.
     pub kept_flows: usize,

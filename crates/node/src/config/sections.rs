@@ -62,10 +62,10 @@ pub struct ApiSection {
     /// Largest body of one request.
     #[serde(default = "body_bytes")]
     pub body_bytes_max: usize,
-    /// Flows that one user may start in a second; 0 is no bound.
+    /// Flows that one user may start in a second; 0 means unlimited.
     #[serde(default)]
     pub user_starts_per_s: u32,
-    /// The largest start of a flow by one user; 0 is no bound but the others.
+    /// The largest start of a flow by one user, in bytes; 0 means that only the general limits apply.
     #[serde(default)]
     pub user_start_bytes_max: u32,
     /// Starts outstanding on one stream.
@@ -110,9 +110,9 @@ pub struct ApiSection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct UsersSection {
-    /// How long a login lasts when it does not say, in seconds.
+    /// Lifetime of a login that asks for none, in seconds.
     pub login_s: u64,
-    /// How long a login lasts at most, in seconds.
+    /// Maximum lifetime of a login, in seconds.
     pub login_s_max: u64,
     /// Logins of one user at once.
     pub logins_per_user: usize,
@@ -120,11 +120,10 @@ pub struct UsersSection {
     pub password_checks: usize,
     /// Logins that wait for that.
     pub password_waits: usize,
-    /// Failed logins with one name from one address (of IPv6: one /64 network) that cost no wait. Those with one name from all
-    /// addresses where it has not logged in count together as well.
+    /// Number of failed logins with one name from one address (IPv6: one /64 network) before back-off begins. Failed logins with one
+    /// name from all addresses where it has not logged in are counted together as well.
     pub failures_free: u32,
-    /// Failed logins from one address (of IPv6: one /64 network) that cost no wait, with any names that have not logged in from
-    /// there.
+    /// Number of failed logins with any names that have not logged in from one address (IPv6: one /64 network), before back-off begins.
     pub address_failures_free: u32,
     /// The longest wait after a failed login, in seconds.
     pub failure_wait_s_max: u64,
@@ -148,9 +147,9 @@ pub struct TokenEntry {
 pub struct NotarySection {
     /// Whether it sees and verifies whole transactions; for the notary's life, as its node info says.
     pub validating: bool,
-    /// Most requests in one batch.
+    /// Maximum requests in one batch.
     pub batch_requests_max: usize,
-    /// Most states in one batch.
+    /// Maximum states in one batch.
     pub batch_states_max: usize,
     /// Requests that wait.
     pub queue_requests_max: usize,
@@ -168,11 +167,11 @@ pub struct NotarySection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitsSection {
-    /// Flows started by clients that run at once.
+    /// Maximum running flows that clients have started.
     pub live_flows: usize,
     /// Maximum expected weight of these flows together, in bytes.
     pub live_bytes: usize,
-    /// Starts that wait for a place.
+    /// Starts that wait until another flow ends.
     pub start_queue: usize,
     /// How long they may have to wait.
     pub start_wait_ms: u64,
@@ -186,9 +185,9 @@ pub struct LimitsSection {
     pub responder_idle_s: u64,
     /// Journals of flows that come back when the node starts.
     pub journal_bytes: usize,
-    /// Coins kept in memory for selection.
+    /// Maximum memory for coins that selection can choose from.
     pub coin_bytes: usize,
-    /// Coins of one token kept in memory.
+    /// Maximum coins of one token kept in memory.
     pub coins_per_token: usize,
     /// Peers' messages that wait to be handled.
     pub inbound_bytes: usize,

@@ -21,7 +21,7 @@ use crate::users::{AUDIT_LOST, AuditLog, LogMark};
 
 /// Members that are remembered; a network has fewer.
 const MEMBERS_MAX: usize = 100_000;
-/// Rows of attachments that are compared with the files at a start.
+/// Maximum number of attachment rows that a start compares with the files.
 const ATTACHMENTS_CHECKED_MAX: usize = 10_000;
 /// Rows read at once.
 const PAGE: usize = 1_000;
@@ -149,7 +149,7 @@ pub fn forget_member(files: &NodeFiles, name: &str) -> Result<PathBuf, StartErro
         return Err(StartError::Folder { path, source });
     }
     let committer = LedgerCommitter::start(store, CommitterOptions::default())
-        .map_err(|error| StartError::System(format!("the commit thread: {error}")))?;
+        .map_err(|error| StartError::System(format!("cannot start the commit thread: {error}")))?;
     let mut batch = WriteBatch::default();
     batch.delete(Table::Meta, member_key(&id));
     commit(&committer, batch)?;

@@ -51,7 +51,7 @@ impl Gate {
         self.on_their_way.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Notes that the kernel has decided on so many starts and now has this room. Between the two updates the room seems smaller
+    /// Notes that the kernel has decided on this number of starts and now has this room. Between the two updates the room seems smaller
     /// than it is.
     pub(super) fn judged(&self, count: usize, room: KernelRoom) {
         self.retry_after_ms

@@ -17,7 +17,7 @@ use super::replies::status_of;
 use super::service::Service;
 use crate::http::{FlowAction, Refusal, Ticket};
 
-/// Bytes of journal rows behind one page, about.
+/// Approximate size of the journal rows read for one page, in bytes.
 const JOURNAL_PAGE_BYTES: usize = 4 << 20;
 
 impl Service {

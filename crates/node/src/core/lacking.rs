@@ -16,7 +16,7 @@ use vaultview::contracts_held;
 use super::start_error::StartError;
 use crate::ledger_store::{LedgerCommitter, LedgerStore};
 
-/// Contracts read back at most.
+/// Maximum number of contracts that are read back.
 const CONTRACTS_MAX: usize = 1_000;
 
 /// Warns about states that the node holds and cannot use. It must run before the view in the file `view` is opened, because

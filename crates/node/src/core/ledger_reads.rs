@@ -112,7 +112,7 @@ pub(super) fn note_view(note: &kernel::NoteId, row: NoteRow) -> NoteView {
     }
 }
 
-/// A page of the schedule as it is at a time.
+/// Returns a page of the schedule at a time.
 pub(super) fn schedule(
     store: &LedgerStore,
     after: Option<Vec<u8>>,

@@ -109,7 +109,7 @@ fn flow_ids(values: &[Given]) -> Result<Vec<FlowId>, Refusal> {
 }
 
 impl Service {
-    /// The locks that a query needs, as they are now; none where it needs none.
+    /// Returns the current soft locks, if a query needs them.
     pub(super) async fn locks(&self, needed: Needed) -> Result<Option<Vec<Lock>>, Refusal> {
         let of = match needed {
             Needed::None => return Ok(None),

@@ -83,7 +83,7 @@ pub(super) fn kernel_options(config: &NodeConfig) -> Result<KernelOptions, Start
     Ok(options)
 }
 
-/// The API's, without its users and its audit log, with so many connections.
+/// Returns the options of the API for this number of connections, without users and audit log.
 pub(super) fn http_options(
     config: &NodeConfig,
     tls: Arc<rustls::ServerConfig>,

@@ -23,7 +23,7 @@ impl Node {
         self.transport.handle().local_address()
     }
 
-    /// Refuses new starts from now on. Returns when the last flow has ended.
+    /// Drains the node: refuses new starts, and returns once the last flow has ended.
     ///
     /// # Errors
     /// The store has failed, so the flows will not end.

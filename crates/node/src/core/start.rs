@@ -87,8 +87,10 @@ impl Node {
             linger_us: config.store.linger_us,
             ..CommitterOptions::default()
         };
-        let committer = LedgerCommitter::start(store.clone(), committer_options)
-            .map_err(|error| StartError::System(format!("the commit thread: {error}")))?;
+        let committer =
+            LedgerCommitter::start(store.clone(), committer_options).map_err(|error| {
+                StartError::System(format!("cannot start the commit thread: {error}"))
+            })?;
         let record = FolderRecord {
             folder: &dir,
             store: &store,

@@ -1,4 +1,4 @@
-//! The store of a node that does not run: an empty one permitted, or one accepted as it is.
+//! Commands on the store of a stopped node: permit an empty store, or accept the present one.
 
 use std::path::PathBuf;
 
@@ -17,10 +17,10 @@ pub fn init_store(files: &NodeFiles) -> Result<PathBuf, OpenError> {
     Ok(path)
 }
 
-/// Accepts the store in a node's folder as it is, after a check of every byte. Gives the store's path.
+/// Accepts the store in a node's folder in its present state, after a check of every byte. Returns the store's path.
 ///
 /// # Errors
-/// The store is in use, is none or is damaged.
+/// The store is in use, is missing or is damaged.
 pub fn accept_store(files: &NodeFiles) -> Result<PathBuf, OpenError> {
     let path = files.ledger();
     LedgerStore::accept(&path, Some(&files.custody()))?;

@@ -45,7 +45,7 @@ const FIELDS: &[(&str, Field)] = &[
     ("number", Field::Number),
     ("linear_id", Field::LinearId),
 ];
-/// A field for tests only. It is looked up in the ledger's index and becomes a test of the number.
+/// A field that can only be tested, not returned or sorted by. The ledger's index translates the state reference to the number of the state.
 const STATE_REF: &str = "state_ref";
 
 /// The data that a query needs in addition to the view.
@@ -172,7 +172,7 @@ impl Searcher {
                     Given::Text(prefix) if text => Criterion::Prefix(field, prefix.clone()),
                     _ => {
                         return Err(bad(format!(
-                            "'prefix' is for text, and '{}' or its value is none",
+                            "'prefix' applies to text, and '{}' or its value is not a text",
                             test.field
                         )));
                     }

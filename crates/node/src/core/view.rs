@@ -21,7 +21,7 @@ use super::view_fill::Filler;
 use super::view_rows::coin_row;
 use crate::metrics::NodeMetrics;
 
-/// Changes applied in one transaction of the view, about.
+/// Approximate number of changes applied in one transaction of the view.
 const APPLY_CHANGES: usize = 20_000;
 /// The first pause before the view is opened again after a failure; it doubles with each.
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
@@ -39,7 +39,7 @@ pub(super) struct ViewThread<R> {
     metrics: Arc<NodeMetrics>,
     /// The readers of queries, which are closed while the view is opened again.
     readers: Arc<Readers>,
-    /// Rows that wait to be applied, and how many changes they come from.
+    /// Rows that wait to be applied, and the number of changes that they belong to.
     rows: Vec<vaultview::ViewChange>,
     counted: u64,
     /// The position that the rows lead to.

@@ -28,7 +28,7 @@ pub(super) type Fed = (u64, TxId, Timestamp, Vec<ViewChange>);
 /// Work for the thread.
 pub(super) enum Job {
     Feed(Vec<Fed>),
-    /// Follow the ledger up to here; so many changes are on the way.
+    /// Read the ledger up to this position; this number of changes is being applied.
     Follow {
         upto: u64,
         changes: u64,

@@ -75,7 +75,7 @@ impl TransferHandle {
         self.tell(Event::PeerDown { peer });
     }
 
-    /// Takes an action of the kernel's about files; others are none of its business.
+    /// Performs the kernel's actions on files, and ignores other actions.
     pub(crate) fn take(&self, action: Action) {
         match action {
             Action::FetchFile {

@@ -109,7 +109,7 @@ impl TransferThread {
         let party = self.network.party(peer);
         let name = party.map_or_else(|| peer.to_string(), |party| party.name.to_string());
         let what = match fault {
-            Fault::Malformed => "a message about files that is none",
+            Fault::Malformed => "a malformed message about files",
             Fault::Unasked => "bytes of a file that were not requested",
             Fault::Beyond => "a question for bytes beyond a file's end",
         };

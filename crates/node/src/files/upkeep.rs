@@ -77,7 +77,12 @@ impl Upkeep {
         }
         if let Err(failure) = self.look_at_rows() {
             let (code, hint) = (failure.code, failure.hint);
-            tracing::warn!(code, hint, "rows of files: {}", failure.message);
+            tracing::warn!(
+                code,
+                hint,
+                "cannot compare the rows of files with the disk: {}",
+                failure.message
+            );
         }
     }
 
@@ -97,7 +102,7 @@ impl Upkeep {
         Ok(taken)
     }
 
-    /// A row that cannot be read is no reason to lose a file.
+    /// Returns whether the file has a row. Returns true if the row cannot be read, so that a read error never removes a file.
     fn has_row(&self, hash: &Hash) -> bool {
         file_row(&self.store, hash).map_or(true, |row| row.is_some())
     }

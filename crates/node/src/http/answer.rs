@@ -27,9 +27,9 @@ pub enum Answer {
     },
     /// The flow ended.
     Ended(Box<Ended>),
-    /// Nothing was started, or there is nothing to wait for.
+    /// The request was refused: no flow was started, or there is no flow to wait for.
     Refused(Refusal),
-    /// Done: a client id is forgotten.
+    /// A client id was deleted.
     Done,
 }
 

@@ -136,7 +136,7 @@ pub(crate) struct BodyPlace {
 }
 
 impl BodyPlace {
-    /// A place of no bytes.
+    /// Creates a place that covers no bytes yet.
     pub(super) fn new(claim: Claim) -> Self {
         Self {
             claim,
@@ -146,7 +146,7 @@ impl BodyPlace {
         }
     }
 
-    /// Covers so many bytes in all, without waiting; `false` if that needs a place for a large body.
+    /// Extends the place to this number of bytes, without waiting. Returns `false` if that needs a place for a large body.
     fn cover(&mut self, bytes: usize) -> bool {
         // Clipped at 0: more may be covered already.
         let more = bytes.saturating_sub(self.covered);
@@ -177,8 +177,8 @@ impl BodyPlace {
         self.small.is_some()
     }
 
-    /// Covers so many bytes in all. Waits if that needs a place for a large body. Returns `false` if it may not wait, because `rest`
-    /// further bytes could come meanwhile.
+    /// Extends the place to this number of bytes. Waits if that needs a place for a large body. Returns `false` if it may not
+    /// wait, because `rest` further bytes could come meanwhile.
     pub(super) async fn covered(&mut self, bytes: usize, rest: usize) -> bool {
         if self.cover(bytes) {
             return true;

@@ -48,7 +48,7 @@ impl DownloadWatch {
         lock(&self.due).at = None;
     }
 
-    /// The client gets so many bytes. Whether it still may.
+    /// Notes that the client gets this number of bytes. Returns whether the download may continue.
     pub(super) fn gives(&self, bytes: usize) -> bool {
         let mut due = lock(&self.due);
         due.at = Some(Instant::now() + self.patience);

@@ -103,7 +103,7 @@ impl HttpCounters {
             server_errors: answered("5xx"),
             time: r.histogram(
                 "tally_http_request_seconds",
-                "From a request's head to its answer's, streams aside.",
+                "Time from a request's head to its answer's head, without streams.",
                 &[],
                 Unit::Seconds,
             ),

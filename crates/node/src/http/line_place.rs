@@ -26,7 +26,7 @@ impl LinePlace {
         }
     }
 
-    /// Returns whether more may be read while so many bytes wait for their line's end. Pending until there is a place. `false` if the
+    /// Returns whether more may be read while this number of bytes waits for the end of its line. Pending until there is a place. `false` if the
     /// line may not wait for one.
     pub(super) fn poll_covers(&mut self, waiting: usize, cx: &mut Context<'_>) -> Poll<bool> {
         if waiting <= SMALL_BODY_BYTES {

@@ -111,13 +111,13 @@ pub struct HttpOptions {
     pub queries_max: usize,
     /// Bytes of bodies in memory at once; further bodies wait their turn.
     pub bodies_bytes_max: usize,
-    /// Requests at once on one HTTP/2 connection.
+    /// Maximum number of concurrent requests on one HTTP/2 connection.
     pub requests_per_connection_max: u32,
     /// Bounds of starts for users without bounds of their own.
     pub start_quota: StartQuota,
-    /// Starts outstanding on one stream; the node reads no further while there are so many.
+    /// Maximum number of outstanding starts on one stream. At this number the node pauses reading the stream.
     pub stream_outstanding_max: usize,
-    /// How long a request waits for a flow, or for the vault's view, when it does not say.
+    /// Time that a request waits for a flow or the vault's view if it names no wait.
     pub wait_default: Duration,
     /// How long a request may wait at most.
     pub wait_max: Duration,

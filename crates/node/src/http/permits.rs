@@ -10,7 +10,7 @@ use primitives::Hash;
 use super::refusal::Refusal;
 use crate::users::{Caller, Permissions};
 
-/// The bytes of a flow's id that say whose it is.
+/// The bytes of a flow's id that identify its user.
 const MARK_BYTES: usize = 6;
 
 /// Refuses a call that the caller's permissions do not allow. An operation without a row is refused to all callers but those

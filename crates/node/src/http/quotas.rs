@@ -13,13 +13,13 @@ use crate::users::Caller;
 const RETRY_MS_MAX: u64 = 60_000;
 
 impl ApiState {
-    /// Counts a start of so many bytes among a user's, and refuses one that is too large, or comes too soon.
+    /// Counts a start of this size for a user. Refuses it if it is too large or exceeds the user's rate limit.
     pub(super) fn admit(&self, caller: &Caller, bytes: usize) -> Result<(), Refusal> {
         self.fits(caller, bytes)?;
         self.count(caller).map_err(limited)
     }
 
-    /// Counts a start among a user's; one that comes too soon is not counted, and is to come again after so many milliseconds.
+    /// Counts a start for a user. If it exceeds the rate limit, it is not counted, and the delay before a retry is returned in milliseconds.
     pub(super) fn count(&self, caller: &Caller) -> Result<(), u64> {
         let Some(per_s) = caller.quota.or(self.options.start_quota).starts_per_s else {
             return Ok(());

@@ -99,7 +99,7 @@ impl Share {
         })
     }
 
-    /// Takes so much of a resource from this share and all wider ones, or nothing.
+    /// Takes an amount of a resource from this share and all wider ones, or nothing.
     pub(crate) fn take(self: &Arc<Self>, resource: Resource, count: usize) -> Option<Reserved> {
         for (depth, share) in self.chain().enumerate() {
             if !share.add(resource, count) {
@@ -120,7 +120,7 @@ impl Share {
     pub(crate) async fn large_place(self: &Arc<Self>) -> LargePlace {
         let mut places = Vec::new();
         for share in self.chain() {
-            // Never closed, so an error cannot occur; without a permit the narrower ones still bound the body.
+            // The semaphore is never closed, so an error cannot occur. Without its permit, the shares before it still limit the body.
             places.extend(Arc::clone(&share.large).acquire_owned().await.ok());
         }
         LargePlace(places)
@@ -193,7 +193,7 @@ impl Drop for Reserved {
 /// A place for a large body, given back when dropped.
 #[derive(Debug)]
 pub(crate) struct LargePlace(
-    #[expect(dead_code, reason = "held for its drop")] Vec<OwnedSemaphorePermit>,
+    #[expect(dead_code, reason = "dropping it releases the permits")] Vec<OwnedSemaphorePermit>,
 );
 
 #[cfg(test)]

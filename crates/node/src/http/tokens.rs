@@ -9,10 +9,10 @@ use primitives::Hash;
 use super::refusal::Refusal;
 use crate::users::{Caller, Permissions, StartQuota, Users};
 
-/// A token's hash and whose it is.
+/// The hash of a token, and its user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiToken {
-    /// Whose it is; client ids are this user's own.
+    /// The user of the token. Each user has client ids of their own.
     pub user: Arc<str>,
     /// SHA-256 of the token's bytes.
     pub sha256: [u8; 32],

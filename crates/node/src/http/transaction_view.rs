@@ -7,8 +7,8 @@ use ledger::{
 };
 use primitives::{Encode, PublicKey, Scheme, hex};
 
-/// A recorded transaction, readable: its components decoded, its outputs as far as their contracts describe them, keys that
-/// this node can name with their names.
+/// Returns the decoded form of a recorded transaction. Outputs have the fields that their contracts describe, and keys have the
+/// names of their owners if this node knows them.
 pub fn transaction_view(
     seq: u64,
     transaction: &SignedTransaction,

@@ -49,7 +49,7 @@ struct Page {
     read_at: u64,
 }
 
-/// A change, as it is told.
+/// A change, as it is sent to a follower.
 #[derive(Debug)]
 struct ToldChange {
     seq: u64,

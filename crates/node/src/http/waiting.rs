@@ -42,7 +42,7 @@ impl WaitingBytes {
             .store(all.saturating_sub(of_stream), Ordering::Relaxed);
     }
 
-    /// Takes the part of a body that may send so many more bytes. `None` if there is too little left.
+    /// Reserves a part of the budget for a body that may send this number of further bytes. `None` if too little is left.
     pub(super) fn take(self: &Arc<Self>, rest: usize) -> Option<WaitingPart> {
         let most = self.most.load(Ordering::Relaxed);
         let bytes = rest.min(self.of_stream.load(Ordering::Relaxed));

@@ -60,44 +60,44 @@ macro_rules! node_metrics {
 }
 
 node_metrics! {
-    flows_in_flight: Gauge = "tally_flows_in_flight", "Flows that have not ended, responders too.";
-    flows_queued: Gauge = "tally_flows_queued", "Starts that wait for a place.";
+    flows_in_flight: Gauge = "tally_flows_in_flight", "Flows that have not ended, responders included.";
+    flows_queued: Gauge = "tally_flows_queued", "Starts that wait until another flow ends.";
     flows_bytes: Gauge = "tally_flows_bytes", "Expected weight of the running flows of clients, in bytes. At most about `limits.live_bytes`.";
-    flows_parked: Gauge = "tally_flows_parked", "Flows that cannot go on by themselves.";
-    flows_retrying: Gauge = "tally_flows_retrying", "Flows that failed for the moment and wait for their next try.";
+    flows_parked: Gauge = "tally_flows_parked", "Parked flows: they need an operator.";
+    flows_retrying: Gauge = "tally_flows_retrying", "Flows that had a transient failure and wait for their retry.";
     flows_paused: Gauge = "tally_flows_paused", "Flows that an operator paused.";
-    flows_shelved: Gauge = "tally_flows_shelved", "Flows found in the store at the start that have not come back yet.";
-    flows_stuck: Gauge = "tally_flows_stuck", "Flows that have waited for 60 s without a step, for something that is not just a time; counted every 10 s.";
-    flow_retries: Counter = "tally_flow_retries_total", "Times that a flow failed for the moment and was to be tried again.";
+    flows_shelved: Gauge = "tally_flows_shelved", "Flows found in the store at the start that are not restored yet.";
+    flows_stuck: Gauge = "tally_flows_stuck", "Flows without a step for 60 s that do not merely wait for a point in time; counted every 10 s.";
+    flow_retries: Counter = "tally_flow_retries_total", "Retries of flows that were scheduled after a transient failure.";
     flows_started: Counter = "tally_flows_started_total", "Flows started by clients.";
     flows_done: Counter = "tally_flows_done_total" ["side" "initiating"], "Flows ended well.";
     responders_done: Counter = "tally_flows_done_total" ["side" "responding"], "Flows ended well.";
     flows_failed: Counter = "tally_flows_failed_total" ["side" "initiating"], "Flows ended with an error.";
     responders_failed: Counter = "tally_flows_failed_total" ["side" "responding"], "Flows ended with an error.";
-    flows_refused: Counter = "tally_flows_refused_total", "Starts refused as busy.";
+    flows_refused: Counter = "tally_flows_refused_total", "Starts refused because the node was at capacity.";
     scheduled_started: Counter = "tally_scheduled_started_total", "Flows started because a state had scheduled them.";
     scheduled_refused: Counter = "tally_scheduled_refused_total", "Flows that states had scheduled and that could not be started.";
     flow_time: Histogram Milliseconds = "tally_flow_seconds" ["side" "initiating"], "From a flow's start, without its wait for a place, to its end.";
     responder_time: Histogram Milliseconds = "tally_flow_seconds" ["side" "responding"], "From a flow's start, without its wait for a place, to its end.";
 
     round_events: Histogram Count = "tally_step_events", "Events decided in one step of the kernel.";
-    round_time: Histogram Seconds = "tally_step_seconds", "Time to decide one step of the kernel, signature checks included, its commit not.";
+    round_time: Histogram Seconds = "tally_step_seconds", "Time to decide one step of the kernel, with its signature checks and without its commit.";
     signature_batch: Histogram Count = "tally_signature_batch_checks", "Signatures checked in one batch.";
     signatures_bad: Counter = "tally_signatures_bad_total", "Signatures that were not valid.";
 
     commit_rows: Histogram Count = "tally_commit_rows", "Rows of one commit.";
     commit_bytes: Histogram Bytes = "tally_commit_bytes", "Size of one commit.";
     commit_time: Histogram Seconds = "tally_commit_seconds", "From handing a commit over until it is durable.";
-    commit_failures: Counter = "tally_commit_failures_total", "Reads, writes and syncs of the store that failed; after the first the node takes no more work.";
+    commit_failures: Counter = "tally_commit_failures_total", "Failed reads, writes and syncs of the store. After the first one the node accepts no more work.";
     journal_rows: Counter = "tally_journal_rows_total", "Rows written to the journals of flows.";
 
     transactions_recorded: Counter = "tally_transactions_recorded_total", "Transactions recorded.";
     transactions_refused: Counter = "tally_transactions_refused_total", "Transactions refused as invalid.";
     equivocations: Counter = "tally_equivocations_total", "Transactions refused because the ledger records another consumer of a state, although the notary signed both.";
     equivocations_kept: Gauge = "tally_equivocations_kept", "Proofs that a notary signed two consumers of a state.";
-    links_renumbered: Counter = "tally_links_renumbered_total", "Links whose numbers were mended because a peer's contradicted them.";
+    links_renumbered: Counter = "tally_links_renumbered_total", "Links that were renumbered because a peer's numbers contradicted this node's.";
     rolled_back: Gauge = "tally_rolled_back", "1 while the node's data is known to be an older copy.";
-    transactions_arriving: Gauge = "tally_transactions_arriving", "Transactions on their way into the ledger: in checks, or waiting for dependencies.";
+    transactions_arriving: Gauge = "tally_transactions_arriving", "Transactions that are being verified or wait for dependencies before they are recorded.";
     back_chains: Counter = "tally_back_chains_total", "Back chains fetched from other nodes.";
     back_chain_transactions: Counter = "tally_back_chain_transactions_total", "Transactions recorded as part of a back chain.";
     deliveries_pending: Gauge = "tally_deliveries_pending", "Deliveries of recorded transactions that a participant has not answered.";
@@ -106,29 +106,29 @@ node_metrics! {
     clock_in_doubt: Gauge = "tally_clock_in_doubt", "1 while a clock that was set is not confirmed.";
     deliveries_refused: Counter = "tally_deliveries_refused_total", "Deliveries that a participant refused.";
 
-    files_here: Gauge = "tally_files_here", "Attachments that the ledger says are here, when it was last looked.";
+    files_here: Gauge = "tally_files_here", "Attachments that the ledger lists, at the last check.";
     files_lost: Gauge = "tally_files_lost", "Attachments whose file is missing.";
-    files_fetches: Gauge = "tally_files_fetches", "Files that are to be fetched from other nodes, moving or not.";
-    files_moving: Gauge = "tally_files_moving", "Files whose bytes are coming; at most `attachments.at_once`.";
+    files_fetches: Gauge = "tally_files_fetches", "Files that are being fetched from other nodes or are queued for it.";
+    files_moving: Gauge = "tally_files_moving", "Files whose bytes are being received; at most `attachments.at_once`.";
     files_served: Gauge = "tally_files_served", "Files that other nodes are fetching.";
-    files_memory_in: Gauge = "tally_files_memory_bytes" ["direction" "in"], "Memory promised to files that move; at most `attachments.memory_bytes` in each direction.";
-    files_memory_out: Gauge = "tally_files_memory_bytes" ["direction" "out"], "Memory promised to files that move; at most `attachments.memory_bytes` in each direction.";
-    files_bytes_received: Counter = "tally_files_received_bytes_total", "Bytes of files that came from other nodes and were taken.";
+    files_memory_in: Gauge = "tally_files_memory_bytes" ["direction" "in"], "Memory reserved for file transfers; at most `attachments.memory_bytes` in each direction.";
+    files_memory_out: Gauge = "tally_files_memory_bytes" ["direction" "out"], "Memory reserved for file transfers; at most `attachments.memory_bytes` in each direction.";
+    files_bytes_received: Counter = "tally_files_received_bytes_total", "Bytes of files received from other nodes and stored.";
     files_bytes_sent: Counter = "tally_files_sent_bytes_total", "Bytes of files sent to other nodes.";
-    files_arrived: Counter = "tally_files_arrived_total", "Files fetched from other nodes to their end.";
-    files_resumed: Counter = "tally_files_resumed_total", "Of these, files that continued from the part of an earlier try.";
-    files_failed: Counter = "tally_files_failed_total", "Fetches that ended without the file, for now or for good.";
-    files_mismatched: Counter = "tally_files_mismatched_total", "Files that came with another hash than the one asked for; they were thrown away.";
-    files_asked_again: Counter = "tally_files_asked_again_total", "Times that a silent peer was asked for a file again.";
+    files_arrived: Counter = "tally_files_arrived_total", "Files fetched completely from other nodes.";
+    files_resumed: Counter = "tally_files_resumed_total", "Of these, files whose fetch resumed an earlier attempt.";
+    files_failed: Counter = "tally_files_failed_total", "Fetches that failed, temporarily or finally.";
+    files_mismatched: Counter = "tally_files_mismatched_total", "Received files with another hash than the requested one. They were discarded.";
+    files_asked_again: Counter = "tally_files_asked_again_total", "Repeated requests for a file to a silent peer.";
     files_unasked_bytes: Counter = "tally_files_unasked_bytes_total", "Bytes of files that were not requested or came twice. They were dropped.";
-    files_malformed: Counter = "tally_files_messages_bad_total", "Messages about files that made no sense.";
-    files_refused: Counter = "tally_files_refused_total", "Wishes of other nodes for files that were refused, for now or for good.";
-    files_dropped: Counter = "tally_files_messages_dropped_total", "Messages about files dropped because too many waited; they are asked for again.";
+    files_malformed: Counter = "tally_files_messages_bad_total", "Malformed messages about files.";
+    files_refused: Counter = "tally_files_refused_total", "Requests of other nodes for files that were refused, temporarily or finally.";
+    files_dropped: Counter = "tally_files_messages_dropped_total", "Messages about files dropped because the queue was full. They are requested again.";
     uploads_open: Gauge = "tally_uploads_open", "Uploads of users that were begun and are not complete.";
-    transfers_running: Gauge = "tally_user_transfers_running", "Uploads that send and downloads, of all users.";
+    transfers_running: Gauge = "tally_user_transfers_running", "Uploads and downloads that are transferring bytes, of all users.";
     transfers_received: Counter = "tally_user_transfer_bytes_total" ["direction" "in"], "Bytes of files that users uploaded and downloaded, including incomplete transfers.";
     transfers_sent: Counter = "tally_user_transfer_bytes_total" ["direction" "out"], "Bytes of files that users uploaded and downloaded, including incomplete transfers.";
-    transfers_refused: Counter = "tally_user_transfers_refused_total", "Uploads and downloads refused because as many were open as the node takes.";
+    transfers_refused: Counter = "tally_user_transfers_refused_total", "Uploads and downloads refused because the limit of open transfers was reached.";
 
     peers_connected: Gauge = "tally_peers_connected", "Nodes connected now.";
     messages_sent: Counter = "tally_messages_sent_total", "Messages sent to other nodes.";
@@ -137,12 +137,12 @@ node_metrics! {
     message_bytes_received: Counter = "tally_message_received_bytes_total", "Messages received, after decompression.";
     wire_bytes_sent: Counter = "tally_wire_sent_bytes_total", "Written to the connections of other nodes, TLS and compression included.";
     wire_bytes_received: Counter = "tally_wire_received_bytes_total", "Read from the connections of other nodes, TLS and compression included.";
-    dropped_full: Counter = "tally_messages_dropped_total" ["why" "full"], "Messages not sent: too much waits for the peer (full), no connection (down), larger than the peer takes (too_large). Important messages are sent again.";
-    dropped_down: Counter = "tally_messages_dropped_total" ["why" "down"], "Messages not sent: too much waits for the peer (full), no connection (down), larger than the peer takes (too_large). Important messages are sent again.";
-    dropped_too_large: Counter = "tally_messages_dropped_total" ["why" "too_large"], "Messages not sent: too much waits for the peer (full), no connection (down), larger than the peer takes (too_large). Important messages are sent again.";
-    messages_bad: Counter = "tally_messages_bad_total", "Messages received that made no sense.";
+    dropped_full: Counter = "tally_messages_dropped_total" ["why" "full"], "Messages dropped: the queue of the peer is full (full), the peer is not connected (down), or the message exceeds the peer's limit (too_large). Important messages are sent again.";
+    dropped_down: Counter = "tally_messages_dropped_total" ["why" "down"], "Messages dropped: the queue of the peer is full (full), the peer is not connected (down), or the message exceeds the peer's limit (too_large). Important messages are sent again.";
+    dropped_too_large: Counter = "tally_messages_dropped_total" ["why" "too_large"], "Messages dropped: the queue of the peer is full (full), the peer is not connected (down), or the message exceeds the peer's limit (too_large). Important messages are sent again.";
+    messages_bad: Counter = "tally_messages_bad_total", "Malformed messages received.";
     outbox_pending: Gauge = "tally_outbox_pending", "Messages of flows that their peer has not acknowledged.";
-    requests_outstanding: Gauge = "tally_requests_outstanding", "Requests to other nodes not answered yet.";
+    requests_outstanding: Gauge = "tally_requests_outstanding", "Requests to other nodes in flight.";
 
     ledger_seq: Gauge = "tally_ledger_seq", "The last recorded position.";
     view_seq: Gauge = "tally_view_seq", "The position that the vault's view has reached.";
@@ -151,10 +151,10 @@ node_metrics! {
 
     notary_batch: Histogram Count = "tally_notary_batch_requests", "Requests decided in one batch of the notary.";
     notary_batch_time: Histogram Seconds = "tally_notary_batch_seconds", "From the question to the store about a batch's states until the batch is durable.";
-    notary_signed: Counter = "tally_notary_requests_total" ["verdict" "signed"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, told to wait (busy).";
-    notary_conflicts: Counter = "tally_notary_requests_total" ["verdict" "conflict"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, told to wait (busy).";
-    notary_refused: Counter = "tally_notary_requests_total" ["verdict" "refused"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, told to wait (busy).";
-    notary_busy: Counter = "tally_notary_requests_total" ["verdict" "busy"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, told to wait (busy).";
+    notary_signed: Counter = "tally_notary_requests_total" ["verdict" "signed"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, or refused because the queue is full (busy).";
+    notary_conflicts: Counter = "tally_notary_requests_total" ["verdict" "conflict"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, or refused because the queue is full (busy).";
+    notary_refused: Counter = "tally_notary_requests_total" ["verdict" "refused"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, or refused because the queue is full (busy).";
+    notary_busy: Counter = "tally_notary_requests_total" ["verdict" "busy"], "Requests answered by the notary: signed, an input was consumed before (conflict), refused for another reason, or refused because the queue is full (busy).";
     notary_states: Counter = "tally_notary_states_total", "States consumed at the notary.";
     notary_queued: Gauge = "tally_notary_queued", "Requests that wait for the notary's decision.";
 
@@ -168,8 +168,8 @@ node_metrics! {
     http_good: Counter = "tally_http_requests_total" ["class" "2xx"], "HTTP requests answered, by class of status; 1xx and 3xx count as 2xx.";
     http_client_errors: Counter = "tally_http_requests_total" ["class" "4xx"], "HTTP requests answered, by class of status; 1xx and 3xx count as 2xx.";
     http_server_errors: Counter = "tally_http_requests_total" ["class" "5xx"], "HTTP requests answered, by class of status; 1xx and 3xx count as 2xx.";
-    http_time: Histogram Seconds = "tally_http_request_seconds", "From a request's head to its answer's, streams aside.";
-    stream_starts: Counter = "tally_stream_starts_total", "Starts that came over streams.";
+    http_time: Histogram Seconds = "tally_http_request_seconds", "Time from a request's head to its answer's head, without streams.";
+    stream_starts: Counter = "tally_stream_starts_total", "Starts received over streams.";
 }
 
 impl Default for NodeMetrics {

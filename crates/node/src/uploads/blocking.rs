@@ -13,7 +13,7 @@ pub(crate) async fn blocking<T: Send + 'static>(
         .map_err(|error| match error.is_panic() {
             true => Refusal::listed(
                 &INTERNAL,
-                "the node met a bug while it wrote or read a file",
+                "a bug in the node interrupted the transfer of a file",
             ),
             false => Refusal::listed(&NODE_STOPPING, "the node is stopping"),
         })

@@ -75,7 +75,7 @@ impl Incoming {
         self.len() == 0
     }
 
-    /// Refuses so many more bytes, if they are more than were promised or than there may be.
+    /// Refuses this number of further bytes if the total would exceed the announced size or the limit.
     ///
     /// # Errors
     /// `files.wrong_size`, `tx.attachment_too_large`.
@@ -83,7 +83,7 @@ impl Incoming {
         // A client tells any number. A clipped sum is above every limit.
         let len = self.len().saturating_add(more);
         if let Some(size) = self.promise.size.filter(|size| len > *size) {
-            let text = format!("{len} bytes or more came, {size} were promised");
+            let text = format!("received {len} bytes or more, expected {size}");
             return Err(Refusal::listed(&file_codes::WRONG_SIZE, text));
         }
         if len > self.bytes_max {
@@ -146,7 +146,7 @@ impl Incoming {
         self.write().await?;
         let (len, promise) = (self.len(), self.promise.clone());
         if let Some(size) = promise.size.filter(|size| *size > len) {
-            let text = format!("{len} bytes came, {size} were promised");
+            let text = format!("received {len} bytes, expected {size}");
             return Err(Refusal::listed(&file_codes::WRONG_SIZE, text).into());
         }
         let mut held = std::mem::take(&mut self.held);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! begin ─► Upload ─► take ─► Incoming ─► write … ─► (dropped: back to the upload) ─► take ─► finish ─► published
-//! single ────────────────► Incoming ─► write … ─► (dropped: thrown away)          ─► finish ─► published
+//! single ────────────────► Incoming ─► write … ─► (dropped: discarded)            ─► finish ─► published
 //! ```
 //! Bytes go straight to the disk and are hashed on the way, so no file is kept in memory. An upload survives a restart, because
 //! its promise lies next to its part. An upload that was idle for long is forgotten.

@@ -10,8 +10,8 @@ use store::Part;
 
 use super::upload::{Slot, Upload};
 
-/// The only hold of an upload's part, or a part without an upload. Dropped, the first goes back to its upload, open if it was
-/// opened; the other is thrown away.
+/// The exclusive owner of an upload's part, or of a part without an upload. When it is dropped, the part of an upload returns to
+/// the upload, still open if it was open. A part without an upload is discarded.
 #[derive(Debug, Default)]
 pub(super) struct PartOwner {
     pub(super) part: Option<Part>,
@@ -19,7 +19,7 @@ pub(super) struct PartOwner {
 }
 
 impl PartOwner {
-    /// Takes hold of an upload, unless another request has it. Its part is in the hold if it is open.
+    /// Takes the part of an upload, unless another request has it. The part is open only if it was open before.
     pub(super) fn of(upload: &Arc<Upload>) -> Option<Self> {
         let part = match upload.take_slot() {
             Slot::Lent => return None,

@@ -70,7 +70,7 @@ pub(super) type Stamp = Option<(u64, u64, i64, i64)>;
 #[derive(Debug, Default)]
 pub(super) struct Accounts {
     by_name: HashMap<Arc<str>, Account>,
-    /// By the token's hash: when it ends, and whose it is.
+    /// The expiry and the user of each login, by the hash of its token.
     by_token: HashMap<[u8; 32], (u64, Arc<str>)>,
 }
 

@@ -51,10 +51,10 @@ pub struct UserRecord {
     /// Whether the user may do anything at all.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// Flows that the user may start in a second; 0 is no bound, and without it the node's settings say.
+    /// Flows that the user may start in a second. 0 means unlimited; if it is left out, the node's settings apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts_per_s: Option<u32>,
-    /// The largest start of a flow, in bytes; 0 is no bound, and without it the node's settings say.
+    /// The largest start of a flow, in bytes. 0 means unlimited; if it is left out, the node's settings apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_bytes_max: Option<u32>,
     /// Long-lived tokens.
@@ -98,7 +98,7 @@ fn yes() -> bool {
     true
 }
 
-/// As the file is read: with the places of users.
+/// The file as it is parsed: each user with the position of the entry, for error messages.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Placed {

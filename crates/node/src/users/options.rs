@@ -5,21 +5,20 @@ use std::time::Duration;
 /// See the fields; each is a setting of section `users`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserLimits {
-    /// How long a login lasts when it does not say, in seconds.
+    /// Lifetime of a login that asks for none, in seconds.
     pub login_s: u64,
-    /// How long a login lasts at most, in seconds.
+    /// Maximum lifetime of a login, in seconds.
     pub login_s_max: u64,
-    /// Logins of one user at once; a further one ends the one that would have ended first.
+    /// Maximum logins of one user. A further login ends the one that would expire first.
     pub logins_per_user_max: usize,
     /// Passwords that are checked at once; each takes 19 MiB and a core for some 20 ms.
     pub password_checks_max: usize,
     /// Logins that wait for their password's check or have it checked; further ones are refused as busy.
     pub password_waits_max: usize,
-    /// Failed logins with one name from one address (of IPv6: one /64 network) that cost no wait. Those with one name from all
-    /// addresses where it has not logged in count together as well.
+    /// Number of failed logins with one name from one address (IPv6: one /64 network) before back-off begins. Failed logins with one
+    /// name from all addresses where it has not logged in are counted together as well.
     pub failures_free: u32,
-    /// Failed logins from one address (of IPv6: one /64 network) that cost no wait, with any names that have not logged in from
-    /// there.
+    /// Number of failed logins with any names that have not logged in from one address (IPv6: one /64 network), before back-off begins.
     pub address_failures_free: u32,
     /// The longest wait after a failed login; the first is a second, and each further one twice as long.
     pub failure_wait_max: Duration,

@@ -9,7 +9,7 @@ const USERS_MAX: usize = 16_384;
 /// The time over which a user may save up starts.
 const SAVED_UP: Duration = Duration::from_secs(1);
 
-/// Bounds of one user's starts. The node's settings replace absent ones. 0 means no bound.
+/// Limits of one user's starts. The node's settings replace absent ones. 0 means unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StartQuota {
     /// Starts in a second.
@@ -19,7 +19,7 @@ pub struct StartQuota {
 }
 
 impl StartQuota {
-    /// Returns the bounds in force. The settings replace absent ones. `None` means no bound.
+    /// Returns the limits in force. The settings replace absent ones. `None` means unlimited.
     #[must_use]
     pub fn or(self, settings: StartQuota) -> StartQuota {
         let bound = |own: Option<u32>, set: Option<u32>| own.or(set).filter(|bound| *bound > 0);

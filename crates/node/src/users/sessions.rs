@@ -25,7 +25,7 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    /// None; a user has at most so many at once.
+    /// Creates an empty set of logins. A user has at most this number at a time.
     pub(super) fn new(per_user_max: usize) -> Self {
         Self {
             by_hash: HashMap::new(),

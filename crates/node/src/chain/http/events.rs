@@ -34,7 +34,7 @@ pub(super) async fn follow(
     let mut notices = api.shared.notices.subscribe();
     // Asked after following began, so that nothing falls in between; a block may be told twice.
     let status = event(STATUS, None, &api.chain_status().await?);
-    // As long as it is followed the connection is in use, and not ended for others.
+    // While events are followed, the connection counts as in use, and is not closed for other clients.
     let in_flight = visitor.begin();
     open(&api.front, &claim, move |sink| async move {
         let _in_flight = in_flight;

@@ -34,7 +34,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     .into_iter()
 }
 
-/// Accounts whose balances are answered at once (`chain_api.too_many_accounts`).
+/// Maximum number of accounts in one request for balances (`chain_api.too_many_accounts`).
 const ACCOUNTS_MAX: usize = 100;
 
 type Segment = Result<Path<String>, PathRejection>;

@@ -86,7 +86,7 @@ impl Buffer {
         state.whole.is_empty() && state.joined.is_empty() && matches!(state.end, Some(Ok(())))
     }
 
-    /// Empties the buffer for good. Returns the number of bytes that were in it.
+    /// Closes the buffer and discards its bytes. Returns their number.
     pub(super) fn abandon(&self) -> usize {
         let mut state = self.lock();
         state.abandoned = true;

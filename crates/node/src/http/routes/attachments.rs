@@ -54,7 +54,7 @@ pub(in crate::http) struct UploadQuery {
     sha256: Option<String>,
 }
 
-/// The list: a page of those that meet a query.
+/// The query of the list of attachments: filters and the page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct AttachmentsQuery {

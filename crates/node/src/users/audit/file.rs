@@ -222,7 +222,7 @@ fn place(new: &Path, path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Takes the lock of those that begin files, which is held until the result is dropped.
+/// Locks the creation of log files, so that two processes never begin one at the same time. The lock is held until the result is dropped.
 fn lock(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     let options = options.write(true).create(true).truncate(false).mode(0o600);
@@ -231,7 +231,7 @@ fn lock(path: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// A line as the file has it.
+/// Returns a line in the form of the file.
 fn text_of(line: &impl Serialize) -> std::io::Result<Vec<u8>> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');

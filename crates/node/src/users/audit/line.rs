@@ -114,7 +114,7 @@ impl AuditLine {
         Self::new("".into(), address, action)
     }
 
-    /// The same, standing for so many.
+    /// Returns the line as a summary of this number of equal events.
     pub fn counted(mut self, count: u64) -> Self {
         self.count = Some(count);
         self

@@ -28,7 +28,7 @@ impl AuditNote {
         }
     }
 
-    /// Says which user the line is about.
+    /// Sets the user that the line is about.
     pub fn of(&mut self, subject: &str) {
         self.line = self.line.take().map(|line| line.of(subject));
     }

@@ -144,7 +144,7 @@ async fn a_client_id_may_come_in_the_query_or_in_a_header() {
     assert_eq!(start("", &long).await.0, 422);
 }
 
-/// Sets a user's own bounds.
+/// Sets a user's own rate limit and size limit.
 fn bound(folder: &Path, name: &str, per_s: Option<u32>, bytes: Option<u32>) {
     UsersFile::change(folder, |file| {
         let user = file.user_mut(name).expect("a user");

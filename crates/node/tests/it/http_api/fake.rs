@@ -102,7 +102,7 @@ impl Fake {
         self.followers.publish(&steps);
     }
 
-    /// From now on there is room for so many starts of each chunk.
+    /// Limits the room to this number of starts of each chunk.
     pub fn make_room(&self, places: usize) {
         self.room.store(places, Ordering::Relaxed);
     }

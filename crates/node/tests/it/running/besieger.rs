@@ -187,7 +187,7 @@ impl Besieger {
         builder.parameters(self.network.parameters_hash())
     }
 
-    /// Makes an issue by a party with a P-256 key, whose signature is on something else.
+    /// Makes an issue by a party with a P-256 key, with a signature of that key over other bytes.
     fn falsely_signed(&mut self, to: &Party) -> SignedTransaction {
         let key = KeyPair::from_seed(Scheme::EcdsaP256, self.salt());
         let builder = self.issue(to, &key);
@@ -196,7 +196,7 @@ impl Besieger {
         SignedTransaction::new(wire, [TransactionSignature::sign(&other, &key)])
     }
 
-    /// Delivers so many transactions with false P-256 signatures. Returns the length of the message, or nothing if it is lost.
+    /// Delivers this number of transactions with invalid P-256 signatures. Returns the length of the message, or `None` if it is lost.
     pub fn flood(&mut self, to: &Party, count: usize) -> Option<usize> {
         let transactions = (0..count).map(|_| self.falsely_signed(to).to_bytes());
         let message = PeerMessage::Deliver {

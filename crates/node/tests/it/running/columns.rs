@@ -83,7 +83,7 @@ fn register(contracts: &mut ContractRegistry, versions: &[u32]) {
     }
 }
 
-/// Makes a parcel of so many grams, under the first version.
+/// Makes a parcel of this weight in grams, under the first version.
 struct Pack;
 
 impl Flow for Pack {

@@ -59,7 +59,7 @@ async fn run(client: &Client, flow: &str, quantity: u64) -> Outcome {
     outcome
 }
 
-/// Asks again and again until `probe` gives something.
+/// Polls until `probe` returns a value.
 async fn until<T>(what: &str, mut probe: impl AsyncFnMut() -> Option<T>) -> T {
     let end = Instant::now() + Duration::from_secs(60);
     loop {

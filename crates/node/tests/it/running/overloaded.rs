@@ -29,7 +29,7 @@ fn exit(client_id: &str) -> StartFlow {
     start.client_id(client_id).wait(Wait::Delivered)
 }
 
-/// Waits until so many flows run and so many wait.
+/// Waits until the given numbers of flows run and wait.
 async fn holds(client: &Client, running: u64, queued: u64) {
     let waiting = async {
         loop {
