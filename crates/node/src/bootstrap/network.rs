@@ -34,13 +34,13 @@ pub struct Bootstrapped {
 /// One node's folder.
 #[derive(Clone, Debug)]
 pub struct BootstrappedNode {
-    /// Who it is.
+    /// The party of the node.
     pub party: Party,
     /// Its folder.
     pub dir: PathBuf,
-    /// Where it listens for other nodes.
+    /// The listening address for other nodes.
     pub address: SocketAddr,
-    /// Where it listens for clients.
+    /// The listening address for clients.
     pub api: SocketAddr,
     /// Whether the folder was there before.
     pub existed: bool,
@@ -283,7 +283,7 @@ fn expect_store(dir: &Path, existed: bool, seed: &Seed) -> Result<(), BootstrapE
     custody.expect_new_store().map_err(file(&custody.anchor))
 }
 
-/// Where others find a node.
+/// Returns the addresses at which other nodes reach a node.
 fn addresses(config: &NodeConfig) -> Result<Vec<String>, BootstrapError> {
     if !config.p2p.advertised.is_empty() {
         return Ok(config.p2p.advertised.clone());

@@ -15,7 +15,7 @@ const SPAN: u16 = 22_000;
 pub(crate) struct Ports {
     taken: BTreeSet<u16>,
     next: u16,
-    /// Held while others choose at the same time.
+    /// The bound sockets of the chosen ports, so that no other process chooses the same ones.
     held: Vec<TcpListener>,
 }
 

@@ -84,7 +84,7 @@ impl ChainClock {
         })
     }
 
-    /// How far the wall clock is from the time that the chain goes by, if it has jumped.
+    /// The offset of the wall clock from the chain's time, if the wall clock has jumped.
     pub(super) fn jump_ms(&self) -> Option<i64> {
         let time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
         time.jump_ms()

@@ -28,13 +28,13 @@ pub struct ChainConfig {
     /// Transactions that are in no block yet.
     #[serde(default)]
     pub pool: PoolSettings,
-    /// Who forges here.
+    /// The accounts that forge on this node.
     #[serde(default)]
     pub forging: ForgingSection,
-    /// When bundlers make child blocks.
+    /// The rules by which bundlers make child blocks.
     #[serde(default)]
     pub bundling: BundleSettings,
-    /// Who bundles here.
+    /// The accounts that bundle on this node.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bundlers: Vec<BundlerEntry>,
     /// Blocks that must be on the chain.
@@ -77,10 +77,10 @@ pub struct P2pSection {
     /// Peers connected at once.
     #[serde(default = "peers_max")]
     pub peers_max: usize,
-    /// How long a peer that misbehaved is kept away, in seconds.
+    /// Duration of a ban for misbehaviour, in seconds.
     #[serde(default = "ban_s")]
     pub ban_s: u32,
-    /// How long transactions wait at most for others to be sent along with, in milliseconds.
+    /// Maximum time that transactions wait to be sent together with others, in milliseconds.
     #[serde(default = "linger_ms")]
     pub linger_ms: u64,
     /// Bytes of peers' messages that wait to be handled.
@@ -133,7 +133,7 @@ pub struct ApiSection {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ForgingSection {
-    /// How long a forger waits after its time before it makes its block, in milliseconds.
+    /// Delay between the time of a forger's block and the making of the block, in milliseconds.
     pub delay_ms: u64,
     /// Files with the seeds of keys that forge, each 64 hexadecimal digits and readable for the owner alone.
     pub key_files: Vec<PathBuf>,
@@ -181,7 +181,7 @@ pub struct StoreSection {
     pub check_blocks: u32,
     /// Whether repairable damage that this check finds is repaired.
     pub repair: bool,
-    /// How long the process stays after the store has failed, in seconds; 0 means until it is stopped.
+    /// Time from a failure of the store to the end of the process, in seconds; 0 if it stays until it is stopped.
     pub exit_after_failure_s: u64,
 }
 
@@ -201,7 +201,7 @@ impl Default for StoreSection {
 }
 
 impl StoreSection {
-    /// How long the process stays after the store has failed; `None` is until it is stopped.
+    /// Time from a failure of the store to the end of the process; `None` if it stays until it is stopped.
     pub fn exit_after_failure(&self) -> Option<Duration> {
         let s = self.exit_after_failure_s;
         (s > 0).then(|| Duration::from_secs(s))

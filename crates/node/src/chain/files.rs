@@ -48,7 +48,7 @@ pub struct ChainFiles {
     pub tls_key: PrivateKeyDer<'static>,
     /// Keys that forge.
     pub forgers: Vec<KeyPair>,
-    /// Who bundles.
+    /// The bundlers.
     pub bundlers: Vec<Bundler>,
     /// Blocks that must be on the chain.
     pub checkpoints: Vec<(Height, Hash)>,

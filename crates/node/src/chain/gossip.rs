@@ -20,7 +20,7 @@ pub(super) struct Peers {
 
 #[derive(Default)]
 struct GossipTables {
-    /// By our numbers.
+    /// The ids of messages, by this node's numbers.
     messages: Numbered<gossip::MessageId>,
     questions: Numbered<gossip::Ticket>,
     /// The core's tickets, by the transport's requests.

@@ -57,9 +57,9 @@ pub struct NetworkPlan {
     pub profile: String,
     /// Seconds a block, if not the profile's.
     pub block_seconds: Option<u32>,
-    /// How many servers.
+    /// The number of servers.
     pub servers: usize,
-    /// Where they listen.
+    /// The listening addresses.
     pub ip: IpAddr,
     /// The first of their ports, two for each; free ones if left out.
     pub first_port: Option<u16>,
@@ -74,9 +74,9 @@ pub struct MadeServer {
     pub name: String,
     /// The folder.
     pub dir: PathBuf,
-    /// Where peers find it.
+    /// The address for peers.
     pub p2p: SocketAddr,
-    /// Where clients find it.
+    /// The address for clients.
     pub api: SocketAddr,
     /// The passphrases that forge on it, and their accounts.
     pub accounts: Vec<(SecretText, AccountId)>,

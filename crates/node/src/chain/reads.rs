@@ -21,7 +21,7 @@ use crate::http::Refusal;
 
 /// Bytes of bodies that one page of blocks reads at most; one block is always read.
 const PAGE_BODY_BYTES: usize = 4 << 20;
-/// How often a question is asked again because the chain moved while it was answered.
+/// Maximum number of retries of a query that the chain changed under.
 const ATTEMPTS: usize = 8;
 
 /// Reads of one node's store; cheap to clone.

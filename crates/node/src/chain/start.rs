@@ -118,13 +118,13 @@ impl ChainNode {
         })
     }
 
-    /// Where clients find it.
+    /// The address for clients.
     #[must_use]
     pub fn api_address(&self) -> std::net::SocketAddr {
         self.http.address()
     }
 
-    /// Where other nodes find it.
+    /// The address for other nodes.
     #[must_use]
     pub fn p2p_address(&self) -> std::net::SocketAddr {
         self.shared.peers.handle().local_address()

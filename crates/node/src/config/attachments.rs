@@ -100,7 +100,7 @@ impl AttachmentsSection {
         hours(self.keep_uploads_hours)
     }
 
-    /// Whose files are trusted.
+    /// The parties whose files are trusted.
     pub(crate) fn trusted(&self) -> BTreeSet<PartyId> {
         self.trust_peers.iter().map(LegalName::party_id).collect()
     }

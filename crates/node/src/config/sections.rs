@@ -27,7 +27,7 @@ pub struct NodeSection {
 pub struct P2pSection {
     /// Where to listen for other nodes.
     pub listen: SocketAddr,
-    /// Where other nodes find this one, if not there.
+    /// The addresses at which other nodes reach this one, if they differ from the listening address.
     #[serde(default)]
     pub advertised: Vec<String>,
     /// Whether to compress.
@@ -135,7 +135,7 @@ pub struct UsersSection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenEntry {
-    /// Whose it is.
+    /// The user of the token.
     pub user: String,
     /// SHA-256 of the token, in hexadecimal.
     pub sha256: String,
@@ -205,7 +205,7 @@ pub struct StoreSection {
     pub memory_bytes: usize,
     /// Length of a segment of the log.
     pub log_bytes: u64,
-    /// How long the process stays after the store has failed, in seconds.
+    /// Time from a failure of the store to the end of the process, in seconds.
     pub exit_after_failure_s: u64,
 }
 
@@ -245,7 +245,7 @@ pub struct LogSection {
     pub format: LogFormat,
 }
 
-/// How lines of the log look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
@@ -417,7 +417,7 @@ impl Default for StoreSection {
 }
 
 impl StoreSection {
-    /// How long the process stays after the store has failed; `None` is until it is stopped.
+    /// Time from a failure of the store to the end of the process; `None` if it stays until it is stopped.
     pub fn exit_after_failure(&self) -> Option<Duration> {
         let s = self.exit_after_failure_s;
         (s > 0).then(|| Duration::from_secs(s))

@@ -34,7 +34,7 @@ impl Columns {
         }
     }
 
-    /// As the view is made for them.
+    /// Returns the columns in the form in which the view is created.
     pub(super) fn list(&self) -> &[ViewColumn] {
         &self.list
     }

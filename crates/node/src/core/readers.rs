@@ -53,7 +53,7 @@ impl QueryFailure {
     }
 }
 
-/// Held while no reader may be opened.
+/// The lock that prevents new readers.
 pub(super) type Closed<'a> = RwLockWriteGuard<'a, Mutex<Vec<VaultReader>>>;
 
 impl Readers {

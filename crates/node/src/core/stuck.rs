@@ -9,7 +9,7 @@ use super::service::Service;
 
 /// A flow that has waited so long without a step is stuck.
 const STUCK_MS: u64 = 60_000;
-/// How often they are counted.
+/// Interval of the count of stuck flows.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// Between two warnings, unless there are more than there were.
 const WARN_EVERY: Duration = Duration::from_secs(600);

@@ -51,7 +51,7 @@ pub(super) struct FedPoint {
     quarantines: u64,
 }
 
-/// Why the view stands still.
+/// Why the view is not updated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ViewFailure {
     /// The code of the failure.
@@ -228,7 +228,7 @@ impl ViewFeed {
         self.waiting_changes.load(Ordering::Relaxed) > LAG_CHANGES_MAX
     }
 
-    /// Why the view stands still, if it does.
+    /// The reason why the view is not updated, if it is not.
     pub(super) fn failure(&self) -> Option<ViewFailure> {
         self.failed
             .lock()
@@ -305,7 +305,7 @@ pub(super) fn found_damaged() -> ViewFailure {
     }
 }
 
-/// How many changes these are.
+/// Returns the number of changes.
 pub(super) fn count(fed: &[Fed]) -> u64 {
     fed.iter()
         .map(|(_, _, _, changes)| changes.len() as u64)

@@ -7,7 +7,7 @@ use store::Claim;
 
 use crate::ledger_store::LedgerStore;
 
-/// How often it is looked whether rows are there.
+/// Interval at which the rows of claimed files are looked up.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// After so long the kernel no longer wants the file, and it may go.
 const HELD_MAX: Duration = Duration::from_secs(600);
@@ -24,7 +24,7 @@ impl Claims {
         self.held.push((claim, Instant::now()));
     }
 
-    /// When to look next, if there is anything to look for.
+    /// The time of the next look-up, if there are claims.
     pub(super) fn next_look(&self) -> Option<Instant> {
         let (_, first) = self.held.first()?;
         // Before the first look, the first claim begins the time.

@@ -16,7 +16,7 @@ pub(crate) const FILES_LANE: u8 = 3;
 /// Room in bytes for messages that were not requested.
 const SMALL_BYTES: usize = 4 << 20;
 
-/// Where everything goes that the transfer thread has to know; cheap to share.
+/// The handle of the transfer thread. Cheap to clone.
 pub(crate) struct TransferHandle {
     arrivals: Mailbox<Arrival>,
     /// Messages of peers dropped because too many waited.

@@ -28,7 +28,7 @@ const NAMED_MAX: u64 = 5;
 /// Files that one round takes away for their age; the next round goes on.
 const RETIRED_MAX: usize = 10_000;
 
-/// How long files and parts are kept.
+/// Retention times of files and parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UpkeepOptions {
     /// Files that no transaction refers to, since their arrival. They stay forever if this is `None`.

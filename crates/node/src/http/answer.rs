@@ -22,7 +22,7 @@ pub enum Answer {
         flow_id: FlowId,
         /// Its last step, or why it is parked.
         step: String,
-        /// Where it stands.
+        /// The state of the flow.
         status: FlowStatus,
     },
     /// The flow ended.
@@ -51,7 +51,7 @@ pub struct Ended {
 /// A flow's output.
 #[derive(Debug)]
 pub enum Output {
-    /// As JSON already.
+    /// The output in JSON.
     Json(RawJson),
     /// As the flow encoded it; becomes JSON on a thread of the API, by [`FlowService::output_to_json`](super::FlowService::output_to_json).
     Encoded {

@@ -65,7 +65,7 @@ struct Address {
     share: Arc<Share>,
 }
 
-/// Where a request comes from.
+/// The origin of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ClientAddress(pub(crate) Option<std::net::IpAddr>);
 

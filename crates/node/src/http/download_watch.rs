@@ -22,7 +22,7 @@ pub(super) struct DownloadWatch {
 }
 
 struct Due {
-    /// Until the download ends.
+    /// The claim of the download, held until it ends.
     place: Option<Place>,
     /// The time at which the client has to have asked for more. `None` while the client waits for this node.
     at: Option<Instant>,

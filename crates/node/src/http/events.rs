@@ -34,7 +34,7 @@ use super::share::Resource;
 
 /// Pieces that wait for a reader.
 const EVENTS_HELD_MAX: usize = 16;
-/// How long a reader may leave a full channel unread.
+/// Time after which a reader is cut off if its channel stays full.
 const SLOW_PATIENCE: Duration = Duration::from_secs(30);
 /// After so long without an event a heartbeat is sent.
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
@@ -42,7 +42,7 @@ const HEARTBEAT: &[u8] = b": alive\n\n";
 /// A piece of the body is not made longer than this and one event.
 const PIECE_BYTES: usize = 32 << 10;
 
-/// Where a follower's events go.
+/// The channel of a follower's events.
 pub(crate) struct Sink {
     events: mpsc::Sender<Bytes>,
 }

@@ -22,7 +22,7 @@ const GIVEN_BYTES: usize = PROGRESS_BYTES as usize;
 /// The body of a file's download. One piece is read ahead, so at most two are in memory.
 pub(super) struct FileBody {
     reader: FileReader,
-    /// Where the next read begins.
+    /// The offset of the next read.
     at: u64,
     end: u64,
     /// Bytes that the client has not got yet.
@@ -30,7 +30,7 @@ pub(super) struct FileBody {
     reading: Option<JoinHandle<Result<Bytes, FilesError>>>,
     /// The part of a piece that was read and not given yet.
     piece: Bytes,
-    /// Held until the body is dropped, or taken too slowly.
+    /// The watch of the download, which ends it if the client reads too slowly.
     taking: DownloadWatch,
 }
 

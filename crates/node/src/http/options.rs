@@ -77,7 +77,7 @@ impl AnonymousLimits {
 /// Settings of the API's server. Each bound holds for any behaviour of clients.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
-    /// Where to listen; port 0 for any free one.
+    /// The listening address; port 0 for any free one.
     pub listen: SocketAddr,
     /// The server's certificate and key: see [`super::server_config`].
     pub tls: Arc<rustls::ServerConfig>,
@@ -119,7 +119,7 @@ pub struct HttpOptions {
     pub stream_outstanding_max: usize,
     /// Time that a request waits for a flow or the vault's view if it names no wait.
     pub wait_default: Duration,
-    /// How long a request may wait at most.
+    /// Maximum wait of a request.
     pub wait_max: Duration,
     /// Entries on one page at most, and when the request does not say.
     pub page_max: usize,

@@ -17,7 +17,7 @@ pub(super) fn refused_json(refused: kernel::DeliveryRefusal) -> api::DeliveryRef
     }
 }
 
-/// Where an ended flow stands.
+/// Returns the status of an ended flow.
 pub(super) fn status_of(ended: &Ended) -> FlowStatus {
     match (&ended.output, ended.delivered) {
         (Err(_), _) => FlowStatus::Failed,

@@ -15,7 +15,7 @@ use super::refusal::Refusal;
 pub(super) struct RefusedWith(pub(super) Cow<'static, str>);
 
 impl Refusal {
-    /// As the body of an answer.
+    /// Converts to the body of an answer.
     pub(super) fn into_problem(self) -> Problem {
         // The list of codes has statuses of HTTP only. Another one would be a bug, for which 500 stands.
         let status =

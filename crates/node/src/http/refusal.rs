@@ -12,9 +12,9 @@ pub struct Refusal {
     pub code: Cow<'static, str>,
     /// The description of the fault.
     pub message: String,
-    /// What to do.
+    /// The recommended action.
     pub hint: Cow<'static, str>,
-    /// When to try again, if that is the thing to do.
+    /// The delay before a retry, if a retry can help.
     pub retry_after_ms: Option<u64>,
 }
 
@@ -46,7 +46,7 @@ impl Refusal {
         api::codes::info(&self.code).map_or(REFUSED, |info| info.status)
     }
 
-    /// As a line of a stream carries it.
+    /// Converts the refusal to the form of a stream's line.
     pub(super) fn into_failure(self) -> FlowFailure {
         FlowFailure {
             code: self.code.into_owned(),

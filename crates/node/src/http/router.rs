@@ -118,7 +118,7 @@ async fn discard_unwanted(request: Request) {
     }
 }
 
-/// Why an answer is a "no", if it is one.
+/// Returns the code of an answer that is a refusal.
 fn refused_with(response: &Response) -> Option<Cow<'static, str>> {
     if response.status().is_success() {
         return None;

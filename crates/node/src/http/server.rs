@@ -27,7 +27,7 @@ const REST_AFTER_FAULT: Duration = Duration::from_millis(50);
 #[derive(Debug, thiserror::Error)]
 #[error("the API cannot listen on {address}: {source}")]
 pub struct ListenError {
-    /// Where.
+    /// The address.
     pub address: SocketAddr,
     /// The error of the operating system.
     pub source: std::io::Error,
@@ -82,7 +82,7 @@ impl HttpServer {
 }
 
 impl HttpHandle {
-    /// Where it listens.
+    /// Returns the listening address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -29,7 +29,7 @@ pub(super) struct ApiState {
     /// Pages of the vault's changes, shared by its followers.
     pub(super) vault_pages: VaultPages,
     pub(super) allowance: Allowance,
-    /// How fast users have started flows lately.
+    /// The recent rate of flow starts of each user.
     pub(super) start_rates: StartRates,
 }
 

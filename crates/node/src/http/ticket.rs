@@ -82,7 +82,7 @@ pub(super) struct Arrived {
     pub(super) answer: Answer,
 }
 
-/// Where answers arrive. Their number is bounded by that of the tickets.
+/// The queue of arrived answers. It holds at most one for each ticket.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
     state: Mutex<AnswerQueue>,

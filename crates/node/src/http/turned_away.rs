@@ -9,7 +9,7 @@ use bytes::{BufMut, BytesMut};
 
 use super::refusal::Refusal;
 
-/// How often a stream writes into the audit log how many of its starts were turned away.
+/// Interval at which a stream writes the number of its refused starts to the audit log.
 const NOTED_EVERY: Duration = Duration::from_secs(1);
 
 /// The refused starts of a stream.
@@ -20,7 +20,7 @@ pub(super) struct TurnedAway {
     /// The part of the answer after the number, for the last suggested delay.
     answer: Vec<u8>,
     retry_after_ms: Option<u64>,
-    /// Not yet in the audit log.
+    /// Refused starts that are not in the audit log yet.
     count: u64,
     since: Option<Instant>,
 }
@@ -55,7 +55,7 @@ impl TurnedAway {
         out.put_slice(&self.answer);
     }
 
-    /// How many are to be noted now: at most once a second.
+    /// Returns the number to write now; at most once a second.
     pub(super) fn due(&mut self, now: Instant) -> Option<u64> {
         let since = *self.since.get_or_insert(now);
         // Clipped at 0: the first refusal may be of this moment.
@@ -64,7 +64,7 @@ impl TurnedAway {
             .flatten()
     }
 
-    /// How many were not noted yet.
+    /// Returns the number that is not written yet.
     pub(super) fn rest(&mut self) -> Option<u64> {
         self.since = None;
         let count = std::mem::take(&mut self.count);

@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 
 /// Maximum number of bytes discarded of one body. A client that sends more finds the connection closed.
 const DISCARDED_BYTES_MAX: usize = 1 << 20;
-/// How long the rest of an unwanted body is waited for.
+/// Time limit for reading and discarding the rest of an unwanted body.
 const DISCARD_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Reads a body of known length to its end, within bounds, and keeps nothing of it. One without end is not waited for.

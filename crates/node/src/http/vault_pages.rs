@@ -27,13 +27,13 @@ const PIECE_BYTES: usize = 32 << 10;
 #[derive(Debug, Default)]
 pub(super) struct VaultPages {
     kept: Mutex<KeptPages>,
-    /// Held by the one who reads on for all: the ledger is read by one at a time.
+    /// The lock for reading the ledger: only one caller reads at a time, for all.
     reading: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct KeptPages {
-    /// By number: page `n` tells of the positions after `n * PAGE_POSITIONS`.
+    /// Pages by number. Page `n` covers the positions after `n * PAGE_POSITIONS`.
     pages: BTreeMap<u64, Page>,
     bytes: usize,
     /// Counts readings, so that the page that was not read for the longest time is known.
@@ -75,7 +75,7 @@ pub(super) type Sight<'a> = Option<&'a (dyn Fn(&str) -> bool + Send + Sync)>;
 pub(super) struct Piece {
     /// The events that the caller may see.
     pub(super) events: Bytes,
-    /// How much there was to look at, in bytes.
+    /// The size of the rows that were read, in bytes.
     pub(super) looked_at: usize,
     /// Everything up to this position is told.
     pub(super) upto: u64,

@@ -67,7 +67,7 @@ impl Drop for WaitingPart {
 mod tests {
     use super::*;
 
-    /// How many bodies of this length may wait at once.
+    /// Returns the number of bodies of this length that may wait at the same time.
     fn waiting(bytes: &Arc<WaitingBytes>, rest: usize) -> usize {
         let parts: Vec<_> = (0..100).map_while(|_| bytes.take(rest)).collect();
         parts.len()

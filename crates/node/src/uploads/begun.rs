@@ -68,7 +68,7 @@ impl Begun {
         self.part = Some(part);
     }
 
-    /// From here on it is found.
+    /// Keeps the upload, so that later requests find it.
     pub(super) fn keep(mut self) {
         if let (Some(upload), Some(part)) = (self.upload.take(), self.part.take()) {
             upload.put_back(Slot::Open(Box::new(part)));

@@ -18,7 +18,7 @@ use super::promise::Promise;
 use super::upload::{Note, Slot, Upload};
 use crate::http::Refusal;
 
-/// How often forgotten uploads are looked for.
+/// Interval at which abandoned uploads are removed.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
 /// Delay in milliseconds that users with too many open uploads are told.
@@ -117,7 +117,7 @@ impl Uploads {
         found.ok_or_else(|| unknown(id))
     }
 
-    /// How it stands.
+    /// Returns the state of an upload.
     pub fn view(&self, upload: &Upload) -> UploadView {
         upload.view(self.limits.idle)
     }
@@ -198,7 +198,7 @@ impl Uploads {
         self.places.figures()
     }
 
-    /// How many are open.
+    /// Returns the number of open uploads.
     pub fn count(&self) -> usize {
         self.lock().len()
     }

@@ -11,6 +11,6 @@ pub struct Promise {
     pub hash: Option<Hash>,
     /// Its name.
     pub name: Option<String>,
-    /// What it is.
+    /// The media type.
     pub media_type: Option<String>,
 }

@@ -28,7 +28,7 @@ impl Note {
     }
 }
 
-/// Where an upload's part is.
+/// The state of an upload's part.
 #[derive(Debug)]
 pub(super) enum Slot {
     /// On disk; it has not been opened since the node started.

@@ -22,7 +22,7 @@ use super::permission::Permissions;
 use super::quota::StartQuota;
 use super::sessions::{Session, Sessions};
 
-/// How often the file is looked at, at most.
+/// Minimum interval between checks of the file.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// A caller, with its permissions.
@@ -132,7 +132,7 @@ impl Users {
         })
     }
 
-    /// Whose token this is, by its SHA-256.
+    /// Returns the user of the token with this SHA-256.
     pub fn caller(&self, hash: &[u8; 32]) -> Option<Caller> {
         self.look(Instant::now());
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);

@@ -68,7 +68,7 @@ pub struct UserRecord {
 pub struct TokenRecord {
     /// SHA-256 of the token, in hexadecimal.
     pub sha256: Sha256Text,
-    /// When it ends, in seconds since the Unix epoch.
+    /// The expiry, in seconds since the Unix epoch.
     pub expires_s: u64,
 }
 

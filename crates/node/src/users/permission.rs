@@ -46,7 +46,7 @@ pub struct Permission {
     about: Option<Pattern>,
 }
 
-/// Not a permission.
+/// The text is not a permission.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is no permission: {why}")]
 pub struct BadPermission {

@@ -30,10 +30,10 @@ impl StartQuota {
     }
 }
 
-/// How fast users have started flows lately.
+/// The recent rate of flow starts of each user.
 #[derive(Debug, Default)]
 pub struct StartRates {
-    /// When each user's starts would have come, had they come evenly: the next is due then.
+    /// The time of each user's next allowed start, if the starts so far are spread evenly at the limit (generic cell rate algorithm).
     due: Mutex<HashMap<Arc<str>, Instant>>,
 }
 
@@ -41,7 +41,7 @@ impl StartRates {
     /// Counts a start of a user with this rate. A user may start a second's worth at once.
     ///
     /// # Errors
-    /// How long the user has to wait; then nothing is counted.
+    /// The time until the user may start again. If there is one, the start is not counted.
     pub fn take(&self, user: &Arc<str>, per_s: u32, now: Instant) -> Result<(), Duration> {
         let apart = SAVED_UP / per_s.max(1);
         let mut due = self.due.lock().unwrap_or_else(PoisonError::into_inner);

@@ -34,7 +34,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     .into_iter()
 }
 
-/// How long a peer is kept away at most: a year.
+/// Maximum duration of a ban: a year.
 const BAN_S_MAX: u32 = 31_536_000;
 /// The name of a snapshot, in bytes.
 const NAME_BYTES_MAX: usize = 64;

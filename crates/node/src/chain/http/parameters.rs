@@ -91,7 +91,7 @@ pub(super) struct HeightQuery {
 }
 
 impl Api {
-    /// How many entries a page has at most.
+    /// Maximum number of entries on a page.
     pub(super) fn limit(&self, asked: Option<usize>) -> usize {
         let most = self.front.options.page_max.max(1);
         // Without a wish, a page is as long as it may be.

@@ -30,7 +30,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     .into_iter()
 }
 
-/// How long the store's size is taken to be as it was.
+/// Time for which a measured size of the store is reused.
 const SIZE_AGE: Duration = Duration::from_secs(5);
 
 /// `GET /v1/chain/constants`
@@ -109,7 +109,7 @@ fn sync_state(figures: &Figures) -> SyncState {
 }
 
 impl Api {
-    /// Where this node stands.
+    /// Returns the state of this node.
     pub(super) async fn chain_status(&self) -> Result<ChainStatus, crate::http::Refusal> {
         let shared = &self.shared;
         let genesis = &shared.genesis;

@@ -14,7 +14,7 @@ use crate::files::errors::LOST;
 use crate::files::handle::TransferHandle;
 use crate::ledger_store::LedgerStore;
 
-/// How far workers stand behind the node's other threads when there are fewer processors than work, as `nice` has it.
+/// The nice value of worker threads, so that the node's other threads get the processor first.
 const NICE: i32 = 10;
 /// Files that a worker keeps open for reading.
 const READERS_MAX: usize = 32;

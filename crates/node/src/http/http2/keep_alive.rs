@@ -16,7 +16,7 @@ const PING_PATIENCE: Duration = Duration::from_secs(20);
 /// The pings of one connection.
 pub(super) struct KeepAlive {
     pings: Option<PingPong>,
-    /// Until the next ping, or until the answer to the last one has to be here.
+    /// The timer of the next ping, or of the deadline for the answer to the last one.
     pause: Pin<Box<Sleep>>,
     is_pinged: bool,
 }

@@ -123,7 +123,7 @@ fn wish(
 struct Open<'a> {
     service: &'a dyn FlowService,
     answers: Arc<Answers>,
-    /// By the start's index: the ticket.
+    /// The ticket of each start, by its index.
     tickets: BTreeMap<usize, u64>,
 }
 
@@ -191,7 +191,7 @@ async fn wait_for_all(
     }
 }
 
-/// Where a start stands whose time is over.
+/// Returns the state of a start whose wait has timed out.
 async fn late(
     service: &dyn FlowService,
     user: &Arc<str>,

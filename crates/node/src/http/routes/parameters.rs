@@ -124,7 +124,7 @@ impl FlowsQuery {
 }
 
 impl PageQuery {
-    /// Where the page starts.
+    /// The cursor at which the page starts.
     pub(super) fn after<T: FromStr<Err: Display>>(&self) -> Result<Option<T>, Refusal> {
         self.after
             .as_deref()
@@ -132,7 +132,7 @@ impl PageQuery {
             .transpose()
     }
 
-    /// How many entries it has at most.
+    /// Maximum number of entries.
     pub(super) fn limit(&self, options: &HttpOptions) -> usize {
         options.page(self.limit)
     }
@@ -158,7 +158,7 @@ pub(crate) fn parsed<T: FromStr<Err: Display>>(name: &str, text: &str) -> Result
     })
 }
 
-/// How long to wait, within the node's bounds.
+/// Returns the wait, capped at the node's limit.
 pub(super) fn patience(options: &HttpOptions, timeout_ms: Option<u64>) -> Duration {
     let asked = timeout_ms.map_or(options.wait_default, Duration::from_millis);
     asked.min(options.wait_max)

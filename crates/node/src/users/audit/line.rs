@@ -47,10 +47,10 @@ impl Kind {
 pub struct AuditLine {
     /// Milliseconds since the Unix epoch.
     pub time_ms: u64,
-    /// Who; empty if no credential was shown or it was wrong.
+    /// The user; empty without a valid credential.
     #[serde(serialize_with = "as_text", skip_serializing_if = "is_empty")]
     pub user: Arc<str>,
-    /// From where.
+    /// The remote address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
     /// The action: `flow.start`, `login`, or a method and a path.
@@ -73,10 +73,10 @@ pub struct AuditLine {
     /// `accepted`, `refused` (by the answer, for any reason), or `unknown` if the client did not wait for the answer. Before a
     /// change of users there is another line, `begun`.
     pub outcome: &'static str,
-    /// Why it was refused.
+    /// The reason of the refusal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// How many of the same it stands for, if not one.
+    /// The number of equal events that the line stands for, if more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }

@@ -24,7 +24,7 @@ pub(super) type Durable = std::io::Result<()>;
 #[derive(Debug)]
 pub(super) struct QueuedLine {
     pub(super) line: AuditLine,
-    /// Where to say that it is durable.
+    /// The channel that is notified once it is durable.
     pub(super) done: Option<SyncSender<Durable>>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct AuditQueue {
 #[derive(Debug, Default)]
 struct Lines {
     waiting: VecDeque<QueuedLine>,
-    /// How many of them are kept, and how many are not.
+    /// The number of waiting lines that must be kept, and of the others.
     kept: usize,
     others: usize,
     refusals: Refusals,

@@ -82,7 +82,7 @@ impl Refusals {
         None
     }
 
-    /// When the counted refusals are to be written.
+    /// The time at which the counted refusals are written.
     pub(super) fn due(&self) -> Option<Instant> {
         self.since.map(|since| since + COUNTED_FOR)
     }
