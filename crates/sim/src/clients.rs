@@ -138,7 +138,7 @@ impl Clients {
             };
         }
         let Some((client, wait)) = self.tokens.remove(&token.0) else {
-            return Next::Wrong(format!("an answer to nobody or a second answer: {reply:?}"));
+            return Next::Wrong(format!("an unexpected or second answer: {reply:?}"));
         };
         let one = &mut self.all[client];
         one.open.remove(&token.0);

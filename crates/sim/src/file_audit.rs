@@ -83,7 +83,7 @@ impl Auditor {
             let same = rows.len() == references.len();
             self.expect(
                 same && rows.keys().all(|key| references.contains(key)),
-                || format!("{short}: the references to files are not those of its ledger"),
+                || format!("{short}: the rows of references to files do not match its ledger"),
             );
             for (key, value) in durable.rows(Table::Attachments) {
                 let hash = Hash::from_slice(key).expect("the key of a file is its hash");
@@ -91,10 +91,10 @@ impl Auditor {
                 // A file that no transaction names has no references.
                 let counted = expected.get(&hash).copied().unwrap_or_default();
                 self.expect(refs == Some(counted), || {
-                    format!("{short}: file {hash} has {refs:?} references where {counted} are")
+                    format!("{short}: the row of file {hash} counts {refs:?} references, expected {counted}")
                 });
                 self.expect(whole[node].contains(&hash), || {
-                    format!("{short}: file {hash} has a row and is not on the disk")
+                    format!("{short}: file {hash} has a row but is not on the disk")
                 });
             }
         }

@@ -41,7 +41,7 @@ pub(crate) enum Stage {
     Answered(Option<FileOffer>),
     /// The last byte arrives.
     Whole(FileOffer),
-    /// No answer has come for too long.
+    /// The deadline has passed without an answer.
     Silence,
 }
 

@@ -142,11 +142,13 @@ impl Auditor {
             let inputs = signed.wire().inputs().iter();
             let opened = inputs.filter(|input| locks.remove(input)).count();
             self.expect(opened > 0 || told.contains(id), || {
-                format!("{id} is recorded, and no flow told of it: done twice?")
+                format!(
+                    "{id} is recorded, but no flow reported it: an effect may have happened twice"
+                )
             });
         }
         for lock in locks {
-            self.found(format!("the lock {lock} was never opened"));
+            self.found(format!("the lock {lock} was never released"));
         }
     }
 

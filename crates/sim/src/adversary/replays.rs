@@ -16,7 +16,7 @@ const ANSWER_MS: u64 = 1_500;
 pub struct ReplayArgs {
     /// The flow that opened the session.
     pub flow: String,
-    /// The versions that were offered.
+    /// The versions of the flow that the initiator offered.
     pub versions: Vec<u32>,
     /// The party that receives the replay.
     pub with: LegalName,

@@ -38,7 +38,7 @@ pub(crate) enum SilenceStage {
     Silent,
     /// It is silent, and the others spend the states that it kept locked.
     Spending,
-    /// It sends messages again, for good.
+    /// It sends messages again, and does not fall silent again.
     Over,
 }
 

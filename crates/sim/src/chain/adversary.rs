@@ -151,7 +151,7 @@ impl Adversary {
         bytes
     }
 
-    /// Claims the best chain possible.
+    /// Returns a status that claims more work than any chain has.
     fn claim(&mut self) -> Status {
         Status {
             height: Height::new(10_000),

@@ -115,7 +115,7 @@ fn same_as_never_forked(world: &mut World) -> HashSet<TxId> {
         for n in 0..world.nodes.len() {
             if world.nodes[n].store.rows(table) != expected {
                 world.violated(format!(
-                    "node {n}: table {table:?} is not as of the chain alone"
+                    "node {n}: table {table:?} differs from that of a replay of the chain"
                 ));
             }
         }
@@ -202,7 +202,7 @@ fn accepted(world: &mut World, confirmed: &HashSet<TxId>) {
             let row = world.nodes[n].store.get(Table::Pool, &id.0);
             let row = row.is_ok_and(|row| row.is_some());
             world.violated(format!(
-                "node {n} accepted {id} and it is nowhere: in the pools {standing:?}, kept {row}"
+                "node {n} accepted {id}, which is in no block and in no pool: pools {standing:?}, row kept {row}"
             ));
         }
     }

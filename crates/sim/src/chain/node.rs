@@ -83,7 +83,7 @@ impl Node {
         for _ in 0..arrive.min(self.flying.len()) {
             self.store.acknowledge();
         }
-        // Clipped at 0: fewer batches may be in flight than would arrive.
+        // Clipped at 0: the number of surviving batches may be drawn above the number in flight.
         let lost = self.flying.len().saturating_sub(arrive) as u64;
         self.store.lose();
         self.core = None;

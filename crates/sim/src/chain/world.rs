@@ -162,7 +162,7 @@ impl World {
                 .as_ref()
                 .map_or(Height::GENESIS, |core| core.overlay().tip().height);
             if height <= std::mem::replace(&mut node.probed, height) {
-                self.violated(format!("node {n} stands still at {height}"));
+                self.violated(format!("node {n} makes no progress at height {height}"));
             }
         }
         let again_ms = self.now_ms + self.probe_ms();

@@ -38,7 +38,7 @@ impl World {
                 let left = self.nodes.iter().map(|node| (node.is_idle(), node.left()));
                 let left: Vec<_> = left.collect();
                 self.auditor.found(format!(
-                    "no end in sight ({:?}): {stuck:#?}, left {left:?}",
+                    "the simulation does not end ({:?}): stuck {stuck:#?}, left {left:?}",
                     self.phase
                 ));
             }

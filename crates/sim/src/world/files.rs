@@ -114,7 +114,10 @@ impl World {
             Stage::Silence => self.file_fails(node, hash, FileFailure::Gone),
             Stage::Answered(None) => {
                 // A node that delivers a transaction has its files and serves them.
-                let text = format!("{} does not give {} file {hash}", SHORT[from], SHORT[node]);
+                let text = format!(
+                    "{} does not serve {} the file {hash}",
+                    SHORT[from], SHORT[node]
+                );
                 self.auditor.found(text);
             }
             Stage::Answered(Some(offer)) => {

@@ -1,4 +1,4 @@
-//! The garbage that is sent, and the checks of how its victims react.
+//! Invalid messages of an adversary, and the checks of how its victims react.
 
 use finance::{CashState, Portion, cash_builder};
 use flow::FlowId;

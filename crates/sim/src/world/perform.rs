@@ -334,7 +334,7 @@ impl World {
 
     pub(crate) fn checked(&mut self, node: usize, check: &UniquenessCheck, early: Option<Answer>) {
         let disk = &self.nodes[node].disk;
-        // A check that did not finish early reads the disk as it is now.
+        // A check that did not finish early reads the present contents of the disk.
         let answer = early.unwrap_or_else(|| kernel::check_uniqueness(check, disk));
         let number = check.number;
         self.note(node, format_args!("has the answer to question {number}"));
@@ -418,7 +418,7 @@ impl World {
             Event::Start(start) => {
                 self.note(
                     node,
-                    format_args!("gets the start {} of {}", start.token.0, start.name),
+                    format_args!("receives start {} of flow {}", start.token.0, start.name),
                 );
             }
             Event::Refilled {

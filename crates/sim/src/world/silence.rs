@@ -42,7 +42,7 @@ impl World {
         self.silence.as_ref().is_some_and(Silence::is_silent)
     }
 
-    /// Ends the silence for good.
+    /// Ends the silence. It never returns.
     pub(crate) fn speak(&mut self) {
         if let Some(silence) = &mut self.silence {
             silence.stage = SilenceStage::Over;

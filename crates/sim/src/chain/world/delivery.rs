@@ -71,7 +71,7 @@ impl World {
                 )
             }),
             Notice::Popped { header, .. } => {
-                self.note(n, || format!("block {} taken back", header.height));
+                self.note(n, || format!("block {} rolled back", header.height));
             }
             Notice::Forked { depth, .. } => {
                 self.note(n, || format!("another branch, {depth} deep"))
