@@ -43,7 +43,7 @@ pub fn run(names: &[String]) -> Result<()> {
         if !output.status.success() {
             bail!("the benchmark {name} failed ({})", output.status);
         }
-        let text = String::from_utf8(output.stdout).context("output that is not text")?;
+        let text = String::from_utf8(output.stdout).context("the output is not UTF-8")?;
         // Without a line, `merge` refuses the empty one.
         let line = text.lines().last().unwrap_or_default();
         merge(&mut merged, line)

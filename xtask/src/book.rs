@@ -57,7 +57,7 @@ fn write(pages: &BTreeMap<PathBuf, String>) -> Result<PathBuf> {
     }
     for (path, text) in pages {
         let file = folder.join(html_name(path));
-        let parent = file.parent().context("a page without a folder")?;
+        let parent = file.parent().context("a page's path has no folder")?;
         fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
         fs::write(&file, page(path, text, pages)).with_context(|| file.display().to_string())?;
     }

@@ -76,7 +76,7 @@ pub fn unlisted(listed: &BTreeSet<&str>) -> Result<Vec<String>> {
     let mut strings = Vec::new();
     for entry in fs::read_dir(root.join("crates"))? {
         let folder = entry?.path();
-        let name = folder.file_name().context("a crate without a name")?;
+        let name = folder.file_name().context("a crate's folder has no name")?;
         let name = name.to_string_lossy();
         if FOR_TESTS.contains(&&*name) {
             continue;
@@ -97,7 +97,7 @@ pub fn unlisted(listed: &BTreeSet<&str>) -> Result<Vec<String>> {
         .map(|(_, literal)| literal.text.clone())
         .collect();
     let known = |Literal { text, .. }: &Literal| {
-        // A text without a point has no ending, and is no code.
+        // A text without a dot has no file extension, and is not a code.
         let (_, ending) = text.split_once('.').unwrap_or_default();
         listed.contains(text.as_str())
             || settings.contains(text)

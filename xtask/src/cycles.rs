@@ -62,7 +62,7 @@ fn graph(folder: &Path, texts: &BTreeMap<PathBuf, String>) -> Graph {
         .collect();
     let defined = |name: &Module| -> Option<Module> {
         let mut name = name.clone();
-        // A chain of exports is no longer than the crate is deep.
+        // Bounds the loop: a chain of re-exports has at most as many steps as the crate has modules.
         for _ in 0..modules.len() {
             let known = (0..=name.len())
                 .rev()

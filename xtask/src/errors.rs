@@ -77,7 +77,7 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     (
         "tally.bad_url",
         "An address of an API does not parse.",
-        "Give it as https://host:port.",
+        "Write the address as https://host:port.",
     ),
     (
         "tally.bad_value",
@@ -127,7 +127,7 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
     (
         "tally.no_proof",
-        "A proof of equivocation is not there, or does not decode.",
+        "A proof of equivocation does not exist, or cannot be decoded.",
         "List the proofs with 'tally notary equivocations', and export the proof again.",
     ),
     (
@@ -142,18 +142,18 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
     (
         "tally.not_delivered",
-        "A transaction that a flow recorded is final, but a participant refuses to record it.",
-        "The message names the participant and the code of its refusal; settle it with that participant's operator.",
+        "A transaction is final, but a participant refuses to record it.",
+        "Contact the operator of the participant that the message names, with the code of its refusal.",
     ),
     (
         "tally.not_yet",
-        "The flow goes on, but did not reach the expected status in time.",
-        "Ask again with 'tally flow get'.",
+        "The flow is still running, but did not reach the expected status in time.",
+        "Read its state with 'tally flow get'.",
     ),
     (
         "tally.output",
         "A result could not be written.",
-        "Check where the output goes.",
+        "Check the file or pipe that the output goes to.",
     ),
     (
         "tally.query",
@@ -162,7 +162,7 @@ const COMMAND_LINE: &[(&str, &str, &str)] = &[
     ),
     (
         "tally.runtime",
-        "The asynchronous runtime does not start.",
+        "The asynchronous runtime cannot be started.",
         "Check the limits of threads and memory for the user.",
     ),
     (
@@ -221,7 +221,7 @@ mod tests {
     fn no_catalogue_is_forgotten() {
         let crates = metadata::root().join("crates");
         let mut found = Vec::new();
-        for entry in std::fs::read_dir(crates).expect("the repository has crates") {
+        for entry in std::fs::read_dir(crates).expect("the folder `crates` can be read") {
             let folder = entry.expect("readable").path();
             let map = std::fs::read_to_string(folder.join("src/lib.rs")).unwrap_or_default();
             let name = folder

@@ -27,7 +27,9 @@ const SECONDS_MAX: u32 = 10;
 /// Runs the chore. Its arguments are the seconds for each target, then names of targets (default: all).
 pub fn run(arguments: &[String]) -> Result<()> {
     let seconds: u32 = match arguments.first() {
-        Some(text) => text.parse().context("seconds for each target")?,
+        Some(text) => text
+            .parse()
+            .context("the first argument must be the number of seconds for each target")?,
         None => 60,
     };
     let folder = metadata::root().join("fuzz");
@@ -101,7 +103,7 @@ fn targets(folder: &std::path::Path) -> Result<Vec<String>> {
     for entry in fs::read_dir(&targets).with_context(|| targets.display().to_string())? {
         let path = entry?.path();
         if path.extension().is_some_and(|ending| ending == "rs") {
-            let stem = path.file_stem().context("a source without a name")?;
+            let stem = path.file_stem().context("a fuzz target has no file name")?;
             names.push(stem.to_string_lossy().into_owned());
         }
     }

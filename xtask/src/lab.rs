@@ -85,7 +85,7 @@ fn good(output: &Output, name: &str) -> Result<()> {
 }
 
 fn last_line(output: &Output) -> Result<Value> {
-    let text = std::str::from_utf8(&output.stdout).context("output that is not text")?;
+    let text = std::str::from_utf8(&output.stdout).context("the output is not UTF-8")?;
     let line = text.lines().last().context("nothing was printed")?;
     serde_json::from_str(line).with_context(|| format!("not JSON: {line}"))
 }
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// The line names cases of the shipped scenarios.
+    /// Checks that the cases named in the benchmark line exist in the shipped scenarios.
     #[test]
     fn the_variants_of_swap_latency_are_those_that_are_shipped() {
         let text = perf::plan::shipped("swap-latency")

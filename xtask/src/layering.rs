@@ -11,7 +11,7 @@ use crate::metadata::{self, Package};
 use crate::source;
 use crate::tree;
 
-/// The place of every crate under `examples`.
+/// The layer of every crate under `examples`.
 const APPLICATIONS: &str = "examples/*";
 
 /// Allowed dependencies of each crate. An unlisted crate is refused, so that a new one is placed on purpose.
@@ -236,7 +236,9 @@ fn list_cycles(packages: &[&Package]) -> Result<()> {
 
 fn source_folder(package: &Package) -> Result<PathBuf> {
     let folder = package.manifest.parent();
-    Ok(folder.context("a manifest without a folder")?.join("src"))
+    Ok(folder
+        .context("a manifest's path has no folder")?
+        .join("src"))
 }
 
 /// Returns the fault of a crate with files in cycles.

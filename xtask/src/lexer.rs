@@ -11,8 +11,8 @@ pub struct Token<'a> {
     pub text: &'a str,
 }
 
-/// Returns words, single punctuation marks and plain strings, without comments, characters, raw and byte strings. A text that is
-/// not Rust has no tokens. Of a source file, clippy reports this.
+/// Returns words, single punctuation marks and plain strings, without comments, characters, raw and byte strings. Returns no
+/// tokens if the text is not valid Rust. For source files, the compiler reports that.
 pub fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut found = Vec::new();
     if let Ok(stream) = text.parse() {

@@ -344,7 +344,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "
-/// Things of one (`tx.many`).
+/// Things in one transaction (`tx.many`).
 pub(crate) const THINGS_MAX: usize = 4 * FEW;
 /// Not a limit.
 const FEW: usize = 5;

@@ -155,7 +155,7 @@ pub fn headings(text: &str) -> Vec<Heading> {
                 }
             }
             Event::End(TagEnd::Heading(_)) => {
-                // A heading without words has an empty anchor.
+                // A heading without letters or digits has an empty anchor.
                 let text = open.take().unwrap_or_default();
                 let plain = anchor(&text);
                 let alike = |heading: &&Heading| anchor(&heading.text) == plain;

@@ -47,7 +47,7 @@ impl Program {
         if !output.status.success() {
             bail!("{} --list: {}", self.executable.display(), output.status);
         }
-        let text = String::from_utf8(output.stdout).context("output that is not text")?;
+        let text = String::from_utf8(output.stdout).context("the output is not UTF-8")?;
         let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
         Ok(names.map(str::to_owned).collect())
     }
@@ -66,7 +66,7 @@ pub fn build(arguments: &[String]) -> Result<Vec<Program>> {
     if !output.status.success() {
         bail!("the tests do not build ({})", output.status);
     }
-    let text = String::from_utf8(output.stdout).context("output that is not text")?;
+    let text = String::from_utf8(output.stdout).context("the output is not UTF-8")?;
     let mut programs: Vec<Program> = text.lines().filter_map(program).collect();
     programs.sort();
     Ok(programs)

@@ -22,7 +22,9 @@ const PURE: &[&str] = &[
 /// Runs the chore. Its arguments are the seconds for each crate, then names of crates (default: all).
 pub fn run(arguments: &[String]) -> Result<()> {
     let seconds: u64 = match arguments.first() {
-        Some(text) => text.parse().context("seconds for each crate")?,
+        Some(text) => text
+            .parse()
+            .context("the first argument must be the number of seconds for each crate")?,
         None => 60,
     };
     // Without names, all crates run.

@@ -134,7 +134,9 @@ pub fn run() -> Result<()> {
     let mut used = Vec::new();
     let mut judged = 0;
     for Package { manifest, .. } in ours {
-        let folder = manifest.parent().context("a manifest without a folder")?;
+        let folder = manifest
+            .parent()
+            .context("a manifest's path has no folder")?;
         for (path, text) in tree::sources(&folder.join("src"))? {
             let shown = path.strip_prefix(metadata::root())?;
             for field in fields(&text).iter().filter(|field| is_secret(&field.name)) {
@@ -166,7 +168,7 @@ pub fn run() -> Result<()> {
 enum Verdict {
     /// Its type hides it, or is never a secret.
     Hidden,
-    /// This entry of [`OPEN_FIELDS`] says that it is none.
+    /// This entry of [`OPEN_FIELDS`] declares that it is not a secret.
     Listed(&'static str),
     /// `Debug` would show it.
     Shown,

@@ -29,7 +29,7 @@ pub fn sources(folder: &Path) -> Result<BTreeMap<PathBuf, String>> {
 fn module_files(file: &Path, name: &str) -> Vec<PathBuf> {
     let folder = file.parent().expect("a source in a folder");
     let stem = file.file_stem().and_then(|stem| stem.to_str());
-    let stem = stem.expect("a source has a name of UTF-8");
+    let stem = stem.expect("the name of a source file is UTF-8");
     let base = if matches!(stem, "lib" | "main" | "mod") {
         folder.to_path_buf()
     } else {
