@@ -56,7 +56,7 @@ async fn drive(arguments: DemoArgs) -> Result<()> {
     eprintln!(
         "Tallystick: a notary and two banks, separate processes, mutual TLS, every commit synced\n"
     );
-    let binary = std::env::current_exe().context("where this program is")?;
+    let binary = std::env::current_exe().context("cannot find the executable of this program")?;
     let step = Step::begin("Network");
     // Not on the runtime's thread, so that Ctrl-C is handled in the meantime.
     let network =
@@ -108,7 +108,7 @@ async fn drive(arguments: DemoArgs) -> Result<()> {
         network.keep();
     }
     if !outcome.audit.is_clean() {
-        bail!("the audit found what must not be");
+        bail!("the audit found violations");
     }
     Ok(())
 }

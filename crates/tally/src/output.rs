@@ -47,7 +47,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
         Err(error) => Err(Failure::local(
             "tally.output",
             error.to_string(),
-            "Check where the output goes.",
+            "Check the file or pipe that the output goes to.",
         )),
         Ok(()) => Ok(()),
     }

@@ -69,7 +69,7 @@ struct Large {
 
 /// Runs the benchmark and prints the line.
 pub async fn run(arguments: &BenchArgs) -> Result<()> {
-    let binary = std::env::current_exe().context("where this program is")?;
+    let binary = std::env::current_exe().context("cannot find the executable of this program")?;
     let before = file_limits().await?;
     let plans: Result<Vec<Plan>> = POINTS
         .iter()
@@ -188,7 +188,7 @@ async fn large(binary: std::path::PathBuf, files: u32) -> Result<LargeFilesSent>
     };
     let sent = send_large_files(&network, asked, 1).await?;
     if !sent.verdict.is_clean() {
-        bail!("the audit found what must not be: {}", sent.verdict);
+        bail!("the audit found violations: {}", sent.verdict);
     }
     Ok(sent)
 }

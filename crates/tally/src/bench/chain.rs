@@ -46,7 +46,7 @@ struct ChainReport {
 
 /// Runs the benchmark and prints the line.
 pub async fn run(arguments: &BenchArgs) -> Result<()> {
-    let binary = std::env::current_exe().context("where this program is")?;
+    let binary = std::env::current_exe().context("cannot find the executable of this program")?;
     let step = Step::begin("Machine");
     let mut machine = Machine::probe(&std::env::temp_dir())?;
     step.done(&format!(

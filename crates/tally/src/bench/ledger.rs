@@ -33,7 +33,7 @@ const SIGNERS_SLICE: Duration = Duration::from_millis(500);
 
 /// Runs the benchmark and prints the line.
 pub async fn run(arguments: &BenchArgs) -> Result<()> {
-    let binary = std::env::current_exe().context("where this program is")?;
+    let binary = std::env::current_exe().context("cannot find the executable of this program")?;
     let step = Step::begin("Network");
     let network =
         tokio::task::spawn_blocking(move || Network::bring_up(&NetworkOptions::two_banks(binary)))
@@ -82,7 +82,7 @@ pub async fn run(arguments: &BenchArgs) -> Result<()> {
     if !verdict.is_clean() || bench.lab.unknown() > 0 {
         step.failed(&verdict.to_string());
         bail!(
-            "the audit found what must not be; {} flows failed",
+            "the audit failed: it found violations, or flows without a known outcome ({})",
             bench.lab.unknown()
         );
     }

@@ -35,7 +35,7 @@ struct LoadReport {
     alone_per_s: f64,
     /// Issues per second with followers.
     followed_per_s: f64,
-    /// The second rate divided by the first. The windows alternate, so that variations of the machine affect both.
+    /// The rate with followers divided by the rate without. The windows alternate, so that variations of the machine affect both.
     followed_share: f64,
     /// Events per second that all followers together read.
     follower_events_per_s: f64,
@@ -82,7 +82,7 @@ struct Overload {
 
 /// Runs the benchmark and prints the line.
 pub async fn run(arguments: &BenchArgs) -> Result<()> {
-    let binary = std::env::current_exe().context("where this program is")?;
+    let binary = std::env::current_exe().context("cannot find the executable of this program")?;
     let mut options = NetworkOptions::two_banks(binary);
     // All followers, all connections of requests, and the laboratory's own connections.
     let connections = arguments.connections + arguments.followers + 64;
@@ -104,7 +104,7 @@ pub async fn run(arguments: &BenchArgs) -> Result<()> {
     if !verdict.is_clean() || bench.lab.unknown() > 0 {
         step.failed(&verdict.to_string());
         bail!(
-            "the audit found what must not be; {} flows failed",
+            "the audit failed: it found violations, or flows without a known outcome ({})",
             bench.lab.unknown()
         );
     }

@@ -69,7 +69,7 @@ struct Cpu {
 
 /// Runs the benchmark and prints the line.
 pub async fn run(arguments: &BenchArgs) -> Result<()> {
-    let binary = std::env::current_exe().context("where this program is")?;
+    let binary = std::env::current_exe().context("cannot find the executable of this program")?;
     let step = Step::begin("Network");
     let options = network_options(binary);
     let network = tokio::task::spawn_blocking(move || Network::bring_up(&options)).await??;

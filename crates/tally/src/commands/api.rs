@@ -223,7 +223,7 @@ fn write(answer: &[u8]) -> Result<(), Failure> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::local(
             "tally.output",
             error.to_string(),
-            "Check where the output goes.",
+            "Check the file or pipe that the output goes to.",
         )),
         _ => Ok(()),
     }

@@ -235,7 +235,7 @@ pub(super) fn verdict(report: &Report) -> Result<(), Failure> {
     if !unsound.is_empty() {
         return failed(
             AUDIT_FAILED,
-            format!("the audit of {unsound} found what must not be"),
+            format!("the audit of {unsound} found violations"),
         );
     }
     let broken = bad(|scenario| scenario.failure.is_some());

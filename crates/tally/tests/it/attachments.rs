@@ -16,7 +16,7 @@ use crate::stage::{self, A, eventually};
 
 const MEGABYTE: u64 = 1 << 20;
 
-/// Uploads so many bytes of one kind, in one piece.
+/// Uploads this number of equal bytes, in one piece.
 async fn put(client: &Client, byte: u8, size: u64) -> Result<AttachmentView, ClientError> {
     let (wish, progress) = (NewUpload::default(), Progress::default());
     let source = repeat(byte).take(size);
@@ -84,7 +84,7 @@ fn a_file_goes_up_is_looked_after_and_comes_down() {
         "{}",
         refused.err
     );
-    // An earlier try that broke off is gone on with; one of something else is found out and thrown away.
+    // An interrupted earlier download is resumed. A part of another file is detected and discarded.
     std::fs::write(path("back2.pdf.part"), &sent[..1_000_000]).expect("written");
     let resumed = format!(
         "attachment download --node % {hash} --out {}",
@@ -213,7 +213,7 @@ fn longest(folder: &Path) -> u64 {
     lengths.max().unwrap_or(0)
 }
 
-/// The most memory that a process has had, in bytes.
+/// Returns the peak memory of a process, in bytes.
 fn resident_max(network: &Network) -> u64 {
     let pid = network.pid(A).expect("it runs");
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");

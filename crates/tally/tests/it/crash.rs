@@ -1,5 +1,5 @@
 //! Kill -9 of node A, node B and the notary in turn, at random moments, under load; restart; many rounds. Then every accepted
-//! flow has completed exactly once, value is conserved, everybody agrees, nothing acknowledged is missing.
+//! flow has completed exactly once, value is conserved, all nodes agree, nothing acknowledged is missing.
 
 use perf::topology::Who;
 

@@ -43,7 +43,7 @@ fn recorded(victim: Who, scratch: &std::path::Path) -> (Network, Recorder) {
     (network, recorder)
 }
 
-/// From now on the node runs as it is.
+/// Removes the disk recorder from the environment, so that the next start of the node runs without it.
 fn disarm(network: &mut Network, victim: Who) {
     for name in ["LD_PRELOAD", "RECORDER_DIR", "RECORDER_LOG"] {
         network.process(victim).remove_environment(name);

@@ -17,7 +17,7 @@ const FILE_BYTES_MAX: u64 = 1_300_000;
 const BULK: u64 = 160;
 /// Coins of each.
 const BULK_COINS: u64 = 40;
-/// More starts than the view's own log has room for.
+/// Number of starts, more than fit the write-ahead log of the view's database.
 const STARTS_MAX: u64 = 2_000;
 
 /// Bounds the size of a node's files, or lifts the bound. A privileged process or one of the same user may.
@@ -32,7 +32,7 @@ fn bound_files(network: &Network, bytes: Option<u64>) {
     assert!(done.success(), "{done}");
 }
 
-/// Issues so many coins in so many transactions that the view's database is larger than [`FILE_BYTES_MAX`].
+/// Issues enough coins to make the view's database larger than [`FILE_BYTES_MAX`].
 async fn fill_the_view(a: &Client) -> u128 {
     for _ in 0..BULK {
         let arguments = json!({ "currency": "GBP", "quantity": BULK_COINS, "outputs": BULK_COINS });

@@ -37,7 +37,7 @@ fn mix(works: &[(&str, u32, &str)]) -> Mix {
     Mix::new(&Workloads::shipped(), &works, 7).expect("known knobs")
 }
 
-/// Prepares and runs so many units, a few at a time; how many ended well, and the codes of the others.
+/// Prepares and runs this number of units, a few at a time. Returns the number that succeeded, and the codes of the others.
 async fn run(site: &Arc<Site>, mix: Mix, units: u64) -> (u64, BTreeMap<String, u64>) {
     let mix = Arc::new(mix);
     mix.prepare(site, units).await.expect("prepared");

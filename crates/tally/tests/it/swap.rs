@@ -95,7 +95,7 @@ impl Market {
         json!({ "pairs": pairs })
     }
 
-    /// Waits until a bank holds so much cash and stock.
+    /// Waits until a bank holds these quantities of cash and stock.
     async fn holds(&self, bank: usize, cash: u128, stock: u128) {
         let client = stage::client(&self.network, Who::Bank(bank));
         stage::eventually(&format!("bank {bank} has {cash} and {stock}"), async || {

@@ -417,7 +417,7 @@ async fn users_see_what_they_may_query_and_nothing_else() {
             "both" => &["tally.cash", "tally.paper"],
             _ => &["tally.cash", "tally.obligation", "tally.paper"],
         };
-        // A coin made last of all ends the reading: everybody may see it.
+        // The last coin marks the end of the stream, because every user may see it.
         let last = json!({ "currency": "CHF", "quantity": end });
         run(&stage::client(&network, A), "cash.issue", &last).await;
         let mut events = followed.expect("allowed");

@@ -94,7 +94,7 @@ pub fn flows_are_kept_retried_and_killed() {
         }
     }
 
-    // Mended, and tried again by query; the other is beyond help.
+    // The cause of one failure is removed, and its flow is retried by a query. The other flow cannot be repaired, and is killed.
     std::fs::write(folder.join("mended"), "").expect("the folder is ours");
     let retry = "flow retry --node % --code trial.away --json";
     let dry = ok(&tally(&folder, retry));

@@ -49,7 +49,7 @@ pub struct Args {
 struct Uploaded {
     #[serde(flatten)]
     attachment: AttachmentView,
-    /// Whether the node did not have the file before.
+    /// Whether the file is new on the node.
     new: bool,
 }
 

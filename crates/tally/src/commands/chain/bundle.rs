@@ -86,7 +86,7 @@ fn of_text(text: &str) -> Result<(String, u8), Failure> {
 
 fn people(list: &BundlerList) -> String {
     if list.bundlers.is_empty() {
-        return "nobody bundles on this node".to_owned();
+        return "no account bundles on this node".to_owned();
     }
     let mut table = Table::new(&["account", ">chain", ">rate", ">overpay", ">total"]);
     for bundler in &list.bundlers {

@@ -49,7 +49,7 @@ impl Args {
 
 fn people(view: &ForgingView) -> String {
     if view.accounts.is_empty() {
-        return "nobody forges on this node".to_owned();
+        return "no account forges on this node".to_owned();
     }
     let mut table = Table::new(&["account", ">tokens", ">next block"]);
     for account in &view.accounts {

@@ -63,7 +63,7 @@ pub enum Command {
     Restore(upkeep::RestoreArgs),
     /// Let the next start of a stopped node make an empty store, which synchronises with the peers
     InitStore(store_care::Args),
-    /// Accept a stopped node's store as it is: restored from a copy, or without its inventory
+    /// Accept a stopped node's store in its present state: restored from a copy, or without its inventory
     AcceptStore(store_care::Args),
 }
 

@@ -46,7 +46,7 @@ impl Args {
             let Some(flow) = flows.pop() else {
                 return Err(Failure::from(FlowFailure {
                     code: "flow.unknown".to_owned(),
-                    message: format!("the node can start no flow '{wanted}'"),
+                    message: format!("the node has no flow '{wanted}'"),
                     hint: "List the flows with 'tally flow describe'.".to_owned(),
                     retry_after_ms: None,
                 }));

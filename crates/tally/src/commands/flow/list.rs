@@ -67,7 +67,7 @@ impl Query {
                     || {
                         Failure::local(
                             "tally.no_flows",
-                            format!("'{text}' is no status of a live flow"),
+                            format!("'{text}' is not a status of a live flow"),
                             "Use running, retrying, parked or paused.",
                         )
                     },

@@ -215,6 +215,6 @@ fn readable(json: &str) -> String {
     let parsed: Result<serde_json::Value, _> = serde_json::from_str(json);
     parsed
         .and_then(|value| serde_json::to_string_pretty(&value))
-        // A text that is no JSON is shown as it is.
+        // A text that is not JSON is shown unchanged.
         .unwrap_or_else(|_| json.to_owned())
 }

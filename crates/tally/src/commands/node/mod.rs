@@ -33,7 +33,7 @@ pub enum Command {
     Drain(drain::Args),
     /// Let the next start make an empty store for an existing identity
     InitStore(store_care::Args),
-    /// Accept a stopped node's store as it is: restored from a copy, or without its inventory
+    /// Accept a stopped node's store in its present state: restored from a copy, or without its inventory
     AcceptStore(store_care::Args),
     /// Let a stopped node forget a member that has left the network for good
     ForgetMember(member::Args),

@@ -118,7 +118,7 @@ impl Args {
         if drained.is_err() {
             tracing::warn!(
                 seconds = self.drain_seconds,
-                "flows have not ended; they go on after the next start"
+                "flows have not ended; they continue after the next start"
             );
         }
         node.stop().await;

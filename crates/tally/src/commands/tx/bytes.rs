@@ -27,7 +27,7 @@ impl Args {
                 Failure::local(
                     "tally.output",
                     format!("{to}: {error}"),
-                    "Check where the output goes.",
+                    "Check the file or pipe that the output goes to.",
                 )
             };
             let mut out = std::io::stdout();

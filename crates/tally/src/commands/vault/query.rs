@@ -208,7 +208,7 @@ fn column(text: &str) -> Result<Criterion, Failure> {
         "<" => Criterion::Less(test),
         ">" => Criterion::Greater(test),
         "^=" => Criterion::Prefix(test),
-        other => return Err(wrong(format!("'{other}' is none of =, <, > and ^="))),
+        other => return Err(wrong(format!("'{other}' is not one of =, <, > and ^="))),
     })
 }
 

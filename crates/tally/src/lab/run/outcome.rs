@@ -7,7 +7,7 @@ use perf::report::{Table, number};
 use perf::results::{Distance, Estimate, Point, Report, Scenario};
 use serde::Serialize;
 
-/// Maximum number of lines of one text.
+/// Maximum number of lines shown of one multi-line message.
 const LINES_MAX: usize = 4;
 /// Maximum number of findings shown for one scenario. The report has all.
 const FINDINGS_MAX: usize = 8;

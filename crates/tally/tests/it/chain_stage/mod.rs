@@ -38,7 +38,7 @@ impl Chain {
         Self::begun_before(servers, block_seconds, 0)
     }
 
-    /// The same, of a network whose time began so many seconds ago.
+    /// The same, for a network whose genesis is this number of seconds in the past.
     pub fn begun_before(servers: usize, block_seconds: u32, before: u32) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let made = Command::new(binary())
@@ -180,7 +180,7 @@ impl Ran {
     }
 }
 
-/// Asks again and again until `probe` gives something, or panics with `what` at the deadline.
+/// Polls until `probe` returns a value. Panics with `what` at the deadline.
 pub async fn eventually<T, F>(what: &str, mut probe: impl FnMut() -> F) -> T
 where
     F: Future<Output = Option<T>>,
@@ -204,7 +204,7 @@ pub async fn reaches(client: &ChainClient, height: u32) {
     .await;
 }
 
-/// Until a transaction is in a block on every node, with so many after it.
+/// Waits until a transaction is in a block on every node, with this number of confirmations.
 pub async fn confirmed(clients: &[ChainClient], id: &str, blocks: u32) {
     for client in clients {
         eventually("the transaction is in a block everywhere", async || {
@@ -215,7 +215,7 @@ pub async fn confirmed(clients: &[ChainClient], id: &str, blocks: u32) {
     }
 }
 
-/// Until all nodes have the same block, at least so many below the lowest tip; gives its height.
+/// Waits until all nodes have the same block, at least this number of blocks below the lowest tip. Returns its height.
 pub async fn agree(clients: &[ChainClient], below: u32) -> u32 {
     eventually("the nodes agree", async || {
         let mut lowest = u32::MAX;
@@ -233,7 +233,7 @@ pub async fn agree(clients: &[ChainClient], below: u32) -> u32 {
     .await
 }
 
-/// The code of a refusal, or that it was none.
+/// Returns the code of a refusal, or `taken` for a success.
 pub fn code<T>(answer: Result<T, client::ClientError>) -> String {
     match answer {
         Ok(_) => "taken".to_owned(),

@@ -16,10 +16,10 @@ use tokio::task::JoinHandle;
 
 use super::{A, B, DEADLINE};
 
-/// Each bank issues this much for the payments before the load, in so many coins.
+/// Quantity that each bank issues for the payments before the load, and the number of coins.
 const FUND: u64 = 1_000_000;
 const COINS: u64 = 40;
-/// The most that a payment moves.
+/// Maximum quantity of a payment.
 const PAYMENT_MAX: u64 = 50;
 /// How long a refused start rests.
 const REST: Duration = Duration::from_millis(20);

@@ -21,7 +21,7 @@ impl Ran {
     }
 }
 
-/// Runs `tally` with words; `%` stands for the folder of a node.
+/// Runs `tally` with the space-separated arguments in `line`. `%` stands for the folder of a node.
 pub fn tally(folder: &Path, line: &str) -> Ran {
     started(folder, line).ran()
 }
@@ -29,7 +29,7 @@ pub fn tally(folder: &Path, line: &str) -> Ran {
 /// `tally` while it runs.
 pub struct Running(Child);
 
-/// Starts `tally` with words; `%` stands for the folder of a node.
+/// Starts `tally` with the space-separated arguments in `line`. `%` stands for the folder of a node.
 pub fn started(folder: &Path, line: &str) -> Running {
     let folder = folder.to_string_lossy().into_owned();
     let words = line.split(' ').map(|word| word.replace('%', &folder));

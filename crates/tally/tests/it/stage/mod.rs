@@ -64,7 +64,7 @@ pub async fn completes(client: &Client, start: StartFlow, wait: Wait) -> Outcome
     outcome
 }
 
-/// Asks again and again until `probe` gives something, or panics with `what` at the deadline.
+/// Polls until `probe` returns a value. Panics with `what` at the deadline.
 pub async fn eventually<T, F>(what: &str, mut probe: impl FnMut() -> F) -> T
 where
     F: Future<Output = Option<T>>,
@@ -132,7 +132,7 @@ impl Seeded {
         from + self.number() % (to - from)
     }
 
-    /// A moment of up to so many milliseconds.
+    /// Returns a random duration below this number of milliseconds.
     pub fn moment(&mut self, most_ms: u64) -> Duration {
         Duration::from_micros(self.between(0, most_ms * 1000))
     }

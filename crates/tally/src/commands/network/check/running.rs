@@ -174,9 +174,9 @@ fn reached(from: &Folder, folders: &[Folder]) -> Vec<Finding> {
                 .any(|at| TcpStream::connect_timeout(&at, CONNECT_MAX).is_ok())
         };
         findings.push(match info.addresses.iter().find(listens) {
-            Some(address) => Finding::ok(&name, format!("somebody listens at {address}")),
+            Some(address) => Finding::ok(&name, format!("a process listens at {address}")),
             None => {
-                let found = format!("nobody listens at {}", info.addresses.join(", "));
+                let found = format!("no process listens at {}", info.addresses.join(", "));
                 match network.is_notary(id) {
                     true => Finding::problem(&name, &codes::NOTARY_AWAY, found),
                     false => Finding::warning(&name, &codes::NODE_AWAY, found),
