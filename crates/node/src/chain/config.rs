@@ -208,7 +208,7 @@ impl StoreSection {
     }
 }
 
-/// Blocks that a start looks at: more than a fork among healthy nodes takes back.
+/// Blocks that a start looks at: more than a fork among healthy nodes rolls back.
 const CHECK_BLOCKS: u32 = 100;
 
 fn genesis() -> PathBuf {

@@ -25,7 +25,7 @@ impl Shown {
         }
     }
 
-    /// A block joined, or was taken back.
+    /// A block joined, or was rolled back.
     pub(super) fn block(&mut self, now_ms: u64, transactions: i64) {
         self.forget(now_ms);
         self.recent.push_back((now_ms, transactions));

@@ -68,10 +68,10 @@ chain_metrics! {
     pool_bytes: Gauge = "tally_chain_pool_bytes", "Bytes of transactions in no block yet.";
     peers: Gauge = "tally_chain_peers", "Peers connected.";
     stuck: Gauge = "tally_chain_stuck", "1 while a better branch lies beyond the rollback limit.";
-    deep_branches: Counter = "tally_chain_deep_branches_total", "How often a peer claimed a better branch that forks off deeper than blocks can be taken back: it cannot be judged, see chain_peer.too_deep.";
+    deep_branches: Counter = "tally_chain_deep_branches_total", "How often a peer claimed a better branch that forks off deeper than blocks can be rolled back: it cannot be judged, see chain_peer.too_deep.";
     catching_up: Gauge = "tally_chain_catching_up_blocks", "Blocks that a peer has told of and that are missing here.";
-    blocks_added: Counter = "tally_chain_blocks_added_total", "Blocks that joined the main chain, those taken back later included.";
-    blocks_popped: Counter = "tally_chain_blocks_popped_total", "Blocks taken back.";
+    blocks_added: Counter = "tally_chain_blocks_added_total", "Blocks that joined the main chain, those rolled back later included.";
+    blocks_popped: Counter = "tally_chain_blocks_popped_total", "Blocks rolled back.";
     transactions: Counter = "tally_chain_transactions_total", "Transactions of all chains in blocks that joined, child blocks included.";
     forged: Counter = "tally_chain_forged_total", "Blocks forged here.";
     bundled: Counter = "tally_chain_bundled_total", "Child blocks made here.";
@@ -81,7 +81,7 @@ chain_metrics! {
     turns_refused: Counter = "tally_chain_turns_refused_total", "Forging turns that a local account skipped, because it had signed another block on the same parent that this node no longer has.";
     failed_forgings: Counter = "tally_chain_failed_forgings_total", "Blocks that this node forged with transactions of its pool and that broke a rule. It forged without transactions instead. More than none is a fault of this software.";
     forks: Counter = "tally_chain_forks_total", "Branches that have won.";
-    fork_depth: Histogram Count = "tally_chain_fork_depth_blocks", "Blocks taken back for a branch that won.";
+    fork_depth: Histogram Count = "tally_chain_fork_depth_blocks", "Blocks rolled back for a branch that won.";
     block_transactions: Histogram Count = "tally_chain_block_transactions", "Transactions of a block, of all chains.";
     block_bytes: Histogram Bytes = "tally_chain_block_bytes", "Bytes of a block's body.";
     block_age: Histogram Seconds = "tally_chain_block_age_seconds", "From a block's own time until it joined here.";

@@ -97,7 +97,7 @@ fn note(shared: &ChainNodeState, notice: Notice) {
             let transactions = i64::from(header.parent_count) + i64::from(header.child_count);
             metrics.blocks_popped.increment();
             shared.lock_shown().block(now_ms, -transactions);
-            tracing::debug!(height = header.height.get(), %hash, "a block was taken back");
+            tracing::debug!(height = header.height.get(), %hash, "a block was rolled back");
         }
         Notice::Forked { common, depth } => {
             metrics.fork_depth.record(u64::from(*depth));
@@ -116,7 +116,7 @@ fn note(shared: &ChainNodeState, notice: Notice) {
             %peer,
             common = common.get(),
             %other,
-            "a peer claims a better branch that forks deeper than blocks can be taken back: it cannot be checked, and this node goes \
+            "a peer claims a better branch that forks deeper than blocks can be rolled back: it cannot be checked, and this node goes \
              on with its own; compare the tips of nodes that you trust (docs/guides/chain-forks.md)"
         ),
         Notice::DeepFork { common, other } => tracing::error!(

@@ -23,7 +23,7 @@ pub struct Placed {
 pub struct ForkSeen {
     /// Its time, milliseconds since the scenario began.
     pub at_ms: u64,
-    /// Blocks taken back.
+    /// Blocks rolled back.
     pub depth: u32,
 }
 

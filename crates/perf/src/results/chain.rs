@@ -55,7 +55,7 @@ pub struct ChainNode {
     pub tip: String,
     /// A hash of its state then, if it has one.
     pub state_hash: Option<String>,
-    /// Blocks taken back while the load was on, for each branch that lost: how deep, in order of time.
+    /// Blocks rolled back while the load was on, for each branch that lost: how deep, in order of time.
     pub forks: Vec<u32>,
 }
 
