@@ -19,9 +19,9 @@ use crate::measure::whole_micros;
 use crate::results::Stretch;
 use crate::workload::{Failed, Site};
 
-/// How long an agent may take to let us in.
+/// Time limit for the connection to an agent.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// How long an agent may take to set its workers up.
+/// Time limit for an agent to set up its workers.
 const READY_MAX: Duration = Duration::from_secs(300);
 /// An agent under load that says nothing for so long is lost: it should report four times a second.
 const SILENCE_MAX: Duration = Duration::from_secs(10);
@@ -191,7 +191,7 @@ impl Member {
 
     /// Tells the agent that the stretch will not begin.
     pub async fn forget(&self) {
-        // If it is gone, it has forgotten.
+        // If the agent is gone, it has nothing to forget.
         let _ = self.channel.send(&Ask::Forget).await;
     }
 

@@ -20,7 +20,7 @@ use crate::workload::Workloads;
 
 /// Upper limit on connections that are not authenticated yet.
 const STRANGERS_MAX: usize = 16;
-/// How long a peer may take to authenticate.
+/// Time limit for the authentication of a peer.
 const STRANGER_PATIENCE: Duration = Duration::from_secs(10);
 /// Pause before the next accept after the system refused one.
 const REST: Duration = Duration::from_millis(200);

@@ -44,7 +44,7 @@ pub struct NodeBooks {
     pub ledger: Vec<Hash>,
     /// Unconsumed fungible states, those that transactions of the sample made.
     pub coins: Vec<StateId>,
-    /// How many unconsumed fungible states there are in all.
+    /// The total number of unconsumed fungible states.
     pub states: u64,
     /// Sums over all unconsumed fungible states, by token.
     pub sums: BTreeMap<String, u128>,

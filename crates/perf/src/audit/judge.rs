@@ -130,7 +130,7 @@ fn notary_agrees_with_ledgers(
         // On a shared network, a node that is not audited may have recorded it.
         if books.whole && !ledgers.iter().any(|ledger| ledger.contains(consumer)) {
             verdict.wrong(|| {
-                format!("the notary let {consumer} consume {state}, but nobody recorded it")
+                format!("the notary let {consumer} consume {state}, but no node recorded it")
             });
         }
     }

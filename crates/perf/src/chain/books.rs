@@ -12,7 +12,7 @@ pub const KEPT_MAX: usize = 4_000_000;
 pub struct Accepted {
     /// Its key.
     pub key: TxKey,
-    /// When it was due, milliseconds since the scenario began.
+    /// The due time, milliseconds since the scenario began.
     pub due_ms: u64,
     /// The node that accepted it, as an index into the targets.
     pub node: u32,

@@ -14,7 +14,7 @@ pub struct Placed {
     pub height: u64,
     /// The node's id for it.
     pub id: String,
-    /// When it was first seen in the main chain, milliseconds since the scenario began.
+    /// The time at which it was first seen in the main chain, milliseconds since the scenario began.
     pub seen_ms: u64,
 }
 

@@ -16,13 +16,13 @@ pub struct ResultInput<'a> {
     pub audited: &'a Audited,
     /// Accepted payments, by key.
     pub accepted: &'a [Accepted],
-    /// How many were accepted in all.
+    /// The total number of accepted payments.
     pub total: u64,
     /// The chains.
     pub chains: &'a [Chain],
-    /// When measuring began and ended.
+    /// The begin and the end of the measurement, milliseconds since the scenario began.
     pub measured_ms: (u64, u64),
-    /// When the block before the first was made, seconds since the chain's beginning.
+    /// The time of the block before the first one, seconds since the chain's beginning.
     pub began_s: u64,
     /// The target time between blocks, seconds.
     pub block_s: f64,

@@ -103,7 +103,7 @@ impl Payments {
         let (node, payment) = self.choose(unit);
         let gone = || Fault {
             code: "lab.unit_panicked".to_owned(),
-            message: "the way to the node ended in the middle of a unit".to_owned(),
+            message: "the task that sends to the node ended during a unit".to_owned(),
         };
         let lane = self.lanes.get(node).ok_or_else(gone)?;
         if let Some(backlog) = &self.backlog {

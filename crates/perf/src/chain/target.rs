@@ -134,7 +134,7 @@ impl BlockSeen {
 pub struct ChildCount {
     /// The chain.
     pub chain: ChainId,
-    /// How many.
+    /// The number.
     pub count: u32,
 }
 

@@ -7,7 +7,7 @@ use crate::load::engine::Chance;
 /// Upper limit on tries of one unit.
 const TRIES_MAX: u32 = 10;
 
-/// How long one try takes, once it is served.
+/// The service time of one attempt, without queueing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServiceTime {
     /// Always the same, milliseconds.
@@ -37,7 +37,7 @@ pub struct Stall {
 /// The behaviour of a target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Behaviour {
-    /// How long one try takes.
+    /// The service time of one attempt.
     pub service: ServiceTime,
     /// Units served concurrently; others wait in order. `None` serves all at once.
     pub slots: Option<u32>,

@@ -9,9 +9,9 @@ use super::behaviour::{Behaviour, milliseconds};
 /// Service in the order of arrival.
 #[derive(Debug)]
 pub(super) struct Queue {
-    /// When each slot becomes free. `None` if slots are unlimited.
+    /// The time at which each slot becomes free. `None` if slots are unlimited.
     slots: Option<BinaryHeap<Reverse<Duration>>>,
-    /// When each waiting unit begins.
+    /// The time at which each waiting unit begins.
     begins: BinaryHeap<Reverse<Duration>>,
     waiting_max: usize,
     stalls: Option<(Duration, Duration)>,

@@ -68,7 +68,7 @@ pub struct NotRun {
     pub fault: Fault,
     /// Whether it may have begun.
     pub begun: bool,
-    /// When a busy node asks the caller to retry.
+    /// The time of the retry that a busy node asks for.
     pub retry_after: Option<Duration>,
 }
 

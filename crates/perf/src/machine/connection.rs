@@ -50,7 +50,7 @@ pub(super) fn ceiling(slice: Duration) -> io::Result<Ceiling> {
         .map_err(|_| io::Error::other("the far end panicked"))?;
     let (round_trip_us, began) = near?;
     let (bytes, ended) = taken?;
-    // Without a byte the far end has no time later than the beginning.
+    // If no byte arrived, the far end's time is the beginning, so the difference is 0.
     let seconds = ended.saturating_duration_since(began).as_secs_f64();
     Ok(Ceiling {
         mbit_per_s: bytes as f64 * 8.0 / 1e6 / seconds.max(1e-9),

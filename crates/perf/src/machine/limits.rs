@@ -20,7 +20,7 @@ pub fn describe() -> results::Machine {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     results::Machine {
         processor: processor(),
-        cores: u32::try_from(cores).expect("no machine has so many cores"),
+        cores: u32::try_from(cores).expect("the number of cores fits 32 bits"),
         memory_bytes: memory_bytes(&text("/proc/meminfo")),
         system: format!(
             "{} {}",

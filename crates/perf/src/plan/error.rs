@@ -24,7 +24,7 @@ const BEGUN_CHARS_MIN: usize = 3;
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: BAD_OVERRIDE,
-        cause: "A --set on the command line is not of the form key=value, or its key leads nowhere.",
+        cause: "A --set on the command line is not of the form key=value, or no setting has its key.",
         action: "Write it as in the file, such as --set run.seconds=20; a word needs no quotes, a list is [1, 2].",
     },
     ErrorInfo {
@@ -39,7 +39,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: UNKNOWN_SETTING,
-        cause: "A scenario has a key that means nothing where it stands.",
+        cause: "A scenario has an unknown key, or a key at the wrong place.",
         action: "Take the key that the message suggests; docs/reference/scenarios.md lists every one.",
     },
     ErrorInfo {

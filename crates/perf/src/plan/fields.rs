@@ -27,7 +27,7 @@ pub struct Field {
 /// The type and range of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// A text of so many characters at most.
+    /// A text with this maximum number of characters.
     Text(u64),
     /// `true` or `false`.
     Flag,
@@ -122,7 +122,7 @@ pub const FIELDS: &[Field] = fields! {
     "network.nodes.NAME.link.mbit_per_s" BANDWIDTH, "unlimited" ["Mbit/s"] "As for all nodes.";
     "network.target" Kind::Tables, "none" [""] "A running network. The laboratory then starts, wipes and restarts nothing.";
     "network.target.banks" Kind::Free, "required" [""] "Folders of its banks, as `tally network bootstrap` makes them, or copies with `node.toml`, `root.pem` and `api-token`; relative to where `tally` is started.";
-    "network.target.notary" LINE, "none" [""] "The notary's folder; without it the audit does without the notary's books.";
+    "network.target.notary" LINE, "none" [""] "The notary's folder. Without it, the audit does not check the notary's books.";
     "chain" Kind::Tables, "none" [""] "A chain under load instead of `network` and `work`: payments on all its chains, from all test accounts, to all nodes. `load` sets their number at a time or their rate. [Load on a chain](../guides/chain-load-test.md).";
     "chain.nodes" Kind::Whole(1, CHAIN_NODES_MAX as u64), "4" [""] "Number of nodes to start: `node-1`, `node-2` and so on.";
     "chain.block_s" Kind::Whole(1, 3_600), "5" ["seconds"] "The intended time between blocks. For a target, the time that it uses.";
@@ -155,13 +155,13 @@ pub const FIELDS: &[Field] = fields! {
     "work.weight" Kind::Whole(1, 1_000_000), "1" [""] "Its share among the others.";
     "load" Kind::Tables, "one outstanding" [""] "The load: exactly one of `outstanding`, `rate`, `ramp`, `steps` and `knee`.";
     "load.outstanding" OUTSTANDING, "1" [""] "Closed loop: this number of units is outstanding at any moment.";
-    "load.think_ms" Kind::Number(0.0, MS_MAX), "0" ["milliseconds"] "The pause before an ended unit is replaced by the next (closed loop).";
+    "load.think_ms" Kind::Number(0.0, MS_MAX), "0" ["milliseconds"] "The pause between the end of a unit and the start of the next (closed loop).";
     "load.think" Kind::OneOf(&["fixed", "random"]), "\"fixed\"" [""] "Whether the pause is always the same, or exponentially distributed around `think_ms`.";
     "load.rate" RATE, "none" ["units a second"] "Open loop: units are due at this rate, whether or not the system keeps up; latency counts from when one was due.";
-    "load.ramp" Kind::Tables, "none" [""] "Open loop: the rate goes evenly from one to another over the measured time.";
-    "load.ramp.from" Kind::Number(0.0, RATE_MAX), "required" ["units a second"] "At the beginning.";
-    "load.ramp.to" Kind::Number(0.0, RATE_MAX), "required" ["units a second"] "At the end; one of the two is above 0.";
-    "load.steps" Kind::Tables, "none" [""] "Open loop: one rate after another, a list of `{ per_s = ..., seconds = ... }`.";
+    "load.ramp" Kind::Tables, "none" [""] "Open loop: the rate changes linearly over the measured time.";
+    "load.ramp.from" Kind::Number(0.0, RATE_MAX), "required" ["units a second"] "The rate at the beginning.";
+    "load.ramp.to" Kind::Number(0.0, RATE_MAX), "required" ["units a second"] "The rate at the end. At least one of the two must be above 0.";
+    "load.steps" Kind::Tables, "none" [""] "Open loop: a sequence of rates, as a list of `{ per_s = ..., seconds = ... }`.";
     "load.steps.per_s" Kind::Number(0.0, RATE_MAX), "required" ["units a second"] "The step's rate.";
     "load.steps.seconds" Kind::Number(0.1, SECONDS_MAX), "required" ["seconds"] "Duration of the step.";
     "load.poisson" Kind::Flag, "false" [""] "Whether units are due at random around the rate (a Poisson process), not evenly (open loop).";
@@ -176,7 +176,7 @@ pub const FIELDS: &[Field] = fields! {
     "run.warm_up_s" Kind::Number(0.0, SECONDS_MAX), "1" ["seconds"] "Duration of the same load before each point, which is not counted.";
     "run.seconds" Kind::Number(0.1, SECONDS_MAX), "5; with `count` 3600" ["seconds"] "Measured time of each stretch. With `count` the stretch ends at the first of both. With `load.steps` it is always the sum of the steps.";
     "run.count" Kind::Whole(1, 1_000_000_000_000), "none" ["units"] "Number of units of each stretch, if it ends by a count.";
-    "run.repeats" Kind::Whole(1, 1_000), "5" [""] "Measured stretches of each point; confidence intervals come from them, so one alone has none.";
+    "run.repeats" Kind::Whole(1, 1_000), "5" [""] "Number of measured stretches of each point. Confidence intervals need at least two.";
     "run.interleave" Kind::Flag, "false" [""] "Whether stretches of different points take turns (ABAB), as comparisons should, or follow each other (AABB).";
     "run.restart" Kind::OneOf(&["needed", "points", "repeats"]), "\"needed\"" [""] "When nodes are restarted: only where a point's settings call for it, before each point, or before each stretch.";
     "run.fresh" Kind::Flag, "false" [""] "Whether every point begins with the prepared network, without the data of earlier points.";
@@ -190,10 +190,10 @@ pub const FIELDS: &[Field] = fields! {
     "sweep.case.number" Kind::Number(-1e15, 1e15), "the name, if it is a number" [""] "Position on a numeric axis. The axis is numeric if all its cases have a number.";
     "sweep.case.set" Kind::Free, "none" [""] "The settings of the case, by dotted name: `set.work.sessions = \"sequential\"`.";
     "monitors" Kind::Tables, "as below" [""] "The instruments during the run.";
-    "monitors.every_ms" Kind::Whole(0, 3_600_000), "500" ["milliseconds"] "Between two looks at processes and metrics, at least 50; 0 watches nothing.";
+    "monitors.every_ms" Kind::Whole(0, 3_600_000), "500" ["milliseconds"] "Interval between readings of processes and metrics, at least 50. 0 disables the monitoring.";
     "monitors.metrics" Kind::Free, "[]" [""] "Further metrics of the nodes to keep, by name; [all of them](metrics.md).";
     "monitors.machine" Kind::Flag, "true" [""] "Whether the machine's own limits are measured before the run.";
-    "audit" Kind::Tables, "as below" [""] "The checks after each run. They cannot be left out.";
+    "audit" Kind::Tables, "as below" [""] "The checks after each run. They cannot be disabled.";
     "audit.read_max" Kind::Whole(1, 10_000_000), "20000" ["transactions"] "Transactions that are read in full at every node; of more, as many are sampled evenly.";
     "published" Kind::Tables, "none" [""] "Figures published elsewhere, shown next to the measured ones: each `[[published]]` is a line of a chart.";
     "published.label" LABEL, "required" [""] "The name of the line.";

@@ -153,8 +153,8 @@ impl<'a> Reader<'a> {
             }
         }
         let of = match schema {
-            "" => "a scenario has none such".to_owned(),
-            _ => format!("`{schema}` has none such"),
+            "" => "a scenario has no such key".to_owned(),
+            _ => format!("`{schema}` has no such key"),
         };
         let mut all: Vec<&str> = keys_of(schema).collect();
         all.sort_unstable();

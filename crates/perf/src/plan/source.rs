@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Characters shown of the line around a place.
 const SHOWN_CHARS: usize = 120;
-/// How many of them are before the place.
+/// Number of these characters before the place.
 const BEFORE_CHARS: usize = 60;
 
 /// A place in one of the [`Sources`], or nowhere for generated values.

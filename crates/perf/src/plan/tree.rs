@@ -152,7 +152,12 @@ fn convert(value: &Spanned<DeValue<'_>>, source: u32, depth: usize) -> Result<No
         }
         DeValue::Float(number) => match number.as_str().parse::<f64>() {
             Ok(number) if number.is_finite() => Tree::Leaf(Value::Float(number)),
-            _ => return Err((at, "a number that is none, or is infinite".to_owned())),
+            _ => {
+                return Err((
+                    at,
+                    "expected a finite number, found NaN or infinity".to_owned(),
+                ));
+            }
         },
         DeValue::Boolean(flag) => Tree::Leaf(Value::Boolean(*flag)),
         DeValue::Datetime(time) => Tree::Leaf(Value::Datetime(*time)),

@@ -49,7 +49,9 @@ pub fn parse(text: &[u8]) -> Result<Report, ReportError> {
         });
     }
     if head.schema == 0 {
-        return Err(ReportError::Unreadable("schema 0 is none".to_owned()));
+        return Err(ReportError::Unreadable(
+            "schema 0 does not exist".to_owned(),
+        ));
     }
     let report: Report = serde_json::from_slice(text).map_err(unreadable)?;
     // Numbers such as 1e999 are read as infinite.

@@ -40,7 +40,7 @@ pub struct Jtl {
     writer: Option<JoinHandle<std::io::Result<Counts>>>,
 }
 
-/// The result of writing.
+/// The file that was written, and its counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JtlWritten {
     /// The file.

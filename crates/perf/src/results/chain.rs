@@ -28,11 +28,11 @@ pub struct ChainResult {
     pub transactions: u64,
     /// The nodes.
     pub nodes: Vec<ChainNode>,
-    /// How many blocks a range of `ranges` has.
+    /// The number of blocks in a range of `ranges`.
     pub range_blocks: u64,
     /// Rates by range of blocks.
     pub ranges: Vec<BlockRange>,
-    /// How many transactions a row of `fill` spans.
+    /// The range of transaction counts that a row of `fill` spans.
     pub fill_step: u64,
     /// Blocks by how many transactions they have.
     pub fill: Vec<FillRow>,
@@ -83,7 +83,7 @@ pub struct FillRow {
     pub from: u64,
     /// The highest number of transactions.
     pub to: u64,
-    /// How many blocks.
+    /// The number of blocks.
     pub blocks: u64,
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Fault {
     /// The code.
     pub code: String,
-    /// How many.
+    /// The number.
     pub count: u64,
     /// One of them in words.
     pub message: String,

@@ -21,9 +21,9 @@ pub struct Report {
     pub schema: u32,
     /// One line for people.
     pub title: String,
-    /// When it began, milliseconds since 1970.
+    /// The start time, milliseconds since 1970.
     pub started_unix_ms: u64,
-    /// How long it took, seconds.
+    /// The duration, seconds.
     pub seconds: f64,
     /// The version of `tally`, of generator and nodes.
     pub version: String,
@@ -126,9 +126,9 @@ pub struct Scenario {
     pub seed: u64,
     /// Whether it ran at its published size.
     pub full: bool,
-    /// When it began, milliseconds since 1970.
+    /// The start time, milliseconds since 1970.
     pub started_unix_ms: u64,
-    /// How long it took, seconds, with preparation and audit.
+    /// The duration, seconds, with preparation and audit.
     pub seconds: f64,
     /// The names of its axes; empty without a sweep.
     pub axes: Vec<String>,
@@ -211,7 +211,7 @@ pub struct CaseResult {
 /// One measured stretch of load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stretch {
-    /// When its measuring began.
+    /// The begin of its measurement.
     pub started_ms: u64,
     /// Measured seconds: from its first start until everything started had ended and every view had caught up.
     pub seconds: f64,
@@ -233,7 +233,7 @@ pub struct Stretch {
     pub works: Vec<WorkResult>,
     /// Second by second.
     pub series: Vec<Second>,
-    /// How the load generator itself did.
+    /// The state of the load generator itself, such as its lag.
     pub generator: Generator,
     /// Processes over time.
     pub processes: Vec<Process>,
@@ -281,7 +281,7 @@ pub struct WorkResult {
 /// One second of a stretch.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Second {
-    /// When it began.
+    /// The start time.
     pub at_ms: u64,
     /// Units completed in it.
     pub done: u64,
@@ -300,13 +300,13 @@ pub struct Second {
 pub struct Generator {
     /// Its processor use, in cores.
     pub cpu_cores: f64,
-    /// How late its timers woke it: the 99th percentile, milliseconds.
+    /// The delay of its timers: the 99th percentile, milliseconds.
     pub lag_p99_ms: f64,
     /// The longest such delay, milliseconds.
     pub lag_max_ms: f64,
     /// The longest time from a unit's due time to its start, milliseconds (open loop).
     pub behind_max_ms: f64,
-    /// A unit that starts so much after it was due is late, milliseconds.
+    /// A unit counts as late if it starts this much after it was due, milliseconds.
     pub late_after_ms: f64,
     /// Processes that generated, agents included.
     pub agents: u32,
@@ -314,7 +314,7 @@ pub struct Generator {
     pub agents_lost: u32,
 }
 
-/// A process over time.
+/// The readings of one process during the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Process {
     /// `notary`, `bank-1`, `generator`.
@@ -333,7 +333,7 @@ impl Process {
 /// One reading of a process. Counters count from the process's start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessSample {
-    /// When.
+    /// The time of the reading.
     pub at_ms: u64,
     /// Processor time so far, milliseconds.
     pub cpu_ms: u64,

@@ -12,12 +12,12 @@ use crate::workload::{Failed, MixError, SiteError};
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: AUDIT_FAILED,
-        cause: "After a run the books of nodes and notary disagree with each other or with what the load was told, or could not be read.",
-        action: "Believe none of the run's figures; read the findings of its audit, and keep the network with --keep to look at it.",
+        cause: "After a run the books of nodes and notary contradict each other or the acknowledgements that the load received, or could not be read.",
+        action: "Discard the figures of the run. Read the findings of its audit, and run again with --keep to examine the network.",
     },
     ErrorInfo {
         code: "lab.interrupted",
-        cause: "A run was ended early, by Ctrl-C or a signal.",
+        cause: "A run was stopped early, by Ctrl-C or a signal.",
         action: "Run it again; the report contains the measurements made until then.",
     },
     ErrorInfo {
@@ -27,12 +27,12 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: NODE_DIED,
-        cause: "A node ended while it was under load.",
+        cause: "A node exited while it was under load.",
         action: "Read the end of its log, which stands with the message, and whether the system has killed it for its memory.",
     },
     ErrorInfo {
         code: REPEATS_MISSING,
-        cause: "A point has fewer repeats than were asked for, because the run ended early.",
+        cause: "A point has fewer repeats than the scenario asks for, because the run ended early.",
         action: "Take its intervals for wider than they would be, or run it again.",
     },
     ErrorInfo {
@@ -57,7 +57,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: UNITS_FAILED,
-        cause: "Units of a run failed; they count nowhere as done.",
+        cause: "Units of a run failed. They are not counted as completed.",
         action: "Look at the codes with the stretch; under admission control refusals are expected.",
     },
 ];
@@ -74,7 +74,7 @@ pub(super) const SHORT_WINDOW: &str = "lab.short_window";
 pub(super) const TOO_FEW_CORES: &str = "lab.too_few_cores";
 pub(super) const UNITS_FAILED: &str = "lab.units_failed";
 
-/// Why a scenario goes no further.
+/// Why a scenario is aborted.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// A network does not start.

@@ -104,7 +104,7 @@ impl Ours {
         self.used
     }
 
-    /// Notes that it may hold data from now on.
+    /// Notes that the network may hold data.
     pub fn use_it(&mut self) {
         self.used = true;
     }
@@ -120,7 +120,7 @@ impl Ours {
         self.snapshots.contains_key(name)
     }
 
-    /// Copies the data as it is.
+    /// Copies the data unchanged.
     pub async fn snapshot(&mut self, name: &str, books: SiteBooks) -> Result<(), RunError> {
         let number = self.snapshots.len();
         let folder = self
@@ -186,7 +186,7 @@ impl Ours {
         Some(size.live_bytes)
     }
 
-    /// Returns the node that has ended by itself, with the end of its log.
+    /// Returns the node that has exited without being stopped, with the last lines of its log.
     pub fn died(&mut self) -> Option<RunError> {
         let network = self.network.as_mut()?;
         let who = network

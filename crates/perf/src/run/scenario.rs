@@ -263,7 +263,7 @@ mod tests {
             let names: Vec<&str> = points.iter().map(|one| one.at[0].name.as_str()).collect();
             assert_eq!(names, there, "{cores}");
             assert_eq!(binaries.len(), points.len());
-            // The executable goes with its point.
+            // After points are left out, each executable still belongs to its point.
             let older = points.iter().zip(&binaries).find(|(_, one)| one.is_some());
             assert!(older.is_some_and(|(point, _)| point.at[0].name == "2"));
             assert_eq!(left_out.len(), said, "{left_out:?}");

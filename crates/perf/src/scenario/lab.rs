@@ -20,7 +20,7 @@ use super::issued::{Faults, IssuedCash, unknown};
 /// Positions of payer and payee among the network's banks.
 const PAYER: usize = 0;
 const PAYEE: usize = 1;
-/// How long the views may take to catch up after a window.
+/// Time limit for the views to catch up after a window.
 const CATCH_UP_MAX: Duration = Duration::from_secs(120);
 /// Starts outstanding while coins are made.
 const FUNDING_OUTSTANDING: usize = 256;
@@ -37,14 +37,14 @@ pub enum CashWork {
     Issue,
     /// Issue, then pay that to the other bank.
     IssueAndPay,
-    /// Pay the other bank in so many states, from coins made before.
+    /// Pay the other bank in this number of states, from coins made before.
     Pay {
         /// States for the payee in each transaction.
         states: u32,
     },
 }
 
-/// Why a run cannot go on.
+/// Why a run cannot continue.
 #[derive(Debug, Error)]
 pub enum LabError {
     /// The network.
@@ -59,7 +59,7 @@ pub enum LabError {
     /// Coins could not be made.
     #[error("{failed} of {wanted} issues failed: {first}")]
     Funding {
-        /// How many failed.
+        /// The number of failed issues.
         failed: u64,
         /// The number of issues.
         wanted: u64,

@@ -36,7 +36,7 @@ const CONSUMED_PERCENT: u64 = 30;
 const CONSUMED_AT_ONCE: u64 = 300;
 /// Upper limit on rounds of consuming. Each covers at least a third of the rest.
 const ROUNDS_MAX: usize = 40;
-/// How long one stretch may take.
+/// Time limit of one stretch.
 const STRETCH_MAX: Duration = Duration::from_secs(3_600);
 /// Obligations and papers fall due within this many days after they are made.
 const DUE_DAYS: u64 = 365;

@@ -10,7 +10,7 @@ pub const COMPARISONS: u32 = 20;
 /// The results of comparisons of identical sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
-    /// How many comparisons were made.
+    /// The number of comparisons.
     pub comparisons: u32,
     /// Pairs of stretches in each.
     pub pairs: u32,

@@ -9,11 +9,11 @@ const UPPER: f64 = 0.975;
 /// A fitted line, evaluated at a position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Reading {
-    /// Its value there, with the 95 % interval for one further stretch.
+    /// The fitted value at that rate, with the 95 % prediction interval for one further stretch.
     pub(super) at: Estimate,
-    /// Its value at rate 0.
+    /// The fitted value at rate 0.
     pub(super) at_zero: f64,
-    /// Its rise for each unit a second.
+    /// The slope: the rise for each unit a second.
     pub(super) per_unit: f64,
 }
 
@@ -97,7 +97,8 @@ mod tests {
         let points = [(1.0, 2.0), (2.0, 1.0), (3.0, 4.0), (4.0, 3.0), (5.0, 6.0)];
         let at = |x: f64| line(&points, x).expect("a line").at;
         let half = |x: f64| at(x).high.expect("high") - at(x).value;
-        // 3.182446 * sqrt(1.6 * (1 + 1/5)) in the middle; 3.6 and a spread of ten, over three degrees of freedom.
+        // The half width at the mean of x: t(97.5 %, 3) = 3.182446, times the square root of the residual variance times (1 + 1/5). The
+        // sum of squares of x around its mean is 10.
         let squares: f64 = points
             .iter()
             .map(|(x, y): &(f64, f64)| (y - 0.2 - x).powi(2))

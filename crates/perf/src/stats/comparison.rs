@@ -11,7 +11,7 @@ pub struct Comparison {
     pub title: String,
     /// The sides, in the order given. The others are compared with the first.
     pub sides: Vec<Side>,
-    /// How it was tested.
+    /// The settings of the test.
     pub test: Test,
     /// Every metric of every point, for each side but the first.
     pub metrics: Vec<Compared>,
@@ -42,7 +42,7 @@ pub struct Side {
     pub about: String,
 }
 
-/// How sides were tested.
+/// The settings of the test of sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Test {
     /// The test.

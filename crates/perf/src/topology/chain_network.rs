@@ -301,7 +301,7 @@ impl ChainNetwork {
             node.process.leave_running();
         }
         if let Some(temporary) = self.temporary.take() {
-            // It stays from now on.
+            // From here on the folder is kept.
             let _ = temporary.keep();
         }
         (self.root.clone(), pids)
@@ -328,7 +328,7 @@ fn genesis_of(plan: &ChainPlan) -> Result<GenesisSpec, NetworkError> {
     let begun_ms = spec.time_ms.checked_sub((seconds * 1_000.0) as u64);
     spec.time_ms = begun_ms.ok_or_else(|| NetworkError::Setting {
         name: "chain.history".to_owned(),
-        message: "so many blocks would begin before 1970; fewer transactions are allowed"
+        message: "the first of these blocks would be before 1970; use fewer transactions"
             .to_owned(),
     })?;
     Ok(spec)

@@ -23,9 +23,9 @@ use crate::measure::{DiskUse, ProcessReading};
 
 /// A node prints this on standard output when it is ready.
 const READY: &str = "\"ready\":";
-/// How long a node may take to become ready.
+/// Time limit for a node to become ready.
 pub(super) const READY_MAX: Duration = Duration::from_secs(60);
-/// How long a node may take to finish its work.
+/// Time limit for a node to finish its work.
 pub(super) const STOP_MAX: Duration = Duration::from_secs(30);
 
 /// In a node's folder: the certificate that its API chains to.

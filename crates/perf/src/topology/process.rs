@@ -81,7 +81,7 @@ pub enum ProcessError {
     NotReady {
         /// The process.
         name: String,
-        /// How long we waited.
+        /// The time limit that has passed.
         seconds: u64,
         /// Its log file.
         log: PathBuf,

@@ -89,7 +89,7 @@ impl Site {
             let recorded = health.ledger_seq.saturating_sub(from.copied().unwrap_or(0));
             let balances = node.client().balances().await.map_err(failed)?;
             let states: u64 = balances.balances.iter().map(|balance| balance.states).sum();
-            // Clipped: far fewer entries already need the smallest sample.
+            // Clipped: far fewer entries already lead to the smallest sample.
             entries = entries.saturating_add(recorded).saturating_add(states);
         }
         Ok(Sample::of_at_most(ENTRIES_MAX, entries))

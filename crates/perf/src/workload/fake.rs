@@ -19,9 +19,9 @@ pub(super) const REGISTERED: (&str, &str, Make) = (
     Fake::make,
 );
 
-/// Upper limit of knobs in milliseconds: an hour.
+/// Upper limit of parameters in milliseconds: an hour.
 const MS_MAX: f64 = 3_600_000.0;
-/// Upper limit of knobs that count places.
+/// Upper limit of the parameters `slots` and `waiting_max`.
 const PLACES_MAX: u64 = 1_000_000;
 
 struct Fake {

@@ -87,7 +87,7 @@ impl Site {
     /// Returns a bank's API.
     pub fn endpoint(&self, at: usize) -> Result<&Endpoint, Failed> {
         let endpoint = self.bank(at)?.endpoint();
-        let unknown = || Failed::new(NO_CONNECTION, "nobody said where its API is");
+        let unknown = || Failed::new(NO_CONNECTION, "the address of its API is unknown");
         endpoint.ok_or_else(unknown)
     }
 

@@ -341,7 +341,7 @@ fn what_finds_no_place_is_dropped_and_what_starts_late_is_counted() {
     assert_near(result.dropped as f64, 5_000.0, 0.01);
     assert_eq!((result.late, result.failed()), (0, 0));
 
-    // A workload that keeps the only processor for 50 ms, once in a second: a twentieth starts late but for 10 ms of grace.
+    // The workload blocks the only processor for 50 ms in each second. So 5 % of the units start late, less the 10 ms of tolerance: 4 %.
     let result = starved(50, 1000);
     assert_eq!(result.due, 10_000);
     assert_near(result.late as f64, 10_000.0 * 0.04, 0.05);

@@ -116,7 +116,7 @@ fn planted_wrongs_are_found() {
     check("eur: 0 was issued, 5 is held", |b| {
         b.nodes[0].sums.insert("eur".into(), 5);
     });
-    check("nobody recorded it", |b| {
+    check("no node recorded it", |b| {
         consumed(b).insert(state(2, 1), hash(9));
     });
     check("knows nothing", |b| consumed(b).clear());

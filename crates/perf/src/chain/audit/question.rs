@@ -14,7 +14,7 @@ pub type Balances = BTreeMap<(usize, ChainId), u64>;
 pub struct Start {
     /// Height of its tip.
     pub height: u64,
-    /// When that was made, seconds since the chain's beginning.
+    /// The time of the tip block, seconds since the chain's beginning.
     pub time_s: u64,
     /// Balances of the test accounts there.
     pub balances: Balances,

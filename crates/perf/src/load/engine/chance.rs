@@ -1,6 +1,6 @@
 //! Random numbers from a seed: the same on every machine.
 
-/// A small generator (SplitMix64): good enough to spread arrivals, of no use for secrets.
+/// A small generator (SplitMix64): good enough to spread arrivals, not for secrets.
 #[derive(Clone, Debug)]
 pub struct Chance {
     state: u64,

@@ -60,7 +60,7 @@ pub trait Driven: Send + Sync + 'static {
     }
 }
 
-/// How a unit ended.
+/// The outcome of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
     /// The kind of work, as an index into [`Settings::labels`].
@@ -74,7 +74,7 @@ pub struct Ended {
 /// The duration, and the settings that all loads share.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Length of a warm-up with the same load, which is not counted.
+    /// Duration of the warm-up: the same load, whose results are not counted.
     pub warm_up: Duration,
     /// No unit is due or started after this long. With `count`, the first limit reached applies.
     pub measured: Duration,

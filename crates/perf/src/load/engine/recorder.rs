@@ -18,11 +18,11 @@ const SHARDS_MAX: usize = 8;
 /// Upper limit on seconds in a series: a week. Later ones are measured but not listed.
 const SECONDS_MAX: usize = 7 * 24 * 3600;
 
-/// How one measured unit ended.
+/// The outcome of one measured unit.
 pub(super) struct Noted {
-    /// When it was due or started, since the recorder's beginning.
+    /// The due time (open loop) or start time (closed loop), since the recorder's beginning.
     pub due: Duration,
-    /// When it really started.
+    /// The actual start time.
     pub started: Duration,
     /// When it ended.
     pub ended: Duration,
@@ -58,7 +58,7 @@ pub(super) struct Merged {
     pub retries: u64,
     pub late: u64,
     pub behind_max: Duration,
-    /// When the last unit ended.
+    /// The end of the last unit.
     pub last_end: Duration,
     /// Seconds taken out so far.
     seconds: u64,

@@ -15,9 +15,9 @@ use crate::load::{Fault, Live};
 use crate::measure::whole_millis;
 use crate::results::Stretch;
 
-/// How long a load waits for outstanding units after a stop was requested.
+/// Time limit for outstanding units after a stop was requested.
 const STOPPED_WAIT_MAX: Duration = Duration::from_secs(15);
-/// How long units may take to be dropped. They are dropped as soon as their tasks run again.
+/// Time limit for dropping units. They are dropped as soon as their tasks run again.
 const ABANDONED_WAIT_MAX: Duration = Duration::from_secs(5);
 /// The code of units that had not ended when waiting ended.
 const UNFINISHED: &str = "lab.unfinished";
@@ -31,7 +31,7 @@ pub(super) struct Stage<C, D> {
     pub recorder: Recorder,
     live: Arc<Live>,
     units: Arc<AtomicU64>,
-    /// When measuring begins. Units due earlier are not recorded.
+    /// The begin of the measurement. Units due earlier are not recorded.
     pub begin: Duration,
     /// Units that have started or are about to, and have not ended.
     pub outstanding: AtomicU64,

@@ -40,7 +40,7 @@ pub(super) fn read(
         ChainServers::Nxt { urls, .. } => urls.len(),
     });
     if target.is_some() {
-        let why = "makes no sense with a target, whose nodes are somebody's own";
+        let why = "cannot be used with a target, because the laboratory does not own its nodes";
         reader.forbid(section, &["nodes", "profile", "settings", "history"], why);
     }
     let nodes = match servers {
@@ -181,7 +181,7 @@ fn chains(reader: &mut Reader<'_>, section: Section<'_>) -> Vec<Chain> {
             .any(|other| other.id == one.id || other.name == one.name)
         {
             let message = format!(
-                "two chains have the id {} or the name `{}`",
+                "chain ids and names must be unique: {} or `{}` occurs twice",
                 one.id.0, one.name
             );
             reader.wrong(section.at_of("chains"), message);

@@ -36,7 +36,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, checks: &dyn Check
     }
     if let Some(target) = reader.sub(section, "target") {
         let target = self::target(reader, target);
-        let why = "makes no sense with a target, whose nodes are somebody's own";
+        let why = "cannot be used with a target, because the laboratory does not own its nodes";
         reader.forbid(section, &["settings", "nodes", "notary", "link"], why);
         let count = u32::try_from(target.banks.len()).expect("a list of bounded length");
         if section.has("banks") && network.banks != count {

@@ -48,7 +48,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>, load: &Load, targe
     };
     run.fresh = reader.flag(section, "fresh").unwrap_or(false);
     if target {
-        let why = "would change the target, which is somebody's own";
+        let why = "would change the target, which the laboratory does not own";
         if run.restart != Restart::Needed {
             reader.forbid(section, &["restart"], why);
         }

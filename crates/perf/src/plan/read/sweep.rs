@@ -187,8 +187,7 @@ fn values(reader: &mut Reader<'_>, section: Section<'_>, set: &str) -> Vec<Case>
     let mut cases = Vec::new();
     for node in nodes {
         let Tree::Leaf(value) = &node.tree else {
-            let message =
-                "a value of a sweep is a number, a text or a flag; for more give cases with names";
+            let message = "a value of a sweep must be a number, a text or a flag. For other values, use named cases (`sweep.case`)";
             reader.wrong(node.at, message);
             continue;
         };

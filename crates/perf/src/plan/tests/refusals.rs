@@ -106,12 +106,12 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "[network]\nsettings.store.linger_us = 3\ntarget.banks = ['a']\n[work]\nkind = 'swap'",
         "2:1",
-        "somebody's own",
+        "does not own",
     ),
     (
         "[network.target]\nbanks = ['a']\n[run]\nfresh = true\n[work]\nkind = 'swap'",
         "4:1",
-        "somebody's own",
+        "does not own",
     ),
     (
         "[load]\nrate = 5\noutstanding = 5\n[work]\nkind = 'swap'",

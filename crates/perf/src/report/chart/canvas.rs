@@ -1,4 +1,4 @@
-//! The sheet that charts are drawn on: a plot with two axes, lines, marks and words, as SVG text.
+//! The canvas of charts: a plot with two axes, lines, marks and labels, as SVG text.
 
 use std::fmt::Write;
 
@@ -52,10 +52,10 @@ pub struct Canvas {
     height: f64,
 }
 
-/// How a word stands to its place.
+/// The alignment of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// Begins there.
+    /// The label begins at its position.
     Start,
     /// Is centred there.
     Middle,

@@ -11,7 +11,7 @@ pub struct Column {
     pub from: f64,
     /// The end of its range.
     pub to: f64,
-    /// How high it is.
+    /// The value of the column.
     pub value: f64,
     /// Shown when it is pointed at.
     pub hint: String,

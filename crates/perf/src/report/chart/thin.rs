@@ -51,7 +51,7 @@ pub fn envelope(parts: &[Vec<(f64, f64)>], buckets: usize) -> Vec<Vec<(f64, f64)
     let width = (last - first) / buckets as f64;
     let mut ends: Vec<Option<(f64, f64)>> = vec![None; buckets];
     for (x, value) in points() {
-        // All at one time is one bucket: a division by 0 is none.
+        // If all values have the same time, the width is 0. The quotient is then NaN, which becomes bucket 0.
         let bucket = (((x - first) / width) as usize).min(buckets - 1);
         // The first value of a bucket is its range.
         let (low, high) = ends[bucket].unwrap_or((*value, *value));

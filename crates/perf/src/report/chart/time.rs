@@ -34,7 +34,7 @@ pub struct TimeChart {
     pub to: f64,
     /// The origin of the axis in words: `since the scenario began`.
     pub since: &'static str,
-    /// Whether the values may be put on a logarithmic axis: latencies, not rates.
+    /// Whether a logarithmic axis is allowed. It is for latencies, but not for rates.
     pub may_be_log: bool,
     /// The lines.
     pub lines: Vec<Line>,

@@ -3,7 +3,7 @@
 use super::frame::words;
 use crate::report::chart::{SERIES_MAX, shape_path};
 
-/// How an entry of a legend is drawn.
+/// The symbol of a legend's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Swatch {
     /// A line.

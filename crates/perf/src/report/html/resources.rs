@@ -20,7 +20,7 @@ type Parts = Vec<Vec<(f64, f64)>>;
 enum Drawn {
     /// The value itself.
     Level(fn(&ProcessSample) -> f64),
-    /// How fast it grows, a second.
+    /// The growth per second.
     Growth(fn(&ProcessSample) -> f64),
 }
 

@@ -8,9 +8,9 @@ use crate::report::figures::{beyond, figure};
 use crate::report::units::{Metric, rank};
 use crate::results::{Point, Scenario};
 
-/// Points that tables of the page show; the CSV has all.
+/// Maximum number of points in the tables of the page. The CSV has all.
 pub const POINTS_MAX: usize = 400;
-/// Codes that the table of errors shows.
+/// Maximum number of codes in the table of errors.
 const FAULTS_MAX: usize = 60;
 
 /// Returns the beginning of a table row: a point's position on each axis.

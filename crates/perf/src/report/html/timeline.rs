@@ -181,7 +181,7 @@ pub fn section(scenario: &Scenario, times: &Times) -> String {
 /// The drawn value of a second.
 #[derive(Clone, Copy)]
 pub enum Drawn {
-    /// How many, as a rate.
+    /// A count, shown as a rate.
     Count(fn(&Second) -> u64),
     /// A figure, if the second has it.
     Level(fn(&Second) -> Option<f64>),

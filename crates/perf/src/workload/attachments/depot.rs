@@ -66,7 +66,7 @@ struct Refusal {
     detail: String,
 }
 
-/// The outcome of a call.
+/// The answer to a call, or the delay that a busy node asks for.
 enum Called {
     Answer(Response<Incoming>),
     Busy(Duration, Failed),

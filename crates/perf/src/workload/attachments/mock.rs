@@ -25,9 +25,9 @@ pub struct MockFile {
 /// Sizes of mock files, in bytes: all equal, or uniformly distributed between two limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MockSizes {
-    /// The least.
+    /// The smallest size.
     pub from: u64,
-    /// The most: not less than the least.
+    /// The largest size; at least `from`.
     pub to: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The result of a flow that has ended well.
+//! The result of a successful flow.
 
 use api::{FlowStatus, Outcome, RawJson};
 use primitives::Hash;

@@ -9,10 +9,10 @@ use crate::audit::CollectError;
 use crate::workload::codes::{BAD_BOOKS, VIEW_BEHIND};
 use crate::workload::ended::Failed;
 
-/// How long the views may take to catch up.
+/// Time limit for the views to catch up.
 pub(super) const CATCH_UP_MAX: Duration = Duration::from_secs(120);
 
-/// Why a site cannot go on.
+/// Why a site cannot continue.
 #[derive(Debug, Error)]
 pub enum SiteError {
     /// A node's API failed.

@@ -17,7 +17,7 @@ pub struct Step {
     pub participants: Vec<u32>,
 }
 
-/// How a flow is started.
+/// The API by which a flow is started.
 #[derive(Clone, Copy)]
 pub(in crate::workload) enum Way<'a> {
     /// Over a stream of the bank's.
