@@ -95,7 +95,7 @@ fn settings_and_cores_restart_only_whom_they_concern() {
                 .expect("laid")
         );
         let after = pids(&network);
-        assert_eq!(after[0], before[0], "the notary goes on");
+        assert_eq!(after[0], before[0], "the notary keeps running");
         assert_ne!(after[1], before[1], "{value} {cores:?}");
     }
     assert_eq!(cores_of(&network, A), all);

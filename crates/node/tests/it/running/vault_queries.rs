@@ -111,7 +111,7 @@ async fn a_vault_answers_and_refuses_and_its_pages_stay_where_they_are() {
         ),
         (
             json!({ "where": { "prefix": { "field": "tally.paper.face", "value": "1" } } }),
-            "'prefix' is for text",
+            "'prefix' applies to text",
         ),
         (
             json!({ "where": { "less": { "field": "owner", "value": alone } } }),

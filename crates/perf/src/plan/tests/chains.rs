@@ -132,7 +132,7 @@ fn what_contradicts_is_refused() {
         ),
         (
             "[chain]\nnodes = 2\n[chain.target]\nkind = 'nxt'\nservers = ['http://x:1']",
-            "makes no sense with a target",
+            "cannot be used with a target",
         ),
         ("[chain]\nblok_s = 2", "did you mean `block_s`?"),
     ] {
