@@ -24,7 +24,7 @@ pub struct GenerationCache<K, V> {
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
-    /// A cache of at most `budget_bytes`, by the weights given on insertion.
+    /// Creates a cache of at most `budget_bytes`, by the weights given on insertion.
     pub fn new(budget_bytes: usize) -> Self {
         Self {
             young: HashMap::new(),
@@ -82,7 +82,7 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
         self.old_bytes = 0;
     }
 
-    /// The value, if it is still held.
+    /// Returns the value if it is still held, and counts a look-up.
     pub fn get(&mut self, key: &K) -> Option<V> {
         if let Some((value, _)) = self.young.get(key) {
             self.hits += 1;
@@ -98,7 +98,7 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
         None
     }
 
-    /// Whether the key is held; counted as a look-up, but does not keep the entry longer.
+    /// Returns whether the key is held. Counts a look-up, but does not keep the entry longer.
     pub fn holds(&mut self, key: &K) -> bool {
         let held = self.contains(key);
         self.hits += u64::from(held);
@@ -106,33 +106,33 @@ impl<K: Hash + Eq + Clone, V: Clone> GenerationCache<K, V> {
         held
     }
 
-    /// A look-up by [`GenerationCache::contains`] that found something and is to be counted.
+    /// Counts a hit that [`GenerationCache::contains`] found.
     pub fn count_hit(&mut self) {
         self.hits += 1;
     }
 
-    /// Whether the key is held; does not count as a use.
+    /// Returns whether the key is held, without counting a look-up.
     pub fn contains(&self, key: &K) -> bool {
         self.young.contains_key(key) || self.old.contains_key(key)
     }
 
-    /// The value, without counting as a use.
+    /// Returns the value, without counting a look-up.
     pub fn peek(&self, key: &K) -> Option<&V> {
         let found = self.young.get(key).or_else(|| self.old.get(key));
         found.map(|(value, _)| value)
     }
 
-    /// Bytes held now, by the weights given.
+    /// Returns the sum of the weights held, in bytes.
     pub fn bytes(&self) -> usize {
         self.young_bytes + self.old_bytes
     }
 
-    /// Bytes held at most.
+    /// Returns the maximum sum of the weights, in bytes.
     pub fn budget_bytes(&self) -> usize {
         self.half_budget_bytes.saturating_mul(2)
     }
 
-    /// Bytes now and at most; look-ups that hit and that missed and entries dropped for want of room since the start.
+    /// Returns the bytes held and the budget, with the hits, misses and evictions since the start.
     pub fn figures(&self) -> CacheFigures {
         CacheFigures {
             bytes: self.bytes() as u64,

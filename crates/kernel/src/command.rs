@@ -32,14 +32,14 @@ use crate::integrity::IntegrityOrder;
 use crate::message::{Answer, Standing};
 use crate::schedule::table::Due;
 
-/// A change that one part asks of another.
+/// A change that one part requests of another, or an answer to such a request.
 #[derive(Debug)]
 pub(crate) enum Command {
-    /// To all parts: a transaction is verified. It is recorded.
+    /// To all parts: record a verified transaction.
     Record(Arc<SignedTransaction>),
-    /// To the links and the intake: a flow takes no step any more. Nothing is done for it, but its locks stay.
+    /// To the links and the intake: stop all work for a flow that is paused, parked or waits for a retry. Its locks stay.
     StopWork { flow: FlowId },
-    /// To all parts: a flow is gone.
+    /// To all parts: forget a flow that has ended.
     ForgetFlow { flow: FlowId },
     /// To the back chains.
     BackChains(BackChainsCommand),
@@ -80,15 +80,15 @@ pub(crate) enum BackChainsCommand {
         missing: BTreeSet<TxId>,
         fetching: Fetching,
     },
-    /// An item waits for a part of a chain that is being fetched.
+    /// Makes an item wait for a chain that is being fetched.
     Join { number: u64, item: ItemId },
-    /// An item does not need a chain any more.
+    /// Removes an item that needs a chain no longer.
     Leave { number: u64, item: ItemId },
-    /// An item needs no place for a chain any more.
+    /// Removes an item that waits for a place no longer.
     Unhold { peer: PartyId, item: ItemId },
-    /// A peer has answered a request for a part of a chain.
+    /// Takes the answer of a peer to a request for a part of a chain.
     Fetched { number: u64, answer: Answer },
-    /// A peer asks for a part of a chain.
+    /// Answers a peer that requests a part of a chain.
     Serve {
         peer: PartyId,
         id: RequestId,
@@ -99,7 +99,7 @@ pub(crate) enum BackChainsCommand {
 /// A command to the watch of the clock.
 #[derive(Debug)]
 pub(crate) enum ClockCommand {
-    /// A peer has answered a question for the time of its clock.
+    /// Takes the answer of a peer to a question for its clock.
     Told {
         number: u64,
         peer: PartyId,
@@ -110,7 +110,7 @@ pub(crate) enum ClockCommand {
 /// A command to the consents.
 #[derive(Debug)]
 pub(crate) enum ConsentsCommand {
-    /// A flow asks whether this node signs a transition of states that a peer proposes.
+    /// Decides for a flow whether this node signs a transition of states that a peer proposes.
     Judge {
         effect: EffectId,
         transition: Transition,
@@ -122,7 +122,7 @@ pub(crate) enum ConsentsCommand {
 /// A command to the checks against this node's own ledger.
 #[derive(Debug)]
 pub(crate) enum ContradictionsCommand {
-    /// A notary has signed two consumers of a state.
+    /// Keeps the proof that a notary has signed two consumers of a state.
     Keep {
         state: StateRef,
         brought_by: Option<PartyId>,
@@ -134,37 +134,37 @@ pub(crate) enum ContradictionsCommand {
 /// A command to the files.
 #[derive(Debug)]
 pub(crate) enum FilesCommand {
-    /// A flow of this node has verified a transaction, which it may propose to others.
+    /// Notes that a flow of this node has verified a transaction, which it may propose to others.
     NoteProposal {
         flow: FlowId,
         transaction: Arc<SignedTransaction>,
     },
-    /// A transaction is refused because of its files. The files that came for it go again.
+    /// Deletes the files that were fetched for a transaction which is refused because of its files.
     DropBrought { from: PartyId, files: Vec<Hash> },
 }
 
-/// A command to the flows. Each that has a token is answered to the client with this token.
+/// A command to the flows. Those with a token are answered to the client with that token.
 #[derive(Debug)]
 pub(crate) enum FlowsCommand {
-    /// A client starts a flow.
+    /// Starts a flow for a client.
     Start(Box<Start>),
-    /// A client asks for a flow's outcome.
+    /// Returns a flow's outcome to a client, at once or when it ends.
     Attach {
         flow: FlowId,
         wait: Wait,
         token: Token,
     },
-    /// A client no longer waits.
+    /// Removes the wait of a client that has left.
     Detach { token: Token },
-    /// A client cancels a flow.
+    /// Cancels a flow for a client.
     Cancel { flow: FlowId, token: Token },
-    /// A client forgets a client id and the outcome kept for it.
+    /// Forgets a client id and its outcome, for a client.
     RemoveClient {
         user: String,
         client_id: String,
         token: Token,
     },
-    /// An operator orders something for all flows that meet a filter, after one.
+    /// Carries out an operator's order for all flows that match a filter, in order of id after `after`.
     Order {
         order: Order,
         filter: Box<FlowFilter>,
@@ -172,126 +172,127 @@ pub(crate) enum FlowsCommand {
         dry_run: bool,
         token: Token,
     },
-    /// The vault view has answered an effect.
+    /// Takes the answer of the vault view to an effect.
     LookedUp { effect: EffectId, found: Found },
-    /// The flow engine has an action to be carried out.
+    /// Carries out an action of the flow engine.
     Act(EngineAction),
-    /// An effect has its result. Its flow continues within this round.
+    /// Gives an effect its result. Its flow continues within this round.
     Complete {
         flow: FlowId,
         effect: u32,
         result: EffectResult,
     },
-    /// The transaction of an effect is in the ledger, since this round or before.
+    /// Answers an effect whose transaction is in the ledger, since this round or before.
     Recorded { flow: FlowId, effect: u32, id: TxId },
-    /// The signatures of an effect are checked.
+    /// Answers an effect whose signatures were checked.
     Checked {
         flow: FlowId,
         effect: u32,
         is_good: bool,
     },
-    /// A flow has ended. The other parts have forgotten it.
+    /// Answers the clients of a flow that has ended and that the other parts have forgotten.
     Ended {
         flow: FlowId,
         start: Box<StartRecord>,
         outcome: Result<Vec<u8>, FlowError>,
     },
-    /// States are locked for an effect. The second list are those that it has locked itself.
+    /// Answers an effect with locked states. The second list are those that it has locked itself.
     Locked {
         effect: EffectId,
         states: Vec<StateRef>,
         locked: Vec<StateRef>,
     },
-    /// The state that scheduled this flow is consumed, so it is not to be started.
+    /// Removes a queued start, because the state that scheduled it is consumed.
     WithdrawStart { flow: FlowId },
-    /// A peer's session message is the next in its order.
+    /// Takes a peer's session message that is next in order.
     Session {
         peer: PartyId,
         message: SessionMessage,
     },
-    /// A participant refuses a transaction.
+    /// Notes that a participant refused a transaction.
     NoteRefusal { id: TxId },
-    /// All participants have answered for a transaction.
+    /// Notes that all participants have answered for a transaction.
     AllAnswered { id: TxId },
-    /// A peer's standing does not contradict this node's data.
+    /// Notes that a peer's standing does not contradict this node's data.
     Met { peer: PartyId, shows_mark: bool },
-    /// This node's data, which ends at a time, is an older copy. The reason is for the operator.
+    /// Pauses the flows found in the store and refuses the queued starts, because this data, which ends at `data_until`, is an
+    /// older copy.
     StopCopied {
         data_until: Timestamp,
         reason: String,
     },
-    /// An operator has finished a recovery.
+    /// Restores the flows that wait for peers and accepts starts again, because an operator has finished a recovery.
     RecoveryFinished,
 }
 
 /// A command to the intake.
 #[derive(Debug)]
 pub(crate) enum IntakeCommand {
-    /// A transaction is to be verified, and perhaps recorded.
+    /// Takes in a transaction to be verified, and recorded if its goal says so.
     TakeIn {
         transaction: Arc<SignedTransaction>,
         goal: Goal,
         from: Option<PartyId>,
     },
-    /// A flow has a transaction recorded.
+    /// Records a transaction for a flow.
     Record {
         flow: FlowId,
         effect: u32,
         transaction: SignedTransaction,
         deliver_to: Vec<PartyId>,
     },
-    /// A peer delivers transactions.
+    /// Takes the delivery of transactions by a peer.
     Deliver {
         peer: PartyId,
         transactions: Vec<Vec<u8>>,
         dependencies: Vec<Vec<u8>>,
     },
-    /// A peer delivered a transaction that was recorded meanwhile as another one's back chain.
+    /// Answers a peer that delivered a transaction which was meanwhile recorded as part of another back chain.
     DeliveredToo {
         peer: PartyId,
         transaction: Arc<SignedTransaction>,
     },
-    /// The signatures of an item are checked.
+    /// Takes the verdict on the signatures of an item.
     Checked { item: ItemId, is_good: bool },
-    /// The signatures of an item are good, or its dependencies have to be looked for again.
+    /// Looks for the dependencies of an item, whose signatures are good.
     LookForDependencies(ItemId),
-    /// The dependencies of an item are recorded.
+    /// Runs the contracts of an item whose dependencies are recorded.
     Settle(ItemId),
-    /// An item that waited for a part of a chain looks again, after everything else that the round has to do.
+    /// Looks for an item's dependencies again, after everything else in the round.
     LookAgain(ItemId),
-    /// An item waits for a chain that was begun for it.
+    /// Makes an item wait for a chain that was begun for it.
     WaitsForChain { item: ItemId, number: u64 },
-    /// An item waits for nothing but the notary's decision.
+    /// Keeps an item that waits for the notary's decision alone.
     AwaitDecision(ItemId),
-    /// A transaction cannot be recorded.
+    /// Refuses a transaction that cannot be recorded.
     Refuse { item: ItemId, fault: Fault },
-    /// A transaction cannot be recorded because of its files.
+    /// Refuses a transaction because of its files.
     RefuseForFiles { item: ItemId, rejection: Rejection },
-    /// A transaction is given up without an answer to its sender.
+    /// Drops a transaction without an answer to its sender.
     LeaveUnanswered {
         item: ItemId,
         code: &'static str,
         rejection: Rejection,
     },
-    /// An item is not needed any more.
+    /// Drops an item that is needed no longer.
     Drop(ItemId),
-    /// The item of an effect that its flow has given up is not needed any more.
+    /// Drops the item of an effect that its flow has cancelled.
     DropEffect(EffectId),
-    /// These requests for notarisation are not needed any more.
+    /// Drops the items of requests for notarisation.
     DropRequests(BTreeSet<u64>),
-    /// A file is on the disk. After an upload, a running request to a peer for it is given up.
+    /// Notes that a file is on the disk. If it was uploaded, a running request to a peer for it is cancelled.
     FileIsHere {
         hash: Hash,
         size: u64,
         is_upload: bool,
     },
-    /// A peer announces the size of a file.
+    /// Notes the size of a file that a peer announces.
     FileOffered {
         hash: Hash,
         peer: PartyId,
         size: u64,
     },
-    /// A file does not come from the peer that was asked.
+    /// Notes that a request to a peer for a file has failed.
     FileFailed {
         hash: Hash,
         peer: PartyId,
@@ -302,81 +303,81 @@ pub(crate) enum IntakeCommand {
 /// A command to the service of a notary.
 #[derive(Debug)]
 pub(crate) enum NotaryCommand {
-    /// A peer asks for a notarisation.
+    /// Takes a peer's request for notarisation.
     Notarise {
         peer: PartyId,
         id: RequestId,
         body: Vec<u8>,
     },
-    /// The signature of a requester is checked.
+    /// Takes the verdict on the signature of a requester.
     Checked { number: u64, is_good: bool },
-    /// A whole transaction is verified.
+    /// Takes a whole transaction that was verified.
     Verified {
         number: u64,
         item: ItemId,
         proof: VerifiedTransaction,
     },
-    /// A whole transaction is refused, although it may be valid.
+    /// Refuses a whole transaction for a reason other than its validity.
     RefuseVerified { number: u64, error: NotaryError },
-    /// A whole transaction is not valid.
+    /// Refuses a whole transaction that is not valid.
     RefuseWhole { number: u64, rejection: Rejection },
-    /// A whole transaction cannot be verified now.
+    /// Asks the requester to repeat a request whose transaction cannot be verified now.
     AskToComeAgain { number: u64 },
-    /// A requester is gone before its transaction is verified.
+    /// Forgets a request whose requester has disconnected before the verification.
     Forget { number: u64 },
-    /// The store has told which states of a batch are consumed.
+    /// Takes the answer of the store: which states of a batch are consumed.
     UniquenessChecked {
         number: u64,
         answer: UniquenessAnswer,
     },
-    /// A decided request is answered, after its transaction is recorded.
+    /// Answers a decided request, after its transaction is recorded.
     Answer {
         peer: PartyId,
         id: RequestId,
         response: NotaryResponse,
     },
-    /// A request is refused because this notary's data is an older copy.
+    /// Refuses a request because this notary's data is an older copy.
     RefuseOnOlderCopy { peer: PartyId, id: RequestId },
-    /// The items of these requests are dropped, which can no longer be decided. The requests are refused.
+    /// Drops the items of requests that can no longer be decided, and refuses them.
     RefuseOverdue(BTreeSet<u64>),
-    /// Peers have shown transactions that this notary has signed and that its data lacks.
+    /// Enters transactions that this notary has signed and that its data lacks, as shown by peers.
     EnterAgain(Vec<NotarisedTearOff>),
 }
 
 /// A command to the checks of this node's data.
 #[derive(Debug)]
 pub(crate) enum IntegrityCommand {
-    /// The notary has accepted so many further transactions.
+    /// Counts transactions that the notary has accepted.
     NotaryAccepted(u64),
-    /// The notary has entered transactions again that it had signed.
+    /// Counts transactions that the notary has entered again.
     NotaryEntered { notarised: u64, conflicts: u64 },
-    /// An operator asks for a report, or orders a recovery.
+    /// Reports to an operator, or begins or finishes a recovery.
     Order { order: IntegrityOrder, token: Token },
-    /// A peer has connected. It is told where its link stands.
+    /// Sends a peer that has connected this node's standing.
     SendStanding { peer: PartyId },
-    /// A round ends: marks and questions that are due are sent.
+    /// Sends the marks and questions that are due, at the end of a round.
     Tend,
-    /// A peer that has lost data asks for a search of this node's ledger.
+    /// Searches this node's ledger for a peer that has lost data.
     Search {
         peer: PartyId,
         id: RequestId,
         body: Vec<u8>,
     },
-    /// A peer has searched a part of its ledger for this node.
+    /// Takes the answer of a peer that has searched a part of its ledger for this node.
     Searched { peer: PartyId, answer: Answer },
-    /// A peer has answered a request of a flow. The answer of a notary may be evidence.
+    /// Takes the answer of a peer to a request of a flow. A notary's answer may be evidence.
     Answered {
         peer: PartyId,
         id: RequestId,
         answer: Answer,
     },
-    /// A peer shows what it holds of this node.
+    /// Checks the standing that a peer has sent.
     CheckStanding { peer: PartyId, standing: Standing },
-    /// The numbers of a peer contradict those of this node.
+    /// Handles session numbers of a peer that contradict those of this node: one of the two has older data.
     LinkContradicts { peer: PartyId, text: String },
-    /// The standing of a peer is checked, and its link is in order.
+    /// Notes that a peer's standing is checked and that its link is in order.
     Meet { peer: PartyId, shows_mark: bool },
-    /// A peer gives its mark.
+    /// Keeps a data mark that a peer gives.
     KeepMark { peer: PartyId, mark: DataMark },
 }
 
@@ -390,103 +391,103 @@ pub(crate) enum KeysCommand {
         purpose: SignatureContext,
         message: Hash,
     },
-    /// Makes a fresh key.
+    /// Makes a fresh key, for a peer if `audience` names one.
     Fresh {
         effect: EffectId,
         audience: Option<PartyId>,
     },
-    /// Keeps the owner of a key, by a proof that was checked.
+    /// Keeps the owner of a key, according to a proof that was checked.
     KeepOwner {
         effect: EffectId,
         proof: Box<OwnershipProof>,
     },
-    /// Tells the owners of keys, as far as they are known.
+    /// Returns the known owners of keys.
     Owners {
         effect: EffectId,
         keys: Vec<PublicKey>,
     },
-    /// Proves to a peer that a fresh key is this node's.
+    /// Proves to a peer that a fresh key belongs to this node.
     Prove {
         effect: EffectId,
         key: PublicKey,
         audience: PartyId,
     },
-    /// Makes so many keys again that this node may have made before its data was replaced by an older copy.
+    /// Makes `count` keys again, which this node may have made before its data was replaced by an older copy.
     MakeLost { count: usize },
 }
 
 /// A command to the links to the peers.
 #[derive(Debug)]
 pub(crate) enum PeersCommand {
-    /// A service of another node is asked, or of this one.
+    /// Sends a request to a service of another node, or of this one.
     Ask {
         peer: PartyId,
         id: RequestId,
         service: Service,
         body: Vec<u8>,
     },
-    /// A request is given up.
+    /// Cancels a request.
     ForgetRequest(RequestId),
-    /// A transaction that a peer delivered is in the ledger.
+    /// Answers the delivery of a transaction that is in the ledger.
     AnswerDelivery { peer: PartyId, id: TxId },
-    /// A recorded transaction is owed to participants.
+    /// Adds deliveries of a recorded transaction to its participants.
     Owe {
         id: TxId,
         bytes: usize,
         participants: Vec<PartyId>,
     },
-    /// A recorded transaction goes to no other node for now.
+    /// Keeps a recorded transaction that no other node gets for now, to send it along with a later one.
     KeepUnshared(Arc<SignedTransaction>),
-    /// A peer has fetched these transactions.
+    /// Notes that a peer has fetched these transactions.
     NoteFetched { peer: PartyId, ids: Vec<TxId> },
-    /// A flow sends a session message to another node.
+    /// Sends a session message of a flow to another node.
     SendSession {
         peer: PartyId,
         message: SessionMessage,
     },
-    /// Compares a peer's numbers of session messages with this node's, mends the link if need be, and lets its messages go.
+    /// Compares a peer's session numbers with this node's, renumbers the link if they contradict, and releases its messages.
     CompareNumbers { peer: PartyId, standing: Standing },
 }
 
 /// A command to the schedule.
 #[derive(Debug)]
 pub(crate) enum ScheduleCommand {
-    /// A scheduled flow runs.
+    /// Deletes the row of a scheduled flow that runs.
     Started {
         due: Due,
         flow: FlowId,
         name: String,
     },
-    /// A scheduled flow cannot be started.
+    /// Keeps the reason why a scheduled flow cannot be started.
     Refuse {
         due: Due,
         name: String,
         rejection: Rejection,
     },
-    /// An operator has cancelled a scheduled start.
+    /// Deletes the row of a scheduled start that an operator has cancelled.
     End { due: Due },
 }
 
 /// A command to the selection of coins.
 #[derive(Debug)]
 pub(crate) enum SelectionCommand {
-    /// A flow needs coins.
+    /// Selects coins for a flow.
     Select {
         effect: EffectId,
         request: SelectionRequest,
     },
-    /// A flow locks these states.
+    /// Locks states for a flow.
     Lock {
         effect: EffectId,
         states: Vec<StateRef>,
     },
-    /// States that a flow has locked are free.
+    /// Unlocks states that a flow has locked.
     Unlock { flow: FlowId, states: Vec<StateRef> },
-    /// A flow came back from its journal, and these are all its locks.
+    /// Sets the locks of a flow that came back from its journal, which are all its locks.
     KeepOnly { flow: FlowId, states: Vec<StateRef> },
-    /// A flow is gone, with its locks.
+    /// Releases all locks of a flow that has ended.
     Release { flow: FlowId },
-    /// The vault view gives coins of a token that the selection has asked for.
+    /// Takes coins of a token, which the selection requested from the vault view.
     Refilled {
         token: TokenId,
         rows: Vec<CoinRow>,
@@ -494,7 +495,7 @@ pub(crate) enum SelectionCommand {
         total: u128,
         more: bool,
     },
-    /// A notary reports these states as consumed elsewhere.
+    /// Puts states in quarantine that a notary reports as consumed elsewhere.
     Quarantine(Vec<StateRef>),
 }
 
@@ -537,7 +538,7 @@ impl Commands {
         self.stack.pop()
     }
 
-    /// Returns whether no command waits.
+    /// Returns whether no command is left.
     pub(crate) fn is_empty(&self) -> bool {
         self.stack.is_empty()
     }

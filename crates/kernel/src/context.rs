@@ -232,14 +232,14 @@ impl Context {
         self.budgets.forget_backlog(peer);
     }
 
-    /// Handles a message of a peer that makes no sense.
+    /// Counts an invalid message of a peer, and logs it within the rate limit.
     pub(crate) fn bad_message(&mut self, peer: PartyId, what: &str) {
         self.figures.messages_bad += 1;
         self.complain(errors::BAD_MESSAGE.code, peer, what);
         self.note_garbage(peer, GARBAGE_MESSAGE);
     }
 
-    /// Charges a peer for something that makes no sense. With too much of it the peer is cut off for a while.
+    /// Charges a peer with points for invalid input. With too many points the peer is disconnected for a while.
     pub(crate) fn note_garbage(&mut self, peer: PartyId, points: u64) {
         if peer == self.my_id {
             return;

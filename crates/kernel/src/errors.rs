@@ -173,7 +173,7 @@ pub(crate) fn rejection(info: &ErrorInfo, message: impl Into<String>) -> Rejecti
     Rejection::new(info.code, message, info.action)
 }
 
-/// The answer to clients that wait for a start that was taken back.
+/// Returns the answer to clients that wait for a cancelled start.
 pub(crate) fn start_cancelled(flow: &FlowId) -> Rejection {
     let code = "flow.killed";
     let hint = ErrorInfo::action_of(flow::ERRORS, code);

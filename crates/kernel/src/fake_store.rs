@@ -26,7 +26,7 @@ impl FakeStore {
         }
     }
 
-    /// Puts one row, whoever writes such rows.
+    /// Writes one row of any table.
     pub(crate) fn put(&mut self, table: Table, key: &[u8], value: &[u8]) {
         self.rows.insert((table, key.to_vec()), value.to_vec());
     }

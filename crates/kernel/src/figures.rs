@@ -25,13 +25,13 @@ pub const CACHES: [&str; 9] = [
 pub struct CacheFigures {
     /// Gauge: bytes held.
     pub bytes: u64,
-    /// Bytes that it may hold.
+    /// Maximum number of bytes held.
     pub budget_bytes: u64,
     /// Look-ups that found something.
     pub hits: u64,
     /// Look-ups that did not.
     pub misses: u64,
-    /// Entries dropped for want of room.
+    /// Entries evicted to make room.
     pub evicted: u64,
 }
 
@@ -48,7 +48,7 @@ pub struct Figures {
     pub responders_done: u64,
     /// Responders ended with an error.
     pub responders_failed: u64,
-    /// Milliseconds from the start to the end of flows started by clients; the wait for a place comes before.
+    /// Milliseconds from the start of a client's flow to its end, without the wait for a place before.
     pub flow_ms: Sizes,
     /// Milliseconds from the start to the end of responders.
     pub responder_ms: Sizes,
@@ -60,11 +60,11 @@ pub struct Figures {
     pub flows_paused: u64,
     /// Gauge: flows found in the store at the start that have not come back yet.
     pub flows_shelved: u64,
-    /// Some of them wait for peers.
+    /// The flows that wait for peers, if there are any.
     pub held: Option<Arc<HeldFlows>>,
-    /// Times that a flow failed for the moment and was to be tried again.
+    /// Transient failures of flows that led to a retry.
     pub flow_retries: u64,
-    /// Starts refused for want of room.
+    /// Starts refused because there was no room.
     pub starts_busy: u64,
     /// Flows started because a state had scheduled them.
     pub scheduled_started: u64,
@@ -72,13 +72,13 @@ pub struct Figures {
     pub scheduled_refused: u64,
     /// Gauge: flows that have not ended.
     pub flows_live: u64,
-    /// Gauge: bytes that the flows of clients which run are taken to weigh.
+    /// Gauge: estimated weight of the running flows of clients, in bytes.
     pub flows_bytes: u64,
     /// Gauge: starts that wait for a place.
     pub flows_queued: u64,
     /// Batches handed to the store.
     pub commits: u64,
-    /// Rows in them.
+    /// Rows in these batches.
     pub commit_rows: u64,
     /// Journal rows.
     pub journal_rows: u64,
@@ -96,9 +96,9 @@ pub struct Figures {
     pub transactions_recorded: u64,
     /// Transactions refused.
     pub transactions_refused: u64,
-    /// Gauge: transactions on their way into the ledger.
+    /// Gauge: transactions in progress in the intake.
     pub intake_items: u64,
-    /// Gauge: files that transactions on their way wait for.
+    /// Gauge: files that transactions in progress wait for.
     pub files_awaited: u64,
     /// Transactions refused because the ledger records another consumer of an input, both signed by the notary.
     pub equivocations: u64,
@@ -110,7 +110,7 @@ pub struct Figures {
     pub rolled_back: u64,
     /// Files that came from peers.
     pub files_arrived: u64,
-    /// Times that a peer was asked for a file in vain.
+    /// Failed requests to peers for a file.
     pub files_failed: u64,
     /// Back chains fetched.
     pub resolutions: u64,
@@ -120,7 +120,7 @@ pub struct Figures {
     pub caches: [CacheFigures; CACHES.len()],
     /// Messages from peers.
     pub messages_in: u64,
-    /// Messages from peers that made no sense.
+    /// Invalid messages from peers.
     pub messages_bad: u64,
     /// Gauge: deliveries not answered yet.
     pub deliveries_pending: u64,
@@ -140,7 +140,7 @@ pub struct Figures {
     pub notary_conflicts: u64,
     /// Requests refused for another reason.
     pub notary_refused: u64,
-    /// Requests turned away with an estimate of the wait.
+    /// Requests that were told to wait, with an estimate of the time.
     pub notary_busy: u64,
     /// Gauge: requests that wait for a decision.
     pub notary_queued: u64,
@@ -148,11 +148,11 @@ pub struct Figures {
     pub notary_states: u64,
     /// Gauge: how far the notary's clock is behind its latest judgement of a time window, in milliseconds.
     pub notary_clock_behind_ms: u64,
-    /// Gauge: states that a notary says are consumed elsewhere, and that are not spent.
+    /// Gauge: states in quarantine, because a notary says that they are consumed elsewhere.
     pub quarantined: u64,
-    /// Gauge: deliveries that their receivers cannot record for now, as far as they told.
+    /// Gauge: deliveries whose receivers have reported that they cannot record them for now.
     pub deliveries_waiting: u64,
-    /// The reasons that these receivers gave, as far as they are kept.
+    /// The reasons that these receivers reported, up to the number kept.
     pub wait_reasons: Arc<WaitReasons>,
     /// The state of the node's wall clock.
     pub clock: ClockFigures,

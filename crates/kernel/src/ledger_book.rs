@@ -33,13 +33,13 @@ pub struct Recorded {
 pub struct Book {
     next_seq: u64,
     cache: RefCell<GenerationCache<TxId, Recorded>>,
-    /// Recorded, not yet durable: the store may not show them yet.
+    /// Recorded transactions that are not durable yet.
     undurable: HashMap<TxId, Recorded>,
     /// Ids that the store does not have. Each new transaction is looked up on arrival and again before it is recorded.
     absent: RefCell<HashSet<TxId>>,
 }
 
-/// Most ids remembered as absent. At this number all of them are forgotten, and the store is asked again.
+/// Maximum number of ids remembered as absent. When it is reached, all are forgotten and the store is asked again.
 pub const ABSENT_IDS_MAX: usize = 8_192;
 
 /// Approximate size of the decoded form of a cached transaction, in addition to its bytes.
@@ -67,7 +67,7 @@ impl Book {
         })
     }
 
-    /// The last position given out.
+    /// Returns the last position given out.
     pub fn last_seq(&self) -> u64 {
         self.next_seq - 1
     }
@@ -104,12 +104,12 @@ impl Book {
         seq
     }
 
-    /// These transactions are durable now.
+    /// Notes that a recorded transaction is durable.
     pub fn durable(&mut self, id: &TxId) {
         self.undurable.remove(id);
     }
 
-    /// A transaction that is recorded at a position and not durable yet.
+    /// Returns the transaction recorded at a position, if it is not durable yet.
     pub fn undurable_at(&self, seq: u64) -> Option<Arc<SignedTransaction>> {
         let mut recorded = self.undurable.values();
         let found = recorded.find(|recorded| recorded.seq == seq)?;
@@ -222,7 +222,7 @@ impl Book {
     }
 }
 
-/// The stored transaction and the size of its row.
+/// Reads a transaction from the store. Also returns the size of its row in bytes.
 pub(crate) fn load(
     id: &TxId,
     reads: &dyn Reads,
@@ -240,14 +240,14 @@ pub(crate) fn load(
     Ok(Some((Recorded { seq, transaction }, row.len())))
 }
 
-/// A row of the ledger: when the transaction was recorded, and the transaction.
+/// Decodes a row of the ledger: the time of recording, and the transaction.
 pub fn decode_row(row: &[u8]) -> Result<(Timestamp, SignedTransaction), DecodeError> {
     let (at, bytes) = row.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
     let transaction = SignedTransaction::from_bytes(bytes)?;
     Ok((Timestamp::from_ms(u64::from_be_bytes(*at)), transaction))
 }
 
-/// Bytes of one page of the ledger, about.
+/// Approximate maximum size of one page of the ledger, in bytes.
 const LEDGER_PAGE_BYTES: usize = 2 << 20;
 
 /// A part of the ledger.
@@ -258,7 +258,7 @@ pub struct LedgerRows {
     pub more: bool,
 }
 
-/// Rows of the ledger after a position: at most `limit`, and fewer where they are large.
+/// Returns rows of the ledger after a position: at most `limit`, and fewer if they are large.
 ///
 /// # Errors
 /// The store could not be read.

@@ -11,11 +11,11 @@ use flow::messaging::RequestId;
 use ledger::{DataMark, NotarisedTearOff, Rejection, TransactionSignature, TxId};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 
-/// Most transactions in one [`PeerMessage::Deliver`], and most dependencies sent along with them.
+/// Maximum number of transactions in one [`PeerMessage::Deliver`], and of dependencies sent along with them.
 pub const DELIVER_TRANSACTIONS_MAX: usize = 2_048;
-/// Most ids in one [`PeerMessage::Delivered`].
+/// Maximum number of ids in one [`PeerMessage::Delivered`].
 pub const DELIVERED_IDS_MAX: usize = 4_096;
-/// Most ids asked for in one fetch.
+/// Maximum number of ids in one fetch.
 pub const FETCH_WANTED_MAX: usize = 20_000;
 
 /// A service that answers requests.
@@ -111,7 +111,7 @@ pub enum PeerMessage {
     Deliver {
         /// `SignedTransaction` bytes, dependencies first.
         transactions: Vec<Vec<u8>>,
-        /// Dependencies of them that the receiver probably lacks, so that it need not ask; to be believed no more than others.
+        /// Dependencies that the receiver probably lacks, to save it a fetch. It verifies them like any other transaction.
         dependencies: Vec<Vec<u8>>,
     },
     /// These transactions are recorded here, durably.
@@ -119,14 +119,14 @@ pub enum PeerMessage {
         /// Their ids.
         ids: Vec<TxId>,
     },
-    /// This transaction will not be recorded here, and why.
+    /// This transaction will not be recorded here.
     Refused {
         /// Its id.
         id: TxId,
-        /// Why.
+        /// The reason.
         rejection: Rejection,
     },
-    /// The sender's side of the link, said once in each connection before anything else.
+    /// The sender's side of the link, sent once in each connection before anything else.
     Standing(Standing),
     /// The sender's latest data mark, to be kept and shown to it in [`Standing`].
     Mark(DataMark),
@@ -298,11 +298,11 @@ impl Decode for PeerMessage {
     }
 }
 
-/// Transactions of one notary that a [`Standing`] shows to it.
+/// Maximum number of transactions of a notary that a [`Standing`] shows to it.
 pub const SHOWN_TO_NOTARY_MAX: usize = 16;
-/// Signatures of the notary's keys on one of them.
+/// Maximum number of signatures by the notary's keys on one of them.
 pub const SHOWN_SIGNATURES_MAX: usize = 16;
-/// Most tear-offs in one [`RecoveryResponse`].
+/// Maximum number of tear-offs in one [`RecoveryResponse`].
 pub const RECOVERED_MAX: usize = 256;
 
 /// A node's side of a link: the numbers of session messages sent and received, and the peer's own earlier numbers.
@@ -312,13 +312,13 @@ pub const RECOVERED_MAX: usize = 256;
 pub struct Standing {
     /// The last number given to a session message to this peer.
     pub sent: u64,
-    /// The highest number that the peer has acknowledged; messages up to it are gone.
+    /// The highest number that the peer has acknowledged. Messages up to it are deleted.
     pub acked: u64,
-    /// The last number taken of the peer's stream in its present epoch.
+    /// The number of the last session message handled from the peer, in its present epoch.
     pub taken: u64,
     /// The latest mark that the peer gave.
     pub mark: Option<DataMark>,
-    /// To a notary: transactions recorded last with its signatures.
+    /// For a notary: the transactions with its signatures that were recorded last.
     pub notarised: Vec<(TxId, Vec<TransactionSignature>)>,
 }
 
@@ -366,7 +366,7 @@ primitives::record!(RecoveryRequest { after });
 /// It gets tear-offs of those that it notarised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveryResponse {
-    /// The last position looked at; ask again with it unless it is the end.
+    /// The last position searched. Unless it is the end, the next request continues from it.
     pub upto: u64,
     /// The last position of the ledger.
     pub end: u64,
@@ -405,7 +405,7 @@ pub struct FetchRequest {
     pub root: TxId,
     /// The transactions whose chains are wanted.
     pub wanted: Vec<TxId>,
-    /// Most transactions in the answer; grows from request to request.
+    /// Maximum number of transactions in the answer. It grows from request to request.
     pub transactions_max: u32,
     /// Maximum length of the answer in bytes. It contains at least one transaction.
     pub bytes_max: u32,

@@ -13,24 +13,24 @@ use crate::consents::ConsentOptions;
 /// See the fields. Bytes are bytes, times are milliseconds.
 #[derive(Clone, Debug)]
 pub struct KernelOptions {
-    /// Fresh random bytes, drawn by the shell at each start: seeds of responders come from it.
+    /// Fresh random bytes, drawn by the shell at each start. The seeds of responders are derived from them.
     pub entropy: Seed,
-    /// Flows started by clients that run at once.
+    /// Maximum number of running flows that clients started.
     pub live_flows_max: usize,
-    /// Maximum estimated weight of all running flows of clients. A single flow may have more.
+    /// Maximum estimated weight of all running flows of clients, in bytes. A single flow may exceed it.
     pub live_bytes_max: usize,
-    /// Starts that wait for a place; beyond it clients are told "busy".
+    /// Maximum number of starts that wait for a place. Any further one is answered "busy".
     pub start_queue_max: usize,
-    /// How long a start may have to wait, by the rate at which flows end: no more than end within it may wait, and
-    /// [`crate::WAITING_MIN`] always.
+    /// Maximum estimated wait of a start for a place, in milliseconds: only as many starts may wait as flows end in this time, but
+    /// always [`crate::WAITING_MIN`].
     pub start_wait_ms_max: u64,
-    /// Flows started by clients that are kept for an operator; beyond it no more are started.
+    /// Number of clients' flows kept for an operator at which no more are started.
     pub kept_flows_max: usize,
-    /// Bytes of journals of flows that come back when the node starts; further flows come back as these end.
+    /// Budget for the journals of flows that are restored after a start, in bytes. Further flows are restored as these end.
     pub journals_bytes_max: usize,
     /// Whether the flows found in the store wait for an operator to let them come back.
     pub hold_flows: bool,
-    /// Longest wait for peers after a start before flows of the journal go on; 0 waits for none.
+    /// Maximum wait for peers after a start before the flows of the journal continue, in milliseconds. 0 means no wait.
     pub meet_peers_ms: u64,
     /// Whether these flows stay held after the wait if no peer has shown a mark of this node's data.
     pub hold_unmet: bool,
@@ -38,36 +38,36 @@ pub struct KernelOptions {
     pub flow: FlowLimits,
     /// Coin selection.
     pub selection: SelectionOptions,
-    /// Which transitions of others it signs.
+    /// The transitions proposed by other parties that this node signs.
     pub consent: ConsentOptions,
-    /// The notary this node is, if it is one.
+    /// The options of the notary, if this node is one.
     pub notary: Option<notary::NotaryOptions>,
-    /// Cache of recorded transactions.
+    /// Size of the cache of recorded transactions, in bytes.
     pub transactions_bytes: usize,
-    /// Cache of signatures known to be good, and of transactions known to be valid.
+    /// Size of the cache of signatures and transactions known to be valid, in bytes.
     pub known_signatures_bytes: usize,
     /// Maximum size of a back chain fetched for one transaction. The part that does not fit in memory is staged on the disk
     /// (`tx.back_chain_too_long`).
     pub back_chain_bytes_max: u64,
-    /// Cache of outcomes of ended flows.
+    /// Size of the cache of outcomes of ended flows, in bytes.
     pub outcomes_bytes: usize,
-    /// Cache of transactions that only this node has.
+    /// Size of the cache of transactions that only this node has, in bytes.
     pub unshared_bytes: usize,
-    /// Cache of the transactions that were sent to each peer along with a message.
+    /// Size of the cache of the transactions that were sent to each peer along with a delivery, in bytes.
     pub sent_along_bytes: usize,
-    /// Cache of decoded public keys.
+    /// Size of the cache of decoded public keys, in bytes.
     pub keys_bytes: usize,
-    /// Size of each of two caches: this node's fresh keys, and the owners of other keys.
+    /// Size of each of two caches, in bytes: this node's fresh keys, and the owners of other keys.
     pub fresh_keys_bytes: usize,
-    /// Cache of the records of files.
+    /// Size of the cache of the records of files, in bytes.
     pub file_rows_bytes: usize,
-    /// Peers whose files are trusted when they come.
+    /// Peers whose files are marked as trusted on arrival.
     pub trust_peers: BTreeSet<PartyId>,
-    /// Session messages on their way.
+    /// Limits of the outbox of session messages.
     pub outbox: OutboxOptions,
-    /// Deliveries on their way.
+    /// Limits of the deliveries.
     pub deliveries: DeliveryOptions,
-    /// Requests on their way.
+    /// Limits of the requests.
     pub requests: RequestOptions,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::port::{Reads, StoreFailure, Table};
 
-/// Rows of the first scan, and of the largest.
+/// Number of rows in the first scan, and the maximum for later ones.
 const SCAN_ROWS: (usize, usize) = (4, 512);
 /// After a scan of fewer bytes the next one asks for more rows.
 const SMALL_SCAN_BYTES: usize = 128 << 10;
@@ -50,7 +50,7 @@ pub fn row_page(
     Ok(RowPage { rows, more: true })
 }
 
-/// The first key after a key.
+/// Returns the first key after a key.
 pub fn after(key: &[u8]) -> Vec<u8> {
     [key, &[0]].concat()
 }

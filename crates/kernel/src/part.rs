@@ -14,7 +14,7 @@ pub(crate) trait Part {
         None
     }
 
-    /// Ends a round: adds the rows that are written once a round, however often they changed in it.
+    /// Ends a round: adds rows that a round writes at most once, even if they changed several times in it.
     fn end_round(&mut self, _batch: &mut Batch) {}
 }
 

@@ -75,7 +75,7 @@ impl Table {
         Table::Claims,
     ];
 
-    /// The table's name on disk.
+    /// Returns the table's name on disk.
     pub fn name(self) -> &'static str {
         match self {
             Table::Meta => "meta",
@@ -140,7 +140,7 @@ impl TableSet for Table {
 /// One row of the node's store to put or to delete.
 pub type Write = storage::Write<Table>;
 
-/// Rows of the node's store that become durable together or not at all.
+/// Rows of the node's store that are committed together, or none of them.
 pub type WriteBatch = storage::WriteBatch<Table>;
 
 /// Returns the failure for a row that does not decode.

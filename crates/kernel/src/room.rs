@@ -6,13 +6,13 @@ use primitives::{Encode, ErrorInfo, PublicKey};
 
 use crate::options::KernelOptions;
 
-/// The share of the largest message that is left for its envelope: one part in this many.
+/// The part of the largest message that is left for its envelope: one in this many.
 const ENVELOPE_SHARE: u64 = 20;
-/// A signature that is still missing will take so many bytes, about.
+/// Estimated size of a signature that is still missing, in bytes.
 const SIGNATURE_BYTES: usize = 128;
-/// A signature takes no more bytes than this; one over a batch has a proof with it.
+/// Maximum size of a signature, in bytes. One over a batch includes a proof.
 const SIGNATURE_BYTES_MAX: usize = 2_048;
-/// A required key takes more bytes of a transaction than this.
+/// Minimum size of a required key within a transaction, in bytes.
 const KEY_BYTES_MIN: usize = 32;
 
 /// The largest content of a message and of a transaction, in bytes.
@@ -25,7 +25,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// By a network's parameters.
+    /// Creates the limits from the parameters of a network.
     pub(crate) fn of(parameters: &NetworkParameters) -> Self {
         let message = parameters.max_message_bytes;
         let content = message - message / ENVELOPE_SHARE;
@@ -49,7 +49,7 @@ impl Room {
         self.content / 4
     }
 
-    /// Whether a transaction can travel, with all signatures that it needs.
+    /// Checks that a transaction with all required signatures fits into a message.
     ///
     /// # Errors
     /// `tx.too_large`.

@@ -23,10 +23,10 @@ pub(crate) enum Work {
     Loopback(PeerMessage),
 }
 
-/// The owner of a signature check.
+/// The object that a signature check is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum CheckOwner {
-    /// A transaction on its way.
+    /// An item of the intake.
     Item(ItemId),
     /// A flow's effect.
     Effect(FlowId, u32),
@@ -34,7 +34,7 @@ pub(crate) enum CheckOwner {
     Notary(u64),
     /// A transaction of a back chain: the number of its resolution, and its place in the part that is verified.
     Ancestor(u64, usize),
-    /// No transaction waits for it yet. Valid ones are remembered.
+    /// No object waits for it. A good result is remembered.
     Nobody,
 }
 
@@ -68,17 +68,17 @@ pub(crate) struct Commits {
 }
 
 impl Commits {
-    /// The number that this round's commit will have, if there is one.
+    /// Returns the number that this round's commit will have, if there is one.
     pub(crate) fn next(&self) -> u64 {
         self.handed + 1
     }
 
-    /// The last one handed out.
+    /// Returns the number of the last commit handed out.
     pub(crate) fn handed(&self) -> u64 {
         self.handed
     }
 
-    /// Every commit up to this one is durable.
+    /// Returns the number up to which every commit is durable.
     pub(crate) fn durable(&self) -> u64 {
         self.durable
     }

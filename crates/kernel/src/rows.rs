@@ -40,7 +40,7 @@ pub const META_REFUSED: &[u8] = b"refused/";
 /// Prefix of rows `proposed/` + flow 16 + transaction id 32: the files of a transaction that a live flow has verified.
 pub const META_PROPOSED: &[u8] = b"proposed/";
 
-/// `u64`, big endian, so that keys sort by number.
+/// Returns the number as a `u64` in big endian, so that keys sort by number.
 pub fn seq_key(seq: u64) -> [u8; 8] {
     seq.to_be_bytes()
 }
@@ -56,7 +56,8 @@ pub(crate) fn peer_of(bytes: &[u8]) -> Option<PartyId> {
     Some(PartyId::from_array(bytes.try_into().ok()?))
 }
 
-/// `peer 32 | seq u64 BE`.
+/// Returns `peer 32
+/// seq u64 BE`.
 pub fn peer_seq_key(peer: &PartyId, seq: u64) -> Vec<u8> {
     let mut key = Vec::with_capacity(40);
     key.extend_from_slice(peer.as_bytes());
@@ -64,7 +65,8 @@ pub fn peer_seq_key(peer: &PartyId, seq: u64) -> Vec<u8> {
     key
 }
 
-/// `flow id 16 | step u32 BE`.
+/// Returns `flow id 16
+/// step u32 BE`.
 pub fn journal_key(flow: &FlowId, step: u32) -> Vec<u8> {
     let mut key = Vec::with_capacity(20);
     key.extend_from_slice(flow.as_bytes());
@@ -72,8 +74,9 @@ pub fn journal_key(flow: &FlowId, step: u32) -> Vec<u8> {
     key
 }
 
-/// A journal row: `count u16 BE | the ids of what the flow recorded in that round, 32 each | the engine's row`. The ids are for
-/// the outcome of a flow that goes on after a restart.
+/// Returns a journal row: `count u16 BE
+/// the ids of what the flow recorded in that round, 32 each
+/// the engine's row`. The ids are for the outcome of a flow that is restored after a restart.
 pub fn journal_row(recorded: &[TxId], row: &[u8]) -> Vec<u8> {
     let count = u16::try_from(recorded.len()).unwrap_or(u16::MAX);
     let mut bytes = Vec::with_capacity(2 + recorded.len() * 32 + row.len());
@@ -85,7 +88,7 @@ pub fn journal_row(recorded: &[TxId], row: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The parts of a row made by [`journal_row`].
+/// Returns the parts of a row made by [`journal_row`].
 pub fn split_journal_row(bytes: &[u8]) -> Option<(Vec<TxId>, &[u8])> {
     let (count, rest) = bytes.split_first_chunk::<2>()?;
     let (ids, row) = rest.split_at_checked(usize::from(u16::from_be_bytes(*count)) * 32)?;
@@ -93,7 +96,8 @@ pub fn split_journal_row(bytes: &[u8]) -> Option<(Vec<TxId>, &[u8])> {
     Some((ids.iter().map(|id| TxId::from_array(*id)).collect(), row))
 }
 
-/// `transaction id 32 | index u32 BE`.
+/// Returns `transaction id 32
+/// index u32 BE`.
 pub fn state_ref_key(reference: &StateRef) -> Vec<u8> {
     let mut key = Vec::with_capacity(36);
     key.extend_from_slice(reference.tx.as_bytes());
@@ -101,7 +105,7 @@ pub fn state_ref_key(reference: &StateRef) -> Vec<u8> {
     key
 }
 
-/// The state ref in a key made by [`state_ref_key`].
+/// Returns the state ref in a key made by [`state_ref_key`].
 pub fn state_ref_of(key: &[u8]) -> Option<StateRef> {
     let tx = key.first_chunk::<32>()?;
     let index = key.get(32..)?.try_into().ok()?;
@@ -114,7 +118,9 @@ pub fn state_ref_of(key: &[u8]) -> Option<StateRef> {
 /// Length of a key of the schedule.
 pub const SCHEDULE_KEY_BYTES: usize = 45;
 
-/// `kind u8 | time u64 BE | state ref 36`: a row of the schedule.
+/// Returns `kind u8
+/// time u64 BE
+/// state ref 36`: the key of a row of the schedule.
 pub fn schedule_key(kind: u8, at: Timestamp, state: &StateRef) -> Vec<u8> {
     let mut key = Vec::with_capacity(SCHEDULE_KEY_BYTES);
     key.push(kind);
@@ -123,7 +129,7 @@ pub fn schedule_key(kind: u8, at: Timestamp, state: &StateRef) -> Vec<u8> {
     key
 }
 
-/// The parts of a key made by [`schedule_key`].
+/// Returns the parts of a key made by [`schedule_key`].
 pub fn schedule_key_of(key: &[u8]) -> Option<(u8, Timestamp, StateRef)> {
     let (kind, rest) = key.split_first()?;
     let (at, state) = rest.split_first_chunk::<8>()?;
@@ -131,17 +137,18 @@ pub fn schedule_key_of(key: &[u8]) -> Option<(u8, Timestamp, StateRef)> {
     Some((*kind, at, state_ref_of(state)?))
 }
 
-/// `transaction id 32 | note 12`.
+/// Returns `transaction id 32
+/// note 12`.
 pub fn note_key(transaction: &TxId, note: &[u8; 12]) -> Vec<u8> {
     [transaction.as_bytes().as_slice(), note].concat()
 }
 
-/// The note in a key made by [`note_key`].
+/// Returns the note in a key made by [`note_key`].
 pub fn note_of(key: &[u8]) -> Option<[u8; 12]> {
     key.get(32..)?.try_into().ok()
 }
 
-/// The key of a client id: a digest, so that a user's choice of id bounds nothing of ours.
+/// Returns the key of a client id. It is a digest, so its length does not depend on the id that a user chose.
 pub fn client_key(user: &str, client_id: &str) -> Hash {
     let user_len = (user.len() as u64).to_be_bytes();
     Hash::of(
@@ -150,12 +157,12 @@ pub fn client_key(user: &str, client_id: &str) -> Hash {
     )
 }
 
-/// A meta key made of a prefix and bytes.
+/// Returns a key of `meta`: a prefix and bytes.
 pub fn meta_key(prefix: &[u8], rest: &[u8]) -> Vec<u8> {
     [prefix, rest].concat()
 }
 
-/// The smallest key greater than every key with this prefix; `None` for a prefix of all ones.
+/// Returns the smallest key greater than every key with this prefix, or `None` if the prefix consists of `ff` bytes.
 pub fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
@@ -182,7 +189,7 @@ pub struct Outcome {
     pub transactions: Vec<TxId>,
 }
 
-/// Most transactions that an outcome lists.
+/// Maximum number of transactions that an outcome lists.
 pub const OUTCOME_TRANSACTIONS_MAX: usize = 1_000;
 
 impl Encode for Outcome {

@@ -1,10 +1,9 @@
-//! A distribution that costs an addition to record: how many values fell between which powers of two.
+//! A histogram of values by powers of two. Recording a value costs one addition.
 
 /// Buckets of a [`Sizes`]: bounds 1, 2, 4, .. 16,384, then everything above.
 pub const SIZE_BUCKETS: usize = 16;
 
-/// How values are distributed. Bucket `i` counts the values up to `2^i` that no bucket before it counts; the last one has
-/// no bound.
+/// A histogram. Bucket `i` counts the values above `2^(i-1)` up to `2^i`; the first also counts 0, and the last has no upper bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
     buckets: [u64; SIZE_BUCKETS],
@@ -12,7 +11,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// One more value.
+    /// Records a value.
     pub(crate) fn record(&mut self, value: u64) {
         // The smallest power of two that is not below the value.
         let power = u64::BITS - value.saturating_sub(1).leading_zeros();
@@ -21,17 +20,17 @@ impl Sizes {
         self.sum = self.sum.saturating_add(value);
     }
 
-    /// How many values fell into each bucket.
+    /// Returns the number of values in each bucket.
     pub fn buckets(&self) -> &[u64; SIZE_BUCKETS] {
         &self.buckets
     }
 
-    /// All values together.
+    /// Returns the sum of all values, clipped at the largest `u64`.
     pub fn sum(&self) -> u64 {
         self.sum
     }
 
-    /// How many values there were.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }

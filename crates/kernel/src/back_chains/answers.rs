@@ -18,7 +18,7 @@ pub const FETCH_BYTES_MAX: usize = 1 << 20;
 /// Maximum number of transactions in one answer. The request cannot raise it.
 pub const FETCH_TRANSACTIONS_MAX: usize = 1_000;
 
-/// Answers a fetch, in a message that has room for so many bytes. Also says which transactions the answer holds, in its order.
+/// Answers a fetch, in a message of at most `room` bytes. Also returns the ids of the transactions in the answer, in its order.
 pub fn serve(
     request: &FetchRequest,
     room: usize,
@@ -71,14 +71,14 @@ pub fn serve(
             }
         }
         if by_position.len() > FETCH_WANTED_MAX {
-            // More than the requester could ask for: it says how it goes on.
+            // The answer already lists more ids than one request may name. The requester continues from them.
             break;
         }
     }
     Ok((response, served))
 }
 
-/// The transactions whose outputs this one consumes or refers to, each once, in order of id.
+/// Returns the transactions whose outputs this one consumes or refers to, each once, in order of id.
 pub fn dependencies(transaction: &ledger::SignedTransaction) -> BTreeSet<TxId> {
     let wire = transaction.wire();
     wire.inputs()

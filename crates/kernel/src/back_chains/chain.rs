@@ -49,7 +49,7 @@ pub struct Resolution {
     pub number: u64,
     /// The transaction whose ancestors these are.
     pub root: TxId,
-    /// Where the chain comes from.
+    /// The peer that the chain is fetched from.
     pub peer: PartyId,
     missing: BTreeSet<TxId>,
     staged: BTreeMap<u64, (TxId, Vec<u8>)>,
@@ -60,7 +60,7 @@ pub struct Resolution {
     undurable: Option<u64>,
     last_position: u64,
     transactions_max: u32,
-    /// Answers grow no further than to so many transactions.
+    /// Maximum number of transactions that an answer may grow to.
     answer_max: u32,
     steps: u32,
     fetched_bytes: u64,
@@ -98,12 +98,12 @@ impl Resolution {
         }
     }
 
-    /// From now on each request asks for one transaction.
+    /// Limits each further request to one transaction.
     pub fn fetch_one_by_one(&mut self) {
         (self.transactions_max, self.answer_max) = (1, 1);
     }
 
-    /// The next request, or `None` when all is fetched.
+    /// Returns the next request, or `None` if everything is fetched.
     pub fn next_request(&self) -> Option<FetchRequest> {
         if self.missing.is_empty() {
             return None;
@@ -116,18 +116,18 @@ impl Resolution {
         })
     }
 
-    /// The number of the next request, each time another one.
+    /// Returns a new number for the next request.
     pub fn next_step(&mut self) -> u32 {
         self.steps = self.steps.wrapping_add(1);
         self.steps
     }
 
-    /// The number of the last request.
+    /// Returns the number of the last request.
     pub fn step(&self) -> u32 {
         self.steps
     }
 
-    /// Whether everything is fetched and the oldest of it can be read.
+    /// Returns whether everything is fetched and the oldest transactions can be read.
     pub fn can_verify(&self) -> bool {
         self.missing.is_empty() && (!self.staged.is_empty() || self.undurable.is_none())
     }
@@ -251,15 +251,15 @@ impl Resolution {
             .put(Table::Staging, self.key(first), e.into_bytes());
     }
 
-    /// All batches up to `number` are durable.
+    /// Notes that all batches up to `number` are durable.
     pub fn committed(&mut self, number: u64) {
         if self.undurable.is_some_and(|n| n <= number) {
             self.undurable = None;
         }
     }
 
-    /// The oldest transactions not yet taken: a row of the staging table, or up to [`VERIFY_CHUNK`] from memory. The row is
-    /// deleted in `batch`. Only while [`Resolution::can_verify`].
+    /// Takes the oldest transactions that are left: a row of the staging table, which is deleted in `batch`, or up to
+    /// [`VERIFY_CHUNK`] from memory. To be called only while [`Resolution::can_verify`].
     pub fn take_oldest(
         &mut self,
         reads: &dyn Reads,
@@ -287,7 +287,7 @@ impl Resolution {
         decode_row(&row).ok_or_else(|| damaged("a fetched part of a back chain does not decode"))
     }
 
-    /// Whether every fetched transaction was taken.
+    /// Returns whether every fetched transaction was taken.
     pub fn is_drained(&self) -> bool {
         self.missing.is_empty() && self.staged.is_empty() && self.rows.is_empty()
     }

@@ -10,9 +10,9 @@ use primitives::Monotonic;
 use crate::message::FetchRequest;
 use crate::part::Part;
 
-/// Requests of one peer that wait; for more it is told to ask again.
+/// Maximum number of queued requests of one peer. For any further one it is told to ask again ([`crate::message::Answer::Wait`]).
 pub const FETCHES_PER_PEER_MAX: usize = 64;
-/// Ids in all requests that wait, about; beyond, peers are told to ask again.
+/// Approximate maximum number of ids in all queued requests. For any further one the peer is told to ask again.
 pub const FETCH_IDS_MAX: usize = 200_000;
 
 /// Requests that wait to be served.
@@ -31,7 +31,7 @@ impl Part for FetchQueue {
 }
 
 impl FetchQueue {
-    /// Takes a request; whether there was room.
+    /// Queues a request. Returns false if there is no room for it.
     pub fn push(&mut self, peer: PartyId, id: RequestId, request: FetchRequest) -> bool {
         let ids = request.wanted.len();
         let full = self.ids > 0 && self.ids.saturating_add(ids) > FETCH_IDS_MAX;
@@ -47,7 +47,7 @@ impl FetchQueue {
         true
     }
 
-    /// The next request: of the peer after the one served last.
+    /// Takes the next request. Peers take turns.
     pub fn pop(&mut self) -> Option<(PartyId, RequestId, FetchRequest)> {
         let after = self.last.map_or(Bound::Unbounded, Bound::Excluded);
         let next = self.peers.range((after, Bound::Unbounded)).next();
@@ -62,14 +62,14 @@ impl FetchQueue {
         Some((peer, id, request))
     }
 
-    /// The peer is gone; it will ask again.
+    /// Drops the requests of a peer that has disconnected. It repeats them.
     pub fn forget(&mut self, peer: &PartyId) {
         for (_, request) in self.peers.remove(peer).unwrap_or_default() {
             self.ids -= request.wanted.len();
         }
     }
 
-    /// Whether nothing waits.
+    /// Returns whether no request is queued.
     pub fn is_empty(&self) -> bool {
         self.peers.is_empty()
     }

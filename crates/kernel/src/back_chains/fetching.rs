@@ -21,12 +21,12 @@ use crate::peers::budget::GARBAGE_MESSAGE;
 use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
 
-/// Why a chain is not fetched to its end.
+/// The reason why a chain is not fetched to its end.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It cannot be recorded, for a fault of its own or of this node.
+    /// The root cannot be recorded, through its own fault or this node's.
     Faulty(Fault),
-    /// The peer's answer makes no sense, which says nothing about the transaction.
+    /// The peer's answer is invalid, which says nothing about the transaction.
     Useless(Rejection),
 }
 
@@ -153,7 +153,7 @@ impl BackChains {
         let now = context.now.monotonic;
         self.resolutions.progressed(number, &found, &spilled, now);
         if self.resolutions.asks_too_much_of(&peer) {
-            // Its items look again, and wait for a place until others of the peer are done.
+            // Its items look for their dependencies again, and wait for a place until other chains of the peer are done.
             self.end(number, None, context);
         } else {
             self.ask(number, context);
@@ -218,7 +218,7 @@ impl BackChains {
         }
     }
 
-    /// A resolution gives up its place; those who need it queue again.
+    /// Takes the place from a resolution. Its items queue again.
     fn evict(
         &mut self,
         number: u64,

@@ -13,7 +13,7 @@ pub(super) fn resolution_request(number: u64, step: u32) -> RequestId {
     }
 }
 
-/// The resolution that asked, if one did.
+/// Returns the resolution that sent a request, if one did.
 pub(crate) fn resolution_of(id: &RequestId) -> Option<u64> {
     let bytes = id.flow.as_bytes();
     let number = bytes.last_chunk::<8>()?;

@@ -11,11 +11,11 @@ use crate::back_chains::chain_part::ChainPart;
 use crate::intake::item_id::ItemId;
 use crate::message::FETCH_WANTED_MAX;
 
-/// Maximum number of resolutions at once. An item that needs another one waits for a place.
+/// Maximum number of resolutions in progress. An item that needs a further one waits for a place.
 pub const RESOLUTIONS_MAX: usize = 64;
-/// Most resolutions at once from one peer.
+/// Maximum number of resolutions in progress from one peer.
 pub const RESOLUTIONS_PER_PEER_MAX: usize = 16;
-/// After so many milliseconds without an answer a resolution loses its place to one that waits.
+/// Time without an answer after which a resolution loses its place to a waiting one, in milliseconds.
 pub const RESOLUTION_STALL_MS: u64 = 120_000;
 
 /// A resolution with those who need it.
@@ -25,11 +25,11 @@ pub struct Running {
     pub resolution: Resolution,
     /// The item whose chain it is.
     pub primary: ItemId,
-    /// Everybody who waits for some part of it, the primary among them.
+    /// All items that wait for a part of it, the primary one included.
     pub waiting: BTreeSet<ItemId>,
     /// The part whose signatures are being checked.
     pub(super) part: Option<ChainPart>,
-    /// When the peer answered last.
+    /// The time of the peer's last answer.
     progress_at: Monotonic,
 }
 
@@ -51,21 +51,22 @@ pub struct Resolutions {
     /// Items that need a resolution while there is no place for one.
     held: BTreeMap<PartyId, BTreeSet<ItemId>>,
     up: BTreeSet<PartyId>,
-    /// Whose chain was verified last.
+    /// The resolution whose chain was verified last.
     turn: u64,
-    /// Whose held item was taken last.
+    /// The peer whose held item was taken last.
     held_turn: Option<PartyId>,
     /// Resolutions that no item needs any more.
     abandoned: Vec<u64>,
 }
 
 impl Resolutions {
-    /// Whether a connection to a peer stands.
+    /// Returns whether a peer is connected.
     pub fn is_up(&self, peer: &PartyId) -> bool {
         self.up.contains(peer)
     }
 
-    /// None. Numbers start at `first`, drawn at each start: an answer to a question of an earlier run must not fit.
+    /// Creates an empty set. Numbers start at `first`, which is drawn at each start, so that no answer to a request of an earlier
+    /// run matches.
     pub fn new(first: u64) -> Self {
         Self {
             next: first,
@@ -73,17 +74,17 @@ impl Resolutions {
         }
     }
 
-    /// The peer can be asked.
+    /// Notes that a peer has connected.
     pub fn peer_up(&mut self, peer: PartyId) {
         self.up.insert(peer);
     }
 
-    /// The peer can't be asked for now.
+    /// Notes that a peer has disconnected.
     pub fn peer_down(&mut self, peer: &PartyId) {
         self.up.remove(peer);
     }
 
-    /// Whether the peer could be asked for another chain now.
+    /// Returns whether a further chain could be fetched from a peer now.
     pub fn has_place(&self, peer: &PartyId) -> bool {
         self.up.contains(peer)
             && self.running.len() < RESOLUTIONS_MAX
@@ -170,7 +171,7 @@ impl Resolutions {
         None
     }
 
-    /// One that runs.
+    /// Returns a running resolution.
     pub fn get_mut(&mut self, number: u64) -> Option<&mut Resolution> {
         self.running
             .get_mut(&number)
@@ -198,7 +199,7 @@ impl Resolutions {
         Some((part, running.resolution.peer))
     }
 
-    /// The peer has answered.
+    /// Notes an answer of the peer: the ids that it made known, and those that went from memory to the disk.
     pub fn progressed(&mut self, number: u64, found: &[TxId], spilled: &[TxId], now: Monotonic) {
         let Some(running) = self.running.get_mut(&number) else {
             return;
@@ -214,7 +215,7 @@ impl Resolutions {
         }
     }
 
-    /// Whether a peer's chains lack more together than one chain may.
+    /// Returns whether the chains fetched from a peer lack more transactions together than one chain may.
     pub fn asks_too_much_of(&self, peer: &PartyId) -> bool {
         self.missing_from(peer) > FETCH_WANTED_MAX
     }
@@ -224,19 +225,19 @@ impl Resolutions {
         of_peer.map(|r| r.resolution.missing().len()).sum()
     }
 
-    /// A transaction is recorded.
+    /// Notes that a transaction is recorded.
     pub fn recorded(&mut self, id: &TxId) {
         self.in_flight.remove(id);
     }
 
-    /// All batches up to `number` are durable.
+    /// Notes that all batches up to `number` are durable.
     pub fn committed(&mut self, number: u64) {
         for running in self.running.values_mut() {
             running.resolution.committed(number);
         }
     }
 
-    /// The next with something to verify, each in its turn.
+    /// Returns the next resolution with something to verify. Resolutions take turns.
     pub fn next_to_verify(&mut self) -> Option<u64> {
         let ready = |(_, running): &(&u64, &Running)| running.can_verify();
         let after = self.running.range(self.turn.wrapping_add(1)..).find(ready);
@@ -245,12 +246,12 @@ impl Resolutions {
         Some(number)
     }
 
-    /// Whether something could be verified.
+    /// Returns whether any resolution has something to verify.
     pub fn can_verify(&self) -> bool {
         self.running.values().any(Running::can_verify)
     }
 
-    /// One has ended, well or not.
+    /// Removes a resolution, whatever its result.
     pub fn end(&mut self, number: u64) -> Option<Running> {
         let running = self.running.remove(&number)?;
         let staged = running.resolution.staged_ids();
@@ -267,7 +268,7 @@ impl Resolutions {
         self.held.entry(peer).or_default().insert(item);
     }
 
-    /// An item needs no place any more.
+    /// Ends an item's wait for a place.
     pub fn unhold(&mut self, peer: &PartyId, item: ItemId) {
         if let Some(held) = self.held.get_mut(peer) {
             held.remove(&item);
@@ -301,7 +302,7 @@ impl Resolutions {
         item
     }
 
-    /// A resolution that has to give up its place: others wait, and its peer is gone or silent.
+    /// Returns a resolution that must give up its place, because others wait and its peer is disconnected or silent.
     pub fn stalled(&self, now: Monotonic) -> Option<u64> {
         if !self.is_short_of_places() {
             return None;
@@ -313,8 +314,8 @@ impl Resolutions {
         stalled.map(|(number, _)| *number)
     }
 
-    /// A resolution that gives up its place though it goes on, while a peer waits that has none: the newest of the peer that
-    /// has most. So no few peers take all places for as long as they like.
+    /// Returns a resolution that must give up its place although it makes progress, because a peer without any waits: the newest
+    /// one of the peer that has most. So a few peers cannot keep all places.
     pub fn crowding(&self) -> Option<u64> {
         if !self.is_short_of_places() {
             return None;
@@ -332,7 +333,7 @@ impl Resolutions {
         (most.0 > 1).then_some(most.1)
     }
 
-    /// When [`Resolutions::stalled`] has to be asked again.
+    /// Returns the time at which [`Resolutions::stalled`] must be called again.
     pub fn next_stall(&self) -> Option<Monotonic> {
         if !self.is_short_of_places() {
             return None;
@@ -340,7 +341,7 @@ impl Resolutions {
         self.running.values().map(stalls_at).min()
     }
 
-    /// Whether an item waits for a place that its peer would have, were it not for others.
+    /// Returns whether an item of a connected peer waits because all places are taken.
     fn is_short_of_places(&self) -> bool {
         self.running.len() >= RESOLUTIONS_MAX && self.held.keys().any(|peer| self.up.contains(peer))
     }

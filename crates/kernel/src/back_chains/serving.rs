@@ -1,4 +1,4 @@
-//! Back chains that peers ask for, served fairly: one peer after the other, and so much a round that payments do not wait.
+//! Back chains that peers fetch. Peers take turns, and each round serves a limited amount, so that payments do not wait.
 
 use flow::messaging::RequestId;
 use ledger::{PartyId, Rejection};
@@ -14,9 +14,9 @@ use crate::ledger_book::Book;
 use crate::message::{Answer, FetchRequest, PeerMessage};
 use crate::port::{Reads, StoreFailure};
 
-/// Transactions sent in one round, about: the answer that passes it is the round's last.
+/// Approximate maximum number of transactions sent in one round: the answer that exceeds it is the round's last.
 pub const FETCHED_PER_ROUND: usize = 256;
-/// How long a peer is told to wait then, in milliseconds.
+/// The delay that a peer is told when its queue is full, in milliseconds.
 pub const FETCH_WAIT_MS: u64 = 1_000;
 
 impl BackChains {
@@ -73,8 +73,9 @@ impl BackChains {
     }
 }
 
-/// A notary that does not validate knows the ids of all transactions that it notarises, and must not see their content. At
-/// any other node, a peer that knows an id was told it by a participant.
+/// Returns whether a peer may fetch back chains here. A notary that does not validate may only if the transaction concerns it,
+/// because it knows the ids of all transactions that it notarises, and must not see their content. Any other peer that knows an id
+/// learned it from a participant.
 fn may_fetch(
     peer: PartyId,
     request: &FetchRequest,

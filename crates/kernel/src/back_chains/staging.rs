@@ -5,10 +5,10 @@ use crate::context::Context;
 use crate::pages::{after, row_page};
 use crate::port::{Reads, StoreFailure, Table};
 
-/// Rows read at once, and their bytes.
+/// Maximum number of rows, and of bytes, in one read.
 const PAGE: (usize, usize) = (10_000, 4 << 20);
 
-/// Deletes the staged parts of chains. No chain goes on after a start: it is fetched again when it is needed.
+/// Deletes the staged parts of chains. No chain is continued after a restart: it is fetched again when it is needed.
 pub(crate) fn wipe_staging(context: &mut Context, reads: &dyn Reads) -> Result<(), StoreFailure> {
     let mut from = Vec::new();
     loop {

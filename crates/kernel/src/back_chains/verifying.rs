@@ -20,7 +20,8 @@ use crate::port::{Reads, StoreFailure};
 use crate::round::CheckOwner;
 
 impl BackChains {
-    /// Takes parts of fetched chains, one of each in turn and so many transactions a round, and has their signatures checked.
+    /// Takes parts of fetched chains, one of each in turn up to a maximum number of transactions a round, and has their signatures
+    /// checked.
     pub(crate) fn begin_verifying(
         &mut self,
         context: &mut Context,
@@ -168,7 +169,7 @@ fn invalid_ancestor(id: TxId, rejection: &Rejection) -> Rejection {
     errors::rejection(&errors::DEPENDENCY_INVALID, text)
 }
 
-/// A reason that concerns an ancestor, under its own code.
+/// Names the ancestor in its rejection, which keeps its code.
 fn of_ancestor(id: TxId, rejection: Rejection) -> Rejection {
     let text = format!("ancestor {id}: {}", rejection.message);
     Rejection::new(rejection.code, text, rejection.hint)

@@ -152,7 +152,7 @@ fn question_id(number: u64) -> RequestId {
     }
 }
 
-/// The asking that a question belongs to, if it is one for a clock.
+/// Returns the round of questions that a clock request belongs to, or `None` for any other request.
 pub(crate) fn asking_of(id: &RequestId) -> Option<u64> {
     let bytes = id.flow.as_bytes();
     let number = bytes.last_chunk::<8>()?;

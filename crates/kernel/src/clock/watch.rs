@@ -22,21 +22,22 @@ use crate::part::Part;
 pub(crate) const JUMP_MAX_MS: u64 = 2_000;
 /// Clocks that differ by no more than this agree.
 pub(crate) const AGREE_MAX_MS: u64 = 5_000;
-/// Peers asked at once.
+/// Maximum number of peers asked at once.
 pub(crate) const ASKED_MAX: usize = 64;
-/// Peers whose clocks are needed, in a network that has as many.
+/// Minimum number of answers that decide about the clock, in a network with as many other members.
 pub(crate) const ANSWERS_MIN: usize = 3;
-/// How long peers have to answer. A slower answer says too little.
+/// Maximum time for an answer, in milliseconds. A slower one is too inaccurate.
 const ANSWER_MS: u64 = 2_000;
-/// From one asking to the next.
+/// Interval between two rounds of questions, in milliseconds.
 const ASK_EVERY_MS: u64 = 5_000;
-/// How long the clocks may drift apart before the comparison begins again: far slower than a jump.
+/// Interval after which the reference offset is taken again, in milliseconds. In this time the clocks drift apart far less than a
+/// jump.
 const REBASE_MS: u64 = 60_000;
 
-/// A change of the wall clock that no time passing explains.
+/// A change of the wall clock that the elapsed time does not explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockJump {
-    /// By how many milliseconds; back if negative.
+    /// The size of the jump in milliseconds; negative if back.
     pub by_ms: i64,
     /// The wall-clock time after the jump.
     pub at: Timestamp,
@@ -47,27 +48,27 @@ pub struct ClockJump {
 pub struct ClockFigures {
     /// Jumps since the start.
     pub jumps: u64,
-    /// The last one.
+    /// The latest jump.
     pub last: Option<ClockJump>,
     /// The clock jumped or peers disagree with it, and neither peers nor the operator have confirmed it since then.
     pub in_doubt: bool,
     /// Peers or the operator have confirmed the clock since the start and since its last jump, or the network has no other member.
     pub is_trusted: bool,
-    /// The middle of the peers' clocks less ours, as the last asking found it.
+    /// The median of the peers' clocks minus this node's, in milliseconds, from the latest round of questions.
     pub peers_ahead_ms: Option<i64>,
 }
 
-/// Peers are to be asked for their clocks.
+/// A round of questions to peers for their clocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Asking {
     pub(super) number: u64,
     pub(super) peers: Vec<PartyId>,
 }
 
-/// How far the wall clock is relied on.
+/// The trust in the wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trust {
-    /// The node has started, and no peer has told its time since then.
+    /// The node has started, and no peer's clock is known since then.
     Unchecked,
     /// The clock jumped, or the peers disagreed with it after the start.
     Doubted,
@@ -75,12 +76,12 @@ enum Trust {
     Confirmed,
 }
 
-/// How an asking ended.
+/// The result of a round of questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Agreement {
     /// This many peers' clocks agree with this node's.
     Agrees { answers: usize, ended_doubt: bool },
-    /// They do not, or too few answered.
+    /// They differ, or too few peers answered.
     Differs { began_doubt: bool },
 }
 
@@ -91,7 +92,7 @@ pub(crate) struct ClockWatch {
     /// Other members of the network.
     others: usize,
     up: BTreeSet<PartyId>,
-    /// The offset that is compared with, and when it was taken.
+    /// The offset between the two clocks that later readings are compared with, and the time at which it was taken.
     reference: (i128, Monotonic),
     trust: Trust,
     figures: ClockFigures,
@@ -158,12 +159,12 @@ impl ClockWatch {
         }
     }
 
-    /// Whether time windows and locks may be judged by the clock.
+    /// Returns whether time windows and locks may be judged by the wall clock.
     pub(crate) fn is_trusted(&self) -> bool {
         self.trust == Trust::Confirmed
     }
 
-    /// Whether something speaks against the clock. The doubt survives restarts.
+    /// Returns whether there is evidence against the wall clock. The doubt survives restarts.
     pub(super) fn in_doubt(&self) -> bool {
         self.trust == Trust::Doubted
     }
@@ -207,7 +208,7 @@ impl ClockWatch {
         Some(jump)
     }
 
-    /// The operator vouches for the clock as it is. Returns whether it was in doubt.
+    /// Trusts the wall clock on the operator's word. Returns whether it was in doubt.
     pub(super) fn confirm(&mut self) -> bool {
         self.asking = None;
         let was_in_doubt = self.in_doubt();
@@ -235,7 +236,7 @@ impl ClockWatch {
         Some(Asking { number, peers })
     }
 
-    /// A peer's clock, or nothing if it does not tell.
+    /// Notes a peer's answer: its wall clock, or `None` if it does not tell.
     pub(super) fn answered(
         &mut self,
         number: u64,
@@ -353,7 +354,7 @@ mod tests {
             }
         }
 
-        /// Its clock was confirmed after the start.
+        /// Creates a watch whose clock was confirmed after the start.
         fn confirmed() -> Self {
             let mut bench = Self::new();
             assert!(!bench.watch.confirm(), "there was no doubt");
@@ -377,7 +378,7 @@ mod tests {
             self.watch.observe(self.now())
         }
 
-        /// Asks, has each peer answer with its clock less ours (or not at all), and waits until that is judged.
+        /// Asks the peers, answers with the difference of each peer's clock (or not at all), and waits for the verdict.
         fn asks(&mut self, clocks: &[Option<i64>]) -> Option<Agreement> {
             for n in 0..clocks.len() {
                 self.watch.peer_up(peer(n as u8));

@@ -78,8 +78,8 @@ impl Consents {
         }
     }
 
-    /// Decides whether a party may propose a transition of a state, by its part in the state. A party that could have a state moved
-    /// whose owner is about to spend it would hold that up, or bring the state to a notary that suits it better.
+    /// Decides whether a party may propose a transition of a state, by its part in the state. A party that does not own the state
+    /// could otherwise delay its owner's payments, or move it to a notary of its own choice.
     fn may_propose(
         &self,
         part: Part,
@@ -107,7 +107,7 @@ impl Consents {
     }
 }
 
-/// Returns the part that a party has in a state, as far as this node knows whose keys are.
+/// Returns the part that a party has in a state, by the key owners that this node knows.
 fn part_in(
     state: &ledger::TransactionState,
     party: &PartyId,

@@ -1,4 +1,4 @@
-//! The proposals of others that this node signs: the consents of operators, and the checks.
+//! The proposals of other parties that this node signs: the consents of its operators, and the checks.
 
 mod changes;
 mod checks;

@@ -19,7 +19,8 @@ pub(super) const META_UPGRADE: &[u8] = b"upgrade/";
 /// Key of the row about changes of notary: [`NotaryConsentRow`].
 pub(super) const META_NOTARY: &[u8] = b"notary_changes";
 
-/// Which transitions a node signs that others propose. A node's own flows need none of it: who starts them is allowed to.
+/// The transitions proposed by other parties that a node signs. A node's own flows need no consent, because the user who starts
+/// them has the permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsentOptions {
     /// Whether to sign changes to any notary of the network.
@@ -38,12 +39,12 @@ impl Default for ConsentOptions {
     }
 }
 
-/// Who consented to something, and when.
+/// The user who gave a consent, and the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsentRow {
     /// The user.
     pub by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
@@ -56,7 +57,7 @@ pub struct NotaryConsentRow {
     pub accept: bool,
     /// The user.
     pub by: String,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
@@ -72,18 +73,18 @@ pub enum ConsentChange {
         /// The code that they come under.
         to: Hash,
     },
-    /// Withdraw the consent to an upgrade.
+    /// The code that governs the states now.
     Withdraw {
-        /// The code that states are under.
+        /// The code that would govern them.
         from: Hash,
-        /// The code that they come under.
+        /// The code that would govern them.
         to: Hash,
     },
-    /// Whether to sign changes of notary. `None` returns to the configuration.
+    /// Sign changes of notary or not. `None` returns to the configuration.
     NotaryChanges(Option<bool>),
 }
 
-/// The proposals of others that this node signs.
+/// The proposals of other parties that this node signs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Consents {
     /// The consents of the configuration.
@@ -129,18 +130,18 @@ impl Consents {
         Ok(consents)
     }
 
-    /// Whether an upgrade is authorised.
+    /// Returns whether an upgrade is authorised.
     pub fn upgrade(&self, from: Hash, to: Hash) -> bool {
         let pair = (from, to);
         self.configured.upgrades.contains(&pair) || self.upgrades.contains_key(&pair)
     }
 
-    /// Whether an operator has accepted changes of notary in so many words, and the configuration not only left them on.
+    /// Returns whether an operator has expressly accepted changes of notary. The default of the configuration does not count.
     pub fn notary_change_said(&self) -> bool {
         self.notary_changes.as_ref().is_some_and(|row| row.accept)
     }
 
-    /// Whether changes of notary are signed.
+    /// Returns whether this node signs changes of notary.
     pub fn notary_change(&self) -> bool {
         let said = self.notary_changes.as_ref().map(|row| row.accept);
         said.unwrap_or(self.configured.notary_changes)

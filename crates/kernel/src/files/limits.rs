@@ -25,7 +25,7 @@ pub(crate) fn check_file_size(hash: &Hash, size: u64, context: &Context) -> Resu
     Err(errors::rejection(&errors::FILE_TOO_LARGE, text))
 }
 
-/// Checks that the network allows a transaction whose files have so many bytes together.
+/// Checks that the network allows a transaction whose files have `bytes` bytes together.
 pub(crate) fn check_files_size(bytes: u64, context: &Context) -> Result<(), Rejection> {
     let parameters = context.identity.network.parameters();
     let max = parameters.max_transaction_attachment_bytes;

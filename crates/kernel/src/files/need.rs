@@ -12,7 +12,7 @@ use super::requests::FILES_AT_ONCE;
 use crate::context::Context;
 use crate::port::{Reads, StoreFailure};
 
-/// The files of a transaction, as far as they are here.
+/// The files of a transaction: those stored here, and those missing.
 #[derive(Debug, Default)]
 pub(crate) struct FilesFound {
     /// The files that are here, with their sizes.

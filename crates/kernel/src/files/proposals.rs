@@ -15,7 +15,7 @@ use crate::writes::{Batch, RowRange, Writer};
 
 /// Transactions with files that one flow may have verified; of more the oldest are forgotten.
 pub(crate) const PROPOSALS_PER_FLOW_MAX: usize = 64;
-/// Rows and bytes read at once.
+/// Maximum number of rows, and of bytes, in one read.
 const PAGE: (usize, usize) = (10_000, 1 << 20);
 
 /// The verified proposals of live flows. Bounded by the live flows.
@@ -54,7 +54,7 @@ impl Part for Proposals {
 }
 
 impl Proposals {
-    /// As the store has them, of flows that still live.
+    /// Loads the rows of flows that are still live.
     pub(crate) fn open(
         reads: &dyn Reads,
         is_live: impl Fn(&FlowId) -> bool,
@@ -80,7 +80,7 @@ impl Proposals {
         }
     }
 
-    /// A flow has verified a transaction that lists files.
+    /// Adds a transaction with files that a flow has verified.
     pub(crate) fn add(
         &mut self,
         flow: FlowId,
@@ -127,7 +127,7 @@ impl Proposals {
         }
     }
 
-    /// A flow has ended.
+    /// Removes the rows of a flow that has ended.
     pub(crate) fn end(&mut self, flow: FlowId, batch: &mut Batch) {
         self.unwritten.remove(&flow);
         for proposal in self.of_flow.remove(&flow).unwrap_or_default() {
@@ -135,7 +135,7 @@ impl Proposals {
         }
     }
 
-    /// Live flows that have verified a transaction which lists a file.
+    /// Returns live flows that have verified the transaction, if it lists the file.
     pub(super) fn flows_with(&self, transaction: &TxId, hash: &Hash) -> Vec<FlowId> {
         let flows = self.flows.get(transaction).into_iter().flatten();
         let lists = |flow: &&FlowId| {
@@ -145,14 +145,14 @@ impl Proposals {
         flows.filter(lists).copied().collect()
     }
 
-    /// Whether a live flow has verified a transaction that lists a file.
+    /// Returns whether a live flow has verified a transaction that lists a file.
     pub(crate) fn holds(&self, hash: &Hash) -> bool {
         let mut all = self.of_flow.values().flatten();
         all.any(|proposal| proposal.files.contains(hash))
     }
 }
 
-/// `proposed/` + flow id 16 + transaction id 32.
+/// Returns `proposed/` + flow id 16 + transaction id 32.
 fn key(flow: &FlowId, transaction: &TxId) -> Vec<u8> {
     let rest = [flow.as_bytes().as_slice(), transaction.as_bytes()].concat();
     meta_key(META_PROPOSED, &rest)

@@ -15,25 +15,25 @@ use primitives::{Hash, Monotonic};
 use crate::cache::GenerationCache;
 use crate::intake::item_id::ItemId;
 
-/// Files that one item waits for at a time; when they are here it looks for the next.
+/// Maximum number of files that one item waits for at a time. Once they are stored it waits for the next ones.
 pub(crate) const FILES_AT_ONCE: usize = 8;
-/// Times that a file is asked for in vain, because a peer is away or the disk does not take it, until those who wait give up.
+/// Number of failed requests for a file, because a peer is away or the disk fails, after which the items that need it are dropped.
 pub(crate) const FILE_TRIES_MAX: u32 = 8;
-/// When a file that did not come is asked for again.
+/// Delays before a failed request is repeated.
 const AGAIN: BackOff = BackOff {
     first_ms: 1_000,
     max_ms: 60_000,
 };
-/// When a file that a peer refused, or sent damaged, is asked of that peer again.
+/// Delays before a peer is asked again for a file that it refused or sent damaged.
 const FAULT: BackOff = BackOff {
     first_ms: 2_000,
     max_ms: 600_000,
 };
-/// A mismatch, which may have cost the transfer of all its bytes, weighs as many refusals.
+/// Number of refusals that one mismatch counts as, because it may have cost the transfer of the whole file.
 pub(crate) const MISMATCH_WEIGHT: u32 = 4;
-/// The memory of a note about a fault, in bytes.
+/// Memory for one recorded fault, in bytes.
 const FAULT_BYTES: usize = 128;
-/// Maximum memory of all such notes. The oldest are forgotten first.
+/// Maximum memory for all recorded faults, in bytes. The oldest are forgotten first.
 const FAULTS_BYTES_MAX: usize = 256 << 10;
 
 /// The files that an item lacks.
@@ -43,9 +43,9 @@ pub(crate) struct Waiter {
     pub(crate) peer: PartyId,
     /// The transaction that lists them.
     pub(crate) transaction: TxId,
-    /// Those it waits for.
+    /// The files that it waits for.
     pub(crate) missing: BTreeSet<Hash>,
-    /// The sizes of those it lists that are here, together.
+    /// The total size of its files that are stored here, in bytes.
     pub(crate) here_bytes: u64,
 }
 
@@ -58,7 +58,7 @@ struct Fetch {
     /// The size that the peer announced.
     offered: Option<u64>,
     tries: u32,
-    /// When it is asked for again.
+    /// The time of the next request, after a failed one.
     again: Option<Monotonic>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Ask {
     pub(crate) item: ItemId,
 }
 
-/// The requests for files.
+/// The files that items wait for, and the requests for them to peers.
 #[derive(Debug)]
 pub(crate) struct FileWaits {
     items: BTreeMap<ItemId, Waiter>,
@@ -96,7 +96,7 @@ impl Default for FileWaits {
 }
 
 impl FileWaits {
-    /// An item waits for files, which it did not before.
+    /// Begins an item's wait for files. It must not be waiting already.
     pub(crate) fn wait(&mut self, item: ItemId, waiter: Waiter) {
         for hash in &waiter.missing {
             let fetch = self.fetches.entry(*hash).or_default();
@@ -123,7 +123,7 @@ impl FileWaits {
         }
     }
 
-    /// Whether an item waits for files.
+    /// Returns whether an item waits for files.
     pub(crate) fn is_waiting(&self, item: &ItemId) -> bool {
         self.items.contains_key(item)
     }
@@ -173,7 +173,7 @@ impl FileWaits {
         offered.fold(waiter.here_bytes, u64::saturating_add)
     }
 
-    /// A file does not come from the peer that is asked. Returns how often it was tried so far; nothing, if that peer is not asked.
+    /// Notes that a request failed. Returns the number of tries so far, or `None` if the peer was not asked.
     pub(crate) fn failed(&mut self, hash: &Hash, peer: &PartyId) -> Option<u32> {
         let fetch = self.fetches.get_mut(hash)?;
         if fetch.from != Some(*peer) {
@@ -186,7 +186,7 @@ impl FileWaits {
         Some(fetch.tries)
     }
 
-    /// A file is asked for again after a while, longer each time.
+    /// Schedules the next request for a file, with exponential back-off.
     pub(crate) fn later(&mut self, hash: &Hash, now: Monotonic) {
         let Some(fetch) = self.fetches.get_mut(hash) else {
             return;
@@ -232,13 +232,14 @@ impl FileWaits {
         theirs.copied().collect()
     }
 
-    /// Everybody who waits for a file.
+    /// Returns all items that wait for a file.
     pub(crate) fn waiting_for(&self, hash: &Hash) -> Vec<ItemId> {
         let waiting = self.fetches.get(hash).map(|fetch| &fetch.waiting);
         waiting.into_iter().flatten().copied().collect()
     }
 
-    /// A peer refused a file or sent something else. Not asked for it again for a while, longer each time.
+    /// Notes that a peer refused a file or sent other bytes. It is not asked for the file again for a while, with exponential
+    /// back-off.
     pub(crate) fn fault(&mut self, peer: PartyId, hash: Hash, weight: u32, now: Monotonic) {
         let (tries, _) = self.faults.get(&(peer, hash)).unwrap_or((0, now));
         let tries = tries.saturating_add(weight);
@@ -254,17 +255,17 @@ impl FileWaits {
         fault.is_some_and(|(_, until)| now < *until)
     }
 
-    /// When something is asked for again.
+    /// Returns the time of the next repeated request.
     pub(crate) fn next_time(&self) -> Option<Monotonic> {
         self.times.first().map(|(at, _)| *at)
     }
 
-    /// Whether there is something to ask for or to give up.
+    /// Returns whether there is a request to send or to give up.
     pub(crate) fn is_touched(&self, now: Monotonic) -> bool {
         !self.touched.is_empty() || self.next_time().is_some_and(|at| at <= now)
     }
 
-    /// The requests to send now, and the running requests that no item needs any more.
+    /// Returns the requests to send now, and the running requests that no item needs any more.
     pub(crate) fn tend(&mut self, now: Monotonic) -> (Vec<Ask>, Vec<Hash>) {
         while let Some((at, hash)) = self.times.first().copied()
             && at <= now
@@ -315,7 +316,7 @@ impl FileWaits {
     }
 }
 
-/// The key that distinguishes the delays of files.
+/// Returns the key that makes the delays of different files differ.
 fn key(hash: &Hash) -> u64 {
     let first = hash.as_bytes().first_chunk::<8>();
     first.map_or(0, |bytes| u64::from_be_bytes(*bytes))

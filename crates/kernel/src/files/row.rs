@@ -7,28 +7,28 @@ use crate::pages::{after, row_page};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::prefix_end;
 
-/// The longest name of a file, in bytes.
+/// Maximum length of a file's name, in bytes.
 pub const FILE_NAME_BYTES_MAX: usize = 255;
-/// The longest media type, in bytes.
+/// Maximum length of a media type, in bytes.
 pub const MEDIA_TYPE_BYTES_MAX: usize = 127;
-/// Rows of one page, at most.
+/// Maximum number of rows on one page.
 pub const FILE_PAGE_MAX: usize = 1_000;
-/// Rows that one page looks at, at most: a filter that little passes gives a short page, not a long wait.
+/// Maximum number of rows examined for one page. A filter that few rows pass gives a short page, not a long wait.
 const LOOKED_AT_MAX: usize = 10_000;
-/// Bytes of rows read at once.
+/// Maximum size of the rows in one read, in bytes.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// Where a file came from.
+/// The origin of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileOrigin {
     /// A user of this node uploaded it.
     Uploaded {
-        /// Who.
+        /// The user.
         user: String,
     },
     /// A peer sent it, for a transaction.
     Received {
-        /// Who.
+        /// The peer.
         from: PartyId,
     },
 }
@@ -38,11 +38,11 @@ primitives::variants!(FileOrigin { 0 => Uploaded { user }, 1 => Received { from 
 /// The record of a file that is completely stored: the value of its row in [`Table::Attachments`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRow {
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// When it came.
+    /// The time at which it was stored.
     pub stored_at: Timestamp,
-    /// Where it came from first.
+    /// Its first origin.
     pub origin: FileOrigin,
     /// Whether it is trusted on this node. No file is ever executed.
     pub trusted: bool,
@@ -88,42 +88,42 @@ pub struct FileOffer {
     pub media_type: String,
 }
 
-/// Why a file does not come.
+/// The reason why a file could not be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileFailure {
     /// The peer does not have it or does not give it; it does not say which.
     Unknown,
-    /// It is larger than it may be, as the peer says; none of its bytes have come.
+    /// The size that the peer announced is over the limit. No bytes were transferred.
     TooLarge {
-        /// Its bytes.
+        /// The announced size in bytes.
         size: u64,
     },
     /// The received bytes have another hash and were discarded. The peer is at fault.
     Mismatch,
-    /// This node's disk does not take it.
+    /// This node's disk failed to store it.
     Disk {
         /// The stable code.
         code: String,
     },
-    /// The peer is away, or answers nothing.
+    /// The peer has disconnected, or does not answer.
     Gone,
 }
 
-/// Which files are listed. Each field narrows the list; the default lists all.
+/// A filter of files. Each field narrows the list; the default lists all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileFilter {
     /// The name contains this text. Case is ignored.
     pub name: Option<String>,
     /// The media type starts with this.
     pub media_type: Option<String>,
-    /// Trusted, or not.
+    /// Only trusted files, or only others.
     pub trusted: Option<bool>,
-    /// Referred to by no recorded transaction, or by some.
+    /// Only files that no recorded transaction refers to, or only others.
     pub unreferenced: Option<bool>,
 }
 
 impl FileFilter {
-    /// Whether a file is one of them.
+    /// Returns whether a file matches the filter.
     pub fn meets(&self, row: &FileRow) -> bool {
         let named = |wanted: &String| row.name.to_lowercase().contains(&wanted.to_lowercase());
         let typed = |wanted: &String| row.media_type.starts_with(wanted.as_str());
@@ -199,7 +199,7 @@ pub fn file_page(
     }
 }
 
-/// Recorded transactions that list a file, in order of id, after one: at most `limit`.
+/// Returns recorded transactions that list a file, in order of id after `after`, at most `limit`.
 ///
 /// # Errors
 /// The store could not be read.
@@ -218,12 +218,13 @@ pub fn file_references(
     Ok(rows.iter().filter_map(|(key, _)| listing_of(key)).collect())
 }
 
-/// `file hash 32 | transaction id 32`.
+/// Returns `file hash 32
+/// transaction id 32`.
 pub(super) fn reference_key(hash: &Hash, id: &TxId) -> Vec<u8> {
     [hash.as_bytes().as_slice(), id.as_bytes()].concat()
 }
 
-/// The transaction in a key made by [`reference_key`].
+/// Returns the transaction in a key made by [`reference_key`].
 pub(super) fn listing_of(key: &[u8]) -> Option<TxId> {
     let id = key.get(32..)?.try_into().ok()?;
     Some(TxId::from_array(id))
@@ -233,7 +234,7 @@ fn hash_of(key: &[u8]) -> Option<Hash> {
     Some(Hash::from_bytes(key.try_into().ok()?))
 }
 
-/// A hint as it is kept: without control characters, cut to so many bytes at the end of a character.
+/// Removes control characters from a hint, and cuts it to at most `bytes_max` bytes at the end of a character.
 pub(crate) fn hint(text: &str, bytes_max: usize) -> String {
     let mut kept = String::new();
     for c in text.chars().filter(|c| !c.is_control()) {
@@ -246,7 +247,7 @@ pub(crate) fn hint(text: &str, bytes_max: usize) -> String {
 }
 
 impl FileRow {
-    /// The information about it that a peer gets.
+    /// Returns the information about the file that a peer gets.
     pub(crate) fn offer(&self) -> FileOffer {
         FileOffer {
             size: self.size,

@@ -18,7 +18,7 @@ use primitives::Monotonic;
 /// Maximum number of references that are counted when a file arrives that recorded transactions already list. The row of a file
 /// with more of them shows this number.
 const REFS_COUNTED_MAX: u64 = 100_000;
-/// Rows and bytes of them read at once.
+/// Maximum number of rows, and of bytes, in one read.
 const PAGE: (usize, usize) = (10_000, 1 << 20);
 
 /// The rows of files, with a cache.
@@ -95,7 +95,7 @@ impl FileBook {
         }
     }
 
-    /// The row of a file that is here.
+    /// Returns the row of a stored file.
     pub(crate) fn get(
         &self,
         hash: &Hash,
@@ -115,7 +115,7 @@ impl FileBook {
         Ok(found)
     }
 
-    /// The size of a file that is here.
+    /// Returns the size of a stored file.
     pub(crate) fn size(&self, hash: &Hash, reads: &dyn Reads) -> Result<Option<u64>, StoreFailure> {
         if let Some((_, row)) = self.undurable.get(hash) {
             return Ok(row.as_ref().map(|row| row.size));
@@ -132,7 +132,7 @@ impl FileBook {
         self.changed.insert(hash);
     }
 
-    /// A transaction that is being recorded lists a file.
+    /// Notes that a transaction which is being recorded lists a file.
     pub(super) fn refer(
         &mut self,
         hash: Hash,
@@ -154,7 +154,7 @@ impl FileBook {
         Ok(())
     }
 
-    /// How many recorded transactions list a file that has no row.
+    /// Returns the number of recorded transactions that list a file without a row.
     pub(super) fn count_refs(&self, hash: &Hash, reads: &dyn Reads) -> Result<u64, StoreFailure> {
         let coming = self.undurable_refs.iter();
         let coming = coming.filter(|(_, of, _)| of == hash);

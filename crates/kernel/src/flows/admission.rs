@@ -17,39 +17,39 @@ pub const FLOW_BYTES: usize = 8 << 10;
 pub const WEIGHT_PER_BYTE: usize = 6;
 /// Number of starts that may always wait, even if flows end slowly.
 pub const WAITING_MIN: usize = 100;
-/// The arguments of starts that wait may take this part of the budget of live flows.
+/// The arguments of queued starts may take this part of the budget for live flows: one in this many.
 pub const WAITING_PART: usize = 4;
 /// The share of its excess by which an expected weight falls with each ended flow: one part in this many.
 const FORGET_PART: usize = 16;
-/// Names whose weights are kept in mind; flows of further ones are expected to weigh nothing special.
+/// Maximum number of flow names whose weights are remembered. Flows of other names are assumed to have the minimum weight.
 const NAMES_MAX: usize = 1_000;
 
 /// Delay in milliseconds that a `busy` answer suggests before a rate is known.
 const RETRY_UNKNOWN_MS: u64 = 250;
-/// The least and the most it suggests.
+/// Minimum and maximum delay that a client is told, in milliseconds.
 const RETRY_MS: (u64, u64) = (50, 10_000);
-/// How long the rate of ended flows is measured before it counts, in milliseconds.
+/// Minimum time over which the rate of ended flows is measured, in milliseconds.
 const PACE_MS: u64 = 500;
 
-/// Room for starts of clients.
+/// The room for starts of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Starts that it would take now, about.
+    /// Estimated number of starts that would be taken now.
     pub places: usize,
-    /// The delay that it would recommend to the others, in milliseconds.
+    /// The delay recommended to any further starts, in milliseconds.
     pub retry_after_ms: u64,
 }
 
 /// The estimated weight of a flow, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Weight {
-    /// Counted.
+    /// The weight counted for it now.
     held: usize,
-    /// The most that was seen of it.
+    /// The largest weight seen.
     seen: usize,
 }
 
-/// How fast flows end.
+/// The rate at which flows end.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     since: Monotonic,
@@ -59,7 +59,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Measured from now on.
+    /// Begins to measure at `now`.
     pub(crate) fn since(now: Monotonic) -> Self {
         Self {
             since: now,
@@ -67,7 +67,7 @@ impl Pace {
         }
     }
 
-    /// Nothing ran until now.
+    /// Begins to measure anew, because no flow ran until now.
     fn begin(&mut self, now: Monotonic) {
         (self.since, self.ended) = (now, 0);
     }
@@ -81,7 +81,7 @@ impl Pace {
         }
     }
 
-    /// How long until so many have ended.
+    /// Returns the estimated time until `count` flows have ended, in milliseconds.
     pub(crate) fn wait_ms(&self, count: usize) -> u64 {
         match self.last {
             Some((ended, ms)) => (count as u64).saturating_mul(ms) / ended,
@@ -89,7 +89,7 @@ impl Pace {
         }
     }
 
-    /// How many end within a time; `None` if no rate is known.
+    /// Returns the number of flows that end within a time, or `None` if no rate is known.
     fn within(&self, wait_ms: u64) -> Option<usize> {
         let (ended, ms) = self.last?;
         usize::try_from(wait_ms.saturating_mul(ended) / ms).ok()
@@ -101,19 +101,19 @@ impl Pace {
 pub(crate) struct Admission {
     /// Flows started by clients that have not ended; parked ones hold no place.
     running: usize,
-    /// Their total weight.
+    /// Their total weight, in bytes.
     bytes: usize,
     /// The expected weight of the flows of each name.
     expected: HashMap<String, usize>,
     pace: Pace,
-    /// Whether peers have to catch up first.
+    /// Whether starts wait until peers have caught up with their deliveries.
     peers_behind: bool,
-    /// Whether the data may be an older copy, and peers that can tell have not been met.
+    /// Whether starts wait because the data may be an older copy and no peer has yet shown that it is not.
     unproved: bool,
 }
 
 impl Admission {
-    /// The estimated weight of the running flows.
+    /// Returns the estimated total weight of the running flows, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -128,7 +128,7 @@ impl Admission {
         self.peers_behind = peers_behind;
     }
 
-    /// Notes whether the data may be an older copy, so that no flow is begun.
+    /// Notes whether the data may be an older copy. No flow is begun while it may.
     pub(super) fn note_unproved(&mut self, unproved: bool) {
         self.unproved = unproved;
     }
@@ -160,7 +160,7 @@ impl Admission {
         weight
     }
 
-    /// A flow handles something of so many bytes.
+    /// Raises a flow's weight, because it handles an item of `bytes`.
     pub(crate) fn weigh(&mut self, weight: &mut Weight, bytes: usize) {
         weight.seen = weight.seen.max(weight_of(bytes));
         if weight.seen > weight.held {
@@ -169,7 +169,7 @@ impl Admission {
         }
     }
 
-    /// A flow gives its place up.
+    /// Frees the place of a flow.
     pub(crate) fn free(&mut self, weight: Weight, now: Monotonic) {
         self.running = self.running.saturating_sub(1);
         self.bytes = self.bytes.saturating_sub(weight.held);
@@ -191,14 +191,14 @@ impl Admission {
         }
     }
 
-    /// How many starts may wait for a place.
+    /// Returns the number of starts that may wait for a place.
     pub(super) fn waiting_max(&self, options: &KernelOptions) -> usize {
         let in_time = self.pace.within(options.start_wait_ms_max);
         let in_time = in_time.map_or(usize::MAX, |count| count.max(WAITING_MIN));
         in_time.min(options.start_queue_max)
     }
 
-    /// Room in addition to this number of waiting starts.
+    /// Returns the room for further starts while `queued` starts wait.
     pub(crate) fn room(&self, queued: usize, options: &KernelOptions) -> Room {
         let waiting = self.waiting_max(options).saturating_sub(queued);
         let bytes_left = options.live_bytes_max.saturating_sub(self.bytes);

@@ -7,7 +7,7 @@ use crate::rows::client_key;
 /// The caller's data in a start record. The flow engine does not read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Caller {
-    /// Who started it.
+    /// The user that started it.
     pub user: String,
     /// The client id, if any.
     pub client_id: Option<String>,
@@ -15,7 +15,7 @@ pub struct Caller {
     pub start_digest: Option<Hash>,
 }
 
-/// The key of a caller's client id and the digest of its start.
+/// Returns the key of a caller's client id and the digest of its start.
 pub fn client_of(caller: &Caller) -> Option<(Hash, Hash)> {
     let client_id = caller.client_id.as_ref()?;
     Some((client_key(&caller.user, client_id), caller.start_digest?))
@@ -41,7 +41,7 @@ impl Decode for Caller {
     }
 }
 
-/// The digest that identifies a repeated start.
+/// Returns the digest that identifies a repeated start.
 pub fn start_digest(flow: &str, version: Option<u32>, args: &[u8]) -> Hash {
     let name_len = (flow.len() as u64).to_be_bytes();
     let version = version.map_or([0; 4], u32::to_be_bytes);

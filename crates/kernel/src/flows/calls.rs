@@ -89,7 +89,7 @@ impl Flows {
         }
     }
 
-    /// Counts an item of so many bytes among the weight of a client's flow.
+    /// Raises the weight of a client's flow, because it handles an item of `bytes`.
     pub(crate) fn weigh(&mut self, flow: &FlowId, bytes: usize) {
         let live = self.clients.live_mut(flow);
         if let Some(place) = live.and_then(|live| live.place.as_mut()) {
@@ -131,7 +131,7 @@ impl Flows {
         }
     }
 
-    /// Deletes the journal of a flow that is gone.
+    /// Deletes the journal of a flow that has ended.
     pub(super) fn delete_journal(&mut self, flow: FlowId, steps: u32, context: &mut Context) {
         let mut rows = context.rows::<Clients>();
         for step in 0..steps {
@@ -153,7 +153,7 @@ impl Flows {
         self.runner.take_steps(watched)
     }
 
-    /// The transaction of an effect is in the ledger. It counts among the transactions of its flow.
+    /// Answers an effect whose transaction is in the ledger, and counts the transaction among those of the flow.
     pub(super) fn on_recorded(
         &mut self,
         flow: FlowId,
@@ -165,7 +165,7 @@ impl Flows {
         self.complete(flow, effect, EffectResult::Done, context);
     }
 
-    /// The signatures of an effect are checked.
+    /// Answers an effect whose signatures were checked.
     pub(crate) fn on_checked(
         &mut self,
         flow: FlowId,

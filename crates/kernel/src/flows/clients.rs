@@ -30,15 +30,15 @@ pub struct LiveFlow {
     pub client: Option<(Hash, Hash)>,
     /// The transactions that it has recorded so far.
     pub transactions: Vec<TxId>,
-    /// How many of them its journal holds.
+    /// The number of them that its journal holds.
     pub journaled: usize,
     /// The commit that shows the last transaction it recorded.
     pub recorded_in: Option<u64>,
-    /// The last progress step.
+    /// The latest progress step.
     pub step: &'static str,
     /// Why it is parked.
     pub parked: Option<String>,
-    /// Its share of the room for clients' flows, by its weight.
+    /// The weight that it holds of the room for clients' flows; `None` if it holds no place.
     pub(crate) place: Option<Weight>,
 }
 
@@ -65,7 +65,7 @@ pub struct Clients {
     order: VecDeque<(u64, Hash)>,
     recent: GenerationCache<FlowId, Outcome>,
     undelivered: HashMap<FlowId, Undelivered>,
-    /// Which waiting flows a transaction holds up.
+    /// The ended flows that clients wait for, by the transactions whose deliveries are open.
     held_up: HashMap<TxId, Vec<FlowId>>,
 }
 
@@ -114,7 +114,7 @@ impl Clients {
         }
     }
 
-    /// A flow starts, or was found in a journal.
+    /// Adds a flow that starts or was found in a journal.
     pub fn begin(&mut self, flow: FlowId, live: LiveFlow) {
         if let Some((key, _)) = live.client {
             self.by_client.insert(key, flow);
@@ -125,18 +125,18 @@ impl Clients {
         self.live.insert(flow, live);
     }
 
-    /// The live flow of a client id.
+    /// Returns the live flow of a client id.
     pub fn by_client(&self, key: &Hash) -> Option<FlowId> {
         self.by_client.get(key).copied()
     }
 
-    /// The row of a client id is being written by this commit.
+    /// Keeps the row of a client id until the commit that writes it is durable.
     pub fn remember_client(&mut self, key: Hash, row: ClientRow, number: u64) {
         self.undurable.insert(key, (row, number));
         self.order.push_back((number, key));
     }
 
-    /// The row of a client id that is being written.
+    /// Returns the row of a client id, if it is not durable yet.
     pub fn ended_client(&self, key: &Hash) -> Option<ClientRow> {
         self.undurable.get(key).map(|(row, _)| row.clone())
     }
@@ -158,22 +158,22 @@ impl Clients {
         Ok(Some(row))
     }
 
-    /// A client id is free again.
+    /// Forgets a client id, which can be used again.
     pub fn forget_client(&mut self, key: &Hash) {
         self.undurable.remove(key);
     }
 
-    /// A live flow.
+    /// Returns a live flow.
     pub fn live(&self, flow: &FlowId) -> Option<&LiveFlow> {
         self.live.get(flow)
     }
 
-    /// A live flow.
+    /// Returns a live flow.
     pub fn live_mut(&mut self, flow: &FlowId) -> Option<&mut LiveFlow> {
         self.live.get_mut(flow)
     }
 
-    /// A client waits for a live flow; false if there is none.
+    /// Adds a client that waits for a live flow. Returns false if the flow is not live.
     pub fn wait(&mut self, flow: FlowId, token: Token, wait: Wait) -> bool {
         let Some(live) = self.live.get_mut(&flow) else {
             return false;
@@ -183,7 +183,7 @@ impl Clients {
         true
     }
 
-    /// A flow recorded a transaction, which the given commit shows.
+    /// Notes that a flow recorded a transaction in commit `number`.
     pub fn recorded(&mut self, flow: FlowId, id: TxId, number: u64) {
         let live = self.live.entry(flow).or_default();
         live.recorded_in = Some(number);
@@ -193,7 +193,7 @@ impl Clients {
         }
     }
 
-    /// The transactions that a flow recorded since its last journal row.
+    /// Returns the transactions that a flow recorded since its last journal row.
     pub fn unjournaled(&mut self, flow: &FlowId) -> &[TxId] {
         let Some(live) = self.live.get_mut(flow) else {
             return &[];
@@ -208,7 +208,7 @@ impl Clients {
         self.begin(flow, live);
     }
 
-    /// A flow is parked: returns who waited for it. It gives up its place.
+    /// Parks a flow. Returns the clients that waited for it, and the place that it gives up.
     pub(super) fn park(&mut self, flow: FlowId, why: &str) -> (Vec<(Token, Wait)>, Option<Weight>) {
         self.parked.insert(flow);
         let live = self.live.entry(flow).or_default();
@@ -221,7 +221,7 @@ impl Clients {
         (waits, place)
     }
 
-    /// A flow is to run again. The place that it needs and does not hold, if it is one that a client started.
+    /// Lets a parked flow run again. Returns where to keep its new place, if a client started it and it holds none.
     pub(super) fn unpark(&mut self, flow: &FlowId, is_ours: bool) -> Option<&mut Option<Weight>> {
         self.parked.remove(flow);
         let live = self.live.get_mut(flow)?;
@@ -230,12 +230,12 @@ impl Clients {
         (is_ours && live.place.is_none()).then_some(&mut live.place)
     }
 
-    /// Flows that are parked.
+    /// Returns the number of parked flows.
     pub fn parked(&self) -> usize {
         self.parked.len()
     }
 
-    /// A flow is live no longer.
+    /// Removes a flow that has ended.
     pub fn remove(&mut self, flow: &FlowId) -> LiveFlow {
         self.parked.remove(flow);
         let live = self.live.remove(flow).unwrap_or_default();
@@ -248,7 +248,7 @@ impl Clients {
         live
     }
 
-    /// A flow ended like this; asked for again it is answered from memory for a while.
+    /// Keeps the outcome of an ended flow in memory for a while, for repeated questions.
     pub fn remember(&mut self, outcome: &Outcome) {
         let result_bytes = match &outcome.result {
             Ok(bytes) => bytes.len(),
@@ -268,7 +268,7 @@ impl Clients {
         self.recent.figures()
     }
 
-    /// A client waits for the delivery of an ended flow that owes `owed`; `owed` is not empty.
+    /// Adds a client that waits for the deliveries of an ended flow. `owed` lists its undelivered transactions and is not empty.
     pub fn wait_for_delivery(&mut self, outcome: Outcome, token: Token, owed: &[TxId]) {
         let flow = outcome.flow;
         self.by_token.insert(token, flow);
@@ -309,7 +309,7 @@ impl Clients {
         ended
     }
 
-    /// A participant refuses a transaction.
+    /// Notes that a participant refused a transaction.
     pub fn refused(&mut self, id: &TxId) {
         for flow in self.held_up.get(id).into_iter().flatten() {
             if let Some(waiting) = self.undelivered.get_mut(flow) {
@@ -318,7 +318,7 @@ impl Clients {
         }
     }
 
-    /// A client no longer waits.
+    /// Removes the wait of a client that has left.
     pub fn detach(&mut self, token: Token) {
         let Some(flow) = self.by_token.remove(&token) else {
             return;

@@ -6,33 +6,33 @@ use primitives::{Decode, Timestamp};
 
 use crate::flows::caller::Caller;
 
-/// Where a live flow stands.
+/// The state of a live flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It runs.
+    /// The flow runs.
     Running,
-    /// It failed for the moment, and is tried again.
+    /// The flow failed with a transient error and will be retried.
     Retrying,
-    /// It is kept for an operator.
+    /// The flow is kept for an operator.
     Parked,
-    /// It is paused.
+    /// The flow is paused.
     Paused,
 }
 
-/// Which live flows: those that meet everything that is given.
+/// A filter of live flows. A flow must match every field that is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowFilter {
     /// This one.
     pub flow: Option<FlowId>,
     /// The registered name.
     pub name: Option<String>,
-    /// Where it stands.
+    /// The state of the flow.
     pub standing: Option<Standing>,
     /// The code of one of the failures on its chart.
     pub code: Option<String>,
-    /// Who started it.
+    /// The user who started it.
     pub user: Option<String>,
-    /// The other side of one of its sessions, or of the answer that it waits for.
+    /// The peer of one of its sessions, or the peer whose answer it waits for.
     pub peer: Option<PartyId>,
     /// Started so long ago, in milliseconds.
     pub older_than_ms: Option<u64>,
@@ -41,7 +41,7 @@ pub struct FlowFilter {
 }
 
 impl FlowFilter {
-    /// Whether a flow is among them.
+    /// Returns whether a flow matches the filter.
     pub fn meets(&self, status: &FlowStatus, now: Timestamp) -> bool {
         let start = status.start.as_ref();
         let age = |since: Timestamp, ms: u64| now.since_ms(since).unwrap_or(0) >= ms;
@@ -69,7 +69,7 @@ impl FlowFilter {
     }
 }
 
-/// Where a flow stands.
+/// Returns the state of a flow.
 pub fn standing(status: &FlowStatus) -> Standing {
     match status.stage {
         Stage::Running { .. } | Stage::Loaded => Standing::Running,

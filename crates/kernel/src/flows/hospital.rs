@@ -1,7 +1,7 @@
-//! Flows that take no step: the times of further attempts, and the orders of operators.
+//! Flows that are not running: the times of retries, and the orders of operators.
 //!
-//! A flow that was set aside comes back from its journal alone, so its journal is read only when all its rows are durable. Until
-//! then the order waits. The states that it locked stay locked, and its journal names them.
+//! Of a flow that was set aside only its journal is left. It is read only when all its rows are durable. Until then the order
+//! waits. The states that it locked stay locked, and its journal names them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use primitives::Monotonic;
 
 use crate::part::Part;
 
-/// The flows that are set aside, with the orders about them. Bounded by their number.
+/// The flows set aside, with the orders about them. Bounded by the number of such flows.
 #[derive(Debug, Default)]
 pub(crate) struct Hospital {
-    /// When flows are tried again.
+    /// The times of the next retries.
     pub(super) due: BTreeSet<(Monotonic, FlowId)>,
     pub(super) at: BTreeMap<FlowId, Monotonic>,
-    /// Flows that are to come back.
+    /// Flows that are to be restored from their journals.
     pub(super) wanted: BTreeSet<FlowId>,
     /// The commit that holds the last row of each flow set aside.
     pub(super) rows_in: BTreeMap<FlowId, u64>,
@@ -40,7 +40,7 @@ impl Hospital {
         self.paused.len()
     }
 
-    /// Flows that are to come back.
+    /// Returns the number of flows that are to be restored.
     pub(crate) fn wanted(&self) -> usize {
         self.wanted.len()
     }
@@ -57,7 +57,7 @@ impl Hospital {
         self.wanted.insert(flow);
     }
 
-    /// A flow runs again, or is gone.
+    /// Forgets a flow that runs again or has ended.
     pub(super) fn dismiss(&mut self, flow: &FlowId) {
         self.forget_time(flow);
         self.wanted.remove(flow);
@@ -71,7 +71,7 @@ impl Hospital {
         self.rows_in.insert(flow, 0);
     }
 
-    /// A row of a flow is written by this commit.
+    /// Notes that commit `number` writes a row of a flow.
     pub(super) fn row_written(&mut self, flow: &FlowId, number: u64) {
         if let Some(last) = self.rows_in.get_mut(flow) {
             *last = number;

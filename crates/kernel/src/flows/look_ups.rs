@@ -13,13 +13,13 @@ use crate::flows::waits::EffectId;
 /// The use of an answer.
 #[derive(Clone, Debug)]
 pub(super) enum Asked {
-    /// It is the flow's.
+    /// The answer goes to the flow.
     Linear,
     /// These states are locked; the second list are those that this effect locked.
     Lock(Vec<StateRef>, Vec<StateRef>),
 }
 
-/// Questions on their way; bounded by the effects that live flows may have outstanding.
+/// Look-ups in progress. Bounded by the effects that live flows may have in flight.
 #[derive(Debug, Default)]
 pub(crate) struct LookUps {
     pub(super) asked: BTreeMap<EffectId, Asked>,
@@ -31,7 +31,7 @@ impl LookUps {
         self.asked.remove(&effect);
     }
 
-    /// A flow ended.
+    /// Forgets the look-ups of a flow that has ended.
     pub(crate) fn cancel_flow(&mut self, flow: FlowId) {
         let last = (flow, u32::MAX);
         while let Some((effect, _)) = self.asked.range((flow, 0)..=last).next() {

@@ -10,7 +10,7 @@ use crate::flows::filter::FlowFilter;
 use crate::flows::orders::{ORDERED_FLOWS_MAX, Order, Ordered};
 use crate::port::{Reads, StoreFailure};
 
-/// Most flows that the answer to an order names.
+/// Maximum number of flows that the answer to an order names.
 const NAMED_MAX: usize = 100;
 
 impl Flows {

@@ -2,17 +2,17 @@
 
 use flow::{FlowId, Stage};
 
-/// Most flows that one order changes; the answer says where to go on.
+/// Maximum number of flows that one order changes. The answer tells where to continue.
 pub const ORDERED_FLOWS_MAX: usize = 1_000;
 
 /// An operator's order about flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Try kept flows again, and those that wait for their next try.
+    /// Retry parked flows, and those that wait for their next retry.
     Retry,
-    /// Let flows take no step.
+    /// Pause flows.
     Pause,
-    /// Let paused flows go on.
+    /// Resume paused flows.
     Resume,
     /// End flows.
     Kill,
@@ -29,7 +29,7 @@ pub struct Ordered {
     pub waiting: u64,
     /// The first matched flows, as a sample.
     pub flows: Vec<FlowId>,
-    /// There are more after this one: order again from there.
+    /// The last flow that was looked at, if there are more: repeat the order from there.
     pub next: Option<FlowId>,
 }
 

@@ -15,9 +15,9 @@ pub(crate) struct Queued {
     pub start: Start,
     /// The key of its client id and the digest of the start.
     pub client: Option<(Hash, Hash)>,
-    /// Who waits: who asked first and has not detached, and who asked for the same start since.
+    /// The clients that wait: the one that started the flow, unless it has detached, and those that repeated the start.
     pub waits: Vec<(Token, Wait)>,
-    /// The row of the schedule that asked for it, if that is where it comes from.
+    /// The row of the schedule that it comes from, if a state has scheduled it.
     pub scheduled: Option<Due>,
 }
 
@@ -42,7 +42,7 @@ impl StartQueue {
         self.args_bytes
     }
 
-    /// The one that is next.
+    /// Returns the first start in the queue.
     pub(crate) fn first(&self) -> Option<&Start> {
         self.starts.first_key_value().map(|(_, first)| &first.start)
     }

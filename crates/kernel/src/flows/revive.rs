@@ -14,18 +14,18 @@ use crate::pages::row_page;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{journal_key, split_journal_row};
 
-/// Most flows that come back from their journals in one round.
+/// Maximum number of flows restored from their journals in one round.
 const REVIVED_A_ROUND_MAX: usize = 64;
-/// Rows and bytes of a journal read at once.
+/// Maximum number of rows of a journal, and of bytes, in one read.
 const PAGE: (usize, usize) = (10_000, 4 << 20);
 
 impl Flows {
-    /// Returns whether so many flows are kept that no more are started.
+    /// Returns whether the node keeps so many flows for an operator that no more are started.
     pub(super) fn keeps_too_many(&self, context: &Context) -> bool {
         self.hospital.kept.len() >= context.options.kept_flows_max
     }
 
-    /// Stops all work for a flow that takes no step any more. Its locks stay.
+    /// Stops all work for a flow that no longer runs. Its locks stay.
     fn set_aside(&mut self, flow: FlowId, context: &mut Context) {
         self.hospital.dismiss(&flow);
         let number = context.commits.next();
@@ -124,12 +124,12 @@ impl Flows {
 
     /// Returns whether all rows of a flow's journal are durable.
     pub(super) fn is_readable(&self, flow: &FlowId, context: &Context) -> bool {
-        // A flow that was not set aside in this run has all its rows in the store since the start.
+        // The rows of a flow that was not set aside in this run are durable since before the start.
         let written = self.hospital.rows_in.get(flow).copied().unwrap_or(0);
         self.runner.engine().is_written(flow) && written <= context.commits.durable()
     }
 
-    /// Returns the flows that come back in this round: their time has come, or an operator wants them back.
+    /// Returns the flows to restore in this round: their retry is due, or an operator has ordered it.
     pub(crate) fn take_revivable(&mut self, context: &Context) -> Vec<FlowId> {
         while let Some((at, flow)) = self.hospital.due.first().copied() {
             if at > context.now.monotonic {

@@ -15,7 +15,7 @@ use crate::port::{Reads, StoreFailure};
 use crate::round::Work;
 use crate::stored::Stored;
 
-/// The engine, its actions on their way to the round, and the steps that clients follow.
+/// The engine, its actions that the round has not taken yet, and the steps that clients follow.
 pub(crate) struct Runner {
     engine: FlowEngine,
     /// The actions of the present call. Empty between two calls.
@@ -106,12 +106,12 @@ impl Runner {
         killed
     }
 
-    /// Reads the journal of a flow. The flow takes no step.
+    /// Reads the journal of a flow without running it.
     pub(crate) fn load(&mut self, flow: FlowId, rows: &[(u32, Vec<u8>)]) -> Loaded {
         self.engine.load(flow, rows)
     }
 
-    /// Sets a loaded flow aside until it is brought back. Returns false for a flow that stays as it is.
+    /// Sets a loaded flow aside: only its journal is left until it is brought back. Returns false if a flow stays as it is.
     pub(super) fn shelve(&mut self, flow: FlowId) -> bool {
         self.engine.shelve(flow)
     }
@@ -130,7 +130,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Lets a flow that was set aside continue from its journal.
+    /// Restores a flow that was set aside from its journal.
     pub(crate) fn retry(
         &mut self,
         flow: FlowId,

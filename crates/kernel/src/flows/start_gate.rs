@@ -61,7 +61,8 @@ pub(crate) struct StartGate {
 }
 
 impl StartGate {
-    /// A gate at a start, with the nodes that can be witnesses. It is open if there are none, or if the wait is 0.
+    /// Creates the gate of a node that starts. `witnesses` are the nodes that can vouch for its data. The gate is open if there are
+    /// none, or if the wait is 0.
     pub(crate) fn new(
         witnesses: BTreeSet<PartyId>,
         wait_ms: u64,
@@ -100,7 +101,8 @@ impl StartGate {
         true
     }
 
-    /// A peer has told its standing, with or without a mark that the data justifies. Returns the flows that go on.
+    /// Notes that a peer has sent its standing, with or without a mark that the data justifies. Returns the flows that may
+    /// continue.
     pub(crate) fn met(&mut self, peer: PartyId, shows_mark: bool) -> BTreeSet<FlowId> {
         self.met.insert(peer);
         self.witnessed |= shows_mark;
@@ -117,13 +119,14 @@ impl StartGate {
         self.released()
     }
 
-    /// The operator has settled that the data is good. Returns the flows that go on.
+    /// Opens the gate, because the operator has confirmed the data. Returns the flows that may continue.
     pub(crate) fn settle(&mut self) -> BTreeSet<FlowId> {
         self.witnessed = true;
         self.released()
     }
 
-    /// Time has passed. Returns the flows that go on, and whether the wait has just ended with flows still to be held.
+    /// Ends the wait if its time has come. Returns the flows that may continue, and whether flows stay held because no peer has
+    /// shown a mark.
     pub(crate) fn on_time(&mut self, now: Monotonic) -> Option<(BTreeSet<FlowId>, bool)> {
         if self.overdue || now < self.until {
             return None;
@@ -153,12 +156,12 @@ impl StartGate {
         self.witnessed || self.overdue
     }
 
-    /// Whether a peer has shown a mark that the data justifies, or there is no need for one.
+    /// Returns whether a peer has shown a mark that the data justifies, or no mark is needed.
     pub(crate) fn is_witnessed(&self) -> bool {
         self.witnessed
     }
 
-    /// A flow has ended, or an operator lets it go on.
+    /// Removes a flow that has ended or that an operator lets continue.
     pub(crate) fn forget(&mut self, flow: &FlowId) {
         let waited = self.waiting.remove(flow).is_some();
         if self.clear.remove(flow) || waited {
@@ -186,18 +189,18 @@ impl StartGate {
         });
     }
 
-    /// The flows that are held, if there are any.
+    /// Returns the held flows, or `None` if none is held.
     pub(crate) fn held(&self) -> Option<Arc<HeldFlows>> {
         self.shown.clone()
     }
 
-    /// The time at which the wait ends.
+    /// Returns the time at which the wait ends.
     pub(crate) fn next_time(&self) -> Option<Monotonic> {
         let waits = !self.witnessed || self.shown.is_some();
         (waits && !self.overdue).then_some(self.until)
     }
 
-    /// The time at which a notary judges at the latest, if it has met too few witnesses so far.
+    /// Returns the time from which a notary judges in any case, while too few peers have vouched for its data.
     pub(crate) fn notary_waits(&self, now: Monotonic) -> Option<Monotonic> {
         if now >= self.notary_until {
             return None;
@@ -226,7 +229,7 @@ mod tests {
         FlowId([number; 16])
     }
 
-    /// A gate at time 0 that waits for 100 ms: flow 1 has no session, flow 2 has sessions with peers 1 and 2.
+    /// Creates a gate at time 0 with a wait of 100 ms. Flow 1 has no session, flow 2 has sessions with peers 1 and 2.
     fn gate(witnesses: &[u8], hold: bool) -> (StartGate, [bool; 2]) {
         let mut gate = StartGate::new(peers(witnesses), 100, hold, Monotonic::START);
         let held = [
@@ -237,7 +240,7 @@ mod tests {
         (gate, held)
     }
 
-    /// The numbers of flows.
+    /// Returns the numbers of flows.
     fn numbers(flows: BTreeSet<FlowId>) -> Vec<u8> {
         flows.iter().map(|flow| flow.0[0]).collect()
     }

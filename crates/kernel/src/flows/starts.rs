@@ -24,7 +24,7 @@ impl Part for Starts {
         if self.has_runnable() {
             return Some(now);
         }
-        // A peer that holds starts up may have gone silent.
+        // The peer that delays starts may have become silent.
         (self.admission.is_held_up() && self.queue.len() > 0)
             .then(|| now.plus_ms(LOOK_AGAIN_MS))
             .flatten()
@@ -36,7 +36,7 @@ impl Starts {
         self.draining = true;
     }
 
-    /// Whether the drain is complete and was not reported yet; `live` flows have not ended.
+    /// Returns whether the drain is complete and not yet reported. `live` is the number of flows that have not ended.
     pub(crate) fn is_drained(&self, live: usize) -> bool {
         self.draining && !self.drained && live == 0 && self.queue.len() == 0
     }
@@ -54,7 +54,7 @@ impl Starts {
         self.may_run && self.queue.len() > 0 && !self.admission.is_held_up()
     }
 
-    /// A flow gives up its place.
+    /// Frees the place of a flow.
     pub(super) fn free_place(&mut self, weight: Weight, now: Monotonic) {
         self.admission.free(weight, now);
         self.may_run = true;

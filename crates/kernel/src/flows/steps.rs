@@ -2,10 +2,10 @@
 
 use flow::FlowId;
 
-/// Steps kept between two takings; further ones are passed over, and a follower sees the next.
+/// Maximum number of steps kept between two calls of `take_steps`. Further ones are dropped; a client sees the flow's next step.
 const STEPS_MAX: usize = 16_384;
 
-/// The steps since the last call of `take_steps`.
+/// The progress steps since the last call of `take_steps`, while a client watches.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     watched: bool,

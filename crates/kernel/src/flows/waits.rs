@@ -51,7 +51,8 @@ pub(crate) struct Waits {
     /// Both clocks when the node started. A wait from the journal began before.
     started: Moment,
     of: BTreeMap<EffectId, Waited>,
-    /// Waits for times that begin or seem to be over while the wall clock is not trusted. They are judged when it is again.
+    /// Waits that depend on the wall clock while it is not trusted: they began or seemed to end then. They are evaluated once it is
+    /// trusted.
     put_off: BTreeSet<EffectId>,
     times: BTreeSet<(Monotonic, EffectId)>,
     transactions: HashMap<TxId, BTreeSet<EffectId>>,
@@ -122,7 +123,7 @@ impl Waits {
         true
     }
 
-    /// Returns when a wait may be over, as far as the wall clock is right.
+    /// Returns the time of the monotonic clock at which a wait ends if the wall clock is right.
     fn end(&self, deadline: Deadline, now: Moment) -> Monotonic {
         let by_wall = now.when(deadline.until);
         match deadline.latest {
@@ -151,7 +152,7 @@ impl Waits {
         None
     }
 
-    /// Judges a wait for a time anew. Returns false if it is over.
+    /// Evaluates a wait for a time again. Returns false if it is over.
     fn wait_on(&mut self, effect: EffectId, trusts_wall: bool, now: Moment) -> bool {
         let judged = match self.of.get(&effect) {
             Some(Waited::Time { judged, .. }) => *judged,
@@ -161,18 +162,18 @@ impl Waits {
         judged.is_some_and(|deadline| self.wait(effect, deadline, trusts_wall, now))
     }
 
-    /// Until a transaction is recorded.
+    /// Adds a wait until a transaction is recorded.
     pub(super) fn for_transaction(&mut self, effect: EffectId, id: TxId) {
         self.of.insert(effect, Waited::Transaction(id));
         self.transactions.entry(id).or_default().insert(effect);
     }
 
-    /// Whether a flow waits for the transaction.
+    /// Returns whether a flow waits for the transaction.
     pub(crate) fn expects(&self, id: &TxId) -> bool {
         self.transactions.contains_key(id)
     }
 
-    /// A transaction is recorded: returns who waited for it.
+    /// Ends the waits for a recorded transaction, and returns them.
     pub(crate) fn recorded(&mut self, id: &TxId) -> BTreeSet<EffectId> {
         let effects = self.transactions.remove(id).unwrap_or_default();
         for effect in &effects {
@@ -181,14 +182,14 @@ impl Waits {
         effects
     }
 
-    /// Until a commit is durable.
+    /// Keeps a coin selection until a commit is durable.
     pub(crate) fn hold(&mut self, number: u64, select: HeldSelect) {
         let effect = (select.flow, select.effect);
         self.of.insert(effect, Waited::Commit(number));
         self.commits.insert((number, effect), select);
     }
 
-    /// A selection whose commit is among those up to `number`.
+    /// Takes out a coin selection whose commit is at most `number`.
     pub(super) fn released(&mut self, number: u64) -> Option<HeldSelect> {
         let ((waits_for, effect), _) = self.commits.first_key_value()?;
         if *waits_for > number {
@@ -198,7 +199,7 @@ impl Waits {
         self.commits.pop_first().map(|(_, select)| select)
     }
 
-    /// An effect is given up.
+    /// Ends the wait of an effect without an answer.
     pub(crate) fn cancel(&mut self, effect: EffectId) {
         match self.of.remove(&effect) {
             None => {}
@@ -220,7 +221,7 @@ impl Waits {
         }
     }
 
-    /// A flow ended: all its effects are given up.
+    /// Ends all waits of a flow that has ended.
     pub(crate) fn cancel_flow(&mut self, flow: FlowId) {
         while let Some((effect, _)) = self.of.range((flow, 0)..=(flow, u32::MAX)).next() {
             self.cancel(*effect);
@@ -258,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Both clocks at the same reading.
+    /// Returns a moment at which both clocks show the same time.
     fn at(ms: u64) -> Moment {
         set(ms, ms)
     }

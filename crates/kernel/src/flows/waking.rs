@@ -12,12 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use flow::FlowId;
 use ledger::PartyId;
 
-/// A flow that waits.
+/// A flow of the store that has not come back yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shelved {
     /// The peer whose session it answers; `None` for a client's flow, and those come first.
     origin: Option<PartyId>,
-    /// Bytes of its journal.
+    /// The size of its journal, in bytes.
     bytes: usize,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Waking {
 }
 
 impl Waking {
-    /// Nothing is found yet. With `held`, flows wait until an operator lets them come back.
+    /// Creates an empty set. With `held`, flows come back only when an operator says so.
     pub(crate) fn new(bytes_max: usize, held: bool) -> Self {
         Self {
             held,
@@ -46,7 +46,7 @@ impl Waking {
         }
     }
 
-    /// A flow is found in the store. If it is gated, it waits until peers are [met](Waking::met).
+    /// Adds a flow that was found in the store. If it is gated, it waits until peers are [met](Waking::met).
     pub(crate) fn found(
         &mut self,
         flow: FlowId,
@@ -60,20 +60,20 @@ impl Waking {
         }
     }
 
-    /// The peers that a flow waits for are met: it comes back, unless the operator decides.
+    /// Notes that the peers of a flow's sessions are met. The flow may come back, unless the operator decides that.
     pub(crate) fn met(&mut self, flow: FlowId) {
         if !self.held {
             self.release(flow);
         }
     }
 
-    /// All flows that were found in the store and have not ended, those that came back included.
+    /// Returns all flows that were found in the store and have not ended, those that came back included.
     pub(crate) fn copied(&self) -> Vec<FlowId> {
         let flows = self.shelved.keys().chain(self.awake.keys());
         flows.copied().collect()
     }
 
-    /// An operator lets a flow come back.
+    /// Lets a flow come back, by an operator's order.
     pub(super) fn release(&mut self, flow: FlowId) {
         if let Some(shelved) = self.shelved.get(&flow) {
             self.ready.entry(shelved.origin).or_default().insert(flow);
@@ -84,7 +84,7 @@ impl Waking {
         self.shelved.contains_key(flow)
     }
 
-    /// Flows that wait.
+    /// Returns the number of flows that have not come back yet.
     pub(crate) fn len(&self) -> usize {
         self.shelved.len()
     }
@@ -111,7 +111,7 @@ impl Waking {
             .find(|flow| self.fits(flow) && may_wake(flow))
     }
 
-    /// A flow comes back.
+    /// Moves a flow to those that came back.
     pub(super) fn woken(&mut self, flow: &FlowId) {
         let Some(shelved) = self.forget(flow) else {
             return;
@@ -134,7 +134,7 @@ impl Waking {
         Some(shelved)
     }
 
-    /// A flow has ended.
+    /// Removes a flow that has ended.
     pub(crate) fn ended(&mut self, flow: &FlowId) {
         self.forget(flow);
         let Some(shelved) = self.awake.remove(flow) else {

@@ -107,7 +107,7 @@ impl Intake {
     }
 }
 
-/// Leaves a delivery without an answer that does not concern this node, as far as it knows.
+/// Leaves a delivery unanswered that does not concern this node as far as its keys show.
 fn leave_to_others(
     peer: PartyId,
     transaction: &SignedTransaction,

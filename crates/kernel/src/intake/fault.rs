@@ -20,7 +20,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// The reason, whosever fault it is.
+    /// Returns the reason, regardless of whose fault it is.
     pub(crate) fn rejection(self) -> Rejection {
         match self {
             Fault::Final(rejection) | Fault::Local(rejection) | Fault::Program(rejection) => {
@@ -29,7 +29,7 @@ impl Fault {
         }
     }
 
-    /// The same fault of an ancestor, with its reason told differently.
+    /// Returns the same kind of fault with another reason, for an ancestor.
     pub(crate) fn map(self, tell: impl FnOnce(Rejection) -> Rejection) -> Self {
         match self {
             Fault::Final(rejection) => Fault::Final(tell(rejection)),

@@ -93,7 +93,7 @@ impl Intake {
                     let together = others.saturating_add(size);
                     self.refuse_if_too_large(item, &hash, size, together, context);
                 }
-                // It is not too large for the remaining items.
+                // The file is not too large for the items that are left.
                 let why = "it was asked for with too little room";
                 self.file_comes_later((&hash, tries), why, chains, context);
             }

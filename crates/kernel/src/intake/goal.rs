@@ -17,12 +17,12 @@ pub(crate) enum Goal {
         effect: u32,
         /// Keys that may be missing.
         missing_allowed: Vec<PublicKey>,
-        /// How its back chain is fetched.
+        /// The way to fetch its back chain.
         fetching: Fetching,
-        /// Whether to record it then.
+        /// Whether to record it after the verification.
         keep: bool,
     },
-    /// Record it for a flow of ours and owe it to others.
+    /// Record it for a flow of this node, and deliver it to other participants.
     Record {
         /// The flow.
         flow: FlowId,
@@ -46,28 +46,28 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    /// Whether it came from a peer and is to be recorded once it is verified.
+    /// Returns whether it came from a peer and is to be recorded once it is verified.
     pub(super) fn is_peers(&self) -> bool {
         matches!(self, Goal::Deliver { .. } | Goal::Dependency)
     }
 
-    /// Whether it came from a peer, which has a bounded share.
+    /// Returns whether it counts towards the share of the peer that sent it.
     pub(super) fn is_counted(&self) -> bool {
         self.is_peers() || matches!(self, Goal::Notarise { .. })
     }
 
-    /// Whether it is recorded once it is verified; for a notary's decision only after that.
+    /// Returns whether it may be recorded. A transaction to be notarised is recorded only after the notary has accepted it.
     pub(crate) fn records(&self) -> bool {
         !matches!(self, Goal::Verify { keep: false, .. })
     }
 
-    /// Whether the files that it lists have to be here. Not those of another one's back chain, nor for a notary's decision:
-    /// contracts see no file's bytes.
+    /// Returns whether its files must be stored here first. A back chain and a notary's decision need none, because contracts see
+    /// no bytes of a file.
     pub(super) fn needs_files(&self) -> bool {
         !matches!(self, Goal::Dependency | Goal::Notarise { .. })
     }
 
-    /// How its back chain is fetched.
+    /// Returns the way to fetch its back chain.
     pub(crate) fn fetching(&self) -> Fetching {
         match self {
             Goal::Verify { fetching, .. } => *fetching,
@@ -75,7 +75,7 @@ impl Goal {
         }
     }
 
-    /// The effect of a flow that waits for it.
+    /// Returns the effect of the flow that waits for it.
     pub(super) fn effect(&self) -> Option<EffectId> {
         match self {
             Goal::Verify { flow, effect, .. } | Goal::Record { flow, effect, .. } => {

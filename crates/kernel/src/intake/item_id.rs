@@ -1,4 +1,4 @@
-//! The name of a transaction on its way into the ledger.
+//! The number of a transaction in the intake.
 
 /// The number of an item. No two items of a process have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -32,19 +32,19 @@ use crate::part::Part;
 
 /// Maximum number of transactions in progress. A delivery beyond it gets no answer, so its sender repeats it.
 pub const ITEMS_MAX: usize = 20_000;
-/// Bytes of delivered transactions on their way at once.
+/// Maximum size of all delivered transactions in progress, in bytes.
 pub const ITEMS_BYTES_MAX: usize = 64 << 20;
-/// Most transactions on their way at once from one peer.
+/// Maximum number of transactions in progress from one peer.
 pub const PEER_ITEMS_MAX: usize = 5_000;
-/// Their bytes; one transaction may exceed it alone.
+/// Maximum size of the transactions in progress from one peer, in bytes. A single transaction may exceed it.
 pub const PEER_BYTES_MAX: usize = 16 << 20;
 
-/// A transaction on its way.
+/// A transaction in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     /// The transaction.
     pub(super) transaction: Arc<SignedTransaction>,
-    /// What for.
+    /// The purpose.
     pub(super) goal: Goal,
     /// The peer that has its back chain.
     pub(super) from: Option<PartyId>,
@@ -53,7 +53,7 @@ pub(super) struct Item {
     pub(super) along: Vec<Arc<SignedTransaction>>,
     /// Dependencies that are not recorded here.
     missing: BTreeSet<TxId>,
-    /// It lacked dependencies when it last looked for them. So it may wait for a place for its back chain.
+    /// Whether dependencies were missing when it last looked. If so, it may wait for a place for its back chain.
     lacked_any: bool,
     /// Resolutions it waits for.
     resolutions: BTreeSet<u64>,
@@ -80,7 +80,7 @@ pub(crate) struct Intake {
     recording: HashMap<TxId, ItemId>,
     /// Peers that delivered a transaction, signed alike, which another item already records.
     also_deliver: HashMap<TxId, Vec<PartyId>>,
-    /// Who waits for a transaction to be recorded.
+    /// The items that wait for a transaction to be recorded, by its id.
     waiting: HashMap<TxId, BTreeSet<ItemId>>,
     /// Waiting items of flows.
     by_effect: BTreeMap<EffectId, ItemId>,
@@ -95,7 +95,7 @@ impl Part for Intake {
 }
 
 impl Intake {
-    /// Nothing on its way.
+    /// Creates an empty intake.
     pub(crate) fn new() -> Self {
         Self {
             next: 0,
@@ -110,7 +110,7 @@ impl Intake {
         }
     }
 
-    /// Whether a peer may bring so much more.
+    /// Returns whether a peer may bring `bytes` more.
     pub(crate) fn has_room(&self, peer: &PartyId, bytes: usize) -> bool {
         let load = self.loads.get(peer).copied().unwrap_or_default();
         let items_left = ITEMS_MAX.saturating_sub(self.items.len());
@@ -182,7 +182,7 @@ impl Intake {
         self.files.peer_up(&peer);
     }
 
-    /// Items on their way.
+    /// Returns the number of items in progress.
     pub(crate) fn len(&self) -> usize {
         self.items.len()
     }
@@ -192,12 +192,12 @@ impl Intake {
         self.get(item)?.from
     }
 
-    /// The item, while it is on its way.
+    /// Returns an item that has not ended.
     pub(super) fn get(&self, item: ItemId) -> Option<&Item> {
         self.items.get(&item)
     }
 
-    /// The item, while it is on its way.
+    /// Returns an item that has not ended.
     pub(super) fn get_mut(&mut self, item: ItemId) -> Option<&mut Item> {
         self.items.get_mut(&item)
     }
@@ -231,7 +231,7 @@ impl Intake {
         Some((taken, peers))
     }
 
-    /// An item is verified and needs nothing more: it stays, and counts, until the notary has decided.
+    /// Keeps a verified item until the notary has decided. It still counts towards the share of its peer.
     pub(super) fn waits_for_decision(&mut self, item: ItemId, context: &mut Context) {
         self.stop_waiting(item, context);
         if let Some(waiter) = self.items.get_mut(&item) {
@@ -239,12 +239,12 @@ impl Intake {
         }
     }
 
-    /// Whether an item waits for nothing but the notary's decision.
+    /// Returns whether an item waits for the notary's decision alone.
     pub(super) fn is_deciding(&self, item: ItemId) -> bool {
         self.items.get(&item).is_some_and(|item| item.deciding)
     }
 
-    /// The requests of a peer for notarisation that are not verified yet.
+    /// Returns the unverified items that a peer wants notarised.
     pub(super) fn unverified_of(&self, peer: &PartyId) -> Vec<ItemId> {
         let theirs = self.items.iter().filter(|(_, item)| {
             let to_notarise = matches!(item.goal, Goal::Notarise { .. }) && !item.deciding;
@@ -331,7 +331,7 @@ impl Intake {
         waiting.copied().collect()
     }
 
-    /// An item waits for a resolution that was begun for it.
+    /// Makes an item wait for the resolution that was begun for it.
     pub(super) fn waits_for_chain(&mut self, item: ItemId, number: u64) {
         if let Some(waiter) = self.items.get_mut(&item) {
             waiter.resolutions.insert(number);
@@ -364,7 +364,7 @@ impl Intake {
         }
     }
 
-    /// A transaction is recorded: returns the items that waited for nothing else.
+    /// Returns the items that waited for nothing but this transaction, which is recorded now.
     pub(super) fn end_waits_for(&mut self, id: &TxId) -> Vec<ItemId> {
         let mut ready = Vec::new();
         for item in self.waiting.remove(id).unwrap_or_default() {
@@ -378,7 +378,7 @@ impl Intake {
         ready
     }
 
-    /// A transaction that was to be recorded is not: returns the items that waited for it. They have to look again.
+    /// Returns the items that waited for a transaction which will not be recorded. They must look for their dependencies again.
     pub(super) fn failed(&mut self, id: &TxId) -> Vec<ItemId> {
         if self.recording.contains_key(id) {
             return Vec::new();
@@ -391,12 +391,12 @@ impl Intake {
             .collect()
     }
 
-    /// The waiting item of an effect.
+    /// Returns the item that an effect waits for.
     pub(super) fn of_effect(&self, effect: EffectId) -> Option<ItemId> {
         self.by_effect.get(&effect).copied()
     }
 
-    /// A waiting item of a flow.
+    /// Returns an item that a flow waits for.
     pub(super) fn of_flow(&self, flow: FlowId) -> Option<ItemId> {
         let mut items = self.by_effect.range((flow, 0)..=(flow, u32::MAX));
         items.next().map(|(_, item)| *item)

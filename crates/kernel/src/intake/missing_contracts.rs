@@ -32,8 +32,8 @@ pub(super) fn contract_unknown_of(
     Ok(None)
 }
 
-/// Whether code is attached to a transaction, or to those that made the states that it consumes, that is not registered
-/// here: that it cannot be run is no fault of the transaction.
+/// Returns whether the transaction, or one that made a state which it consumes, attaches code that is not registered here. Such
+/// code cannot be run, which is no fault of the transaction.
 pub(super) fn lacks_code(
     transaction: &SignedTransaction,
     book: &Book,

@@ -124,7 +124,7 @@ impl Intake {
         }
     }
 
-    /// Takes out all items of a flow that takes no step any more.
+    /// Drops all items of a flow that no longer runs.
     pub(crate) fn stop_work(&mut self, flow: FlowId, context: &mut Context) {
         while let Some(item) = self.of_flow(flow) {
             self.take_out(item, context);
@@ -138,7 +138,7 @@ impl Intake {
         }
     }
 
-    /// Drops the unverified requests of a requester that is gone, which makes room for others.
+    /// Drops the unverified requests of a requester that has disconnected, to make room for others.
     pub(crate) fn peer_down(&mut self, peer: PartyId, context: &mut Context) {
         for item in self.unverified_of(&peer) {
             let taken = self.take_out(item, context);

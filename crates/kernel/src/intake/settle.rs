@@ -1,4 +1,4 @@
-//! How a transaction is settled: signatures in the round's batch, dependencies, contracts, then recorded or refused.
+//! The steps of an item: signatures in the round's batch, dependencies, contracts, then recorded or refused.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Intake {
         }
     }
 
-    /// The signatures of an item are checked.
+    /// Handles the verdict on the signatures of an item.
     pub(super) fn on_checked(&mut self, item: ItemId, is_good: bool, context: &mut Context) {
         if is_good {
             context.work.push_back(Work::Signed(item));
@@ -201,7 +201,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Answers a delivery of a transaction that is recorded as another one's back chain. Its files come first.
+    /// Answers the delivery of a transaction that was recorded as part of another back chain. Its files are fetched first.
     pub(super) fn on_delivered_too(
         &mut self,
         peer: PartyId,

@@ -26,7 +26,7 @@ const KNOWN_BYTES: usize = 64;
 #[derive(Debug)]
 struct CheckGroup {
     owner: CheckOwner,
-    /// The peer that caused them. Checks that this node itself needs are never put off.
+    /// The peer that caused them; `None` for checks of this node itself, which are never put off.
     payer: Option<PartyId>,
     /// The signatures that are not checked yet.
     messages: Vec<SignedMessage>,
@@ -151,8 +151,8 @@ impl Signatures {
         !self.waiting.is_empty()
     }
 
-    /// Makes the checks that wait, as one batch, as far as each peer's share of the round allows. Puts the others off. Returns the
-    /// verdicts that are complete.
+    /// Makes the waiting checks as one batch, within each peer's share of the round, and puts the others off. Returns the verdicts
+    /// that are complete.
     pub(crate) fn check_due(
         &mut self,
         budgets: &mut PeerBudgets,
@@ -283,7 +283,7 @@ impl Signatures {
         self.known_good.figures()
     }
 
-    /// Returns the figures of the decoded keys.
+    /// Returns the figures of the cache of decoded keys.
     pub(crate) fn key_figures(&self) -> CacheFigures {
         let counts = self.checker.key_counts();
         CacheFigures {

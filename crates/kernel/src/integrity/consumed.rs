@@ -19,7 +19,7 @@ use crate::rows::{META_CONSUMED_FILL, seq_key, seq_of, state_ref_key};
 use crate::writes::{Batch, RowRange, Writer};
 use primitives::Monotonic;
 
-/// Rows of an older ledger that are indexed in one round.
+/// Maximum number of rows of an older ledger that are indexed in one round.
 pub const FILL_ROWS_MAX: usize = 256;
 
 /// A recorded transaction and its inputs.
@@ -31,13 +31,13 @@ pub(super) struct Consumer {
     inputs: Vec<StateRef>,
 }
 
-/// Most consumed states kept in memory, except that states whose rows are not durable yet are always kept. About 3 MB.
+/// Maximum number of consumed states kept in memory (about 3 MB). States whose rows are not durable yet are kept beyond it.
 pub const RECENT_STATES_MAX: usize = 16_384;
 
 /// Consumed states with the positions of their consumers.
 #[derive(Debug, Default)]
 pub(crate) struct ConsumedIndex {
-    /// Recently consumed states with the positions of their consumers. The store may not show the last of them yet.
+    /// Recently consumed states with the positions of their consumers. The rows of the latest may not be durable yet.
     pub(super) recent: HashMap<StateRef, u64>,
     /// The same states by consumer, oldest first.
     pub(super) order: VecDeque<Consumer>,
@@ -180,7 +180,8 @@ mod tests {
         StateRef { tx, index: 0 }
     }
 
-    /// Transaction `n` makes one output. Each third one consumes the output made `age` transactions earlier.
+    /// Returns the transaction whose only output transaction `n` consumes: every third one consumes the output made `age`
+    /// transactions earlier.
     fn consumed_output(n: u64, age: u64) -> Option<u64> {
         n.checked_sub(age)
             .filter(|made| *made > 0 && n.is_multiple_of(3))

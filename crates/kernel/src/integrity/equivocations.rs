@@ -11,9 +11,9 @@ use crate::writes::{Batch, RowRange, Writer};
 
 /// Maximum number of stored proofs. Later ones appear only in the log.
 pub const EQUIVOCATIONS_MAX: usize = 256;
-/// Bytes of all proofs kept.
+/// Maximum size of all proofs kept, in bytes.
 pub const EQUIVOCATION_BYTES_MAX: usize = 64 << 20;
-/// Rows and bytes read at once.
+/// Maximum number of rows, and of bytes, in one read.
 const PAGE: (usize, usize) = (16, 4 << 20);
 
 /// A refused transaction that contradicts a recorded one. Encoded as `[state ref, proof, party or null, time]`.
@@ -67,12 +67,12 @@ impl Equivocations {
         }
     }
 
-    /// The number of proofs.
+    /// Returns the number of proofs.
     pub(crate) fn len(&self) -> usize {
         self.known.len()
     }
 
-    /// Whether there is a proof with this refused transaction.
+    /// Returns whether a proof is kept whose refused transaction this is.
     pub(crate) fn contains(&self, id: &TxId) -> bool {
         self.known.contains(id)
     }

@@ -15,7 +15,7 @@ use crate::writes::{Batch, RowRange, Writer};
 
 /// Lives kept. Marks of older ones cannot be judged, and pass.
 pub const LIVES_KEPT_MAX: usize = 1_024;
-/// Lives that are skipped when an operator settles a rollback: marks of the lost lives lie below them.
+/// Number of lives that are skipped when an operator settles a rollback. The marks of the lost lives lie below them.
 pub const LIVES_SKIPPED: u64 = 1_024;
 /// Shortest time between two marks, in milliseconds.
 pub const MARK_EVERY_MS: u64 = 1_000;
@@ -127,7 +127,7 @@ impl Lives {
         }
     }
 
-    /// The ordinal of the present life.
+    /// Returns the ordinal of the present life.
     pub(crate) fn ordinal(&self) -> u64 {
         self.lives.last().map_or(0, |life| life.ordinal)
     }
@@ -137,13 +137,13 @@ impl Lives {
         self.accepted
     }
 
-    /// This notary has accepted so many more.
+    /// Adds `more` to the transactions that this notary has accepted. Returns the new total.
     pub(crate) fn accept(&mut self, more: u64) -> u64 {
         self.accepted = self.accepted.saturating_add(more);
         self.accepted
     }
 
-    /// Whether a mark that this node has signed is justified by its data, which has come to this number.
+    /// Returns whether a mark that this node has signed is justified by its data, which has reached `number`.
     pub(crate) fn justifies(&self, mark: &DataMark, number: u64) -> bool {
         let oldest = self.lives.first().map_or(0, |life| life.ordinal);
         if mark.ordinal < self.baseline || mark.ordinal < oldest {
@@ -159,7 +159,7 @@ impl Lives {
         life.ordinal == mark.ordinal && life.name == mark.life && mark.number <= ends
     }
 
-    /// The time at which a new mark is due, if this number has not been marked.
+    /// Returns the time at which a new mark is due, or `None` if `number` is marked already.
     pub(crate) fn due(&self, number: u64) -> Option<Monotonic> {
         let last = self.last.as_ref()?;
         (last.number < number)
@@ -167,7 +167,7 @@ impl Lives {
             .flatten()
     }
 
-    /// The mark of a number: signed once.
+    /// Returns the mark of a number. Each number is signed once.
     pub(crate) fn mark(
         &mut self,
         owner: &PartyId,

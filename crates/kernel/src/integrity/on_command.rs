@@ -81,7 +81,7 @@ fn on_answer(
             EffectResult::Response(body)
         }
         Answer::Failed(rejection) => EffectResult::Failed(FlowError::from_rejection(rejection)),
-        // The request goes on.
+        // The request is repeated later.
         Answer::Wait(_) => return Ok(()),
     };
     context.complete((id.flow, id.effect), result);

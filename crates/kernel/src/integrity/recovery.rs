@@ -49,7 +49,7 @@ fn recovery_request(peer: &PartyId, step: u32) -> RequestId {
     }
 }
 
-/// Whether a request is one of a recovery.
+/// Returns whether a request belongs to a recovery.
 pub(crate) fn is_recovery(id: &RequestId) -> bool {
     id.flow.as_bytes()[..8] == RECOVERY_FLOW
 }
@@ -70,7 +70,7 @@ fn name(id: &PartyId, context: &Context) -> String {
     party.map_or_else(|| id.to_string(), |party| party.name.to_string())
 }
 
-/// The last position that a peer has searched.
+/// Returns the last position that a peer has searched.
 fn after_of(recovery: &Option<Recovery>, peer: &PartyId) -> u64 {
     let known = recovery
         .as_ref()
@@ -110,7 +110,7 @@ impl Integrity {
         context.reply(token, reply);
     }
 
-    /// Asks every other node, each from the beginning of its ledger. One that runs goes on.
+    /// Asks every other node, each from the beginning of its ledger. A running recovery continues.
     fn begin_recovery(&mut self, context: &mut Context) {
         let running = self.recovery.as_ref();
         if running.is_some_and(|recovery| recovery.missing().next().is_some()) {
@@ -224,7 +224,7 @@ impl Integrity {
         None
     }
 
-    /// A peer has searched a part of its ledger.
+    /// Handles the answer of a peer that has searched a part of its ledger.
     pub(super) fn on_recovered(&mut self, peer: PartyId, answer: Answer, context: &mut Context) {
         let response = match answer {
             Answer::Done(bytes) => match RecoveryResponse::from_bytes(&bytes) {
@@ -254,7 +254,7 @@ impl Integrity {
         }
         let mut next = None;
         if response.upto <= after_of(&self.recovery, &peer) && response.delivered > 0 {
-            // Earlier deliveries are on their way: the same question comes again after a pause.
+            // Earlier deliveries are still in flight, so the same question is repeated after a pause.
             let again = context.now.monotonic.plus_ms(RECOVERY_PAUSE_MS);
             self.recovery_of(peer, |known| known.again = again);
             return;
@@ -357,7 +357,8 @@ fn search_for(
         upto = seq;
     }
     if upto == after {
-        // Rows that are not durable yet are owed to their participants already.
+        // The scan found no further durable row. Rows that are not durable yet already have deliveries to their participants, so
+        // nothing is left to search.
         upto = end;
     }
     let response = RecoveryResponse {
@@ -369,7 +370,8 @@ fn search_for(
     Ok(Answer::Done(response.to_bytes()))
 }
 
-/// Whether a transaction makes states of a peer's or needs its signature, by any key that is known to be its own.
+/// Returns whether a transaction makes states of a peer or needs its signature, by the peer's identity key or a key that it is
+/// known to own.
 fn is_participant(
     transaction: &SignedTransaction,
     peer: &PartyId,

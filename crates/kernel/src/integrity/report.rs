@@ -25,21 +25,21 @@ pub enum IntegrityOrder {
     },
 }
 
-/// How far the recovery from a peer has come.
+/// The progress of the recovery from one peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerProgress {
-    /// It has not answered yet, or not everything it found is here.
+    /// It has not answered yet, or transactions that it found have not arrived.
     Asked,
-    /// Everything that it has is here.
+    /// Everything that it found is recorded here.
     Done,
-    /// It refuses, and says why.
+    /// It refuses to search, with a reason.
     Refused(Rejection),
 }
 
 /// The progress of recovery from one peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerRecovery {
-    /// How far it is.
+    /// The progress.
     pub progress: PeerProgress,
     /// The last position of its ledger that was searched.
     pub upto: u64,
@@ -61,7 +61,7 @@ pub struct Recovery {
     pub peers: BTreeMap<PartyId, PeerRecovery>,
     /// Transactions recorded since, the last of them at the end: at most [`RECOVERED_LISTED_MAX`].
     pub transactions: VecDeque<TxId>,
-    /// How many they were in all.
+    /// The number of transactions recorded since, including those no longer listed.
     pub recorded: u64,
     /// Notarised transactions that were entered again.
     pub notarised: u64,
@@ -85,7 +85,7 @@ pub struct IntegrityReport {
 }
 
 impl Recovery {
-    /// A transaction is recorded.
+    /// Notes a recorded transaction.
     pub(crate) fn recorded(&mut self, id: TxId) {
         self.recorded += 1;
         self.transactions.push_back(id);

@@ -24,7 +24,7 @@ use crate::ledger_book::Book;
 use crate::message::{PeerMessage, SHOWN_SIGNATURES_MAX, Standing};
 use crate::port::StoreFailure;
 
-/// Peers that get a mark at once; with more of them each gets every so many.
+/// Maximum number of peers that are sent one mark. If more are connected, they take turns.
 pub const MARKED_AT_ONCE_MAX: usize = 128;
 
 impl Integrity {

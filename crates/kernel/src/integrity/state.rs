@@ -19,7 +19,7 @@ use crate::rows::{
 };
 use crate::writes::{Batch, RowRange, Writer};
 
-/// How long a peer's standing is awaited, in milliseconds: a peer of an older version sends none.
+/// Maximum time to wait for a peer's standing, in milliseconds. A peer of an older version sends none.
 pub const STANDING_WAIT_MS: u64 = 5_000;
 
 /// Lives, marks and verdicts of this node and its peers, and the state of a rollback.
@@ -134,7 +134,7 @@ impl Integrity {
         self.marks.keys().copied()
     }
 
-    /// A transaction is recorded: its notary is shown it at the next connection.
+    /// Notes a recorded transaction, which its notary is shown at the next connection.
     pub(crate) fn recorded(&mut self, transaction: &SignedTransaction, context: &Context) {
         if let Some(recovery) = &mut self.recovery {
             recovery.recorded(transaction.id());
@@ -180,7 +180,7 @@ impl Integrity {
     }
 }
 
-/// Rows of a prefix and a peer. One row a peer, so bounded by the network map.
+/// Returns the rows of a prefix that are followed by a peer's id: one row a peer, so the network map bounds them.
 fn peer_rows(reads: &dyn Reads, prefix: &[u8]) -> Result<Vec<(PartyId, Vec<u8>)>, StoreFailure> {
     let to = prefix_end(prefix);
     let rows = reads.scan(Table::Meta, prefix, to.as_deref(), usize::MAX)?;

@@ -30,7 +30,7 @@ impl Kernel {
         });
     }
 
-    /// Every commit up to this one is durable.
+    /// Tells all parts that every commit up to `number` is durable.
     pub(super) fn on_committed(
         &mut self,
         number: u64,

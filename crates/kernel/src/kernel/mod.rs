@@ -151,7 +151,7 @@ impl Kernel {
         }
     }
 
-    /// The next time at which [`Event::Tick`] is due, if nothing else happens.
+    /// Returns the next time at which [`Event::Tick`] is due, if nothing else happens.
     pub fn next_wakeup(&self) -> Option<Monotonic> {
         let asks = self.judges_from().is_none()
             && self
@@ -173,12 +173,12 @@ impl Kernel {
         joint.chain(self.parts_next_time()).min()
     }
 
-    /// The flow engine, for inspection.
+    /// Returns the flow engine, for inspection.
     pub fn flows(&self) -> &FlowEngine {
         self.flows.engine()
     }
 
-    /// The last position of the ledger, durable or about to be.
+    /// Returns the last position of the ledger, durable or not yet.
     pub fn last_seq(&self) -> u64 {
         self.book.last_seq()
     }
@@ -254,7 +254,7 @@ impl Kernel {
         self.settle(reads)
     }
 
-    /// Ends back chains that nobody needs, and begins those that waited for a place. Returns whether there is work now.
+    /// Ends back chains that no item needs, and begins those that waited for a place. Returns whether there is work now.
     fn tend_back_chains(&mut self, reads: &dyn Reads) -> Result<bool, StoreFailure> {
         let intake = &self.intake;
         let sender = |item| intake.sender(item);

@@ -17,7 +17,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// The stable code.
+    /// Returns the stable code.
     pub fn code(&self) -> &'static str {
         match self {
             OpenError::Store(failure) => failure.code,
@@ -25,7 +25,7 @@ impl OpenError {
         }
     }
 
-    /// What to do.
+    /// Returns the suggested action.
     pub fn hint(&self) -> &'static str {
         match self {
             OpenError::Store(failure) => failure.hint,

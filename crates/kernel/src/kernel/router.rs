@@ -115,7 +115,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Tells all parts to record a verified transaction, and to tell everybody who waits for it. Nothing is done if it is in the
+    /// Tells all parts to record a verified transaction and to answer everything that waits for it. Does nothing if it is in the
     /// ledger already.
     fn record(
         &mut self,

@@ -35,7 +35,7 @@ impl Kernel {
         self.start_queued(reads)
     }
 
-    /// Brings flows of the store back, at most so many.
+    /// Restores flows of the store, at most `count`.
     pub(super) fn wake(&mut self, count: usize, reads: &dyn Reads) -> Result<(), StoreFailure> {
         for _ in 0..count {
             let Some(flow) = self.flows.next_to_wake(&self.context) else {
@@ -49,7 +49,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Brings back flows whose time has come or that an operator wants back.
+    /// Restores flows whose retry is due or whose return an operator has ordered.
     fn revive(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         for flow in self.flows.take_revivable(&self.context) {
             self.flows.bring_back(flow, &mut self.context, reads)?;
@@ -78,7 +78,8 @@ impl Kernel {
         self.flows.takes_scheduled(is_rolled_back, &self.context)
     }
 
-    /// Returns the time of the next scheduled start. There is none without room, because the end of a flow is a round of its own.
+    /// Returns the time of the next scheduled start, or `None` while no start can be queued. The end of a flow, which makes room,
+    /// begins a round anyway.
     pub(super) fn next_scheduled(&self) -> Option<Timestamp> {
         self.schedule.next_time().filter(|_| self.takes_scheduled())
     }

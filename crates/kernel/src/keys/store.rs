@@ -161,7 +161,7 @@ impl KeyBook {
         self.fixed.get(key).copied()
     }
 
-    /// The fresh key, if it is one of this node's.
+    /// Returns the number and use of a fresh key of this node, or `None` for any other key.
     pub(super) fn fresh(
         &self,
         key: &PublicKey,
@@ -174,7 +174,7 @@ impl KeyBook {
         self.own.get(key, fresh_of, reads)
     }
 
-    /// Whose key it is, by a proof.
+    /// Returns the owner of a key, if a proof of ownership is stored.
     pub(crate) fn owner(
         &self,
         key: &PublicKey,
@@ -183,7 +183,8 @@ impl KeyBook {
         self.owners.get(key, owner_of, reads)
     }
 
-    /// The number of the key to tell a peer: one that it was told before and that nothing has used, if it was told many since.
+    /// Returns an unused key that the peer was told before, if it was told as many as it may have unused. Otherwise a new key has
+    /// to be made.
     pub(super) fn told_before(
         &mut self,
         peer: &PartyId,
@@ -219,7 +220,7 @@ impl KeyBook {
         Ok(slot)
     }
 
-    /// The peer was told the key at a slot.
+    /// Notes that the peer was told the key at a slot. The next key goes into the next slot.
     fn told_at(&mut self, peer: &PartyId, slot: u32, batch: &mut Batch) {
         let next = (slot + 1) % UNUSED_KEYS_MAX;
         self.told.insert(*peer, next);
@@ -228,12 +229,12 @@ impl KeyBook {
             .put(Table::Meta, told_counter(peer), next.to_be_bytes());
     }
 
-    /// The next fresh key's number; nothing is written before [`KeyBook::made`].
+    /// Returns the number of the next fresh key. Nothing is written before [`KeyBook::made`].
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// The key of the next number was made, for a peer or for the node itself.
+    /// Writes the key of the next number, which was made for a peer or for the node itself.
     pub(crate) fn made(
         &mut self,
         key: &PublicKey,
@@ -260,7 +261,7 @@ impl KeyBook {
         }
     }
 
-    /// A transaction has made a state of a fresh key.
+    /// Notes that a transaction made a state owned by a fresh key.
     pub(super) fn used(&mut self, key: &PublicKey, fresh: Fresh, commit: u64, batch: &mut Batch) {
         if !fresh.used {
             let fresh = Fresh {
@@ -312,18 +313,18 @@ impl KeyBook {
         Ok(())
     }
 
-    /// The cache of this node's own fresh keys.
+    /// Returns the figures of the cache of this node's fresh keys.
     pub(crate) fn own_figures(&self) -> CacheFigures {
         self.own.cache.borrow().figures()
     }
 
-    /// The cache of whose the keys of others are.
+    /// Returns the figures of the cache of the owners of other keys.
     pub(crate) fn owner_figures(&self) -> CacheFigures {
         self.owners.cache.borrow().figures()
     }
 }
 
-/// Whether a key is a fresh one of this node's, as the store has it.
+/// Returns whether a key is one of this node's fresh keys, according to the store.
 ///
 /// # Errors
 /// The store could not be read.
@@ -331,7 +332,7 @@ pub fn is_own_key(key: &PublicKey, reads: &dyn Reads) -> Result<bool, StoreFailu
     Ok(key.scheme().is_some() && reads.get(Table::OwnKeys, &key_row(key))?.is_some())
 }
 
-/// Whose a key is by a proof, as the store has it.
+/// Returns the proved owner of a key, according to the store.
 ///
 /// # Errors
 /// The store could not be read.

@@ -112,7 +112,7 @@ impl Notarisation {
         context.check_for(peer, CheckOwner::Notary(number), message);
     }
 
-    /// The signature of a requester is checked.
+    /// Handles the verdict on the signature of a requester.
     fn on_checked(
         &mut self,
         number: u64,
@@ -255,7 +255,7 @@ fn count(decision: &BatchDecision, context: &mut Context) {
         match verdict {
             Verdict::Accepted(_) => {}
             Verdict::Refused(NotaryError::Conflict { .. }) => conflicts += 1,
-            // Its window cannot be judged now.
+            // The time window cannot be judged now.
             Verdict::Refused(NotaryError::Busy { .. }) => waits += 1,
             Verdict::Refused(_) => others += 1,
         }

@@ -22,14 +22,14 @@ use crate::writes::{Batch, RowRange, Writer};
 /// The state of a notary: its requests and their decisions.
 pub(crate) struct Notarisation {
     pub(super) notary: Notary,
-    /// Whole transactions, until they are decided.
+    /// Whole transactions that are not decided yet.
     pub(super) wholes: Wholes,
     /// The number of transactions accepted in all.
     pub(super) accepted: u64,
     next: u64,
     /// Requests whose requester's signature is being checked in this round.
     pub(super) checking: BTreeMap<u64, Request>,
-    /// Where the answer to a request goes.
+    /// The requester of each request, and its id there.
     asked_by: BTreeMap<u64, (PartyId, RequestId)>,
 }
 
@@ -88,12 +88,12 @@ impl Notarisation {
         context.warn(errors::CLOCK_JUMPED.code, text);
     }
 
-    /// Whether requests wait whose question to the store can be made.
+    /// Returns whether a batch of waiting requests can be looked up in the store now.
     pub(crate) fn can_ask(&self) -> bool {
         self.notary.can_ask()
     }
 
-    /// Whether this notary has accepted a transaction.
+    /// Returns whether this notary has accepted a transaction.
     pub(crate) fn has_accepted(&self, id: &TxId, reads: &dyn Reads) -> Result<bool, StoreFailure> {
         Ok(self.notary.remembers(id) || is_accepted(id, reads)?)
     }
@@ -133,7 +133,7 @@ impl Notarisation {
         number
     }
 
-    /// Where the answer goes; the request is answered then.
+    /// Takes out the requester of a request that is answered now.
     pub(super) fn answered(&mut self, number: u64) -> Option<(PartyId, RequestId)> {
         self.asked_by.remove(&number)
     }

@@ -49,7 +49,7 @@ impl Notarisation {
     ) -> Result<(), StoreFailure> {
         let now = context.now;
         if self.wholes.by_request.contains_key(&(peer, id)) {
-            // Asked again while it is on its way: the answer will come.
+            // The request is a repetition of one in progress, which will be answered.
             return Ok(());
         }
         let arrived = self.notary.arrive(now);
@@ -90,7 +90,7 @@ impl Notarisation {
         Ok(())
     }
 
-    /// The requester's signature is good: the transaction is verified like any other.
+    /// Hands a transaction to the intake for verification, because the signature of its requester is good.
     pub(super) fn verify_whole(
         &mut self,
         number: u64,
@@ -111,7 +111,7 @@ impl Notarisation {
         });
     }
 
-    /// A transaction is verified, its back chain recorded: the notary may decide.
+    /// Takes a verified transaction, whose back chain is recorded, to the decision.
     pub(super) fn on_verified(
         &mut self,
         number: u64,
@@ -203,7 +203,7 @@ impl Notarisation {
         }
     }
 
-    /// The transaction is not valid, for good.
+    /// Refuses a transaction that is not valid.
     pub(super) fn refuse_whole(
         &mut self,
         number: u64,
@@ -221,7 +221,7 @@ impl Notarisation {
         }
     }
 
-    /// Nothing is known of the transaction yet, and it can't be verified now.
+    /// Asks the requester to repeat a request whose transaction cannot be verified now. Nothing about it is kept.
     pub(super) fn ask_to_come_again(&mut self, number: u64, context: &mut Context) {
         self.wholes.remove(number);
         if let Some((peer, id)) = self.answered(number) {
@@ -229,7 +229,7 @@ impl Notarisation {
         }
     }
 
-    /// Forgets a request whose requester is gone.
+    /// Forgets a request whose requester has disconnected.
     pub(super) fn forget(&mut self, number: u64) {
         self.wholes.remove(number);
         self.answered(number);

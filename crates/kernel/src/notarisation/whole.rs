@@ -10,8 +10,8 @@ use primitives::{Monotonic, PublicKey, Signature, SignatureContext, SignedMessag
 
 use crate::intake::item_id::ItemId;
 
-/// How long a requester is told to wait, in milliseconds, when there is no room for its transaction or its back chain could
-/// not be had.
+/// The wait that a requester is told, in milliseconds, if there is no room for its transaction or if its back chain could not be
+/// fetched.
 pub(super) const COME_AGAIN_MS: u64 = 1_000;
 
 /// The requester, and its proof of identity.
@@ -33,7 +33,7 @@ impl Asks {
         }
     }
 
-    /// The request as the engine takes it.
+    /// Returns the request in the form that the engine takes.
     pub(crate) fn request(self, number: u64, subject: Subject) -> Request {
         Request {
             number,
@@ -51,11 +51,11 @@ pub(super) struct Whole {
     pub(super) asks: Asks,
     pub(super) arrived: Arrival,
     pub(super) asked: (PartyId, RequestId),
-    /// Once it is verified.
+    /// The intake's item, once the transaction is verified.
     pub(super) item: Option<ItemId>,
 }
 
-/// Whole transactions by the number of their request, as many as the intake has room for.
+/// Undecided whole transactions by the number of their request. The intake bounds their number.
 #[derive(Default)]
 pub(crate) struct Wholes {
     pub(super) by_number: BTreeMap<u64, Whole>,

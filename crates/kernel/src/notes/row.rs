@@ -13,9 +13,9 @@ pub type NoteId = [u8; 12];
 /// A note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoteRow {
-    /// Who made it.
+    /// The user who made it.
     pub user: String,
-    /// When.
+    /// The time at which it was made.
     pub at: Timestamp,
     /// Its text, at most [`NOTE_BYTES_MAX`] bytes.
     pub text: String,

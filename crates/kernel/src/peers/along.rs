@@ -11,7 +11,7 @@ use crate::figures::CacheFigures;
 use crate::message::DELIVER_TRANSACTIONS_MAX;
 use crate::options::KernelOptions;
 
-/// Bytes of dependencies sent along with a delivery.
+/// Maximum size of the dependencies sent along with one delivery, in bytes.
 pub(crate) const ALONG_BYTES_MAX: usize = 512 << 10;
 /// Weight of a note that a dependency went along, in bytes.
 const SENT_WEIGHT: usize = 128;
@@ -24,7 +24,7 @@ pub(crate) struct Along {
     sent: GenerationCache<(PartyId, TxId), ()>,
 }
 
-/// The dependencies that go along with one delivery, encoded.
+/// The dependencies sent along with one delivery, encoded.
 #[derive(Default)]
 pub(crate) struct Parcel {
     pub(crate) transactions: Vec<Vec<u8>>,

@@ -25,10 +25,10 @@ use primitives::{Monotonic, PublicKey, SignedMessage};
 use crate::part::Part;
 use crate::writes::Batch;
 
-/// Work of one round that peers may cause, in units of about ten microseconds: one Ed25519 signature within a batch.
+/// Maximum work that peers may cause in one round, in units of about ten microseconds (one Ed25519 signature within a batch).
 pub const ROUND_WORK_MAX: u64 = 16_384;
-/// Signature checks that are made for one peer in a round, in units of work, unless a single check needs more. All checks that were put
-/// off get as much together in each later round.
+/// Maximum work of signature checks made for one peer in a round, unless a single check needs more. All checks that were put off
+/// get as much together in each later round.
 pub const PEER_ROUND_WORK_MAX: u64 = ROUND_WORK_MAX / 2;
 /// Work of one P-256 signature, which is checked alone.
 pub const P256_WORK: u64 = 16;
@@ -41,14 +41,14 @@ const STATES_PER_WORK: usize = 4;
 /// Bytes of a transaction that its contracts read in about one unit of work.
 const CONTRACT_BYTES_PER_WORK: usize = 4 << 10;
 
-/// Bytes of messages that wait for a later round, of all peers; shared out like the work.
+/// Maximum size of all messages that wait for a later round, in bytes. Peers share it by the rule for work.
 pub const BACKLOG_BYTES_MAX: usize = 64 << 20;
 /// Overhead of a message in the backlog, in bytes.
 const MESSAGE_BYTES: usize = 64;
 
-/// Points of a message that does not decode.
+/// Points for a message that does not decode.
 pub const GARBAGE_MESSAGE: u64 = 1;
-/// Points of an invalid signature. It costs more because it had to be checked.
+/// Points for an invalid signature. It costs more because it had to be checked.
 pub const GARBAGE_SIGNATURE: u64 = 5;
 /// Work of checks that make another point if one of them fails. A peer whose signatures are not valid is forgiven as fast as it
 /// causes a hundredth of the work that a core does.
@@ -89,13 +89,13 @@ pub struct PeerWork {
     pub deferred: u64,
     /// Messages dropped, because too many were put off or the peer was cut off. Their senders repeat them.
     pub dropped: u64,
-    /// Messages and signatures that made no sense.
+    /// Invalid messages and signatures.
     pub garbage: u64,
     /// Times that it was cut off.
     pub cuts: u64,
     /// Gauge: it is slowed down.
     pub slowed: bool,
-    /// Gauge: until when it is cut off, if it is.
+    /// Gauge: the time at which its cut-off ends, if it is cut off.
     pub cut_until: Option<Monotonic>,
     /// Gauge: bytes of its messages that wait for a later round.
     pub backlog_bytes: usize,
@@ -106,7 +106,7 @@ pub struct PeerWork {
 pub enum Door {
     /// To be handled now.
     Handle(Vec<u8>),
-    /// It waits for a later round, or was dropped.
+    /// The message waits for a later round, or was dropped.
     Kept,
 }
 
@@ -148,7 +148,7 @@ pub struct PeerBudgets {
     put_off: u64,
 }
 
-/// The work of checking signatures.
+/// Returns the work of checking signatures.
 pub fn work_of<'a>(messages: impl IntoIterator<Item = &'a SignedMessage>) -> u64 {
     let one = |message: &SignedMessage| match message.key {
         PublicKey::EcdsaP256(_) => P256_WORK,
@@ -157,19 +157,20 @@ pub fn work_of<'a>(messages: impl IntoIterator<Item = &'a SignedMessage>) -> u64
     messages.into_iter().map(one).sum()
 }
 
-/// The work of running the contracts of a transaction. It is charged before they run, so it follows from the transaction alone.
+/// Returns the work of running the contracts of a transaction. It is charged before they run, so it depends on the transaction
+/// alone.
 pub fn contract_work(wire: &WireTransaction) -> u64 {
     let states = wire.inputs().len() + wire.references().len() + wire.outputs().len();
     let parts = states + wire.commands().len();
     1 + (parts / PARTS_PER_WORK + wire.bytes().len() / CONTRACT_BYTES_PER_WORK) as u64
 }
 
-/// The work of looking up the states that a transaction consumes and reads.
+/// Returns the work of looking up the states that a transaction consumes and refers to.
 pub fn look_up_work(wire: &WireTransaction) -> u64 {
     ((wire.inputs().len() + wire.references().len()) / STATES_PER_WORK) as u64
 }
 
-/// The points of checks with so much work, one of which has failed.
+/// Returns the points charged for checks of this much work if one of them failed.
 pub fn failed_check_points(work: u64) -> u64 {
     GARBAGE_SIGNATURE + work / WORK_PER_POINT
 }

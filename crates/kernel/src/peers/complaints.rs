@@ -1,13 +1,13 @@
-//! How often the log hears of a peer's faults: a peer that only sends nonsense must not fill the log.
+//! A rate limit for log lines about a peer's faults: a peer that sends only invalid messages must not fill the log.
 
 use std::collections::BTreeMap;
 
 use ledger::PartyId;
 use primitives::Monotonic;
 
-/// Lines about one peer within [`WINDOW_MS`]; further ones are counted and told with the next line that is written.
+/// Maximum number of lines about one peer within [`WINDOW_MS`]. Further ones are counted, and the next line tells their number.
 pub(crate) const LINES_MAX: u32 = 20;
-/// See [`LINES_MAX`].
+/// The window of the rate limit, in milliseconds.
 pub(crate) const WINDOW_MS: u64 = 60_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Complaints {
 }
 
 impl Complaints {
-    /// Whether a line about the peer may be written now; then also how many were not written before it.
+    /// Returns the number of suppressed lines if a line about the peer may be written now, and `None` if it may not.
     pub(crate) fn may_tell(&mut self, peer: PartyId, now: Monotonic) -> Option<u64> {
         let fresh = LogWindow {
             since: now,

@@ -11,11 +11,12 @@ use primitives::Monotonic;
 
 use crate::flows::admission::Pace;
 
-/// Deliveries not answered by peers that answer; with so many no flow of a client is begun.
+/// Number of unanswered deliveries at responsive peers from which on no flow of a client is begun.
 pub const AHEAD_MAX: usize = 2_048;
-/// A peer that has answered nothing for so long, in milliseconds, does not count.
+/// Time without an answer after which a peer counts as silent, in milliseconds. Its deliveries delay no start.
 pub const SILENCE_MS: u64 = 3_000;
-/// Maximum time in milliseconds in which a peer can catch up. A peer that needs longer does not count.
+/// Maximum estimated time in which a peer can answer all its deliveries, in milliseconds. The deliveries of a slower peer delay no
+/// start.
 pub const CATCH_UP_MS: u64 = 30_000;
 
 /// The unanswered deliveries of each peer that is owed any.
@@ -27,13 +28,13 @@ pub(crate) struct DeliveryLag {
 #[derive(Debug)]
 struct Peer {
     rows: usize,
-    /// When it answered last, or was first owed something.
+    /// The time of its last answer, or of the first delivery that it owes.
     heard: Monotonic,
     pace: Pace,
 }
 
 impl DeliveryLag {
-    /// A peer is owed another delivery.
+    /// Counts another delivery that a peer has not answered.
     pub(crate) fn owe(&mut self, peer: PartyId, now: Monotonic) {
         let peer = self.peers.entry(peer).or_insert_with(|| Peer {
             rows: 0,
@@ -43,7 +44,7 @@ impl DeliveryLag {
         peer.rows += 1;
     }
 
-    /// A peer has answered one.
+    /// Counts an answer of a peer to a delivery.
     pub(crate) fn answered(&mut self, peer: &PartyId, now: Monotonic) {
         let Some(found) = self.peers.get_mut(peer) else {
             return;

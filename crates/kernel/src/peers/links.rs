@@ -24,15 +24,16 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{META_INBOUND, peer_of, prefix_end, seq_of};
 use crate::writes::{RowRange, Writer};
 
-/// A session message that comes before its turn is kept only up to this size; a larger one is sent again.
+/// Maximum size of a session message that is kept when it comes out of order, in bytes. A larger one has to be sent again.
 pub const EARLY_BYTES_MAX: usize = 64 << 10;
-/// To a peer that has so many session messages unacknowledged, refusals of sessions are not sent: a peer that opens sessions
-/// and acknowledges nothing must not fill the disk.
+/// Number of unacknowledged session messages from which on a peer gets no refusals of sessions. So a peer that opens sessions and
+/// acknowledges nothing cannot fill the disk.
 pub const UNACKED_REFUSALS_MAX: u64 = 100_000;
 
-/// Messages kept for a peer that is not confirmed. If there are more and the peer contradicts, they are lost with it.
+/// Maximum number of messages kept for a peer whose numbers are not confirmed. If there are more, and the numbers turn out to
+/// differ, they are lost.
 pub const UNCONFIRMED_MAX: usize = 1_024;
-/// Their bytes.
+/// Maximum size of these messages, in bytes.
 pub const UNCONFIRMED_BYTES_MAX: usize = 1 << 20;
 
 /// The messaging with all peers: sessions, requests and deliveries.
@@ -47,7 +48,7 @@ pub struct Links {
     pub(super) request_out: Vec<RequestAction>,
     /// The peers that have not answered for a transaction.
     pub(super) unanswered: Unanswered,
-    /// How far those who answer are behind.
+    /// The lag of responsive peers with their deliveries.
     pub(super) lag: DeliveryLag,
     /// Sizes of the transactions owed since the machines' actions were last worked off.
     pub(super) sizes: HashMap<TxId, usize>,
@@ -61,7 +62,7 @@ pub struct Links {
     pub(super) taken: BTreeMap<PartyId, (u64, u64)>,
     /// Session messages not acknowledged, of all peers.
     pub(super) unacked: u64,
-    /// Peers that are connected and have not told their standing.
+    /// Peers that are connected and have not sent their standing.
     pub(super) awaited: BTreeSet<PartyId>,
     /// Peers that get no numbered message before their standing is known, with the end of the wait.
     pub(super) held: BTreeMap<PartyId, Monotonic>,
@@ -69,11 +70,11 @@ pub struct Links {
     pub(super) confirmed: BTreeSet<PartyId>,
     /// The last number given out for each peer before the start.
     pub(super) at_start: BTreeMap<PartyId, u64>,
-    /// Peers that were sent numbered messages unconfirmed, because they told no standing in time.
+    /// Peers that got numbered messages before a confirmation, because they sent no standing in time.
     pub(super) offered: BTreeSet<PartyId>,
     /// Messages numbered since the start for peers that are not confirmed, to be numbered again if need be.
     pub(super) unconfirmed: BTreeMap<PartyId, Unconfirmed>,
-    /// Dependencies that go along with deliveries.
+    /// Dependencies that are sent along with deliveries.
     pub(super) along: Along,
     /// The deliveries that peers cannot record for now, with their reasons.
     pub(super) waits: DeliveryWaits,
@@ -95,7 +96,7 @@ pub(crate) struct LinkNumbers {
 pub(super) struct Unconfirmed {
     messages: Vec<Vec<u8>>,
     bytes: usize,
-    /// There were more than are kept.
+    /// Whether messages were dropped because there were too many.
     overflowed: bool,
 }
 
@@ -198,7 +199,7 @@ impl Links {
         Ok(links)
     }
 
-    /// Session messages not acknowledged, of all peers.
+    /// Returns the number of unacknowledged session messages to all peers.
     pub fn outbox_pending(&self) -> u64 {
         self.unacked
     }
@@ -219,7 +220,7 @@ impl Links {
         self.lag.rows(now, |peer| self.deliveries.aside(peer))
     }
 
-    /// The last number given out for a peer before the start.
+    /// Returns the last number given out for a peer before the start.
     pub(super) fn sent_at_start(&self, peer: &PartyId) -> u64 {
         self.at_start.get(peer).copied().unwrap_or_default()
     }
@@ -238,7 +239,7 @@ impl Links {
         }
     }
 
-    /// Returns whether no numbered message has gone to a peer since the start, and its numbers are not compared yet.
+    /// Returns whether no numbered message was sent to a peer since the start and its numbers have not been compared yet.
     pub(super) fn is_untouched(&self, peer: &PartyId) -> bool {
         !self.confirmed.contains(peer) && !self.offered.contains(peer)
     }
@@ -248,7 +249,7 @@ impl Links {
         self.deliveries.in_flight(peer) > 0 || self.deliveries.has_backlog(peer)
     }
 
-    /// Returns the figures of the transactions that go along with deliveries, and of the notes about peers.
+    /// Returns the figures of the caches of unshared transactions and of those sent along.
     pub(crate) fn along_figures(&self) -> [CacheFigures; 2] {
         self.along.figures()
     }
@@ -286,7 +287,7 @@ impl Links {
         count
     }
 
-    /// A peer's numbers agree with this node's.
+    /// Notes that a peer's numbers agree with this node's.
     pub(crate) fn confirm(&mut self, peer: PartyId) {
         self.confirmed.insert(peer);
         self.unconfirmed.remove(&peer);
@@ -299,13 +300,13 @@ impl Links {
         }
     }
 
-    /// The inbox hands out another message of the peer.
+    /// Notes that the inbox handed out another message of a peer.
     pub(crate) fn took(&mut self, peer: PartyId) {
         self.taken.entry(peer).or_default().1 += 1;
     }
 }
 
-/// The first and last number of each peer's rows, every row shown to `each` on the way.
+/// Returns the first and last number of each peer's rows. Passes every row to `each`.
 fn ranges(
     reads: &dyn Reads,
     table: Table,

@@ -1,4 +1,4 @@
-//! Messages from peers. Any peer that TLS admits may send any bytes.
+//! Dispatches messages from peers. Any peer that TLS admits may send arbitrary bytes.
 
 use flow::messaging::RequestId;
 use ledger::PartyId;
@@ -15,7 +15,7 @@ use crate::integrity::is_recovery;
 use crate::message::{Answer, NOTICE_ID, PeerMessage, ServiceId};
 use crate::peers::links::Links;
 
-/// What a message from a peer needs to know of this node.
+/// The properties of this node that decide about a message from a peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Duties {
     /// Session messages are handled. After a start they wait until a peer has shown that the data is no older copy: a responder could
@@ -26,7 +26,7 @@ pub(crate) struct Duties {
 }
 
 impl Links {
-    /// Takes a message, and passes on what is for another part.
+    /// Takes a message, and passes it to the part that handles it.
     pub(crate) fn on_message(
         &mut self,
         peer: PartyId,

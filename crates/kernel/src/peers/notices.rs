@@ -35,7 +35,7 @@ pub(crate) fn leave_waiting(
     context.send(peer, Priority::Normal, response);
 }
 
-/// Leaves a delivery without an answer for want of code, and says so.
+/// Leaves a delivery unanswered because code is missing, and tells the sender.
 pub(crate) fn lacks_contract(peer: PartyId, id: TxId, why: Rejection, context: &mut Context) {
     let text = format!(
         "this node has to be started with the application that brings the contract: {}",

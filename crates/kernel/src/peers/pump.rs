@@ -285,9 +285,8 @@ fn on_request_action(action: RequestAction, context: &mut Context) {
 /// Rows with their numbers.
 type Numbered = Vec<(u64, Vec<u8>)>;
 
-/// Up to `limit` rows of a peer, but none after those that together pass `bytes_max`: more than that the machine that asked
-/// has no room for. And whether there may be more: the machine may have been told meanwhile that the first of them are
-/// answered, and must not take the others for all.
+/// Returns up to `limit` rows of a peer, of at most `bytes_max` together, and whether there are more. The caller needs to know
+/// that: in the meantime the first of these rows may have been answered, so a short page does not show that it was the last.
 fn rows_after(
     reads: &dyn Reads,
     table: Table,

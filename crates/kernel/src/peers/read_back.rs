@@ -27,7 +27,7 @@ pub(super) fn encode_delivery(id: &TxId, bytes: usize) -> Vec<u8> {
     e.into_bytes()
 }
 
-/// A pending delivery's row: the transaction and its size.
+/// Decodes the row of a pending delivery: the transaction and its size in bytes.
 pub(super) fn decode_delivery(value: &[u8]) -> Option<(TxId, usize)> {
     let mut d = Decoder::new(value);
     d.expect_array(2).ok()?;

@@ -14,12 +14,12 @@ pub const REFUSALS_KEPT_MAX: usize = 4_096;
 /// Maximum number of characters of a peer's message, and of its hint, that a refusal keeps.
 const TEXT_CHARS_MAX: usize = 256;
 
-/// A participant refused to record a transaction, for good.
+/// The final refusal of a transaction by a participant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusalRow {
     /// The transaction.
     pub transaction: TxId,
-    /// Who refused it.
+    /// The participant.
     pub by: PartyId,
     /// Why.
     pub rejection: Rejection,
@@ -72,7 +72,7 @@ impl Refusals {
         self.rows.insert(seq, row);
     }
 
-    /// A participant refuses a transaction.
+    /// Keeps the refusal of a transaction by a participant.
     pub(crate) fn add(
         &mut self,
         transaction: TxId,
@@ -111,7 +111,7 @@ impl Refusals {
         }
     }
 
-    /// Who refused a transaction.
+    /// Returns the refusals of a transaction.
     pub(crate) fn of(&self, id: &TxId) -> impl Iterator<Item = &RefusalRow> {
         let seqs = self.by_id.get(id).into_iter().flatten();
         seqs.filter_map(|seq| self.rows.get(seq))

@@ -178,7 +178,7 @@ impl Links {
         }
     }
 
-    /// Keeps a recorded transaction that no other node gets for now. It goes along with the delivery of one that depends on it.
+    /// Keeps a recorded transaction that no other node gets for now. It is sent along with the delivery of one that depends on it.
     pub(super) fn keep_unshared(&mut self, transaction: &Arc<SignedTransaction>) {
         self.along.keep(transaction);
     }

@@ -1,4 +1,4 @@
-//! The numbers of session messages on both sides of a link, compared when a peer has told its standing.
+//! The numbers of session messages on both sides of a link, compared when a peer has sent its standing.
 
 use ledger::PartyId;
 
@@ -8,7 +8,7 @@ use crate::errors;
 use crate::message::Standing;
 use crate::peers::links::Links;
 
-/// Numbers of session messages above this one are nonsense.
+/// The maximum plausible number of a session message. A larger one is invalid.
 const SEQ_MAX: u64 = 1 << 62;
 
 impl Links {

@@ -11,7 +11,7 @@ use crate::peers::refusals::Refusals;
 /// delivery is told at once that the flow has ended and is not delivered.
 pub const OWED_TRACKED_MAX: usize = 100_000;
 
-/// How far the delivery of a transaction is.
+/// The progress of a transaction's delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// No participant lacks it.
@@ -25,16 +25,16 @@ pub enum Standing {
 /// The transactions that are not delivered to all their participants yet.
 pub struct Unanswered {
     peers: HashMap<TxId, Vec<PartyId>>,
-    /// Rows in the store.
+    /// Number of delivery rows in the store.
     rows: u64,
-    /// Rows that `peers` does not know of.
+    /// Number of rows that `peers` does not hold, because it was full.
     untracked: u64,
     /// The refusals of participants.
     pub(crate) refusals: Refusals,
 }
 
 impl Unanswered {
-    /// Nothing owed.
+    /// Creates an empty set.
     pub(crate) fn new(refusals: Refusals) -> Self {
         Self {
             peers: HashMap::new(),
@@ -44,7 +44,7 @@ impl Unanswered {
         }
     }
 
-    /// A row was written, or found at the start.
+    /// Adds a delivery row that was written, or found at the start.
     pub fn add(&mut self, peer: PartyId, id: TxId) {
         self.rows += 1;
         let full = self.peers.len() >= OWED_TRACKED_MAX;
@@ -56,7 +56,7 @@ impl Unanswered {
         }
     }
 
-    /// Whether the peer is known to have not answered for the transaction.
+    /// Returns whether a peer is known to have left the transaction unanswered.
     pub fn owes(&self, peer: &PartyId, id: &TxId) -> bool {
         self.peers.get(id).is_some_and(|peers| peers.contains(peer))
     }
@@ -76,7 +76,7 @@ impl Unanswered {
         false
     }
 
-    /// How far the delivery is.
+    /// Returns the progress of a transaction's delivery.
     pub fn standing(&self, id: &TxId) -> Standing {
         if self.peers.contains_key(id) {
             Standing::Unanswered
@@ -87,7 +87,7 @@ impl Unanswered {
         }
     }
 
-    /// Rows in the store.
+    /// Returns the number of delivery rows in the store.
     pub fn rows(&self) -> u64 {
         self.rows
     }

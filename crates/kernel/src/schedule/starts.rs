@@ -24,9 +24,9 @@ use crate::schedule::table::{Due, SCHEDULE_REFUSED, Schedule, ScheduleRow};
 pub const SCHEDULE_USER: &str = "schedule";
 /// A flow's name is kept up to this many bytes; no longer one is registered.
 const FLOW_NAME_BYTES_MAX: usize = 128;
-/// Refused rows looked at when a node opens: whether their flows can be started now.
+/// Maximum number of refused rows examined when a node opens, in case their flows can be started now.
 const REFUSED_LOOKED_AT: usize = 10_000;
-/// Their bytes, about.
+/// Approximate maximum size of these rows, in bytes.
 const REFUSED_BYTES: usize = 4 << 20;
 
 /// Returns the client id of a start that a state scheduled. The outcome of the start is stored under it.
@@ -110,7 +110,7 @@ impl Schedule {
                         scheduled: Some(due),
                     }));
                 }
-                // It was started before.
+                // A flow was started for it before.
                 Some(known) if known == digest => drop(self.end(due, context)),
                 Some(_) => {
                     let text = "the client id of a scheduled start stands for another start";
@@ -149,7 +149,7 @@ impl Schedule {
         });
     }
 
-    /// Keeps, counts, logs and shows that a scheduled flow cannot be started.
+    /// Handles a scheduled flow that cannot be started: keeps the row with the reason, counts and logs it.
     fn refuse_start(
         &mut self,
         due: Due,

@@ -21,7 +21,7 @@ use crate::rows::{schedule_key, schedule_key_of};
 use crate::writes::{Batch, RowRange, Writer};
 use primitives::Monotonic;
 
-/// Rows kept in memory.
+/// Maximum number of rows kept in memory.
 pub(crate) const WINDOW: usize = 1_024;
 /// Starts that wait for a place at once; the rest of those that are due waits in the table.
 pub(crate) const QUEUED_MAX: usize = 64;
@@ -29,9 +29,9 @@ pub(crate) const QUEUED_MAX: usize = 64;
 /// The time of a start, and the state that scheduled it.
 pub(crate) type Due = (Timestamp, StateRef);
 
-/// Rows are kept apart by this: those that wait for their time.
+/// The first byte of a key: the row waits for its time.
 pub const SCHEDULE_WAITING: u8 = 0;
-/// Those that could not be started.
+/// The first byte of a key: the flow could not be started.
 pub const SCHEDULE_REFUSED: u8 = 1;
 
 /// A row of the schedule.
@@ -48,19 +48,19 @@ primitives::record!(ScheduleRow { flow, refusal });
 /// The scheduled starts.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
-    /// The next ones, with their flows.
+    /// The first rows of the table, with the names of their flows.
     next: BTreeMap<Due, String>,
-    /// The table may hold more than `next`.
+    /// Whether the table may hold more than `next`.
     more: bool,
-    /// The table holds nothing before this that waits; unknown until rows were found.
+    /// A lower bound for the rows of the table that wait; unknown until rows were found.
     from: Option<Due>,
     /// Changes that the store may not show yet, with the commit that writes each.
     undurable: BTreeMap<Due, (u64, Option<String>)>,
-    /// Those in the order of commits.
+    /// The keys of `undurable`, in the order of their commits.
     order: VecDeque<(u64, Due)>,
-    /// In the queue of starts; still in the table.
+    /// Starts that wait in the queue. Their rows are still in the table.
     queued: BTreeMap<Due, FlowId>,
-    /// There may be rows that could not be started.
+    /// Whether the store may hold rows of flows that could not be started.
     refused: bool,
 }
 
@@ -95,12 +95,12 @@ impl Schedule {
         Ok(schedule)
     }
 
-    /// Whether a state that is consumed may have a row.
+    /// Returns whether a consumed state may have a row.
     pub(super) fn has_rows(&self) -> bool {
         !self.next.is_empty() || self.more || !self.queued.is_empty() || self.refused
     }
 
-    /// A state wants a flow started; the row is in the batch of the commit.
+    /// Adds the row of a flow that a state schedules, in the batch of `commit`.
     pub(crate) fn put(&mut self, due: Due, flow: &str, commit: u64, batch: &mut Batch) {
         let row = ScheduleRow {
             flow: flow.to_owned(),
@@ -122,7 +122,7 @@ impl Schedule {
         }
     }
 
-    /// A state is consumed, or its flow is started: its row goes. Returns the start that waits for a place.
+    /// Deletes the row of a state that is consumed or whose flow is started. Returns the start if it waits in the queue.
     pub(crate) fn remove(&mut self, due: Due, commit: u64, batch: &mut Batch) -> Option<FlowId> {
         batch.of::<Schedule>().delete(
             Table::Schedule,
@@ -139,7 +139,7 @@ impl Schedule {
         self.queued.remove(&due)
     }
 
-    /// A flow can't be started: its row stays, among those that are not tried again.
+    /// Moves the row of a flow that cannot be started to those that are not tried again.
     pub(crate) fn refuse(
         &mut self,
         due: Due,
@@ -159,7 +159,7 @@ impl Schedule {
         );
     }
 
-    /// The next one whose time has come, unless as many as allowed wait for a place.
+    /// Takes out the next row that is due, unless the maximum number of scheduled starts is queued.
     pub(crate) fn due(
         &mut self,
         now: Timestamp,
@@ -178,12 +178,12 @@ impl Schedule {
         Ok(if is_due { self.next.pop_first() } else { None })
     }
 
-    /// A start waits for a place.
+    /// Notes that a start waits in the queue.
     pub(crate) fn queue(&mut self, due: Due, flow: FlowId) {
         self.queued.insert(due, flow);
     }
 
-    /// When there is something to be done.
+    /// Returns the time of the next row, or `None` if there is none or the queue is full.
     pub(crate) fn next_time(&self) -> Option<Timestamp> {
         if self.queued.len() >= QUEUED_MAX {
             // A flow that ends makes room, and that is a round.
@@ -315,8 +315,8 @@ mod tests {
         )
     }
 
-    /// Rows come at any time, also before those that were there, and are durable some commits later; each falls due once, in
-    /// order, and nothing that was deleted is walked over.
+    /// Rows are added at any time, also before the present ones, and are durable some commits later. Each falls due once and in
+    /// order, and no deleted row is read again.
     #[test]
     fn rows_fall_due_in_order_whatever_comes_between_and_what_is_gone_is_not_looked_for() {
         const TURNS: u64 = 20_000;
