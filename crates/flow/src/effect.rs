@@ -34,7 +34,7 @@ pub enum Fetching {
     /// Many with each request.
     #[default]
     InBulk,
-    /// One request for each. For comparison with systems that work this way.
+    /// One transaction with each request. Used only to compare with systems that work this way.
     OneByOne,
 }
 
@@ -46,12 +46,12 @@ pub enum SleepClocks {
         /// The whole pause in milliseconds. A restart waits no longer, whatever the wall clock showed when the pause began.
         most_ms: u64,
     },
-    /// Both clocks: the wall clock shows the moment, and as much time has passed as was left when the wait began. A jump in either
-    /// direction never ends such a wait early, so nothing is freed that can still be notarised.
+    /// Both clocks: the wait ends when the wall clock shows the moment and the time that was left at its beginning has elapsed. So
+    /// no jump of the wall clock ends it early, and nothing is freed that can still be notarised.
     Both,
 }
 
-/// What a flow asks for. The number of the effect and the flow's id name it for good, across restarts.
+/// A request of a flow to its node. The flow's id and the number of the effect identify it for good, across restarts.
 #[derive(Clone, Debug)]
 pub enum EffectRequest {
     /// Request a service of another node; sent again until answered. Answered by [`EffectResult::Response`].

@@ -65,7 +65,7 @@ impl FlowError {
         self.transient
     }
 
-    /// Creates one of this crate's own errors, with the action of its page as the hint.
+    /// Creates an error with one of this crate's codes. The hint is the action on the code's error page.
     pub(crate) fn listed(info: &'static ErrorInfo, message: impl Into<String>) -> FlowError {
         FlowError::new(info.code, message, info.action)
     }
@@ -162,16 +162,16 @@ errors! {
         "The node already runs as many responder flows as it admits.",
         "try again later, or raise limits.responders on the counterparty's node";
     SHARE_EXCEEDED = "flow.share_exceeded",
-        "The counterparty's node holds as much for this node as it may: responder flows, bytes of their messages, or their journals.",
+        "The counterparty's node already holds the maximum for this node: of responder flows, of bytes of their messages, or of their journals.",
         "finish or end the sessions that are open with that node, then try again; its operator finds the limits under limits.responders and limits.peer_bytes";
     SESSION_IDLE = "flow.session_idle",
         "The party that opened the session sent nothing for longer than its counterparty waits.",
         "start the flow again; if a person has to decide meanwhile, raise limits.responder_idle_s on the node that waits";
     SESSION_ENDED = "flow.session_ended",
         "The other side of the session ended, or this side closed it, before the message that was awaited or sent.",
-        "check that both sides of the flow agree on who speaks when";
+        "check that both sides of the flow send and receive in matching order";
     SESSION_UNKNOWN = "flow.session_unknown",
-        "The other side knows nothing of this session: its flow is gone.",
+        "The other side does not know this session, because its flow has ended.",
         "start the flow again";
     SESSION_OVERFLOW = "flow.session_overflow",
         "More messages arrived on a session than its flow was ready to take.",
@@ -207,7 +207,7 @@ errors! {
         "The network map does not list the party, or a state concerns a fresh key with an unknown owner.",
         "check the party's name and that its node has joined the network; have the owner of a fresh key tell this node with ledger.prove_key";
     NOT_A_NOTARY = "flow.not_a_notary",
-        "The party named as a notary is none of the network's.",
+        "The party named as the notary is not a notary of the network.",
         "name a notary of the network; GET /v1/network lists them";
     NO_STATES = "flow.no_states",
         "The flow was asked to move no state at all, or a state that its transaction does not have.",

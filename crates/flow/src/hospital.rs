@@ -107,7 +107,7 @@ pub struct Cause {
     pub hint: String,
     /// The time of the failure.
     pub at: Timestamp,
-    /// Its number among consecutive failures at this place of the flow, from 1.
+    /// The number of consecutive failures with this code at this effect, this one included.
     pub attempt: u32,
     /// The effect whose answer caused the failure; 0 for any other cause.
     pub effect: u32,
@@ -139,7 +139,7 @@ pub struct Chart {
     pub(crate) unbegun: bool,
     /// Whether its journal did not fit the binary; another binary may be able to run it.
     pub(crate) by_journal: bool,
-    /// Whether it is to be killed as soon as no irrevocable request is out.
+    /// Whether it is to be killed as soon as no irrevocable request is in flight.
     pub(crate) kill: bool,
 }
 
@@ -155,7 +155,7 @@ impl Chart {
         }
     }
 
-    /// Returns the attempt number of the next failure with this code at this place.
+    /// Returns the attempt number of the next failure with this code at this effect.
     pub(crate) fn next_attempt(&self, code: &str, effect: u32) -> u32 {
         match self.causes.last() {
             Some(last) if last.code == code && last.effect == effect => {
@@ -242,7 +242,7 @@ impl Decode for Chart {
     fn decode(d: &mut Decoder<'_>) -> Result<Chart, DecodeError> {
         d.expect_array(7)?;
         if d.u8()? != CHART_VERSION {
-            return Err(d.invalid("a flow's chart of another version"));
+            return Err(d.invalid("a flow's chart of an unknown version"));
         }
         d.expect_array(2)?;
         let number = d.u64()?;

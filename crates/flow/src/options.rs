@@ -5,30 +5,30 @@ use crate::hospital::{RETRY_KINDS, RetryLimit};
 /// Limits of the engine. The defaults suit a node; tests make them small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLimits {
-    /// Effects of one flow that may be outstanding at once (`flow.limit_exceeded`).
+    /// Maximum number of effects of one flow in flight (`flow.limit_exceeded`).
     pub effects_outstanding_max: usize,
-    /// Sessions that one flow may have open (`flow.limit_exceeded`).
+    /// Maximum number of open sessions of one flow (`flow.limit_exceeded`).
     pub sessions_max: usize,
-    /// Bytes of one session message (`flow.message_too_large`).
+    /// Maximum size of one session message, in bytes (`flow.message_too_large`).
     pub session_message_bytes_max: usize,
-    /// Messages of one session not yet received by its flow.
+    /// Maximum number of messages of one session that its flow has not received yet.
     pub session_unread_max: usize,
-    /// Bytes of one session not yet received by its flow.
+    /// Maximum size of these messages, in bytes.
     pub session_unread_bytes_max: usize,
-    /// Responder flows that have not ended, for all peers together (`flow.too_many_responders`). One peer may have at most half
-    /// of them, and no more than the remaining free places (`flow.share_exceeded`).
+    /// Maximum number of responder flows that have not ended, for all peers together (`flow.too_many_responders`). One peer may
+    /// have at most half of them, and no more than the remaining free places (`flow.share_exceeded`).
     pub responders_max: usize,
-    /// Bytes that live flows have received from all peers, shared in the same way.
+    /// Maximum number of bytes that live flows have received from all peers. Peers share it by the same rule.
     pub peers_bytes_max: usize,
-    /// Bytes of the journals of responder flows, shared in the same way.
+    /// Maximum size of the journals of responder flows, in bytes. Peers share it by the same rule.
     pub peers_journal_bytes_max: usize,
     /// Maximum time that a responder waits for the next message of the peer that opened its session, in milliseconds
     /// (`flow.session_idle`).
     pub responder_idle_ms: u64,
-    /// Bytes of messages kept for one parked flow since the node started.
+    /// Maximum size of the messages kept for one parked flow since the node started, in bytes.
     pub parked_bytes_max: usize,
-    /// Responders that may be kept for an operator. Beyond this number a failed responder ends with its failure, so that peers
-    /// cannot fill this node.
+    /// Maximum number of responders kept for an operator. Beyond it a failed responder ends with its failure, so that peers cannot
+    /// fill this node.
     pub kept_responders_max: usize,
     /// The retry policy for transient failures, by kind.
     pub retries: [RetryLimit; RETRY_KINDS.len()],

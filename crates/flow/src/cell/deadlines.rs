@@ -59,8 +59,8 @@ impl Cell {
         Ok(effect)
     }
 
-    /// Returns the end of a wait that takes `ms` milliseconds at most. The journal keeps it, so a replay does not begin the wait
-    /// anew.
+    /// Returns the end of a wait of at most `ms` milliseconds. The journal keeps the end, so a replay does not start the wait
+    /// again.
     fn end_of_wait(&mut self, effect: u32, ms: u64) -> Timestamp {
         // Past the end of time is never.
         let whole = self.now.plus_ms(ms).unwrap_or(Timestamp::MAX);
@@ -68,15 +68,15 @@ impl Cell {
             self.journal(|row| row.fact(effect, whole.as_ms()));
             return whole;
         };
-        // Older journals lack the end. Then the wait begins anew.
+        // Older journals lack the end. Then the wait starts again.
         let kept = replay.facts.get(&effect).copied();
         let kept = kept.map_or(whole, Timestamp::from_ms);
         kept.max(replay.waits_until).min(whole)
     }
 }
 
-/// Returns the digest of every deadline. It leaves the moment out, because that of a relative deadline may be another one after
-/// a restart.
+/// Returns the digest of every deadline. It does not cover the moment, because that of a relative deadline may differ after a
+/// restart.
 fn deadline_digest() -> u64 {
     Digest::new(EffectKind::Sleep as u64)
         .bytes(b"deadline")

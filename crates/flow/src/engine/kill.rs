@@ -12,8 +12,8 @@ use crate::{FlowError, FlowId};
 pub enum Kill {
     /// The flow has ended with `flow.killed`.
     Done,
-    /// An irrevocable request is out: the flow is killed once the request is refused or its outcome is recorded. A flow
-    /// kept for an operator has no request out and is killed at once, although an earlier request may have been granted.
+    /// An irrevocable request is in flight. The flow is killed once the request is refused or its outcome is recorded. A flow kept
+    /// for an operator has no request in flight and is killed at once, although an earlier request may have been granted.
     Waiting,
     /// There is no such flow.
     Unknown,
@@ -61,7 +61,7 @@ impl FlowEngine {
         }
     }
 
-    /// Returns whether a running flow is to be killed as soon as no irrevocable request is out.
+    /// Returns whether a running flow is to be killed as soon as no irrevocable request is in flight.
     pub fn is_kill_asked(&self, flow: &FlowId) -> bool {
         matches!(self.flows.get(flow), Some(Live::Running(running)) if running.shared.cell().kill)
     }

@@ -16,11 +16,11 @@ use crate::{FlowError, FlowId};
 /// The outcome of a request to pause a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// The flow takes no step until it is retried.
+    /// The flow is paused.
     Done,
-    /// An irrevocable request is out: the flow pauses once its outcome is dealt with.
+    /// An irrevocable request is in flight. The flow pauses once it has handled the outcome.
     Waiting,
-    /// The flow already took no step: it is paused, or kept.
+    /// The flow was not running: it is paused already, or kept for an operator.
     Idle,
     /// There is no such flow.
     Unknown,
@@ -44,7 +44,7 @@ impl FlowEngine {
                 Pause::Done
             }
             Some(Live::Parked(parked)) if parked.shelved => {
-                // Its journal is not run, so nothing is known of requests that are out: their outcome comes after a resume.
+                // Its journal was not replayed, so its requests in flight are not known. Their outcome comes after a resume.
                 parked.shelved = false;
                 parked.chart.condition = Condition::Paused;
                 chart_action(flow, &parked.chart, out);

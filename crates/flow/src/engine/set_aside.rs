@@ -1,4 +1,5 @@
-//! How flows stop taking steps, and how those that take none end.
+//! Setting flows aside, and ending those that are set aside. Such a flow does not run: it is paused, kept for an operator, waits
+//! for a retry, or was found in the store at the start of the node.
 
 use primitives::Encode;
 

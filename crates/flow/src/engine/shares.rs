@@ -25,7 +25,7 @@ pub const RESPONDER_BYTES: usize = 2 << 10;
 pub struct PeerUsage {
     /// Flows that answer sessions of the peer and have not ended.
     pub responders: usize,
-    /// Those of the responders that take no step.
+    /// The number of these responders that are set aside, which means that they do not run.
     pub aside: usize,
     /// Bytes that live flows have received from the peer.
     pub bytes: usize,
@@ -250,7 +250,7 @@ impl PeerShares {
         }
     }
 
-    /// Returns whether a check of a responder is scheduled.
+    /// Returns whether a check of a responder for silence is scheduled.
     pub(super) fn is_looked_at(&self, flow: &FlowId) -> bool {
         let charge = self.flows.get(flow);
         charge.is_some_and(|charge| charge.idle_at.is_some())

@@ -73,7 +73,7 @@ pub(crate) enum Outcome {
 pub(crate) fn decode_row(row: &[u8]) -> Result<Vec<Entry>, DecodeError> {
     let mut d = Decoder::new(row);
     if d.u8()? != ROW_VERSION {
-        return Err(d.invalid("journal row of another version"));
+        return Err(d.invalid("journal row of an unknown version"));
     }
     let mut entries = Vec::new();
     while d.remaining() > 0 {

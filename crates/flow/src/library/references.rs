@@ -50,7 +50,7 @@ async fn keep_state(ctx: &FlowContext, session: &Session) -> Result<StateAndRef,
     let state = transaction.wire().output(index as usize).cloned();
     let state = state.ok_or_else(|| {
         let text = format!(
-            "party {} shows {reference}, which there is not",
+            "party {} showed state {reference}, but the transaction has no such output",
             session.peer()
         );
         FlowError::listed(&MESSAGE_MALFORMED, text)

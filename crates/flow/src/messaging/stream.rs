@@ -36,7 +36,8 @@ pub(super) struct Stream<T> {
     /// Every row up to this number is answered, in the window, in `aside`, or forgotten.
     read: u64,
     up: bool,
-    /// Set while rows are being read: the last number that the answer can hold, and the number of rows asked for.
+    /// Set while rows are being read from the store: the last number assigned at the time of the question, and the maximum number
+    /// of rows.
     refilling: Option<(u64, usize)>,
     /// The size of the row after `read`, if it was read and found no room.
     next_bytes: usize,
@@ -168,7 +169,7 @@ impl<T: Clone> Stream<T> {
     /// reads them from the store.
     pub(super) fn set_aside(&mut self, before: u64) -> Vec<T> {
         while let Some(entry) = self.window.first_entry() {
-            // A row that was not sent was not left unanswered.
+            // The peer cannot have left a row unanswered that was not sent.
             if *entry.key() >= before.min(self.unsent) {
                 break;
             }
