@@ -13,7 +13,7 @@ pub const CASH_NAME: &str = "tally.cash";
 pub struct IssuedToken {
     /// The party that owes it.
     pub issuer: Party,
-    /// The issuer's own mark.
+    /// The issuer's reference.
     pub reference: Reference,
     /// The currency.
     pub currency: Currency,

@@ -431,7 +431,7 @@ class CashExitArguments:
     anonymous: bool | None = None
     #: Maximum time to wait for cash that other flows have locked, in milliseconds; 30000 if left out.
     deadline_ms: int | None = None
-    #: The issuer of the cash: this node, or the flow is refused.
+    #: The issuer of the cash. It must be this node, which is the default.
     issuer: str | None = None
     #: The notary whose states to exit; the network's default, if left out.
     notary: str | None = None
@@ -501,7 +501,7 @@ class CashIssueAndPayArguments:
     anonymous: bool | None = None
     #: The notary; the network's default, if left out.
     notary: str | None = None
-    #: The issuer's mark in hexadecimal; empty if left out.
+    #: The issuer's reference in hexadecimal; empty if left out.
     reference: str | None = None
     #: The number of states that the recipient gets; 1 if left out.
     states: int | None = None
@@ -570,7 +570,7 @@ class CashIssueArguments:
     outputs: int | None = None
     #: The recipient; this node, if left out.
     recipient: str | None = None
-    #: The issuer's mark in hexadecimal; empty if left out.
+    #: The issuer's reference in hexadecimal; empty if left out.
     reference: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -2905,7 +2905,7 @@ class PaperIssueArguments:
     notary: str | None = None
     #: The recipient; this node, if left out.
     recipient: str | None = None
-    #: The issuer's own mark in hexadecimal; empty if left out.
+    #: The issuer's reference in hexadecimal; empty if left out.
     reference: str | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -3067,7 +3067,7 @@ class PaperTerms:
     maturity: int
     #: The cash that it is redeemed in.
     token: TokenArgs
-    #: The issuer's own mark in hexadecimal; empty if left out.
+    #: The issuer's reference in hexadecimal; empty if left out.
     reference: str | None = None
 
     def to_json(self) -> dict[str, Any]:

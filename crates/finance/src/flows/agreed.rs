@@ -124,8 +124,8 @@ pub(crate) async fn tell_final(
     ctx.send_all(sessions, id).await
 }
 
-/// Waits for [`tell_final`] on the other side. Returns the initiator's error if it fails; otherwise waits until the transaction
-/// is here.
+/// Waits for the other side's [`tell_final`], and then until the transaction is recorded here. Returns the initiator's error if it
+/// sends one instead.
 ///
 /// # Errors
 /// `flow.counterparty_silent`: the transaction is not here by the deadline.

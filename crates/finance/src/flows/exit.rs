@@ -18,7 +18,7 @@ pub struct ExitArgs {
     pub currency: Currency,
     /// The quantity, in minor units.
     pub quantity: u64,
-    /// The issuer of the cash: this node, or the flow is refused.
+    /// The issuer of the cash. It must be this node, which is the default.
     #[serde(default)]
     pub issuer: Option<LegalName>,
     /// The issuer's reference in hexadecimal; empty if left out.

@@ -18,7 +18,7 @@ pub struct IssueArgs {
     pub currency: Currency,
     /// The quantity, in minor units.
     pub quantity: u64,
-    /// The issuer's mark in hexadecimal; empty if left out.
+    /// The issuer's reference in hexadecimal; empty if left out.
     #[serde(default)]
     pub reference: Option<Reference>,
     /// The number of states, of quantities as equal as possible; 1 if left out.

@@ -15,7 +15,7 @@ pub struct IssueAndPayArgs {
     pub currency: Currency,
     /// The quantity, in minor units.
     pub quantity: u64,
-    /// The issuer's mark in hexadecimal; empty if left out.
+    /// The issuer's reference in hexadecimal; empty if left out.
     #[serde(default)]
     pub reference: Option<Reference>,
     /// The recipient of the payment.

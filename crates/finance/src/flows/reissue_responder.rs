@@ -161,7 +161,7 @@ pub(super) async fn exchange(
         .await?;
     let exit = notarise(ctx, exit, &notary).await?;
     ctx.progress("issuing");
-    // Claimed only after notarisation: then a claim has cost its holder consumed cash.
+    // Claim only after notarisation: by then the exit has consumed the holder's cash, so a claim is never free.
     let first: TxId = ctx.claim(CLAIM, &exit.id().hash(), &issue.id()).await?;
     let reissued = Reissued {
         exit: exit.id(),

@@ -10,8 +10,8 @@ pub const TOKENS_MAX: usize = 16;
 /// Maximum number of obligations, or payments, in one command.
 pub const OBLIGATIONS_MAX: usize = 256;
 
-/// The data of an obligation. Encoded as `[id, obligor, tokens, due, quantity, defaulted, obligee]`; there are 1 to 16
-/// tokens in the order of their encodings' fields, none twice, and the quantity is at least 1.
+/// The data of an obligation. Encoded as `[id, obligor, tokens, due, quantity, defaulted, obligee]`. There are 1 to 16 tokens,
+/// sorted by their fields in the order of the encoding, without duplicates. The quantity is at least 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObligationState {
     /// The obligation's id, the same from its issue to its end.

@@ -11,7 +11,7 @@ use crate::{IssuedToken, Reference};
 pub struct PaperState {
     /// The party that owes the face value.
     pub issuer: Party,
-    /// The issuer's own mark.
+    /// The issuer's reference.
     pub reference: Reference,
     /// The cash that it is redeemed in.
     pub token: IssuedToken,

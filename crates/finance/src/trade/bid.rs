@@ -53,7 +53,7 @@ pub struct BidState {
     pub token: IssuedToken,
     /// The maximum price, in minor units.
     pub price_max: u64,
-    /// The end of the bid.
+    /// The time at which the bid ends.
     pub until: Timestamp,
 }
 

@@ -22,7 +22,7 @@ pub struct IssuePaperArgs {
     pub token: TokenArgs,
     /// The maturity: the start of redemption, in milliseconds since 1970.
     pub maturity: Timestamp,
-    /// The issuer's own mark in hexadecimal; empty if left out.
+    /// The issuer's reference in hexadecimal; empty if left out.
     #[serde(default)]
     pub reference: Option<Reference>,
     /// The recipient; this node, if left out.

@@ -80,7 +80,9 @@ impl Agreed<'_> {
         });
         match all {
             true => Ok(()),
-            false => Err(SwapError::Proposal("it leaves out what is given")),
+            false => Err(SwapError::Proposal(
+                "it does not consume all states that this party gives",
+            )),
         }
     }
 

@@ -21,7 +21,7 @@ use crate::{CashError, Reference};
 pub struct PaperTerms {
     /// The party that owes the face value.
     pub issuer: LegalName,
-    /// The issuer's own mark in hexadecimal; empty if left out.
+    /// The issuer's reference in hexadecimal; empty if left out.
     #[serde(default)]
     pub reference: Option<Reference>,
     /// The cash that it is redeemed in.
