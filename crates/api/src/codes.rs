@@ -154,7 +154,7 @@ codes! {
         "Begin with an older transaction of the chain, or read the whole ledger in pages.";
     /// The transaction has the maximum number of notes, or the note is too long.
     NOTE_REFUSED = "node.note_refused" 422
-        "The transaction has as many notes as it may have, or the note is too long."
+        "The transaction has the maximum number of notes, or the note is too long."
         "Remove a note that is no longer needed, or write a shorter one.";
     /// No such note.
     UNKNOWN_NOTE = "node.unknown_note" 404
@@ -174,8 +174,8 @@ codes! {
         "Remove the entry from transitions.accept_upgrades and start the node again.";
     /// The maximum number of authorisations is reached.
     TOO_MANY_CONSENTS = "node.too_many_consents" 422
-        "As many upgrades are authorised as may be at once."
-        "Withdraw those that are done.";
+        "The maximum number of upgrades is authorised already."
+        "Withdraw the consents to upgrades that are complete.";
     /// No such client id.
     UNKNOWN_CLIENT_ID = "node.unknown_client_id" 404
         "No start with this client id is known."

@@ -246,7 +246,8 @@ impl Context {
         }
         if let Some(ms) = self.budgets.garbage(peer, points, self.now.monotonic) {
             self.act(Action::CutOff { peer, ms });
-            let text = format!("peer {peer} sent too much garbage: it is cut off for {ms} ms");
+            let text =
+                format!("peer {peer} sent too many invalid messages: it is cut off for {ms} ms");
             self.warn(errors::PEER_CUT_OFF.code, text);
         }
     }

@@ -31,7 +31,7 @@ errors! {
         "The transaction can't be recorded; ask the sender where the invalid ancestor came from.";
     BACK_CHAIN_TOO_WIDE = "tx.back_chain_too_wide", "More than 20,000 ancestors would have to be fetched side by side.",
         "Re-issue the states to cut their back chain.";
-    PEER_ANSWER_INVALID = "node.peer_answer_invalid", "A peer answered a request with something that makes no sense.",
+    PEER_ANSWER_INVALID = "node.peer_answer_invalid", "A peer's answer to a request is not valid.",
         "Ask the peer's operator to check its version and logs.";
     SERVICE_UNKNOWN = "node.service_unknown", "The peer does not offer the service that was asked for.",
         "Check the network map: the request may have gone to a node that is not a notary.";
@@ -49,9 +49,9 @@ errors! {
         "Give the node the private key that belongs to the key in its node info.";
     DAMAGED = "store.damaged", "Rows of the node's own data contradict each other or do not decode.",
         "Stop the node, keep a copy of its data folder, and restore it from a backup.";
-    BAD_MESSAGE = "node.bad_message", "A peer sent a message that makes no sense; it was counted and ignored.",
+    BAD_MESSAGE = "node.bad_message", "A peer sent an invalid message. It was counted and ignored.",
         "Ask the peer's operator to check its version and logs.";
-    PEER_CUT_OFF = "node.peer_cut_off", "A peer sent so many messages or signatures that make no sense that its connection was ended for a while.",
+    PEER_CUT_OFF = "node.peer_cut_off", "A peer sent so many invalid messages or signatures that its connection was ended for a while.",
         "Ask the peer's operator to check its version and logs; tally node peers shows when the peer may connect again.";
     STALE_DATA = "node.stale_data", "A peer acknowledges messages that this node has never sent: this node's data is older than the peer's. The link with that peer is renumbered.",
         "Find out whether the node was restored from a backup; if it was, run tally recover.";
@@ -60,7 +60,7 @@ errors! {
     ROLLED_BACK = "node.rolled_back", "A peer holds a signed statement of this node that its data does not justify: the data is an older copy, or another process runs with this node's key.",
         "Make sure that no other process runs with this identity, then run tally recover: it fetches the lost transactions from the other nodes. Repeat no start of that time before you have read its report.";
     FLOWS_HELD = "node.flows_held", "Flows of the journal wait after a start, because too few peers have shown their marks of this node's data: the data could be an older copy, and their effects could have happened already.",
-        "Bring the peers that tally flow list names up. If they are gone for good and the data is no restored copy, run tally flow resume.";
+        "Start the peers that tally flow list names. If they are gone for good and the data is no restored copy, run tally flow resume.";
     NOTARY_STOPPED = "notary.rolled_back", "The notary has signed more than its data shows, so the data is an older copy. It signs nothing until its operator acts.",
         "Start the flow again after the notary's operator has run tally recover, or use another notary.";
     RECOVERY_INCOMPLETE = "node.recovery_incomplete", "The recovery was not begun, or some peers have not given everything that they have.",
@@ -71,15 +71,15 @@ errors! {
         "Read the reason and settle it with the receiving node's operator; the delivery is repeated by itself until then.";
     DELIVERY_REFUSED = "node.delivery_refused", "A participant refuses to record a transaction that is final; that undoes nothing.",
         "Read the reason in the message and settle it with the participant's operator.";
-    CLOCK_JUMPED = "node.clock_jumped", "The machine's clock was set forward or back, or is behind a time by which this notary judged time windows. Until peers' clocks or the operator confirm it, it is in doubt, and a notary judges no time window.",
-        "Let the machine keep its clock with NTP; if it is right and too few peers can confirm it, confirm it: tally node clock confirm.";
+    CLOCK_JUMPED = "node.clock_jumped", "The machine's clock was set forward or back, or shows an earlier time than this notary's latest judgement of a time window. Until peers' clocks or the operator confirm the clock, it is in doubt, and a notary judges no time window.",
+        "Synchronise the machine's clock with NTP. If the clock is right and too few peers can confirm it, run tally node clock confirm.";
     NOT_SCHEDULABLE = "node.not_schedulable", "A state schedules a flow that is not registered here as one that states may schedule.",
-        "Start a binary that registers the flow for it, which then tries again; where the state is not to be trusted, leave it.";
+        "Start a binary that registers the flow as one that states may schedule; it then tries again. If you do not trust the state, do nothing.";
     PARKED = "flow.parked", "A flow can't go on by itself: it panicked, its retries are used up, or its journal does not fit. It keeps its journal and its locks.",
         "Read its errors (tally flow list --status parked), remove their cause, then retry or kill the flow.";
     STUCK = "flow.stuck", "Flows have waited for a minute and more without a step, for something that is not just a time.",
         "Find the cause with tally flow stuck: a peer that is away, a notary, or coins that other flows hold.";
-    RETRIED = "flow.retried", "A flow failed for the moment, and is tried again from its journal after a while.",
+    RETRIED = "flow.retried", "A flow failed with a transient error, and is retried from its journal after a delay.",
         "No action is needed. If it comes often, check the cause that the message names.";
     TOO_MANY_KEPT = "node.too_many_kept", "The node keeps too many flows for an operator, so it accepts no new starts.",
         "Look at them (tally flow list --status parked), then retry or kill them, singly or by query.";
@@ -97,7 +97,7 @@ errors! {
         "Split the file, or have the network's operator raise max_attachment_bytes.";
     FILES_TOO_LARGE = "tx.attachments_too_large", "The files that a transaction lists have more bytes together than the network's parameters allow.",
         "List fewer files in a transaction, or have the network's operator raise max_transaction_attachment_bytes.";
-    FILE_UNAVAILABLE = "tx.attachment_unavailable", "The peer that brought a transaction does not give a file that it lists, or not now.",
+    FILE_UNAVAILABLE = "tx.attachment_unavailable", "The peer that sent a transaction does not provide a file that the transaction lists, or cannot provide it now.",
         "Check that the peer is up and has the file. A delivery comes again by itself; a flow has to be started again.";
     FILE_MISMATCH = "tx.attachment_mismatch", "The bytes that a peer sent as a file have another hash and were discarded.",
         "Ask the peer's operator to check its disk and its version.";
@@ -107,10 +107,10 @@ errors! {
         "Leave it. Only a file that no transaction refers to can be removed.";
     FILE_IN_USE = "file.in_use", "A running flow has a transaction that lists the file.",
         "Remove the file when the flow has ended.";
-    FILE_NOT_STORED = "file.not_stored", "A file that a peer sends does not get onto this node's disk; it is tried again.",
+    FILE_NOT_STORED = "file.not_stored", "A file that a peer sent could not be stored on this node's disk. It will be requested again.",
         "See the code in the message: most often the disk is full.";
     INPUT_CONSUMED = "tx.input_consumed", "The transaction consumes a state that this node's ledger records as consumed by another transaction, although the notary signed both.",
-        "Record neither on the word of the notary: export the proof (tally notary equivocations), and settle with the notary's operator which of the two stands.";
+        "Export the proof (tally notary equivocations), and settle with the notary's operator which of the two transactions stands.";
     EQUIVOCATED = "notary.equivocated", "A notary has signed two transactions that consume the same state. The second one is refused here.",
         "Export the proof (tally notary equivocations --export FILE) and send it to the network's operator; move states to another notary until the matter is settled.";
     SIGNATURE_INVALID = "tx.signature_invalid", "A signature does not verify.",
@@ -135,7 +135,7 @@ pub(crate) const UNKNOWN_TRANSACTION: ErrorInfo = ErrorInfo {
 };
 pub(crate) const NOTE_REFUSED: ErrorInfo = ErrorInfo {
     code: "node.note_refused",
-    cause: "The transaction has as many notes as it may have, or the note is too long.",
+    cause: "The transaction has the maximum number of notes, or the note is too long.",
     action: "Remove a note that is no longer needed, or write a shorter one.",
 };
 pub(crate) const UNKNOWN_NOTE: ErrorInfo = ErrorInfo {
@@ -160,8 +160,8 @@ pub(crate) const CONSENT_CONFIGURED: ErrorInfo = ErrorInfo {
 };
 pub(crate) const TOO_MANY_CONSENTS: ErrorInfo = ErrorInfo {
     code: "node.too_many_consents",
-    cause: "As many upgrades are authorised as may be at once.",
-    action: "Withdraw those that are done.",
+    cause: "The maximum number of upgrades is authorised already.",
+    action: "Withdraw the consents to upgrades that are complete.",
 };
 pub(crate) const DRAINING: ErrorInfo = ErrorInfo {
     code: "node.draining",

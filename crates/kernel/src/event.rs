@@ -518,7 +518,7 @@ pub enum Action {
         /// The file.
         hash: Hash,
     },
-    /// Ends the connection to a peer that sent too much garbage, and refuses new ones for a time.
+    /// Ends the connection to a peer that sent too much invalid input, and refuses new ones for a time.
     CutOff {
         /// The peer.
         peer: PartyId,

@@ -235,7 +235,7 @@ impl Decode for PeerMessage {
             if len == n {
                 Ok(())
             } else {
-                Err(d.invalid("a peer message of this kind has another number of fields"))
+                Err(d.invalid("the peer message does not have the number of fields of its kind"))
             }
         };
         match kind {

@@ -10,7 +10,7 @@ use primitives::Monotonic;
 use crate::message::FetchRequest;
 use crate::part::Part;
 
-/// Maximum number of queued requests of one peer. For any further one it is told to ask again ([`crate::message::Answer::Wait`]).
+/// Maximum number of queued requests of one peer. For any further one it is told to ask again.
 pub const FETCHES_PER_PEER_MAX: usize = 64;
 /// Approximate maximum number of ids in all queued requests. For any further one the peer is told to ask again.
 pub const FETCH_IDS_MAX: usize = 200_000;

@@ -68,14 +68,14 @@ primitives::record!(NotaryConsentRow { accept, by, at });
 pub enum ConsentChange {
     /// Sign upgrades from one code to another, by the hashes of their descriptors.
     Authorise {
-        /// The code that states are under.
+        /// The code that governs the states now.
         from: Hash,
-        /// The code that they come under.
+        /// The code that will govern them.
         to: Hash,
     },
-    /// The code that governs the states now.
+    /// Withdraw the consent to an upgrade.
     Withdraw {
-        /// The code that would govern them.
+        /// The code that governs the states now.
         from: Hash,
         /// The code that would govern them.
         to: Hash,

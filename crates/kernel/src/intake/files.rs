@@ -94,13 +94,13 @@ impl Intake {
                     self.refuse_if_too_large(item, &hash, size, together, context);
                 }
                 // The file is not too large for the items that are left.
-                let why = "it was asked for with too little room";
+                let why = "it was requested with too small a size limit";
                 self.file_comes_later((&hash, tries), why, chains, context);
             }
             FileFailure::Disk { code } => {
                 if tries == 1 {
                     let text =
-                        format!("file {hash} from {peer} does not get onto the disk: {code}");
+                        format!("file {hash} from {peer} could not be stored on the disk: {code}");
                     context.warn(errors::FILE_NOT_STORED.code, text);
                 }
                 self.file_comes_later((&hash, tries), &code, chains, context);
@@ -124,7 +124,7 @@ impl Intake {
         if tries < FILE_TRIES_MAX {
             return;
         }
-        let text = format!("file {hash} was asked for {tries} times: {why}");
+        let text = format!("file {hash} was requested {tries} times without success: {why}");
         let rejection = errors::rejection(&errors::FILE_UNAVAILABLE, text);
         for item in self.files.waiting_for(hash) {
             // A delivery of a peer that is away comes again. A proposal of such a peer waits until the peer is back.

@@ -1,4 +1,4 @@
-//! Which starts run, which wait, and which are turned away.
+//! Admission of starts: which run, which wait in the queue, and which are refused.
 
 use flow::FlowId;
 use kernel::port::Table;
@@ -6,7 +6,7 @@ use kernel::{Event, FLOW_BYTES, KernelOptions, Reply, Token, WAITING_MIN, Wait};
 
 use crate::town::Town;
 
-/// A node that runs two flows at once and lets two wait.
+/// Builds a town with a node that runs two flows and lets two wait.
 fn town() -> Town {
     let options = KernelOptions {
         live_flows_max: 2,
@@ -43,7 +43,7 @@ fn attach(town: &mut Town, flow: FlowId, wait: Wait) -> u64 {
     token
 }
 
-/// The code of a refusal.
+/// Returns the code of a refusal.
 fn code(reply: Option<Reply>) -> String {
     match reply {
         Some(Reply::Rejected(rejection)) => rejection.code,
@@ -51,7 +51,7 @@ fn code(reply: Option<Reply>) -> String {
     }
 }
 
-/// The flow that ended under a number.
+/// Returns the flow that ended under a token.
 fn flow(town: &mut Town, token: u64) -> FlowId {
     match town.replies.remove(&token) {
         Some(Reply::Ended { outcome, .. }) => outcome.flow,
@@ -83,7 +83,7 @@ fn who_finds_no_room_is_told_when_to_come_again() {
     }
     let turned_away = nap(&mut town, 1_000, None);
     let reply = town.replies.remove(&turned_away);
-    // One flow a second ended of late, and two wait.
+    // Flows end at a rate of one a second, and two wait.
     assert!(
         matches!(
             reply,

@@ -19,7 +19,7 @@ fn run(town: &mut Town, node: usize, flow: &str, args: &str) -> Result<bool, Str
     town.ended(token)
 }
 
-/// The owners of all cash in a node's ledger.
+/// Returns the owners of all cash in a node's ledger.
 fn owners(town: &Town, node: usize) -> Vec<PublicKey> {
     let ledger = town.nodes[node].disk.ledger();
     let states = ledger.iter().flat_map(|(_, t)| t.wire().outputs());
@@ -109,13 +109,13 @@ fn coins_of_several_fresh_keys_are_spent_together_and_paid_on_by_name() {
 #[test]
 fn a_peer_that_asks_on_gets_keys_that_it_has_not_used() {
     let mut town = Town::new(2);
-    // Nothing to pay with: each asks for a key and fails.
+    // There is nothing to pay with, so each flow asks for a key and fails.
     let asked = UNUSED_KEYS_MAX + 50;
     for _ in 0..asked {
         let failed = run(&mut town, 1, "cash.pay", &hidden_pay(1, 2));
         assert_eq!(failed, Err("vault.insufficient_funds".to_owned()));
     }
-    // A row for each key, and one for each place among those told.
+    // One row for each key, and one for each key that the peer was told.
     let rows = town.nodes[2].disk.count(Table::OwnKeys);
     assert_eq!(rows, 2 * UNUSED_KEYS_MAX as usize);
 }

@@ -113,7 +113,7 @@ fn services_that_are_not_offered_and_requests_that_make_no_sense_are_refused() {
     }
 }
 
-/// Node 2 delivers a payment to node 1 and answers the fetch like this: the answer to the delivery, if there is one.
+/// Delivers a payment of node 2 to node 1 and answers the fetch like this. Returns the answer to the delivery, if there is one.
 fn resolve(
     town: &mut Town,
     payment: &SignedTransaction,

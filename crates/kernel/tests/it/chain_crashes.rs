@@ -8,7 +8,7 @@ use crate::town::{Crash, Disk, Last, Town};
 /// Payments in the chain: more bytes than a chain may keep in memory.
 const LENGTH: usize = 500;
 
-/// The disk of node 1 when it holds one coin at the end of a long chain.
+/// Returns the disk of node 1 when it holds one coin at the end of a long chain.
 fn long_chain() -> Disk {
     let mut town = Town::new(2);
     town.play(0);
@@ -34,7 +34,7 @@ struct Played {
     staged: usize,
 }
 
-/// Node 1 pays node 2, which fetches the chain; both come up again after a crash.
+/// Pays from node 1 to node 2, which fetches the chain. A node that crashes is restarted.
 fn play(disk: &Disk, crash: Option<Crash>) -> Played {
     let mut town = Town::new(2);
     town.down(1);

@@ -29,7 +29,7 @@ fn pass(town: &mut Town, ms: u64) {
     town.settle();
 }
 
-/// Four others, node 4 of them played and silent about its clock.
+/// Builds a town with a notary and four other nodes. Node 4 is played and does not tell its clock.
 fn town() -> Town {
     let mut town = Town::new(4);
     town.nodes[4].tells_time = false;
@@ -38,12 +38,12 @@ fn town() -> Town {
     town
 }
 
-/// A coin of node 4's.
+/// Returns a coin of node 4.
 fn coin(town: &Town) -> SignedTransaction {
     town.issued(1, 4, 10)
 }
 
-/// Node 4 asks the notary to sign a payment before a time, or at any time.
+/// Sends a request of node 4 to sign a payment before a time, or at any time. Returns the answer.
 fn ask(town: &mut Town, coin: &SignedTransaction, until_ms: Option<u64>) -> String {
     let wire = match until_ms {
         Some(until_ms) => town.payment_until(coin, 4, 1, until_ms),
@@ -82,7 +82,7 @@ fn ask(town: &mut Town, coin: &SignedTransaction, until_ms: Option<u64>) -> Stri
     }
 }
 
-/// The operator of the notary confirms its clock.
+/// Confirms the notary's clock, as its operator.
 fn confirm_clock(town: &mut Town) {
     let token = town.token();
     let user = "operator".to_owned();
@@ -136,7 +136,7 @@ fn a_window_waits_until_the_notary_agrees_with_its_peers() {
     let until = Some(town.now + 60_000);
     set_clock(&mut town, 0, HOUR_MS);
     assert_eq!(ask(&mut town, &coin, until), "wait");
-    // Its peers do not agree.
+    // The peers' clocks differ from the notary's.
     pass(&mut town, ANSWERS_MS);
     let clock = town.figures(0).clock;
     assert!(clock.in_doubt);
@@ -212,7 +212,7 @@ fn a_request_that_comes_with_a_jump_is_not_judged() {
 fn a_doubted_clock_refuses_no_late_window_for_good() {
     let mut town = town();
     let (coin, until) = (coin(&town), Some(town.now + 60_000));
-    // Back in time: a window that is over seems open.
+    // The clock is set back, so a window that is over seems open.
     pass(&mut town, 120_000);
     set_clock(&mut town, 0, -600_000);
     assert_eq!(ask(&mut town, &coin, until), "wait");

@@ -28,7 +28,7 @@ pub fn line(client_id: &'static str, node: usize, flow: &'static str, args: Stri
     }
 }
 
-/// One start after the other.
+/// Returns starts that run one after the other.
 fn script() -> Vec<Vec<Line>> {
     let issue_and_pay =
         r#"{"currency":"GBP","quantity":50,"recipient":"O=Node 2, L=London, C=GB"}"#;
@@ -111,7 +111,7 @@ fn recover(town: &mut Town) {
     }
 }
 
-/// A script that was played.
+/// The results of a script.
 pub struct Played {
     pub ending: Ending,
     /// Number of commits of each node.
@@ -120,7 +120,7 @@ pub struct Played {
     pub left: usize,
 }
 
-/// Plays a script, with these crashes. Every start is repeated until it is answered, and once more then.
+/// Runs a script with these crashes. Each start is repeated until it is answered, and then once more.
 pub fn play(script: &[Vec<Line>], crashes: &[Crash]) -> Played {
     let mut town = Town::new(2);
     town.crashes = crashes.to_vec();
@@ -283,7 +283,7 @@ fn a_crash_among_flows_that_wait_for_each_other_loses_none_of_them() {
     for (node, commits) in expected.commits.iter().enumerate() {
         for crash in crashes_of(node, *commits) {
             let ending = play(&crowd(), &[crash]).ending;
-            // Which coins are taken after a restart is not promised, so ids may be others.
+            // The coins selected after a restart may differ, so transaction ids are not compared.
             assert_eq!(ending.balances, expected.ending.balances, "{crash:?}");
             assert_eq!(ending.client_rows, expected.ending.client_rows, "{crash:?}");
             assert_eq!(ending.notarised.1, 7, "{crash:?}");

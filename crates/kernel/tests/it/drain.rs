@@ -73,7 +73,7 @@ fn responders_are_served_to_their_end_while_the_node_drains() {
     assert_eq!((town.ended(nap), town.drained.len()), (Ok(true), 1));
 }
 
-/// A node on which one flow is parked and one sleeps.
+/// Builds a node with one parked and one sleeping flow.
 fn town_with_a_parked_flow() -> (Town, u64, u64) {
     let mut town = town();
     CODE_CHANGED.set(false);
@@ -195,7 +195,7 @@ fn what_is_resumed_while_the_node_drains_is_waited_for_and_a_drained_node_resume
     town.settle();
     assert_eq!(ordered(&mut town, Order::Pause, false), Ok(2));
     assert_eq!(town.figures(1).flows_paused, 2);
-    // Both are wanted back in the round before the drain is asked for: the node is not drained in between.
+    // Both are to be resumed in the round before the drain begins, so the node is not drained in between.
     let token = Token(town.token());
     let event = Event::Order {
         order: Order::Resume,
@@ -207,7 +207,7 @@ fn what_is_resumed_while_the_node_drains_is_waited_for_and_a_drained_node_resume
     town.tell(1, event);
     drain(&mut town);
     assert!(town.drained.is_empty());
-    // One is paused again, and holds nothing up.
+    // One is paused again and no longer delays the drain.
     town.now += 150;
     town.settle();
     assert_eq!(ordered(&mut town, Order::Pause, false), Ok(1));

@@ -39,7 +39,7 @@ fn answer(town: &mut Town, from: usize, transaction: &SignedTransaction) -> Opti
     answers.into_iter().next().flatten()
 }
 
-/// The proofs that node 1 keeps.
+/// Returns the proofs that node 1 keeps.
 fn proofs(town: &Town) -> Vec<EquivocationRow> {
     let rows = town.nodes[1].disk.rows(Table::Equivocations);
     let rows = rows.into_iter().map(|(_, value)| value);

@@ -1,5 +1,5 @@
-//! A flow falls at any of its polls, by a panic or by a failure of the moment, and comes back by itself or by an operator's order:
-//! everything ends as it does where nothing falls.
+//! A flow fails at any of its polls, by a panic or a transient error, and comes back by a retry or an operator's order. The result
+//! is the same as without the failure.
 
 use kernel::port::Table;
 use kernel::{Event, FlowFilter, Order, Reply, Standing, Token};
@@ -8,12 +8,12 @@ use ledger::StateRef;
 use crate::town::{FALL, Fall, POLLS, SHAKY, Town, name};
 
 const DUE_MS: u64 = 900_000_000;
-/// How long an operator takes to see to a flow that is kept, in milliseconds: the other side waits for so long.
+/// Time until an operator retries a parked flow, in milliseconds. The counterparty waits for at least as long.
 const OPERATOR_MS: u64 = 60_000;
-/// Orders of an operator in one start, at most.
+/// Maximum number of operators' orders in one start.
 const ORDERS_MAX: usize = 4;
 
-/// The states of obligations that a node sees, in the order of their quantities.
+/// Returns the states of obligations that a node sees, by ascending quantity.
 fn debts(town: &Town, node: usize) -> Vec<StateRef> {
     let states = town.nodes[node].view.iter();
     let mut debts: Vec<(Vec<u8>, StateRef)> = states
@@ -65,7 +65,7 @@ const SCRIPT: [Line; 7] = [
     }),
 ];
 
-/// An operator has every flow of both banks tried again.
+/// Retries every flow of both banks, as an operator.
 fn retry_all(town: &mut Town) {
     for node in [1, 2] {
         let token = town.token();
@@ -87,12 +87,12 @@ fn retry_all(town: &mut Town) {
 #[derive(Debug, PartialEq)]
 struct Ending {
     balances: Vec<u64>,
-    /// How many transactions each has recorded: their salts are others after a wait.
+    /// The number of transactions recorded by each node. Their ids are not compared, because salts differ after a wait.
     transactions: Vec<usize>,
     notarised: [usize; 2],
 }
 
-/// Plays the script; with the rows about fresh keys, and the number of polls.
+/// Runs the script. Also returns the number of rows about fresh keys, and the number of polls.
 fn play(fall: Option<(u64, Fall)>) -> (Ending, usize, u64) {
     SHAKY.set(true);
     POLLS.set(0);
@@ -166,7 +166,7 @@ fn whichever_poll_a_flow_falls_at_everything_ends_as_if_it_had_not() {
         for at in 1..=polls {
             let (ending, more, _) = play(Some((at, fall)));
             assert_eq!(ending, expected, "{fall:?} at poll {at} of {polls}");
-            // One that was made, and not yet written down by the flow that asked: its row, and its place among those told.
+            // A failed poll may leave one key that was made but not journaled: its row, and the row of the peer that was told it.
             assert!((keys..=keys + 2).contains(&more), "{more} for {keys} rows");
         }
     }

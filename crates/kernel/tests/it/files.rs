@@ -24,7 +24,7 @@ fn row(town: &Town, node: usize, hash: &Hash) -> Option<FileRow> {
     file_row(&town.nodes[node].disk, hash).expect("the disk reads")
 }
 
-/// The code of a refusal; nothing for anything else.
+/// Returns the code of a refusal, or an empty text for any other reply.
 fn code(reply: &Reply) -> &str {
     match reply {
         Reply::Rejected(rejection) => &rejection.code,
@@ -32,13 +32,13 @@ fn code(reply: &Reply) -> &str {
     }
 }
 
-/// The last thing recorded by a node.
+/// Returns the id of the transaction that a node recorded last.
 fn last(town: &Town, node: usize) -> TxId {
     let ledger = town.nodes[node].disk.ledger();
     ledger.last().expect("something recorded").1.id()
 }
 
-/// Node `from` shares files with node `to` in one transaction.
+/// Shares files of node `from` with node `to` in one transaction.
 fn shared(town: &Town, from: usize, to: usize, files: &[Hash]) -> SignedTransaction {
     let (code, constraint) = document_code();
     let mut builder = TransactionBuilder::new(town.nodes[0].party.clone()).attachment(*code);
@@ -60,7 +60,7 @@ fn shared(town: &Town, from: usize, to: usize, files: &[Hash]) -> SignedTransact
     SignedTransaction::new(town.built(builder), []).signed_by(&key(from))
 }
 
-/// The answers to deliveries of a played node: `delivered`, the code of the refusal, or that of the reason to wait.
+/// Returns the answers to the deliveries of a played node: `delivered`, the code of the refusal, or the code of the reason to wait.
 fn answers(town: &mut Town, node: usize) -> Vec<String> {
     let heard = town.heard(node).into_iter();
     let answers = heard.filter_map(|message| match message {
@@ -276,7 +276,7 @@ fn the_reason_against_a_file_names_the_parameters_that_differ() {
 
 #[test]
 fn what_came_for_a_transaction_whose_files_are_too_large_together_goes_again() {
-    // Whether the first file came of this peer, was uploaded too, and whether it is here at the end.
+    // Whether the first file was uploaded here too, and whether it is kept at the end.
     for (vouched, stays) in [(false, false), (true, true)] {
         let mut town = Town::new(2);
         town.play(1);
@@ -299,7 +299,7 @@ fn what_came_for_a_transaction_whose_files_are_too_large_together_goes_again() {
         if vouched {
             town.about_file(2, |token| stored(first, size, token));
         }
-        // Its size counts although it is not waited for any more.
+        // Its size still counts, although the transaction no longer waits for it.
         let hash = second;
         town.tell(2, Event::FileOffered { hash, peer, size });
         town.settle();
@@ -517,7 +517,7 @@ fn one_peers_fault_is_not_anothers() {
     let (hash, _) = town.upload(1, b"a file", "");
     town.play(3);
     town.nodes[2].files.mood = Mood::Never;
-    // Node 3 brings a transaction with the same file, which it does not have.
+    // Node 3 delivers a transaction with the same file, which it does not have.
     let theirs = shared(&town, 3, 2, &[hash]);
     town.deliver(3, 2, &[&theirs]);
     town.settle();
@@ -541,7 +541,7 @@ fn one_peers_fault_is_not_anothers() {
     assert_eq!(row(&town, 2, &hash).expect("it is here").refs, 2);
 }
 
-/// Node 1 proposes to node 2 to sign that a file is shared.
+/// Starts a flow of node 1 that asks node 2 to sign that a file is shared.
 fn cosign(town: &mut Town, hash: &Hash) -> u64 {
     let args = format!(r#"{{"with":2,"file":"{hash}"}}"#);
     town.start(1, "test.cosign", &args, None)
@@ -700,7 +700,7 @@ fn a_crash_at_any_commit_counts_references_once() {
     }
 }
 
-/// An upload that may meet a crash: then there is no answer.
+/// Uploads a file to node 1. Returns no reply if the node crashes meanwhile.
 fn upload_perhaps(town: &mut Town) -> (Hash, Option<Reply>) {
     let bytes = b"a file";
     let hash = Hash::plain(bytes);

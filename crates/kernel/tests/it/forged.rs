@@ -25,12 +25,12 @@ pub fn public(node: usize) -> PublicKey {
     key(node).public().clone()
 }
 
-/// A state that a node sees.
+/// Returns a state that a node sees.
 fn state(town: &Town, node: usize, reference: StateRef) -> StateAndRef {
     town.nodes[node].view[&reference].state.clone()
 }
 
-/// The only state of a contract that a node sees.
+/// Returns the only state of a contract that a node sees.
 fn one(town: &Town, node: usize, contract: &str) -> StateAndRef {
     state(town, node, only(town, node, contract))
 }
@@ -63,7 +63,7 @@ fn payment(
     spending.expect("a payment").builder
 }
 
-/// Signed by those of these nodes that have to.
+/// Signs a transaction with those of these nodes' keys that it requires.
 fn signed(town: &Town, builder: TransactionBuilder, by: &[usize]) -> Vec<u8> {
     let wire = town.built(builder);
     let mut signed = SignedTransaction::new(wire, []);
@@ -148,7 +148,7 @@ fn an_issuer_exits_nothing_of_its_own_and_nothing_but_what_is_asked_for() {
         town.forger(3, vec![terms(100), proposal, no_proofs()], 1);
         in_vain(&mut town, what, ("cash.reissue", 3, 1), code);
     }
-    // The same by hand as it should be.
+    // The same transaction without the fault.
     let good = signed(&town, exit(&town, &theirs, 100), &[3]);
     town.forger(3, vec![terms(100), good, no_proofs()], 1);
     assert_eq!(town.forge(3, "cash.reissue", 1), Ok(true));

@@ -91,7 +91,7 @@ impl<'a> Proposal<'a> {
         self
     }
 
-    /// Both moves, the cash's by the buyer, the stock's by these; to be notarised within so many milliseconds.
+    /// Moves both sides: the cash by the buyer, and the stock by these nodes. The window ends after `within_ms`.
     fn moved(mut self, stock_by: &[usize], within_ms: Option<u64>) -> TransactionBuilder {
         let value = CashCommand::Move.to_bytes();
         let cash_by = vec![public(BUYER)];
@@ -144,7 +144,7 @@ fn proposed(town: &Town, builder: TransactionBuilder) -> Vec<u8> {
     e.into_bytes()
 }
 
-/// The buyer has another coin and stock of its own; the coordinator has stock and cash.
+/// Builds a town in which the buyer has another coin and stock of its own, and the coordinator has stock and cash.
 fn fair() -> Town {
     let mut town = market(1);
     for (flow, issuer, what, quantity, to) in [
@@ -367,7 +367,7 @@ fn a_buyer_signs_nothing_but_the_swap_that_it_agreed_to() {
         assert_eq!(holds(&town, BUYER, "GBP"), [500, 1_000], "{what}");
         assert_eq!(holds(&town, BUYER, "TLY"), [7], "{what}");
     }
-    // The same by hand as it should be.
+    // The same transaction without the fault.
     let said = vec![leg(&town, &coin), proposed(&town, good)];
     town.forger(FORGER, said, 2);
     assert_eq!(town.forge(FORGER, "swap.run", BUYER), Ok(true));

@@ -35,7 +35,7 @@ fn refused(town: &mut Town, node: usize, flow: &str, args: &str, code: &str) {
     assert_eq!(ended, Err(code.to_owned()), "{flow} {args}");
 }
 
-/// Three banks; node 4 is another notary. Bank 2 has 100 that bank 1 issued to a fresh key.
+/// Builds three banks and a second notary (node 4). Bank 2 has 100 that bank 1 issued to a fresh key.
 fn town() -> Town {
     let mut town = Town::with_two_notaries(3, false, KernelOptions::default());
     done(&mut town, 1, "cash.issue", &hidden(&issue_to(100, 2)));
@@ -48,7 +48,7 @@ fn issue_to(quantity: u64, to: u64) -> String {
     format!(r#"{{"currency":"GBP","quantity":{quantity},"recipient":"{to}"}}"#)
 }
 
-/// Whether any state that a node holds is its identity key's.
+/// Returns whether a node holds a state under its identity key.
 fn held_by_identity(town: &Town, node: usize) -> bool {
     let mine = key(node).public().clone();
     let mut held = town.nodes[node].view.values();
@@ -345,7 +345,7 @@ fn a_claim_of_a_fresh_key_is_netted_under_the_own_key() {
     let debt = all.find(|(r, p)| p.facts.linear_id.is_some() && **r != claim);
     let debt = *debt.expect("the other").0;
     let net = format!(r#"{{"obligations":[{},{}]}}"#, json(claim), json(debt));
-    // The other side knows whose the claim is and can't move it.
+    // The counterparty knows the owner of the claim, and cannot move it.
     let nothing = "obligation.nothing_to_net";
     refused(&mut town, 3, "obligation.net", &net, nothing);
     done(&mut town, 2, "obligation.net", &net);
@@ -385,7 +385,7 @@ fn an_obligation_to_a_fresh_key_moves_to_another_notary_if_those_whom_it_concern
     moves(&mut town, 1, Ok(true));
 }
 
-/// The node runs other code from now on.
+/// Restarts a node with the code of a robber.
 fn becomes_a_robber(town: &mut Town, node: usize, prey: StateRef) {
     PREY.set(Some(prey));
     ROBBER.set(true);

@@ -1,5 +1,5 @@
-//! Messages that make no sense: counted, complained of in measure, and without any other effect. Node 1 is real; node 2, and
-//! at times the notary, is played by the tests.
+//! Invalid messages are counted and logged within a rate limit, and have no other effect. Node 1 is real. Node 2, and in some tests
+//! the notary, is played.
 
 use flow::messaging::RequestId;
 use flow::{FlowId, SessionBody, SessionId, SessionMessage};
@@ -17,7 +17,7 @@ fn town() -> Town {
     town
 }
 
-/// Bytes that are always the same and mean nothing.
+/// Returns fixed pseudo-random bytes.
 fn noise(number: u64, len: usize) -> Vec<u8> {
     let hash = |block: u64| Hash::plain(&[number.to_be_bytes(), block.to_be_bytes()].concat());
     let blocks = (0..).map(hash);
@@ -37,7 +37,7 @@ fn session(initiator: u8, to_initiator: bool, body: SessionBody) -> Vec<u8> {
     message.to_bytes()
 }
 
-/// Messages of every kind that a peer could send without being asked.
+/// Returns messages of every kind that a peer could send without a request.
 fn samples() -> Vec<PeerMessage> {
     let id = RequestId {
         flow: FlowId([7; 16]),

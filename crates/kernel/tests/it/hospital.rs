@@ -49,7 +49,7 @@ fn standing(town: &mut Town, flow: u64) -> Standing {
     }
 }
 
-/// A flow that has slept its moment, with the trouble given.
+/// Starts a flow that fails with the given trouble after its sleep.
 fn troubled(town: &mut Town, trouble: Trouble) -> u64 {
     TROUBLE.set(trouble);
     let flow = town.start(1, "test.frail", "2", Some("frail"));

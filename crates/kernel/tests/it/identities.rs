@@ -10,7 +10,7 @@ fn swap(with: u64, lie: &str) -> String {
     format!(r#"{{"with":{with},"lie":"{lie}"}}"#)
 }
 
-/// The keys of a swap: the initiator's and the other's.
+/// Runs a swap of keys. Returns the keys of the initiator and of its counterparty.
 fn swapped(town: &mut Town, node: usize, args: &str) -> Result<[PublicKey; 2], String> {
     let token = town.start(node, "test.swap", args, None);
     town.settle();

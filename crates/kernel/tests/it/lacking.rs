@@ -8,7 +8,7 @@ use primitives::Hash;
 use crate::pay::issue;
 use crate::town::{Town, key, waits};
 
-/// Node 2 lacks the contract of deeds. No more than four deliveries are on their way to a peer at once.
+/// Builds a town in which node 2 lacks the contract of deeds, and at most four deliveries to a peer are in flight.
 fn town() -> Town {
     let mut options = KernelOptions::default();
     options.deliveries.window_transactions_max = 4;
@@ -27,7 +27,7 @@ fn restart(town: &mut Town, plain: bool) {
     town.settle();
 }
 
-/// Node 1 pays node 2, and enough time passes for an unanswered delivery to be repeated several times.
+/// Pays node 2 from node 1, and lets enough time pass for several repetitions of an unanswered delivery.
 fn pays(town: &mut Town) {
     let args = issue(1).replace('}', r#","recipient":"O=Node 2, L=London, C=GB"}"#);
     let payment = town.start(1, "cash.issue_and_pay", &args, None);

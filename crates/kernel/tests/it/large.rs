@@ -12,7 +12,7 @@ use crate::trades::name;
 /// The largest message.
 const MESSAGE_BYTES: u64 = 100_000;
 
-/// Arguments of a payment of node 1 to node 2 in so many states.
+/// Returns the arguments of a payment from node 1 to node 2 in this many states.
 fn pay_in(states: u64) -> String {
     format!(
         r#"{{"currency":"GBP","issuer":"{}","payments":[{{"to":"{}","quantity":1000,"states":{states}}}]}}"#,
@@ -63,7 +63,7 @@ fn what_fits_no_message_is_refused_where_it_is_built_and_the_rest_travels() {
 
 #[test]
 fn what_a_peer_brings_and_could_not_be_passed_on_waits() {
-    // It fits a delivery just so, and not every other message.
+    // It just fits a delivery, but no message with a larger envelope.
     let size = Town::new(2).issued(2, 1, 10).to_bytes().len() as u64;
     let mut town = Town::with_messages(2, false, size + 20);
     town.play(2);

@@ -158,7 +158,7 @@ fn a_lock_is_not_opened_before_its_time() {
     let StateRef { tx, index } = locks.next().expect("a lock").state.reference;
     let args = format!(r#"{{"tx":"{tx}","index":{index}}}"#);
     let early = town.start(1, "cash.unlock", &args, None);
-    // It tries for some minutes, in case the notary's clock is behind.
+    // The flow repeats the request for some minutes, in case the notary's clock is behind.
     for _ in 0..20 {
         town.settle();
         town.now += 60_000;

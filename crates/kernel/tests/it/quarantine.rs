@@ -25,7 +25,7 @@ fn fails(town: &mut Town, node: usize, flow: &str, args: &str) -> String {
     town.ended(token).expect_err("a failure")
 }
 
-/// Answers the request that the played notary has heard with a conflict on these inputs and references.
+/// Answers the request to the played notary with a conflict on these inputs and references.
 fn conflict(town: &mut Town, inputs: &[StateRef], references: &[StateRef]) {
     let of = |states: &[StateRef], is_reference| -> Vec<StateConflict> {
         let states = states.iter().map(|state| StateConflict {
@@ -55,7 +55,7 @@ fn rows(town: &Town, node: usize) -> usize {
         .count()
 }
 
-/// The states of a node's view: the one of this quantity, or the linear one.
+/// Returns a state of a node's view: the one of this quantity, or the linear one.
 fn state(town: &Town, node: usize, quantity: Option<u64>) -> StateRef {
     let mut states = town.nodes[node].view.iter();
     let found = states.find(|(_, produced)| match quantity {
@@ -113,7 +113,7 @@ fn unconsumed_states_of_the_vault_enter_quarantine_whatever_they_are() {
     }
 }
 
-/// Starts a payment of node 1, which waits for the played notary.
+/// Starts a payment of node 1 that waits for the played notary.
 fn done_later(town: &mut Town, quantity: u64) {
     town.start(1, "cash.pay", &pay(quantity, 2), None);
     town.settle();
@@ -137,7 +137,7 @@ fn recording_the_consumer_ends_the_quarantine() {
     town.link(1, 0);
     town.settle();
     done_later(&mut town, 20);
-    // The played notary shows no mark, so the start waits its time out.
+    // The played notary shows no mark, so the start waits until its time is over.
     town.quiet_for(30_000);
     conflict(&mut town, &[coin], &[]);
     assert_eq!((town.figures(1).quarantined, rows(&town, 1)), (1, 1));

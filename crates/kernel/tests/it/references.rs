@@ -16,7 +16,7 @@ pub fn refer(id: &Hash, known: Option<StateRef>) -> String {
     format!(r#"{{"node":1,"id":"{id}","known":{known},"to":3}}"#)
 }
 
-/// The state that a flow referred to, or why it failed.
+/// Returns the state that a flow referred to, or its failure.
 fn referred(town: &mut Town, token: u64) -> Result<StateRef, String> {
     match town.replies.remove(&token) {
         Some(Reply::Ended { outcome, .. }) => match outcome.result {
@@ -40,7 +40,7 @@ fn with_an_alarm(crashes: &[Crash]) -> (Town, Hash) {
     (town, id)
 }
 
-/// The alarm gets a new version.
+/// Makes a new version of the alarm.
 fn ring(town: &mut Town) {
     town.now += FAR_MS;
     town.settle();

@@ -32,7 +32,7 @@ fn script() -> Vec<Vec<Line>> {
     ]
 }
 
-/// Everything but the ids: the responder's salt is another one after a crash.
+/// Compares everything but the ids, because the responder's salt differs after a crash.
 fn check(played: &Played, what: &str) {
     let ending = &played.ending;
     assert_eq!(ending.balances, [0, 60, 40], "{what}");
@@ -124,7 +124,7 @@ const HOLDER: usize = 2;
 /// A member that has seen the exit.
 const OBSERVER: usize = 3;
 
-/// A town whose holder is about to present an exit of 60, and the holder's messages.
+/// Builds a town whose holder is about to present an exit of 60. Also returns the holder's messages.
 fn with_an_exit() -> (Town, Vec<Vec<u8>>) {
     let mut town = Town::new(3);
     done(&mut town, 1, "cash.issue", &issue(100));
@@ -222,7 +222,7 @@ fn an_exit_presented_again_after_a_crash_at_any_commit_is_exchanged_once() {
                 crashed += 1;
                 town.up(1);
             }
-            // While the first session goes on where it was.
+            // The first session continues where it was.
             let second = town.forge_unsettled(HOLDER, "cash.reissue", 1);
             town.quiet();
             if town.nodes[1].kernel.is_none() {
@@ -238,7 +238,7 @@ fn an_exit_presented_again_after_a_crash_at_any_commit_is_exchanged_once() {
     assert!(crashed >= 9, "{crashed} crashes");
 }
 
-/// A town in which an exit was exchanged, whose issuer runs again on a disk from before the exchange.
+/// Builds a town in which an exit was exchanged, and whose issuer runs on a disk from before the exchange.
 fn with_an_older_issuer() -> (Town, Vec<Vec<u8>>) {
     let (mut town, said) = with_an_exit();
     let copy = town.nodes[1].disk.clone();
@@ -323,7 +323,7 @@ fn cash_of_fresh_keys_is_reissued_for_who_proves_them() {
     assert_eq!([1, 2].map(|node| town.balance(node)), [50, 50]);
 }
 
-/// Messages of the initiator of a session with the responder of `cash.reissue`.
+/// Returns the initiator's messages of a session with the responder of `cash.reissue`.
 fn session(said: Vec<Vec<u8>>) -> Vec<PeerMessage> {
     let session = SessionId {
         initiator: FlowId([9; 16]),
@@ -354,7 +354,7 @@ fn session(said: Vec<Vec<u8>>) -> Vec<PeerMessage> {
     numbered.collect()
 }
 
-/// The error code of the message that ends a session, if there is one.
+/// Returns the error code of the message that ends a session, if there is one.
 fn code_of_end(heard: Vec<PeerMessage>) -> Option<String> {
     heard.into_iter().find_map(|message| {
         let PeerMessage::Session { body, .. } = message else {

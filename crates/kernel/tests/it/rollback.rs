@@ -17,7 +17,7 @@ fn done(town: &mut Town, node: usize, flow: &str, args: &str) {
     assert_eq!(town.ended(token), Ok(true), "{flow}: {:#?}", town.logs);
 }
 
-/// Gives an order to a node.
+/// Sends an operator's integrity order to a node. Returns the report, or the code of the refusal.
 fn order(town: &mut Town, node: usize, order: IntegrityOrder) -> Result<IntegrityReport, String> {
     let token = town.token();
     let event = Event::Integrity {

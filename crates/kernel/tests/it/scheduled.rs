@@ -111,7 +111,7 @@ fn a_flow_that_is_not_registered_for_it_is_kept_and_told_and_tried_by_the_next_b
     assert!(refused.clone().all(|code| code == "node.not_schedulable"));
     assert_eq!(refused.count(), 5);
     assert_eq!(town.logs.len(), 5, "{:?}", town.logs);
-    // It is not tried again and again.
+    // A refused start is not retried.
     town.now += 60_000;
     town.quiet();
     assert_eq!(town.scheduled.len(), 5);
@@ -151,7 +151,7 @@ fn a_node_that_drains_starts_nothing_more() {
     assert_eq!((rows(&town), started(&town)), (0, 1));
 }
 
-/// Plays three alarms that ring twice each. A node that is down is restarted at once.
+/// Runs three alarms that ring twice each. A node that crashes is restarted at once.
 fn play(crashes: &[Crash]) -> Town {
     let mut town = Town::new(1);
     town.crashes = crashes.to_vec();

@@ -9,7 +9,7 @@ use crate::trades::{all, at_rest, done, json, name, only, persist, refused};
 const EXCHANGE: usize = 3;
 pub const MANDATE: &str = "tally.mandate";
 
-/// Buyers and sellers of so many pairs: 4 and 5, 6 and 7, and so on.
+/// Returns the nodes of buyers and sellers: 4 and 5, 6 and 7, and so on.
 fn parties(pairs: usize) -> Vec<(usize, usize)> {
     (0..pairs)
         .map(|pair| (4 + 2 * pair, 5 + 2 * pair))
@@ -33,7 +33,7 @@ fn stock() -> String {
     format!(r#"{{"symbol":"TLY","issuer":"{}"}}"#, name(2))
 }
 
-/// A swap of so much stock for so much cash in each pair, with more arguments.
+/// Returns the arguments of a swap of `quantity` stock at `price` in each pair, with `more` arguments.
 pub fn swap(pairs: &[(usize, usize)], quantity: u64, price: u64, more: &str) -> String {
     let pair = |(buyer, seller): &(usize, usize)| {
         format!(
@@ -264,7 +264,7 @@ fn no_party_gives_anything_beyond_its_mandate() {
     for stranger in [1, 2, 5] {
         refused(&mut town, stranger, "swap.run", &fair, "swap.no_mandate");
     }
-    // The other side of the market, another stock, another cash.
+    // The other side of the market, other stock, other cash.
     let turned = swap(&[(5, 4)], 10, 100, "");
     refused(&mut town, EXCHANGE, "swap.run", &turned, "swap.no_mandate");
     for (from, to) in [("TLY", "TLX"), ("GBP", "USD")] {

@@ -43,7 +43,7 @@ fn hear_slowly(town: &mut Town) {
     }
 }
 
-/// A payment from node 1 to node 2, and back the half of it.
+/// Pays from node 1 to node 2, and half of it back.
 fn honest_work(town: &mut Town) {
     let issued = town.start(1, "cash.issue", &issue(10), None);
     town.settle();
@@ -56,7 +56,7 @@ fn honest_work(town: &mut Town) {
     }
 }
 
-/// Message `seq` of the attacker's stream, on its session of a number.
+/// Returns message `seq` of the attacker's stream, on its session `number`.
 fn on_session(seq: u64, number: u64, body: SessionBody) -> PeerMessage {
     let mut initiator = [9; 16];
     initiator[..8].copy_from_slice(&number.to_be_bytes());
@@ -207,7 +207,7 @@ fn contracts_run_for_a_peer_count_as_its_work() {
         town.deliver(ATTACKER, 1, &issues.iter().collect::<Vec<_>>());
         town.settle();
         let recorded = town.nodes[1].disk.count(Table::Ledger) - before;
-        // Those beyond the share of the round are delivered again.
+        // Transactions beyond the round's share would have to be delivered again.
         assert_eq!(recorded == 80, all_at_once, "{states} states: {recorded}");
         let work = figures(&town, 1).work.work;
         let least = (recorded * states / 8) as u64;
@@ -301,7 +301,8 @@ fn dependencies_that_come_along_are_not_checked_beyond_the_share() {
     honest_work(&mut town);
 }
 
-/// The attacker asks the notary for a transaction that consumes an invented state: a tear-off shows the notary references alone.
+/// Requests the attacker's notarisation of a transaction that consumes an invented state. The tear-off shows the notary nothing but
+/// references.
 fn ask_for_invented(town: &mut Town, number: u32) {
     let invented = town.issued(ATTACKER, ATTACKER, 5);
     let wire = town.payment(&invented, ATTACKER, ATTACKER, 0);
@@ -371,13 +372,13 @@ fn invented_states_at_the_notary_are_bounded_and_others_are_served() {
         }
     }
     assert_eq!(signed + told_to_wait, 500);
-    // The burst of a hundred requests, and the others of the round in which it ended.
+    // The burst of a hundred requests, and those taken in the round in which the burst ended.
     assert!((100..=225).contains(&signed), "{signed}");
     let notary = figures(&town, 0).notary.expect("it asked");
     assert_eq!((notary.signed, notary.busy), (signed, told_to_wait));
 }
 
-/// An operator's order for all flows of node 1: how many it was done with.
+/// Gives an operator's order for all flows of node 1. Returns the number of flows that it was carried out for.
 fn order_all(town: &mut Town, order: Order) -> u64 {
     let token = town.token();
     let event = Event::Order {

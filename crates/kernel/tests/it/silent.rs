@@ -156,7 +156,7 @@ const SCENES: [Scene; 9] = [
     },
 ];
 
-/// How much there is of each token, and how many states of each contract.
+/// Returns the total of each token, or the number of states of each contract.
 fn wealth(town: &Town, scene: &Scene) -> Vec<u64> {
     let of = |what: &&str| -> u64 {
         let mut states = std::collections::BTreeMap::new();
@@ -175,7 +175,7 @@ fn wealth(town: &Town, scene: &Scene) -> Vec<u64> {
     scene.conserved.iter().map(of).collect()
 }
 
-/// Nothing of these nodes is locked, and no flow of theirs is live.
+/// Checks that these nodes have no locked state and no live flow.
 #[track_caller]
 fn check_free(town: &mut Town, nodes: &[usize], what: &str) {
     for node in nodes {
@@ -200,7 +200,7 @@ fn check_free(town: &mut Town, nodes: &[usize], what: &str) {
     }
 }
 
-/// How the flow of a scene ended if one of its parties went silent at a commit.
+/// Runs a scene in which one party goes silent at a commit. Returns how the flow ended.
 fn silence(scene: &Scene, silent: usize, after: u64, last: Last) -> Option<Result<bool, String>> {
     let what = format!("{}: node {silent} after {after} {last:?}", scene.flow);
     let (mut town, args) = (scene.set)();

@@ -66,7 +66,7 @@ fn a_live_issue_of_an_older_copy_happens_once() {
     assert_eq!(town.balance(2), 100, "{:#?}", town.logs);
     let figures = town.figures(1);
     assert_eq!((figures.rolled_back, figures.flows_paused), (1, 1));
-    // It stays paused over a restart, and an operator ends it.
+    // The flow stays paused over a restart, and an operator ends it.
     again(&mut town, 1, None);
     town.quiet_for(60_000);
     assert_eq!((town.balance(2), town.figures(1).flows_paused), (100, 1));

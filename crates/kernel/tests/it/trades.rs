@@ -14,7 +14,7 @@ pub fn name(node: u64) -> String {
     format!("O=Node {node}, L=London, C=GB")
 }
 
-/// A token issued by a node.
+/// Returns a token issued by a node, as an argument.
 pub fn token(node: u64) -> String {
     format!(r#"{{"currency":"GBP","issuer":"{}"}}"#, name(node))
 }
@@ -23,7 +23,7 @@ pub fn json(state: StateRef) -> String {
     format!(r#"{{"tx":"{}","index":{}}}"#, state.tx, state.index)
 }
 
-/// The only state of a contract that a node sees.
+/// Returns the only state of a contract that a node sees.
 pub fn only(town: &Town, node: usize, contract: &str) -> StateRef {
     let found = all(town, node, contract);
     assert_eq!(found.len(), 1, "{contract} at {node}");
@@ -92,7 +92,7 @@ pub fn sell(asset: StateRef, bid: StateRef, price: u64) -> String {
     )
 }
 
-/// Node 1 issues cash and a paper; node 2 holds the paper and node 3 cash of 120.
+/// Builds a market: node 1 issues cash and a paper, node 2 holds the paper, and node 3 holds cash of 120.
 pub fn market() -> Town {
     let mut town = Town::new(3);
     done(&mut town, 1, "cash.issue", &issue(300));

@@ -48,7 +48,7 @@ fn held(town: &Town, node: usize) -> Vec<(StateRef, TransactionState)> {
         .collect()
 }
 
-/// A deed between nodes 1 and 2.
+/// Builds a town with a deed between nodes 1 and 2.
 fn with_a_deed(consent: ConsentOptions) -> (Town, StateRef) {
     let mut town = town(consent);
     assert_eq!(run(&mut town, 1, "test.make_deed", "2"), Ok(true));
@@ -259,7 +259,7 @@ fn a_bond_can_be_upgraded_explicitly_and_stays_its_authors() {
     );
 }
 
-/// A node's operator accepts changes of notary.
+/// Accepts changes of notary, as a node's operator.
 fn accept(town: &mut Town, node: usize) {
     let said = say_at(town, node, ConsentChange::NotaryChanges(Some(true)));
     assert_eq!(said.map(|(_, accepts)| accepts), Ok(true));
@@ -271,7 +271,7 @@ fn say(town: &mut Town, change: ConsentChange) -> Result<(usize, bool), String> 
     say_at(town, 2, change)
 }
 
-/// The same of any node.
+/// Like [`say`], for the operator of any node.
 fn say_at(town: &mut Town, node: usize, change: ConsentChange) -> Result<(usize, bool), String> {
     let token = Token(town.token());
     let event = Event::Consents {

@@ -37,13 +37,13 @@ fn signed(wire: WireTransaction, by: usize) -> SignedTransaction {
     SignedTransaction::new(wire, []).signed_by(&key(by))
 }
 
-/// The request of a node for a whole transaction.
+/// Returns a node's request with a whole transaction.
 fn whole(town: &Town, by: usize, transaction: &SignedTransaction) -> NotaryRequest {
     let (notary, me) = (town.nodes[0].id, town.nodes[by].id);
     NotaryRequest::sign_whole(transaction, &notary, me, &key(by))
 }
 
-/// A played node sends a request, under this number.
+/// Sends a request of a played node, under this number.
 fn ask(town: &mut Town, by: usize, number: u32, request: &NotaryRequest) {
     let id = RequestId {
         flow: FlowId([7; 16]),
@@ -61,7 +61,7 @@ fn answer(town: &mut Town, by: usize) -> Option<Result<(), String>> {
     read_answer(&town.heard(by))
 }
 
-/// Like [`answer`], after messages of other kinds.
+/// Like [`answer`], but skips messages of other kinds.
 fn answer_at_last(town: &mut Town, by: usize) -> Option<Result<(), String>> {
     let mut heard = town.heard(by);
     heard.retain(|message| matches!(message, PeerMessage::Response { .. }));
@@ -247,7 +247,7 @@ fn a_state_is_consumed_once_and_the_first_is_signed_again_after_a_restart() {
         ask(&mut town, 2, 1, &request);
         assert_eq!(answer(&mut town, 2), Some(Ok(())));
     }
-    // Nothing is asked of a transaction that was accepted, not even its signatures.
+    // An accepted transaction is not checked again, not even its signatures.
     let bare = SignedTransaction::new(first.wire().clone(), []);
     let request = whole(&town, 3, &bare);
     town.heard(3);
@@ -392,7 +392,7 @@ fn a_requester_without_room_is_told_to_come_again_and_others_are_served() {
     ask(&mut town, 3, 1, &request);
     town.answer_fetch(3, 0, part(&[&theirs]));
     assert_eq!(answer(&mut town, 3), Some(Ok(())));
-    // Its connection breaks: everything of it is forgotten.
+    // Its connection breaks, and the notary forgets its requests.
     let peer = town.nodes[2].id;
     town.tell(0, Event::PeerDown { peer });
     town.settle();

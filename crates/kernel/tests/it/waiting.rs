@@ -18,7 +18,7 @@ use crate::town::{Town, key, waits};
 
 const NODE_2: &str = r#","recipient":"O=Node 2, L=London, C=GB"}"#;
 
-/// The same network with other parameters.
+/// Returns a copy of the network with other parameters.
 pub fn with_parameters(
     town: &Town,
     change: impl FnOnce(&mut NetworkParameters),
@@ -39,7 +39,7 @@ pub fn names_the_difference(reason: &Rejection, parameter: &str, maps: [&Network
     }
 }
 
-/// The reasons that a played node was given, and the transactions that were recorded.
+/// Returns the reasons that a played node was given, and the transactions that it was told are recorded.
 fn answers(town: &mut Town, node: usize) -> (Vec<Rejection>, Vec<TxId>) {
     let (mut reasons, mut recorded) = (Vec::new(), Vec::new());
     for message in town.heard(node) {
@@ -127,7 +127,7 @@ fn an_older_copy_records_what_is_paid_to_a_lost_key_after_its_recovery() {
 /// Node 2 has other parameters than node 1, until it is restarted with those of all.
 #[test]
 fn what_other_parameters_forbid_is_recorded_once_they_allow_it() {
-    // How node 2's parameters differ, the reason that it gives, and the parameter that the reason names.
+    // A change of node 2's parameters, the code of its reason to wait, and the parameter that the reason names.
     type Change = fn(&mut NetworkParameters);
     let table: [(Change, &str, &str); 2] = [
         (

@@ -17,10 +17,10 @@ use serde::{Deserialize, Serialize};
 pub struct Alarm {
     pub id: Hash,
     pub owner: PublicKey,
-    /// When it rings; never, if nothing.
+    /// The time at which it rings. `None` means never.
     pub at: Option<Timestamp>,
     pub flow: String,
-    /// How often it rings again.
+    /// The number of further times that it rings.
     pub again: u64,
 }
 
@@ -76,11 +76,11 @@ impl Contract for AlarmContract {
 /// Arguments of [`SetAlarm`].
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct SetArgs {
-    /// In so many milliseconds.
+    /// The time until it rings, in milliseconds.
     pub in_ms: u64,
     pub flow: String,
     pub again: u64,
-    /// How many alarms.
+    /// The number of alarms.
     pub count: u64,
 }
 
@@ -159,14 +159,14 @@ impl Flow for Ring {
 /// Arguments of [`Refer`].
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct ReferArgs {
-    /// Whose alarm.
+    /// The node that owns the alarm.
     pub node: u64,
-    /// Which.
+    /// The id of the alarm.
     pub id: Hash,
     /// This version, whether it is the newest or not.
     #[serde(default)]
     pub known: Option<StateRef>,
-    /// Who gets a silent alarm.
+    /// The node that gets a silent alarm.
     pub to: u64,
 }
 
@@ -212,7 +212,7 @@ impl Flow for Refer {
     }
 }
 
-/// The other side of [`Refer`].
+/// The responder of [`Refer`].
 pub struct Shows;
 
 impl Responder for Shows {

@@ -22,7 +22,7 @@ impl Town {
         self.nodes[node].view.values().map(fungible).sum()
     }
 
-    /// The end of a flow, or a panic with the logs.
+    /// Returns the result of a flow that has ended. Panics with the logs if it has not.
     pub fn ended(&mut self, token: u64) -> Result<bool, String> {
         match self.replies.remove(&token) {
             Some(Reply::Ended {

@@ -64,12 +64,12 @@ pub fn deed_name() -> ContractName {
     ContractName::new("test.deed").expect("a name")
 }
 
-/// The hash of a version's descriptor.
+/// Returns the hash of a version's descriptor.
 pub fn deed_code(version: u32) -> Hash {
     code("test.deed", version).0
 }
 
-/// The hash of a version's descriptor.
+/// Returns the hash of a version's descriptor.
 pub fn bond_code(version: u32) -> Hash {
     code("test.bond", version).0
 }
@@ -114,7 +114,7 @@ pub struct UseBondArgs {
 
 primitives::record!(UseBondArgs { bond, version });
 
-/// Makes a bond of this node alone, in the place of another one.
+/// Makes a bond of this node alone, in place of an earlier one.
 pub struct UseBond;
 
 impl Flow for UseBond {
@@ -139,7 +139,7 @@ impl Flow for UseBond {
     }
 }
 
-/// Signs, and makes it final.
+/// Signs the transaction and makes it final.
 async fn finish(
     ctx: &FlowContext,
     builder: TransactionBuilder,

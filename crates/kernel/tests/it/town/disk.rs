@@ -27,7 +27,7 @@ impl Disk {
         }
     }
 
-    /// The rows of a table.
+    /// Returns the rows of a table.
     pub fn rows(&self, table: Table) -> Vec<(Vec<u8>, Vec<u8>)> {
         let rows = self.rows.borrow();
         let rows = rows.iter().filter(|((t, _), _)| *t == table);
@@ -40,12 +40,12 @@ impl Disk {
         self.rows.borrow_mut().retain(|(t, _), _| *t != table);
     }
 
-    /// Damages the disk: a row is gone.
+    /// Damages the disk by removing a row.
     pub fn remove(&self, table: Table, key: &[u8]) {
         self.rows.borrow_mut().remove(&(table, key.to_vec()));
     }
 
-    /// How many rows a table has.
+    /// Returns the number of rows in a table.
     pub fn count(&self, table: Table) -> usize {
         self.rows
             .borrow()
@@ -54,14 +54,14 @@ impl Disk {
             .count()
     }
 
-    /// Bytes of a table's values.
+    /// Returns the total size of a table's values in bytes.
     pub fn bytes(&self, table: Table) -> usize {
         let rows = self.rows.borrow();
         let of_table = rows.iter().filter(|((t, _), _)| *t == table);
         of_table.map(|(_, value)| value.len()).sum()
     }
 
-    /// The ledger, in its order.
+    /// Returns the ledger in its order.
     pub fn ledger(&self) -> Vec<(u64, SignedTransaction)> {
         let mut rows = Vec::new();
         loop {

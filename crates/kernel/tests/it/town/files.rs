@@ -9,15 +9,15 @@ use primitives::Hash;
 
 use super::Town;
 
-/// How files come to a node.
+/// The behaviour of file transfers to a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mood {
-    /// At once.
+    /// The file arrives at once.
     #[default]
     Whole,
-    /// Not at all, until the test brings them.
+    /// The file arrives only when the test delivers it.
     Never,
-    /// The sender's bytes are others than it said.
+    /// The bytes do not match the hash.
     Damaged,
     /// The sender is away.
     Away,
@@ -28,9 +28,9 @@ pub enum Mood {
 /// A node's files.
 #[derive(Debug, Default)]
 pub struct Cabinet {
-    /// Their bytes, by hash.
+    /// The bytes of stored files, by hash.
     pub whole: BTreeMap<Hash, Vec<u8>>,
-    /// How files come to it.
+    /// The behaviour of transfers to this node.
     pub mood: Mood,
     /// The size that it claims for each file, if it lies.
     pub boasts: Option<u64>,
@@ -130,7 +130,7 @@ impl Town {
         );
     }
 
-    /// A file that a node asked for does not come.
+    /// Reports the failure of a file that a node requested.
     pub fn file_failed(&mut self, node: usize, hash: Hash, failure: FileFailure) {
         if let Some((from, ..)) = self.nodes[node].files.wanted.remove(&hash) {
             let peer = self.nodes[from].id;
@@ -161,7 +161,7 @@ impl Town {
         (hash, reply)
     }
 
-    /// Something about a file is asked for, and answered.
+    /// Sends an event about a file to a node, and returns the reply.
     pub fn about_file(&mut self, node: usize, event: impl FnOnce(Token) -> Event) -> Reply {
         let token = self.token();
         self.tell(node, event(Token(token)));

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 thread_local! {
-    /// Whether the code of [`Fickle`] is another one now. Each test has its thread.
+    /// Whether the code of [`Fickle`] has changed. Each test has its own thread.
     pub static CODE_CHANGED: Cell<bool> = const { Cell::new(false) };
     /// Whether the binary lacks the flow that alarms schedule.
     pub static RING_MISSING: Cell<bool> = const { Cell::new(false) };
@@ -20,7 +20,7 @@ thread_local! {
     pub static TROUBLE: Cell<Trouble> = const { Cell::new(Trouble::None) };
 }
 
-/// Everything that a node of the town runs.
+/// Returns the registry of all flows of the town's nodes.
 pub fn registry() -> FlowRegistry {
     let mut flows = FlowRegistry::new();
     flow::transitions::register_flows(&mut flows);
@@ -52,13 +52,13 @@ pub fn registry() -> FlowRegistry {
     flows
 }
 
-/// The legal name of a node.
+/// Returns the legal name of a node.
 pub fn name(node: u64) -> LegalName {
     let name = format!("O=Node {node}, L=London, C=GB");
     name.parse().expect("a legal name")
 }
 
-/// Sleeps so many milliseconds.
+/// Sleeps for a number of milliseconds.
 pub struct Nap;
 
 impl Flow for Nap {
@@ -77,11 +77,11 @@ impl Flow for Nap {
 /// Faults of a flow's code or environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// Nothing.
+    /// None.
     None,
-    /// The world, for the moment.
+    /// A transient failure of the environment.
     Moment,
-    /// The code.
+    /// A panic of the code.
     Panic,
 }
 
@@ -148,7 +148,7 @@ impl Flow for Double {
     }
 }
 
-/// The other side of [`Double`].
+/// The responder of [`Double`].
 pub struct Doubles;
 
 impl Responder for Doubles {

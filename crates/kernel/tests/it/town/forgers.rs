@@ -10,9 +10,9 @@ use super::{Town, flows};
 thread_local! {
     /// The messages that a dishonest node sends, and the number of answers that it then awaits.
     static LIES: RefCell<(Vec<Vec<u8>>, usize)> = const { RefCell::new((Vec::new(), 0)) };
-    /// Whether the registry is that of a dishonest node now.
+    /// Whether the registry is that of a dishonest node.
     static FORGING: Cell<bool> = const { Cell::new(false) };
-    /// How long a slow party waits before each message, in milliseconds.
+    /// Pause of a slow party before each message, in milliseconds.
     static PACE_MS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -128,7 +128,7 @@ impl Town {
         self.forger(node, said, 0);
     }
 
-    /// A dishonest node starts one of its flows with another node.
+    /// Starts a flow of a dishonest node with another node.
     pub fn forge_unsettled(&mut self, node: usize, flow: &str, with: usize) -> u64 {
         FORGING.set(true);
         let started = self.start(node, flow, &with.to_string(), None);
@@ -136,14 +136,14 @@ impl Town {
         started
     }
 
-    /// A dishonest node runs one of its flows with another node; how it ends there.
+    /// Runs a flow of a dishonest node with another node. Returns how it ended there.
     pub fn forge(&mut self, node: usize, flow: &str, with: usize) -> Result<bool, String> {
         let started = self.forge_unsettled(node, flow, with);
         self.settle();
         self.ended(started)
     }
 
-    /// A dishonest node is honest again.
+    /// Restarts a dishonest node as an honest one.
     pub fn repent(&mut self, node: usize) {
         self.down(node);
         self.up(node);

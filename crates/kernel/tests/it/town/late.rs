@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Arguments of [`LateIssue`].
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct LateArgs {
-    /// How long it sleeps first, in milliseconds.
+    /// The sleep before it begins, in milliseconds.
     pub ms: u64,
     /// The node that gets the cash.
     pub to: u64,

@@ -43,7 +43,7 @@ pub use transactions::badly_signed;
 
 /// Wall-clock time of a town, in milliseconds, when its monotonic clocks start.
 const BEGINNING_MS: u64 = 1_000_000;
-/// The largest message, unless a test says otherwise.
+/// The maximum message size, unless a test sets another one, in bytes.
 const MESSAGE_BYTES: u64 = 10 << 20;
 
 /// One node.
@@ -53,27 +53,27 @@ pub struct Citizen {
     pub kernel: Option<Kernel>,
     pub disk: Disk,
     pub view: BTreeMap<ledger::StateRef, vault::Produced>,
-    /// States that were consumed.
+    /// The consumed states.
     pub gone: std::collections::BTreeSet<ledger::StateRef>,
-    /// States in quarantine, as the view was told.
+    /// The states in quarantine, as reported to the view.
     pub quarantined: std::collections::BTreeSet<ledger::StateRef>,
     pub view_seq: u64,
     /// Commits handed out since the town was built.
     pub commits: u64,
     /// The files on its disk, and how it deals with them.
     pub files: Cabinet,
-    /// How far its clock is set forward (or back), in milliseconds.
+    /// The offset of its clock in milliseconds; negative if behind.
     pub clock_off_ms: i64,
-    /// Messages received for it while the test plays it.
+    /// The messages sent to the node while the test plays it.
     heard: Option<Vec<kernel::message::PeerMessage>>,
-    /// It tells the time of the town while the test plays it.
+    /// Whether it answers questions for its clock with the town's time while the test plays it.
     pub tells_time: bool,
 }
 
-/// All of them.
+/// A simulated network of nodes.
 pub struct Town {
     pub nodes: Vec<Citizen>,
-    /// The time of day, as good clocks show it.
+    /// The true time of day, in milliseconds.
     pub now: u64,
     pub replies: BTreeMap<u64, Reply>,
     pub logs: Vec<String>,
@@ -103,7 +103,7 @@ pub struct Town {
     salt: Cell<u64>,
 }
 
-/// A node's key.
+/// Returns a node's key.
 pub fn key(node: usize) -> KeyPair {
     let seed = u8::try_from(node + 1).expect("a small town");
     KeyPair::from_seed(Scheme::Ed25519, [seed; 32])
@@ -126,12 +126,12 @@ fn plain_contracts() -> ContractRegistry {
 }
 
 impl Town {
-    /// A notary that does not validate (node 0) and so many others, all up.
+    /// Builds a town with a notary that does not validate (node 0) and this many other nodes, all running.
     pub fn new(others: u8) -> Town {
         Town::with(others, false, KernelOptions::default())
     }
 
-    /// Like [`Town::with`], in a network whose messages are not larger than this.
+    /// Like [`Town::with`], with a maximum message size.
     pub fn with_messages(others: u8, validating: bool, bytes_max: u64) -> Town {
         Town::assemble(
             others,
@@ -142,7 +142,8 @@ impl Town {
         )
     }
 
-    /// Two notaries (node 0 and the last one), which may validate, and so many others between them, all up.
+    /// Builds a town with two notaries (node 0 and the last one), which may validate, and this many other nodes between them, all
+    /// running.
     pub fn with_two_notaries(others: u8, validating: bool, options: KernelOptions) -> Town {
         Town::assemble(
             others + 1,
@@ -153,7 +154,7 @@ impl Town {
         )
     }
 
-    /// A notary (node 0), which may validate, and so many others, all up.
+    /// Builds a town with a notary (node 0), which may validate, and this many other nodes, all running.
     pub fn with(others: u8, validating: bool, options: KernelOptions) -> Town {
         Town::assemble(others, &[0], validating, options, MESSAGE_BYTES)
     }
@@ -360,20 +361,20 @@ impl Town {
         token
     }
 
-    /// The id of the flow that was started under a number.
+    /// Returns the id of the flow that was started under a token.
     pub fn flow_id(token: u64) -> FlowId {
         let mut id = [0; 16];
         id[..8].copy_from_slice(&token.to_be_bytes());
         FlowId(id)
     }
 
-    /// A fresh number for a reply.
+    /// Returns a new token for a reply.
     pub fn token(&mut self) -> u64 {
         self.next += 1;
         self.next - 1
     }
 
-    /// Something happens to a node.
+    /// Queues an event for a node.
     pub fn tell(&mut self, node: usize, event: Event) {
         self.mail.push_back((node, event));
     }

@@ -23,7 +23,7 @@ pub struct CosignArgs {
 
 primitives::record!(CosignArgs { with, file });
 
-/// This node and another one sign that a file is shared.
+/// Lets this node and another one sign that a file is shared.
 pub struct Cosign;
 
 impl Flow for Cosign {
@@ -72,7 +72,7 @@ impl Flow for Cosign {
     }
 }
 
-/// The other side of [`Cosign`].
+/// The responder of [`Cosign`].
 pub struct Cosigns;
 
 impl Responder for Cosigns {

@@ -1,18 +1,18 @@
-//! How the town performs its kernels' actions, and how crashes after a commit prevent it.
+//! Performs the actions of the town's kernels, and simulates crashes after a commit.
 
 use kernel::{Action, Event, Found, LookUp};
 use vault::{CoinRow, RefillRequest, ViewChange};
 
 use super::{Citizen, Town, contracts, key};
 
-/// The fate of the last commit of a node that crashes.
+/// The progress of a crashing node's last commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Last {
-    /// Nothing: the batch is lost.
+    /// The batch is lost.
     Lost,
-    /// It is durable, and nothing that waited for it is done.
+    /// The batch is durable, and no action that waited for it is performed.
     Durable,
-    /// It is durable, and all that waited for it is done.
+    /// The batch is durable, and all actions that waited for it are performed.
     Performed,
 }
 
@@ -23,18 +23,18 @@ pub struct Crash {
     pub node: usize,
     /// The number of the commit, counted since the town was built, at which it crashes.
     pub at: u64,
-    /// How far that commit comes.
+    /// The progress of that commit.
     pub last: Last,
 }
 
-/// A flow that a state had scheduled was started, or was not.
+/// A report that a scheduled flow was started or refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheduled {
-    /// On which node.
+    /// The node.
     pub node: usize,
     /// The state.
     pub state: ledger::StateRef,
-    /// Why it was not started.
+    /// The reason of a refusal.
     pub refused: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Nodes that a test plays: the test sends their messages and receives the messages to them.
+//! Played nodes. Instead of a kernel, the test sends such a node's messages and receives the messages to it.
 
 use kernel::Event;
 use kernel::message::{Answer, FetchResponse, NOTICE_ID, PeerMessage, ServiceId, WaitingNotice};
@@ -8,7 +8,7 @@ use primitives::{Decode, Encode, Timestamp};
 use super::Town;
 
 impl Town {
-    /// From now on the test plays the node, which stays connected to all others.
+    /// Replaces a node's kernel by the test. The node stays connected to all others.
     pub fn play(&mut self, node: usize) {
         self.down(node);
         self.nodes[node].heard = Some(Vec::new());
@@ -20,18 +20,18 @@ impl Town {
         self.settle();
     }
 
-    /// A played node says something.
+    /// Sends a message of a played node.
     pub fn say(&mut self, from: usize, to: usize, message: &PeerMessage) {
         self.say_bytes(from, to, message.to_bytes());
     }
 
-    /// A played node says anything.
+    /// Sends any bytes as a message of a played node.
     pub fn say_bytes(&mut self, from: usize, to: usize, bytes: Vec<u8>) {
         let peer = self.nodes[from].id;
         self.tell(to, Event::Message { peer, bytes });
     }
 
-    /// A played node delivers transactions.
+    /// Delivers transactions of a played node.
     pub fn deliver(&mut self, from: usize, to: usize, transactions: &[&SignedTransaction]) {
         let transactions = transactions
             .iter()
@@ -49,7 +49,7 @@ impl Town {
         std::mem::take(heard)
     }
 
-    /// Answers the one fetch that a played node was asked for.
+    /// Answers the only fetch that a played node has received.
     pub fn answer_fetch(&mut self, from: usize, to: usize, answer: kernel::message::Answer) {
         let mut heard = self.heard(from);
         heard.retain(|message| !matches!(message, PeerMessage::SessionAck { .. }));
@@ -68,7 +68,7 @@ impl Town {
         };
         let message = PeerMessage::from_bytes(bytes).expect("nodes make sense");
         match message {
-            // These are sent at each connection and concern no test.
+            // Nodes send these at each connection. They matter to no test.
             PeerMessage::Standing(_) | PeerMessage::Mark(_) => {}
             PeerMessage::Request { id, service, .. }
                 if tells_time && service == ServiceId::Clock as u8 =>
@@ -81,7 +81,7 @@ impl Town {
     }
 }
 
-/// The reason that a message gives for a delivery without an answer, if it is such a notice.
+/// Returns the notice that a delivery stays unanswered for now, if the message is one.
 pub fn waits(message: &PeerMessage) -> Option<WaitingNotice> {
     match message {
         PeerMessage::Response {
@@ -92,7 +92,7 @@ pub fn waits(message: &PeerMessage) -> Option<WaitingNotice> {
     }
 }
 
-/// A part of a back chain, newest first.
+/// Returns an answer to a fetch: a part of a back chain, newest first.
 pub fn part(transactions: &[&SignedTransaction]) -> kernel::message::Answer {
     let positions = (1..=transactions.len() as u64).rev();
     let encoded = transactions

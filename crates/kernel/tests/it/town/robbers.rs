@@ -15,7 +15,7 @@ use ledger::{
 use primitives::{Decode, Encode, Encoder, PublicKey, SignatureContext};
 
 thread_local! {
-    /// Whether the node that comes up next robs.
+    /// Whether a node that starts next is a robber.
     pub static ROBBER: Cell<bool> = const { Cell::new(false) };
     /// The coin that it is after.
     pub static PREY: Cell<Option<StateRef>> = const { Cell::new(None) };
@@ -29,7 +29,7 @@ pub fn registry() -> FlowRegistry {
     flows
 }
 
-/// The coin that is robbed, as the robber knows it from the transaction that made it.
+/// Returns the coin to be robbed, which the robber knows from the transaction that made it.
 async fn prey(ctx: &FlowContext) -> Result<StateAndRef, FlowError> {
     let state = PREY.get().expect("the test says which");
     Ok(ctx.states(vec![state]).await?.remove(0))

@@ -10,25 +10,25 @@ use finance::flows::obligation::{MoveObligation, SettleObligation};
 use finance::flows::{IssueAndPayCash, IssueCash, LockCash, OffersKey, PayCash, UnlockCash};
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 
-/// How a flow falls.
+/// A failure of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fall {
-    /// It panics.
+    /// A panic.
     Panic,
-    /// It fails with a transient error.
+    /// A transient error.
     Moment,
 }
 
 thread_local! {
-    /// Whether nodes that come up run these flows.
+    /// Whether nodes that start run these flows.
     pub static SHAKY: Cell<bool> = const { Cell::new(false) };
-    /// How often such flows were polled.
+    /// The number of polls of these flows.
     pub static POLLS: Cell<u64> = const { Cell::new(0) };
-    /// At which of these times one of them falls, and how.
+    /// The poll at which one of them fails, and the kind of failure.
     pub static FALL: Cell<Option<(u64, Fall)>> = const { Cell::new(None) };
 }
 
-/// Whether this poll is the one; it is counted.
+/// Counts a poll. Returns the failure if this is the poll for it.
 fn falls() -> Option<Fall> {
     POLLS.set(POLLS.get() + 1);
     let (at, fall) = FALL.get()?;
@@ -65,7 +65,7 @@ impl<F: Flow> Flow for Shaky<F> {
     }
 }
 
-/// The same for a responder.
+/// The responder's side of it.
 pub struct ShakyResponder<R>(PhantomData<R>);
 
 impl<R: Responder> Responder for ShakyResponder<R> {

@@ -17,11 +17,11 @@ pub fn register(flows: &mut FlowRegistry) {
 /// The behaviour of the initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Lie {
-    /// As the library says.
+    /// No lie: the behaviour of the library.
     None,
     /// A proof that was made for node 3.
     OtherAudience,
-    /// The other side's own proof, as if it were this node's.
+    /// The counterparty's own proof, presented as this node's.
     Theirs,
     /// Bytes that are no proof.
     Nonsense,
@@ -101,7 +101,7 @@ impl Flow for Swap {
     }
 }
 
-/// The other side, which reports the key that it has received.
+/// The responder, which reports the key that it has received.
 pub struct Swaps;
 
 impl Responder for Swaps {

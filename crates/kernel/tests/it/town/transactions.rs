@@ -1,4 +1,4 @@
-//! Cash transactions made by hand, good ones and others.
+//! Cash transactions made by hand, valid and invalid ones.
 
 use finance::{CashState, IssuedToken, Portion, cash_builder};
 use ledger::limits::COMMAND_SIGNERS_MAX;
@@ -12,7 +12,7 @@ use super::deeds::{deed_code, deed_name};
 use super::{Town, key};
 
 impl Town {
-    /// Node `from` issues to node `to`.
+    /// Issues cash of node `from` to node `to`.
     pub fn issued(&self, from: usize, to: usize, quantity: u64) -> SignedTransaction {
         let token = IssuedToken {
             issuer: self.nodes[from].party.clone(),
@@ -75,13 +75,13 @@ impl Town {
         SignedTransaction::new(wire, by_all.chain(verdict)).signed_by(&key(from))
     }
 
-    /// Node `from` pays the first state of a transaction to node `to`; it and the notary sign.
+    /// Pays the first state of a transaction of node `from` to node `to`, signed by it and the notary.
     pub fn paid(&self, before: &SignedTransaction, from: usize, to: usize) -> SignedTransaction {
         let wire = self.payment(before, from, to, 0);
         notarised(wire).signed_by(&key(from))
     }
 
-    /// Like [`Town::paid`], but it makes more than it consumes.
+    /// Like [`Town::paid`], but makes more cash than it consumes.
     pub fn inflated(
         &self,
         before: &SignedTransaction,
@@ -154,7 +154,7 @@ impl Town {
         spending.expect("a payment").builder
     }
 
-    /// An amount for a node, as one state.
+    /// Returns an amount for a node, in one state.
     pub fn portion(&self, to: usize, quantity: u64) -> Portion {
         Portion {
             owner: key(to).public().clone(),
@@ -172,13 +172,13 @@ impl Town {
     }
 }
 
-/// A transaction with the notary's verdict alone.
+/// Signs a transaction by the notary alone.
 fn notarised(wire: WireTransaction) -> SignedTransaction {
     let verdict = TransactionSignature::sign_batch(&[wire.id()], &key(0)).remove(0);
     SignedTransaction::new(wire, [verdict])
 }
 
-/// The transaction with the signature of a node replaced by that node's signature on something else.
+/// Replaces a node's signature on a transaction by the node's signature on something else.
 pub fn badly_signed(transaction: &SignedTransaction, by: usize) -> SignedTransaction {
     let other = TransactionSignature::sign(&TxId::from_array([9; 32]), &key(by));
     transaction.clone().with(other)
