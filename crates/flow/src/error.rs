@@ -85,7 +85,7 @@ impl FlowError {
         Rejection::new(self.code.clone(), self.message.clone(), self.hint.clone())
     }
 
-    /// Returns the error as it comes back from a journal: long texts are cut.
+    /// Returns the error as a journal returns it: long texts are cut.
     pub(crate) fn journaled(self) -> FlowError {
         if self.message.len() <= MESSAGE_BYTES_MAX && self.hint.len() <= HINT_BYTES_MAX {
             return self;

@@ -190,8 +190,8 @@ impl Chart {
         self.causes.last()
     }
 
-    /// Returns whether the flow stays as it is when the node starts. A flow whose journal did not fit is tried again,
-    /// because the binary may have changed.
+    /// Returns whether the flow stays set aside when the node starts. A flow whose journal did not fit is tried again, because the
+    /// binary may have changed.
     pub(crate) fn stays(&self) -> bool {
         match self.condition {
             Condition::Paused => true,

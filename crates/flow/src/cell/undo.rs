@@ -33,7 +33,7 @@ impl Cell {
         self.removed.clear();
     }
 
-    /// Suppresses all further output of the cell: the flow's code is dropped and comes back from the journal.
+    /// Suppresses all further output of the cell. The flow's code is dropped, and the flow is restored from its journal.
     pub(crate) fn silence(&mut self) {
         self.ended = true;
     }

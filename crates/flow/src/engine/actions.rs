@@ -78,8 +78,8 @@ pub enum EngineAction {
         /// The flow.
         flow: FlowId,
     },
-    /// The flow cannot continue by itself. It waits for nothing now, and keeps its journal and its locks until an
-    /// operator retries or kills it.
+    /// The flow cannot continue without an operator. It waits for nothing, and keeps its journal and its locks until an operator
+    /// retries or kills it.
     Parked {
         /// The flow.
         flow: FlowId,

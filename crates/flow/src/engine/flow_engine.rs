@@ -183,7 +183,7 @@ impl FlowEngine {
         }
     }
 
-    /// Ends a round: writes one row for each flow that gained something and has not ended.
+    /// Ends a round: writes one row for each flow that has new entries and has not ended.
     pub fn end_of_round(&mut self, out: &mut Vec<EngineAction>) {
         for flow in std::mem::take(&mut self.touched) {
             match self.flows.get_mut(&flow) {

@@ -29,7 +29,7 @@ impl FlowEngine {
             let Some(flow) = self.shares.due(self.monotonic) else {
                 return;
             };
-            // A responder that waits for something else is scheduled again once it waits for its peer.
+            // A responder that does not wait for its peer is scheduled again once it does.
             let since = self.waits_for_peer_since(&flow);
             let deadline = since.and_then(|since| self.idle_after(since));
             match deadline.filter(|deadline| *deadline <= self.monotonic) {

@@ -20,7 +20,7 @@ pub enum Kill {
 }
 
 impl FlowEngine {
-    /// Kills a flow, even one that takes no step.
+    /// Kills a flow, even one that is set aside.
     pub fn kill(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Kill {
         match self.flows.get_mut(&flow) {
             None => Kill::Unknown,
@@ -42,7 +42,7 @@ impl FlowEngine {
                 }
                 Kill::Waiting
             }
-            // It is not known whether a shelved flow has an irrevocable request out until it is loaded and replayed.
+            // It is not known whether a shelved flow has an irrevocable request in flight until it is loaded and replayed.
             Some(Live::Parked(parked))
                 if parked.shelved
                     || parked.unsettled

@@ -1,12 +1,12 @@
-//! Flows that take no step: kept for an operator, paused, or waiting for a retry. They do not run, but their messages are
-//! still journaled, so that a retry finds them.
+//! Flows that are set aside: kept for an operator, paused, or waiting for a retry. They do not run, but their messages are still
+//! journaled, so that a retry finds them.
 
 use crate::hospital::Chart;
 use crate::journal::RowWriter;
 use crate::session_state::KnownSession;
 use crate::{SessionBody, StartRecord};
 
-/// A flow that takes no step.
+/// A flow that is set aside.
 pub(super) struct ParkedFlow {
     /// The start record without the arguments, which are in the journal.
     pub(super) start: Option<StartRecord>,
@@ -15,7 +15,7 @@ pub(super) struct ParkedFlow {
     pub(super) rows: u32,
     /// Whether it has an irrevocable request whose outcome it has not dealt with.
     pub(super) unsettled: bool,
-    /// Whether it was found in the store when the node started and has not come back yet. It did not fail.
+    /// Whether it was found in the store when the node started and has not been restored yet. It did not fail.
     pub(super) shelved: bool,
     /// The row that it gained in this round before it stopped.
     last_row: Option<Vec<u8>>,

@@ -27,8 +27,8 @@ pub enum Pause {
 }
 
 impl FlowEngine {
-    /// Pauses a flow: it takes no step until it is [retried](FlowEngine::retry), even after a restart. Messages that
-    /// arrive meanwhile are kept, within the limit of a parked flow.
+    /// Pauses a flow: it does not run until it is [retried](FlowEngine::retry), even after a restart. Messages that arrive
+    /// meanwhile are kept, within the limit of a parked flow.
     pub fn pause(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Pause {
         match self.flows.get_mut(&flow) {
             None => Pause::Unknown,

@@ -61,7 +61,7 @@ impl FlowEngine {
         true
     }
 
-    /// Stores a flow that takes no step from now on, reports that, and has its chart written.
+    /// Sets a flow aside, reports that, and has its chart written.
     pub(super) fn put_aside(
         &mut self,
         flow: FlowId,
@@ -74,7 +74,7 @@ impl FlowEngine {
         self.flows.insert(flow, Live::Parked(Box::new(parked)));
     }
 
-    /// Removes and returns a flow that takes no step.
+    /// Removes and returns a flow that is set aside.
     pub(super) fn take_aside(&mut self, flow: &FlowId) -> Option<ParkedFlow> {
         match self.flows.remove(flow) {
             Some(Live::Parked(parked)) => {
@@ -89,7 +89,7 @@ impl FlowEngine {
         }
     }
 
-    /// Returns whether a flow takes no step and all its rows have been handed out, so that it can be loaded from them.
+    /// Returns whether a flow is set aside and all its rows have been handed out, so that it can be loaded from them.
     pub fn is_written(&self, flow: &FlowId) -> bool {
         matches!(self.flows.get(flow), Some(Live::Parked(parked)) if parked.is_written())
     }

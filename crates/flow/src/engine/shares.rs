@@ -196,7 +196,7 @@ impl PeerShares {
         self.total.aside < max && admits(own, more, self.total.aside, max)
     }
 
-    /// Counts that a responder takes no step, or takes steps again.
+    /// Counts that a responder is set aside, or runs again.
     pub(super) fn set_aside(&mut self, flow: &FlowId, aside: bool) {
         let Some(charge) = self.flows.get_mut(flow) else {
             return;

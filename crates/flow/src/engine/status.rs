@@ -29,7 +29,7 @@ pub enum Stage {
         /// The time of its last step in this run of the node.
         since: Timestamp,
     },
-    /// It was found in the store when the node started, and has not come back yet.
+    /// It was found in the store when the node started, and has not been restored yet.
     Loaded,
     /// It had a transient failure and will be retried.
     Retrying {
@@ -38,7 +38,7 @@ pub enum Stage {
         /// The time of the retry.
         at: Timestamp,
     },
-    /// It cannot continue by itself.
+    /// It cannot continue without an operator.
     Parked {
         /// The reason.
         reason: FlowError,
@@ -63,8 +63,8 @@ pub struct FlowStatus {
 }
 
 impl FlowStatus {
-    /// Returns the time since which the flow has waited, without a step, for something other than a time. `None` if it does
-    /// not wait, or takes no step because it failed or was paused.
+    /// Returns the time since which the flow has waited, without a step, for something other than a time. `None` if it does not
+    /// wait, or does not run because it failed or was paused.
     pub fn waits_since(&self) -> Option<Timestamp> {
         match &self.stage {
             Stage::Running { waiting, since, .. }

@@ -1,4 +1,4 @@
-//! Delays before something is sent again: 1.8 times longer each time, with a jitter that replays.
+//! Delays before a repetition: 1.8 times longer each time, with a jitter that is the same in a replay.
 
 use ledger::PartyId;
 use primitives::Monotonic;

@@ -155,7 +155,7 @@ impl Bench {
         self.expect(expected);
     }
 
-    /// Loads a flow that takes no step from its journal and retries it.
+    /// Loads a flow that is set aside from its journal and retries it.
     pub fn retry(&mut self, n: u8, expected: &[&str]) {
         self.tick();
         assert!(self.engine.is_written(&id(n)), "between rounds");

@@ -162,7 +162,7 @@ impl Flow for Race {
     }
 }
 
-/// A wait for a counterparty, and then another one.
+/// Waits for a counterparty twice.
 pub struct Patient;
 impl Flow for Patient {
     const NAME: &'static str = "test.patient";
@@ -467,7 +467,7 @@ impl Responder for Sign {
     }
 }
 
-/// Signs something, and waits for a last message.
+/// Signs a message, and waits for a last message.
 pub struct SignAndWait;
 impl Responder for SignAndWait {
     const NAME: &'static str = "test.sign_and_wait";
@@ -481,7 +481,7 @@ impl Responder for SignAndWait {
     }
 }
 
-/// Selects two states, records a transaction that consumes them, asks something.
+/// Selects states, records a transaction that consumes the first of them, and calls an external effect.
 pub struct Spend;
 impl Flow for Spend {
     const NAME: &'static str = "test.spend";
@@ -521,7 +521,7 @@ impl Flow for SpendWithin {
     }
 }
 
-/// Locks a state by its reference, asks something.
+/// Locks a state by its reference, and calls an external effect.
 pub struct Hold;
 impl Flow for Hold {
     const NAME: &'static str = "test.hold";

@@ -275,7 +275,7 @@ fn check(ops: &[Op], choices: &[u64]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Pauses the flow after a round and lets it come back from its journal.
+/// Pauses the flow after a round and restores it from its journal.
 fn check_paused(ops: &[Op], choices: &[u64]) -> Result<(), TestCaseError> {
     let rounds = live(ops, choices);
     for k in 0..rounds.len() {
