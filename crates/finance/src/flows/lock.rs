@@ -58,7 +58,7 @@ primitives::record!(LockArgs {
     anonymous
 });
 
-/// Locks cash until a given time, for this node or another one.
+/// Locks cash until a given time, for this node or another party.
 #[derive(Debug)]
 pub struct LockCash;
 

@@ -125,8 +125,7 @@ async fn exchanged_before(ctx: &FlowContext, exit: &TxId) -> Result<Option<Reiss
     }
 }
 
-/// Owes both transactions to the holder again, as far as they are recorded. The first session is about to record
-/// the missing ones.
+/// Delivers both transactions to the holder again, if they are recorded. The first session is about to record the missing ones.
 async fn deliver_again(
     ctx: &FlowContext,
     before: &Reissued,

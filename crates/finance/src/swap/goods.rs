@@ -68,7 +68,7 @@ impl Goods {
         }
     }
 
-    /// Returns the quantity and owner that a state holds of it; `None` for a state of something else.
+    /// Returns the quantity and owner that a state holds of it, or `None` if the state holds another token.
     pub(crate) fn held(&self, state: &StateAndRef) -> Option<Holding> {
         if state.state.contract != *self.contract() {
             return None;

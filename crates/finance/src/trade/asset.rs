@@ -76,7 +76,7 @@ impl Asset {
         self
     }
 
-    /// Returns the party that owes the asset's value and is told its holder.
+    /// Returns the party that owes the asset's value. It learns the asset's holder.
     pub fn debtor(&self) -> &Party {
         match self {
             Asset::Paper(paper) => &paper.issuer,

@@ -33,12 +33,12 @@ pub(super) struct Part {
 pub(super) enum Patience {
     /// All messages and back chains of the party together, so the party cannot stretch it.
     Whole,
-    /// Each message and each back chain by itself. A flow may go on after a deadline that has passed, and its journal names such a
-    /// deadline by the number of deadlines before it. So flows of version 1 must keep theirs.
+    /// Each message and each back chain has its own deadline. A flow may continue after a deadline that has passed, and its journal
+    /// identifies a deadline by its number in the flow. So flows of version 1 must keep their deadlines.
     EachMessage,
 }
 
-/// The parties of a swap and the order of asking them.
+/// The parties of a swap and the order in which they are contacted.
 pub(super) struct Asking<'a> {
     pub(super) places: &'a [Place],
     pub(super) sessions: &'a [Session],

@@ -47,7 +47,7 @@ impl Flow for Swap {
     }
 }
 
-/// Version 1 of [`Swap`], for flows that have begun with it. It cannot be started.
+/// Version 1 of [`Swap`], for flows that were started with it. It cannot be started any more.
 #[derive(Debug)]
 pub struct SwapVersion1;
 
