@@ -27,7 +27,7 @@ pub struct CacheFigures {
     pub bytes: u64,
     /// Maximum number of bytes held.
     pub budget_bytes: u64,
-    /// Look-ups that found something.
+    /// Look-ups that found an entry.
     pub hits: u64,
     /// Look-ups that did not.
     pub misses: u64,
@@ -35,7 +35,7 @@ pub struct CacheFigures {
     pub evicted: u64,
 }
 
-/// Counters since the start (plain names) and gauges (said so).
+/// Counters since the start, and gauges, which are marked as such.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Flows started by clients.

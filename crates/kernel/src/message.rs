@@ -28,7 +28,7 @@ pub enum ServiceId {
     Fetch = 2,
     /// The time of the peer's wall clock. No body; answer: a `primitives::Timestamp`. Kind 3 belongs to the transfer of files.
     Clock = 4,
-    /// The transactions that the asking node has lost. Body: [`RecoveryRequest`], answer: [`RecoveryResponse`].
+    /// The transactions that the requesting node has lost. Body: [`RecoveryRequest`], answer: [`RecoveryResponse`].
     Recover = 5,
 }
 
@@ -37,7 +37,7 @@ pub enum ServiceId {
 pub enum Answer {
     /// The service's answer.
     Done(Vec<u8>),
-    /// The service refuses; asking again is pointless.
+    /// The service refuses. Repeating the request is pointless.
     Failed(Rejection),
     /// Not yet: ask again after this many milliseconds.
     Wait(u64),
@@ -93,7 +93,7 @@ pub enum PeerMessage {
     },
     /// A question to a service.
     Request {
-        /// Chosen by the requester; comes back with the answer.
+        /// An id chosen by the requester. The answer repeats it.
         id: RequestId,
         /// [`ServiceId`] as a number, so that an unknown one can be refused politely.
         service: u8,
@@ -353,7 +353,7 @@ impl Decode for Standing {
     }
 }
 
-/// Asks for the transactions of the answering node that concern the asking one.
+/// Asks for the transactions of the answering node's ledger that concern the requesting node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecoveryRequest {
     /// Positions of the answering node's ledger after this one.
@@ -362,8 +362,8 @@ pub struct RecoveryRequest {
 
 primitives::record!(RecoveryRequest { after });
 
-/// The result for a part of the answering node's ledger. Transactions in which the asking node takes part are delivered as usual.
-/// It gets tear-offs of those that it notarised.
+/// The result for a part of the answering node's ledger. Transactions in which the requesting node takes part are delivered as
+/// usual. It gets tear-offs of those that it notarised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveryResponse {
     /// The last position searched. Unless it is the end, the next request continues from it.
@@ -372,7 +372,7 @@ pub struct RecoveryResponse {
     pub end: u64,
     /// Transactions that are delivered.
     pub delivered: u64,
-    /// Transactions that the asking node has notarised.
+    /// Transactions that the requesting node has notarised.
     pub notarised: Vec<NotarisedTearOff>,
 }
 

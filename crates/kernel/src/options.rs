@@ -28,7 +28,7 @@ pub struct KernelOptions {
     pub kept_flows_max: usize,
     /// Budget for the journals of flows that are restored after a start, in bytes. Further flows are restored as these end.
     pub journals_bytes_max: usize,
-    /// Whether the flows found in the store wait for an operator to let them come back.
+    /// Whether the flows found in the store are restored only when an operator says so.
     pub hold_flows: bool,
     /// Maximum wait for peers after a start before the flows of the journal continue, in milliseconds. 0 means no wait.
     pub meet_peers_ms: u64,

@@ -10,7 +10,7 @@ pub const META_EPOCH: &[u8] = b"epoch";
 pub const META_QUARANTINE: &[u8] = b"quarantine/";
 /// Key of the row with the latest time at which this notary judged the window of a transaction that it accepted.
 pub const META_JUDGED: &[u8] = b"judged";
-/// Key of the row, without a value, that says that the wall clock is in doubt: it was set, and nobody has confirmed it since.
+/// Key of the row without a value that says that the wall clock is in doubt: it was set, and has not been confirmed since.
 pub const META_CLOCK_DOUBT: &[u8] = b"clock_doubt";
 /// Prefix of rows `inbound/` + peer: the peer's epoch and the last session message accepted from it.
 pub const META_INBOUND: &[u8] = b"inbound/";
@@ -32,7 +32,7 @@ pub const META_MARK: &[u8] = b"mark/";
 pub const META_NOTARISED: &[u8] = b"notarised/";
 /// Key of the row with how many transactions this notary has accepted, `u64` BE.
 pub const META_NOTARY_ACCEPTED: &[u8] = b"notary_accepted";
-/// Key of the row that keeps a node stopped whose data is an older copy: [`crate::integrity::RollbackRow`].
+/// Key of the row that stops a node whose data is an older copy: [`crate::integrity::RollbackRow`].
 pub const META_ROLLBACK: &[u8] = b"rollback";
 /// Prefix of rows `refused/` + number `u64` BE: a participant's refusal, [`crate::RefusalRow`].
 pub const META_REFUSED: &[u8] = b"refused/";

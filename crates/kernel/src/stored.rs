@@ -1,4 +1,4 @@
-//! Reads of recorded transactions for flows that come back from their journals.
+//! Reads of recorded transactions for flows that are restored from their journals.
 
 use std::cell::RefCell;
 

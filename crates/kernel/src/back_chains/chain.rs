@@ -32,7 +32,7 @@ pub const VERIFY_CHUNK: usize = 256;
 /// Why a back chain can't be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResolutionError {
-    /// The peer sent something that was not asked for, or does not decode.
+    /// The peer's answer was not requested, or does not decode.
     Unsolicited(String),
     /// The peer lacks an ancestor of a transaction that it sent.
     Unavailable(TxId),

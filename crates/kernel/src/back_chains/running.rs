@@ -23,7 +23,7 @@ pub const RESOLUTION_STALL_MS: u64 = 120_000;
 pub struct Running {
     /// The chain.
     pub resolution: Resolution,
-    /// The item whose chain it is.
+    /// The item that needs the chain.
     pub primary: ItemId,
     /// All items that wait for a part of it, the primary one included.
     pub waiting: BTreeSet<ItemId>,

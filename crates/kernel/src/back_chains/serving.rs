@@ -64,7 +64,7 @@ impl BackChains {
             let (response, ids) = answers::serve(&request, context.room.part(), book, reads)?;
             // Looking up the requested ids is work too.
             served += 1 + response.transactions.len() + request.wanted.len() / 16;
-            // A transaction that a peer has fetched need not go along with a later delivery.
+            // A transaction that a peer has fetched need not be sent along with a later delivery.
             context.command(PeersCommand::NoteFetched { peer, ids });
             let answer = Answer::Done(response.to_bytes());
             context.send(peer, Priority::Bulk, PeerMessage::Response { id, answer });

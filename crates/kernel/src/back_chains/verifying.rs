@@ -62,8 +62,8 @@ impl BackChains {
         }
     }
 
-    /// Verifies the next transaction of the parts whose signatures are checked. It is to be recorded before the next call. Returns
-    /// false if none is left.
+    /// Verifies the next transaction of the parts whose signatures are good. The caller has it recorded before the next call.
+    /// Returns false if none is left.
     pub(crate) fn verify_next(
         &mut self,
         ledger: LedgerView<'_>,

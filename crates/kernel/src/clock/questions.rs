@@ -1,4 +1,5 @@
-//! The node's clock and those of its peers: a jump is told, peers are asked, and a notary judges no time window meanwhile.
+//! The node's clock and those of its peers. A jump is reported and peers are asked for their clocks. Until they confirm the clock,
+//! a notary judges no time window.
 
 use flow::FlowId;
 use flow::messaging::RequestId;

@@ -101,7 +101,7 @@ pub(crate) struct ClockWatch {
     ask_at: Monotonic,
 }
 
-/// An asking that has not ended.
+/// A round of questions that has not ended.
 #[derive(Debug)]
 struct Open {
     number: u64,
@@ -150,7 +150,7 @@ impl ClockWatch {
     }
 
     pub(crate) fn figures(&self) -> ClockFigures {
-        // Peers that have told another time were too few to raise a doubt, but an operator should know of them.
+        // Too few peers differ to raise a doubt, but an operator should know of them.
         let differs = self.trust == Trust::Unchecked && self.figures.peers_ahead_ms.is_some();
         ClockFigures {
             in_doubt: self.in_doubt() || differs,
@@ -259,7 +259,7 @@ impl ClockWatch {
         }
     }
 
-    /// Ends an asking that all have answered, or whose time is over.
+    /// Ends a round of questions if all peers have answered or its time is over.
     pub(super) fn judge(&mut self, now: Monotonic) -> Option<Agreement> {
         let over = self.asking.as_ref().is_some_and(|asking| {
             let waited_ms = now.since_ms(asking.at).unwrap_or(0);
@@ -321,7 +321,7 @@ impl ClockWatch {
     }
 }
 
-/// Clips a difference for display. Differences beyond the range need not be told apart.
+/// Clips a difference for display. Beyond the range the exact value does not matter.
 fn clipped(ms: i128) -> i64 {
     i64::try_from(ms).unwrap_or(if ms < 0 { i64::MIN } else { i64::MAX })
 }
@@ -336,7 +336,7 @@ mod tests {
         PartyId::from_hash(Hash::plain(&[n]))
     }
 
-    /// A machine whose two clocks are moved by the test, and its watch.
+    /// A simulated machine with two clocks that the test sets, and its clock watch.
     struct Bench {
         monotonic: u64,
         wall: u64,
@@ -475,7 +475,7 @@ mod tests {
         enum Judged {
             Trusted,
             NobodyTold,
-            /// Too few for a doubt, but the operator is told.
+            /// Too few for a doubt, but reported to the operator.
             Shown,
             Doubted,
         }

@@ -70,8 +70,8 @@ impl Files {
 }
 
 impl Participation<'_> {
-    /// Returns whether a peer owns or takes part in a state that a recorded transaction makes or consumes, or had to sign it, as far
-    /// as this node knows the owners of keys.
+    /// Returns whether a peer owns or takes part in a state that a recorded transaction makes or consumes, or had to sign the
+    /// transaction. Counts only keys whose owners this node knows.
     fn takes_part(
         &self,
         transaction: &SignedTransaction,

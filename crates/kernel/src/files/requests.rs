@@ -224,7 +224,7 @@ impl FileWaits {
         }
     }
 
-    /// Items that wait for a file which this peer brought.
+    /// Returns the items that wait for a file and were sent by this peer.
     pub(crate) fn relying_on(&self, hash: &Hash, peer: &PartyId) -> Vec<ItemId> {
         let waiting = self.fetches.get(hash).map(|fetch| &fetch.waiting);
         let waiting = waiting.into_iter().flatten();
@@ -288,7 +288,7 @@ impl FileWaits {
             if from.is_some() || again.is_some() {
                 continue;
             }
-            // With each try the next of those who brought it.
+            // Each try asks the next of the peers that sent an item with this file.
             let turn = fetch.tries as usize % fetch.waiting.len();
             let item = fetch.waiting.iter().nth(turn).copied();
             let Some((item, waiter)) = item.and_then(|item| Some((item, self.items.get(&item)?)))

@@ -67,7 +67,7 @@ impl Pace {
         }
     }
 
-    /// Begins to measure anew, because no flow ran until now.
+    /// Restarts the measurement, because no flow ran until now.
     fn begin(&mut self, now: Monotonic) {
         (self.since, self.ended) = (now, 0);
     }
@@ -217,7 +217,7 @@ impl Admission {
         }
     }
 
-    /// Returns the delay that a refused start is told: the time until about all waiting starts have their places.
+    /// Returns the delay that a refused start is told, in milliseconds: the estimated time until all waiting starts have a place.
     pub(crate) fn retry_after_ms(&self, queued: usize) -> u64 {
         self.pace.wait_ms(queued).clamp(RETRY_MS.0, RETRY_MS.1)
     }
@@ -259,7 +259,7 @@ mod tests {
         admission.free(first, at(1));
         admission.learn("a", first);
         assert_eq!(admission.bytes(), 0);
-        // Two of them are expected to fill the budget; something of another name is not.
+        // Two of them are expected to fill the budget. A flow of another name is not.
         let second = admission.take("a", 0, at(2));
         let third = admission.take("a", 0, at(2));
         assert!(!fits(&admission));

@@ -34,9 +34,9 @@ pub struct FlowFilter {
     pub user: Option<String>,
     /// The peer of one of its sessions, or the peer whose answer it waits for.
     pub peer: Option<PartyId>,
-    /// Started so long ago, in milliseconds.
+    /// Minimum time since its start, in milliseconds.
     pub older_than_ms: Option<u64>,
-    /// Waiting without a step for so long, in milliseconds, for something that is not just a time.
+    /// Minimum time in milliseconds that the flow has waited without a step, for a cause other than a time.
     pub stuck_ms: Option<u64>,
 }
 

@@ -51,7 +51,7 @@ impl Hospital {
         }
     }
 
-    /// Notes that a flow is to come back, even before the time of its next attempt.
+    /// Notes that a flow is to be restored, even before the time of its next retry.
     pub(super) fn want(&mut self, flow: FlowId) {
         self.forget_time(&flow);
         self.wanted.insert(flow);
@@ -66,7 +66,7 @@ impl Hospital {
         self.paused.remove(flow);
     }
 
-    /// Notes that a flow waits to come back. From now on, the commits that write its rows are noted.
+    /// Notes that a flow was set aside. From now on, the commits that write its rows are noted.
     pub(super) fn shelve(&mut self, flow: FlowId) {
         self.rows_in.insert(flow, 0);
     }

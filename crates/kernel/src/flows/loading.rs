@@ -12,8 +12,8 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 const PAGE: (usize, usize) = (10_000, 4 << 20);
 
 impl Flows {
-    /// Reads every journal, and has the states locked that its flow holds. Returns the flows that stay as they are. The others come
-    /// back one by one.
+    /// Reads every journal, and locks the states that its flow holds. Returns the flows that stay as they are. The others are
+    /// restored one by one.
     pub(crate) fn load_journals(
         &mut self,
         lock: &mut dyn FnMut(FlowId, &[StateRef]),

@@ -167,7 +167,7 @@ impl Flows {
         true
     }
 
-    /// Handles the deletion of a journal. The flow is gone, even if its start cannot be read.
+    /// Handles the deletion of a journal. The flow has ended, even if its start cannot be read.
     pub(super) fn on_forgotten(&mut self, flow: FlowId, context: &mut Context) {
         let parked = self
             .clients

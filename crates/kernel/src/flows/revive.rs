@@ -1,4 +1,4 @@
-//! Flows that are set aside, and flows that come back from their journals.
+//! Setting flows aside, and restoring them from their journals.
 
 use flow::{FlowError, FlowId, Pause};
 use primitives::Timestamp;
@@ -116,7 +116,7 @@ impl Flows {
         status.map_or(Standing::Running, |status| standing(&status))
     }
 
-    /// Returns whether flows wait only for this round to come back.
+    /// Returns whether flows are ready to be restored in this round.
     pub(crate) fn can_revive(&self, context: &Context) -> bool {
         let mut wanted = self.hospital.wanted.iter();
         wanted.any(|flow| self.is_readable(flow, context))
@@ -182,7 +182,7 @@ impl Flows {
         status.is_some_and(|status| filter.meets(&status, now) && is_for(order, &status.stage))
     }
 
-    /// Lets a flow come back for an operator.
+    /// Restores a flow by an operator's order.
     pub(super) fn let_back(&mut self, flow: FlowId) {
         if !self.release_shelved(flow) {
             self.hospital.want(flow);

@@ -35,7 +35,7 @@ pub struct HeldFlows {
     pub overdue: bool,
     /// Peers that may show the mark that is still needed: at most [`AWAITED_SHOWN_MAX`].
     pub any_of: Vec<PartyId>,
-    /// Peers of sessions that have not told their standing: at most [`AWAITED_SHOWN_MAX`].
+    /// Peers of sessions that have not sent their standing: at most [`AWAITED_SHOWN_MAX`].
     pub each_of: Vec<PartyId>,
 }
 

@@ -182,7 +182,7 @@ impl Flows {
         self.starts.queue.push_queued(queued);
     }
 
-    /// Takes a start back whose state is consumed, and tells its clients.
+    /// Removes a queued start whose state is consumed, and tells its clients.
     pub(super) fn withdraw_start(&mut self, flow: FlowId, context: &mut Context) {
         let Some(queued) = self.starts.queue.remove(&flow) else {
             return;

@@ -83,7 +83,7 @@ impl Flows {
 }
 
 impl FlowViews<'_> {
-    /// Returns the versions of a linear state that can be consumed. If all are in quarantine, the flow is told so.
+    /// Returns the versions of a linear state that can be consumed. If all are in quarantine, the flow gets an error that says so.
     fn versions(self, mut states: Vec<StateAndRef>) -> EffectResult {
         let first = states.first().map(|state| state.reference);
         states.retain(|state| !self.selection.is_quarantined(&state.reference));

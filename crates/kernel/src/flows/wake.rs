@@ -1,4 +1,4 @@
-//! Flows of the store that come back after a start.
+//! Restores the flows of the store after a start.
 
 use flow::{FlowId, Kill};
 
@@ -7,7 +7,7 @@ use crate::flows::Flows;
 use crate::port::{Reads, StoreFailure};
 
 impl Flows {
-    /// Returns the flow that comes back next, if one can come back now.
+    /// Returns the flow to restore next, if one can be restored now.
     pub(crate) fn next_to_wake(&self, context: &Context) -> Option<FlowId> {
         self.waking.next(|flow| self.is_readable(flow, context))
     }
@@ -28,14 +28,14 @@ impl Flows {
         self.bring_back(flow, context, reads)
     }
 
-    /// Kills a flow that came back, if that was ordered while it was shelved.
+    /// Kills a restored flow, if that was ordered while it was shelved.
     pub(crate) fn kill_if_asked(&mut self, flow: FlowId, context: &mut Context) {
         if self.runner.engine().is_kill_asked(&flow) {
             self.runner.kill(flow, context);
         }
     }
 
-    /// Lets a shelved flow come back for an operator. Returns whether it is one.
+    /// Lets a shelved flow be restored by an operator's order. Returns whether it was shelved.
     pub(super) fn release_shelved(&mut self, flow: FlowId) -> bool {
         let is_shelved = self.waking.is_shelved(&flow);
         self.leave_gate(flow);
@@ -43,8 +43,8 @@ impl Flows {
         is_shelved
     }
 
-    /// Brings a shelved flow back that is to be killed, so that its requests to a notary are known. It takes no step. If
-    /// its journal is still being written, it is killed as soon as it comes back.
+    /// Restores a shelved flow that is to be killed, so that its requests to a notary are known. It does not run. If its journal is
+    /// still being written, it is killed as soon as it is restored.
     pub(super) fn wake_to_kill(
         &mut self,
         flow: FlowId,

@@ -123,7 +123,7 @@ fn leave_to_others(
     let rejection = if views.is_older_copy {
         older_copy_lacks_keys(context)
     } else {
-        // Keys may come back with a backup.
+        // Missing keys may be restored from a backup.
         no_part_of_ours()
     };
     leave_waiting(peer, id, errors::DELIVERY_WAITS.code, rejection, context);

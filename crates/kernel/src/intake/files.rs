@@ -193,7 +193,7 @@ impl Intake {
         true
     }
 
-    /// Returns the peer that brought an item, and the files that the item lists.
+    /// Returns the peer that sent an item, and the files that the item lists.
     pub(super) fn brought(&self, item: ItemId, context: &Context) -> Option<(PartyId, Vec<Hash>)> {
         let waiting = self.get(item)?;
         Some((waiting.from?, files_of(waiting.transaction.wire(), context)))

@@ -48,8 +48,8 @@ pub(super) struct Item {
     pub(super) goal: Goal,
     /// The peer that has its back chain.
     pub(super) from: Option<PartyId>,
-    /// Dependencies that came with it; taken up once its own signatures are good, which is within the round, so they are not
-    /// counted here.
+    /// Dependencies that were sent along. They are taken in once the item's own signatures are good, which is within the round, so
+    /// they are not counted here.
     pub(super) along: Vec<Arc<SignedTransaction>>,
     /// Dependencies that are not recorded here.
     missing: BTreeSet<TxId>,
@@ -110,7 +110,7 @@ impl Intake {
         }
     }
 
-    /// Returns whether a peer may bring `bytes` more.
+    /// Returns whether there is room for `bytes` more from a peer.
     pub(crate) fn has_room(&self, peer: &PartyId, bytes: usize) -> bool {
         let load = self.loads.get(peer).copied().unwrap_or_default();
         let items_left = ITEMS_MAX.saturating_sub(self.items.len());
@@ -132,7 +132,7 @@ impl Intake {
     ) -> Option<ItemId> {
         let id = transaction.id();
         let first = self.recording.get(&id).filter(|_| goal.is_peers()).copied();
-        // Signatures are not part of the id: a copy signed otherwise is judged by itself.
+        // Signatures are not part of the id, so a copy with other signatures is checked as an item of its own.
         let alike = |item: &Item| item.transaction.signatures() == transaction.signatures();
         if first
             .and_then(|first| self.items.get(&first))

@@ -1,5 +1,5 @@
 //! Transactions of contracts that this node's program lacks. This program cannot judge them, but a program with the application
-//! can. Such a delivery therefore gets no answer, and its sender repeats it, at the latest when this node comes back.
+//! can. Such a delivery therefore gets no answer, and its sender repeats it, at the latest when this node reconnects.
 
 use ledger::{ContractExecutor, ContractName, RegistryError, SignedTransaction};
 use primitives::Hash;

@@ -22,8 +22,8 @@ use crate::peers::notices::{lacks_contract, leave_waiting};
 use crate::round::Work;
 
 impl Intake {
-    /// Ends an item that cannot be recorded. A delivery is refused for its own faults only, and waits for any other. A flow and a
-    /// notary's requester are told in both cases: they do not wait until an operator installs an application.
+    /// Ends an item that cannot be recorded. A delivery is refused only for its own faults, and stays unanswered for any other. A
+    /// flow and a notary's requester get an error in both cases: they do not wait until an operator installs an application.
     pub(super) fn refuse(&mut self, item: ItemId, fault: Fault, context: &mut Context) {
         let Some(refused) = self.take_out(item, context) else {
             return;

@@ -26,7 +26,7 @@ use crate::port::StoreFailure;
 use crate::round::{CheckOwner, Work};
 
 impl Intake {
-    /// Begins with a transaction; `along` came with it and may be among its dependencies.
+    /// Takes in a transaction. `along` was sent with it and may contain its dependencies.
     pub(super) fn take_in(
         &mut self,
         transaction: Arc<SignedTransaction>,

@@ -30,7 +30,7 @@ struct CheckGroup {
     payer: Option<PartyId>,
     /// The signatures that are not checked yet.
     messages: Vec<SignedMessage>,
-    /// They were beyond the share of the round that brought them.
+    /// Whether they were put off, because they exceeded the peer's share of the round that received them.
     is_put_off: bool,
 }
 
@@ -60,8 +60,8 @@ pub(crate) struct Signatures {
     checker: SignatureChecker,
     /// Signed messages known to be good: our own, and those checked before.
     known_good: GenerationCache<Hash, ()>,
-    /// Checks in the order of their arrival. Those that came in this round are bounded by the messages that a round takes in.
-    /// A peer with checks from earlier rounds brings no further ones, because none of its messages is handled.
+    /// Checks in the order of their arrival. Those that came in this round are bounded by the messages that a round takes in. A
+    /// peer with checks from earlier rounds adds none, because none of its messages is handled.
     waiting: VecDeque<CheckGroup>,
     /// Some of those that wait were not considered in this round.
     is_due: bool,

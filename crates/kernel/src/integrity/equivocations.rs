@@ -23,7 +23,7 @@ pub struct EquivocationRow {
     pub state: StateRef,
     /// Both transactions as the notary signed them, the recorded one first.
     pub proof: EquivocationProof,
-    /// The peer that brought the refused transaction, if a peer did.
+    /// The peer that sent the refused transaction, if a peer did.
     pub brought_by: Option<PartyId>,
     /// The time of the refusal.
     pub at: Timestamp,
@@ -72,7 +72,7 @@ impl Equivocations {
         self.known.len()
     }
 
-    /// Returns whether a proof is kept whose refused transaction this is.
+    /// Returns whether a proof against this refused transaction is kept.
     pub(crate) fn contains(&self, id: &TxId) -> bool {
         self.known.contains(id)
     }

@@ -157,7 +157,7 @@ impl Integrity {
         self.ask_again(context);
     }
 
-    /// Puts questions again whose pause is over.
+    /// Repeats the questions whose pause is over.
     fn ask_again(&mut self, context: &mut Context) {
         let now = context.now.monotonic;
         let Some(recovery) = &mut self.recovery else {

@@ -28,7 +28,7 @@ use crate::port::StoreFailure;
 pub const MARKED_AT_ONCE_MAX: usize = 128;
 
 impl Integrity {
-    /// Tells a peer that has just connected where its link stands.
+    /// Sends a peer that has just connected this node's standing.
     pub(super) fn send_standing(
         &self,
         peer: PartyId,
@@ -86,7 +86,7 @@ impl Integrity {
         Ok(())
     }
 
-    /// Begins to give marks to a peer whose link is in order.
+    /// Begins to send marks to a peer whose link is in order.
     pub(super) fn meet(
         &mut self,
         peer: PartyId,

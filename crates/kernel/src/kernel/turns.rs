@@ -1,5 +1,5 @@
-//! The turns of flows in a round: flows that come back, and starts that were queued. Each flow settles before the next one begins,
-//! because the room for flows depends on the work of those that run.
+//! The turns of flows in a round: flows to restore, and queued starts. Each flow settles before the next one begins, because the
+//! room for flows depends on the work of those that run.
 
 use primitives::{Hash, Monotonic, Timestamp};
 
@@ -8,9 +8,9 @@ use crate::kernel::Kernel;
 use crate::peers::lag::AHEAD_MAX;
 use crate::port::{Reads, StoreFailure};
 
-/// Flows that come back before the node is up: few enough to delay no start noticeably.
+/// Maximum number of flows restored before the node is up. So few delay no start noticeably.
 pub(super) const AT_ONCE_MAX: usize = 64;
-/// Flows that come back in one round.
+/// Maximum number of flows restored in one round.
 const WAKES_A_ROUND_MAX: usize = 64;
 
 impl Kernel {

@@ -159,7 +159,7 @@ impl KeyBook {
         })
     }
 
-    /// Returns the owners of keys, as far as this node knows them.
+    /// Returns the known owners of keys.
     fn known_owners(
         &self,
         keys: &[PublicKey],

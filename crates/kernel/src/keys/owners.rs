@@ -9,7 +9,7 @@ use super::store::KeyBook;
 use crate::context::Context;
 use crate::port::{Reads, StoreFailure};
 
-/// Answers the questions whose a key is, and which keys are this node's.
+/// Finds the owners of keys, and the keys that belong to this node.
 pub(crate) struct Owners<'a> {
     book: &'a KeyBook,
     context: &'a Context,

@@ -20,7 +20,7 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::writes::{Batch, RowRange, Writer};
 use primitives::Monotonic;
 
-/// Fresh keys that one peer can be told without using them. A peer that asks for more gets the same ones again.
+/// Maximum number of unused fresh keys that one peer is told. A peer that requests more gets the same ones again.
 pub const UNUSED_KEYS_MAX: u32 = 1_024;
 /// Keys of one peer whose owner this node remembers. The oldest are forgotten first.
 pub const OWNED_KEYS_MAX: u64 = 1 << 20;
@@ -272,7 +272,7 @@ impl KeyBook {
         }
     }
 
-    /// Remembers whose a key is.
+    /// Remembers the owner of a key.
     pub(super) fn keep(
         &mut self,
         proof: &OwnershipProof,

@@ -1,4 +1,4 @@
-//! The dependencies that go along with a delivery: recent transactions that only this node has, each sent to a peer once.
+//! The dependencies sent along with a delivery: recent transactions that only this node has, each sent to a peer once.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::options::KernelOptions;
 
 /// Maximum size of the dependencies sent along with one delivery, in bytes.
 pub(crate) const ALONG_BYTES_MAX: usize = 512 << 10;
-/// Weight of a note that a dependency went along, in bytes.
+/// Memory for a note that a dependency was sent along, in bytes.
 const SENT_WEIGHT: usize = 128;
 
 /// Transactions that only this node has, and the peers that got them.
@@ -52,7 +52,7 @@ impl Along {
         self.sent.clear();
     }
 
-    /// Notes that a peer has fetched a transaction, so that it need not go along with a later delivery.
+    /// Notes that a peer has fetched a transaction, so that it need not be sent along with a later delivery.
     pub(super) fn note_fetched(&mut self, peer: PartyId, id: TxId) {
         if self.unshared.contains(&id) {
             self.sent.insert((peer, id), (), SENT_WEIGHT);

@@ -50,8 +50,8 @@ const MESSAGE_BYTES: usize = 64;
 pub const GARBAGE_MESSAGE: u64 = 1;
 /// Points for an invalid signature. It costs more because it had to be checked.
 pub const GARBAGE_SIGNATURE: u64 = 5;
-/// Work of checks that make another point if one of them fails. A peer whose signatures are not valid is forgiven as fast as it
-/// causes a hundredth of the work that a core does.
+/// Work of failed checks that costs one more point. Points are forgiven as fast as a peer with invalid signatures causes a
+/// hundredth of a core's work.
 const WORK_PER_POINT: u64 = 100;
 /// Points that are forgiven in a second.
 const FORGIVEN_PER_S: u64 = 10;
@@ -121,7 +121,7 @@ struct Account {
     slow_from: Monotonic,
     /// Work of earlier rounds beyond its share.
     owed: u64,
-    /// Work of checks that were put off. It was charged in the round that brought them.
+    /// Work of checks that were put off. It was charged in the round that received them.
     put_off: u64,
     /// Garbage points in thousandths, at `scored_at`.
     points_milli: u64,
@@ -549,7 +549,7 @@ mod tests {
         assert_eq!(budgets.garbage(peer(1), SLOW_POINTS * 2, at(0)), None);
         let heard = (0..100).filter(|_| is_handled(&mut budgets, 1)).count();
         assert_eq!(heard as u64, SLOW_MESSAGES);
-        // Further rounds of the same moment bring nothing, and the node may sleep until the next time.
+        // Further rounds at the same time change nothing, so the node may sleep until the next time.
         for _ in 0..10 {
             budgets.end_round(&mut Batch::default());
             assert_eq!(budgets.next(at(0)), None);

@@ -57,7 +57,8 @@ impl DeliveryLag {
         }
     }
 
-    /// Deliveries that peers which answer have not answered yet, without the many of each that it leaves `aside`.
+    /// Returns the number of unanswered deliveries at responsive peers, without those that a peer leaves unanswered while it
+    /// answers others (`aside`).
     pub(crate) fn rows(&self, now: Monotonic, aside: impl Fn(&PartyId) -> usize) -> usize {
         let rows = self.peers.iter().map(|(id, peer)| {
             let rows = peer.rows.saturating_sub(aside(id));

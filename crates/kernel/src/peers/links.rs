@@ -1,6 +1,6 @@
 //! The links to the peers: session streams, requests and deliveries, as the kernel sees them.
 //!
-//! The machines themselves are in the crate `flow`; their actions become rows and messages in [`crate::peers::pump`].
+//! The state machines of the messaging are in the crate `flow`. Their actions become rows and messages in [`crate::peers::pump`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -50,11 +50,11 @@ pub struct Links {
     pub(super) unanswered: Unanswered,
     /// The lag of responsive peers with their deliveries.
     pub(super) lag: DeliveryLag,
-    /// Sizes of the transactions owed since the machines' actions were last worked off.
+    /// Sizes of the transactions to deliver, since the actions of the state machines were last carried out.
     pub(super) sizes: HashMap<TxId, usize>,
     /// Answers to deliveries, sent once the round is durable.
     pub(super) answers: BTreeMap<PartyId, Vec<TxId>>,
-    /// Rows that are read back once the commit of this number is durable. At most one for each peer and machine.
+    /// Rows to read back from the store once the commit of this number is durable. At most one for each peer and state machine.
     pub(super) read_backs: VecDeque<(u64, ReadBack)>,
     /// Commits up to this one are durable.
     pub(super) durable: u64,
@@ -209,7 +209,7 @@ impl Links {
         self.requests.outstanding() as u64
     }
 
-    /// Returns whether rows are to be read back whose commit is durable.
+    /// Returns whether there are rows to read back whose commit is durable.
     pub(super) fn has_read_backs(&self) -> bool {
         let first = self.read_backs.front();
         first.is_some_and(|(number, _)| *number <= self.durable)
@@ -225,7 +225,7 @@ impl Links {
         self.at_start.get(peer).copied().unwrap_or_default()
     }
 
-    /// Notes that a peer has told its standing. Returns false if none was awaited.
+    /// Notes that a peer has sent its standing. Returns false if none was awaited.
     pub(super) fn standing_arrived(&mut self, peer: &PartyId) -> bool {
         self.awaited.remove(peer)
     }

@@ -1,5 +1,5 @@
-//! The actions of the messaging machines, as rows of the round's batch and messages after it. Also rows that are read back for
-//! them.
+//! Turns the actions of the messaging's state machines into rows of the round's batch and messages after it, and reads rows back
+//! for them.
 
 use flow::SessionMessage;
 use flow::messaging::{DeliveryAction, InboxAction, OutboxAction, PendingDelivery, RequestAction};
@@ -19,7 +19,7 @@ use crate::peers::read_back::{ReadBack, decode_delivery, encode_delivery};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{META_INBOUND, meta_key, peer_seq_key, prefix_end, seq_of};
 
-/// The actions of the messaging machines.
+/// The actions of the messaging's state machines.
 struct MachineActions {
     inbox: Vec<InboxAction>,
     outbox: Vec<OutboxAction>,
@@ -28,7 +28,7 @@ struct MachineActions {
 }
 
 impl Links {
-    /// Carries out the actions of the machines, until they have none.
+    /// Carries out the actions of the state machines, until they have none.
     pub(crate) fn pump(
         &mut self,
         book: &Book,
@@ -52,7 +52,7 @@ impl Links {
         Ok(())
     }
 
-    /// Returns the actions of the machines, if there are any.
+    /// Returns the actions of the state machines, if there are any.
     fn take_actions(&mut self) -> Option<MachineActions> {
         let actions = MachineActions {
             inbox: std::mem::take(&mut self.inbox_out),
@@ -229,7 +229,7 @@ impl Links {
         }
     }
 
-    /// Reads rows back whose commit is durable.
+    /// Reads rows back from the store whose commit is durable.
     pub(crate) fn read_back(
         &mut self,
         context: &Context,

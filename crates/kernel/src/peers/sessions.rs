@@ -15,7 +15,7 @@ use crate::message::{DELIVERED_IDS_MAX, PeerMessage};
 use crate::peers::links::{EARLY_BYTES_MAX, Links, UNACKED_REFUSALS_MAX};
 
 impl Links {
-    /// Handles a new connection to a peer. Numbered messages wait until the peer has told its standing.
+    /// Handles a new connection to a peer. Numbered messages wait until the peer has sent its standing.
     pub(crate) fn peer_up(&mut self, peer: PartyId, epoch: u64, now: Monotonic) {
         let taken = self.taken.entry(peer).or_default();
         if taken.0 != epoch {
@@ -251,7 +251,7 @@ impl Links {
         self.requests.timer(now, &mut self.request_out);
     }
 
-    /// Makes the machines end their round. Their last messages are pumped after this.
+    /// Ends the round of the state machines. Their last messages are carried out after this.
     pub(crate) fn end_machines(&mut self, now: Monotonic) {
         self.inbox.end_of_round(&mut self.inbox_out);
         self.deliveries.end_of_round(now, &mut self.delivery_out);

@@ -78,8 +78,8 @@ impl Schedule {
         Ok(())
     }
 
-    /// Returns the next start whose time has come. It is then in the queue of starts. Rows that cannot be started are refused on the
-    /// way, and rows that were started before are deleted.
+    /// Returns the next start whose time has come, for the queue of starts. Refuses rows on the way that cannot be started, and
+    /// deletes those that were started before.
     pub(crate) fn next_start(
         &mut self,
         known: KnownStart<'_>,

@@ -284,7 +284,7 @@ fn a_restarted_notary_judges_no_earlier_than_before() {
     assert_eq!(ask(&mut town, &second, open), "notary.time_window_invalid");
 }
 
-/// The machine of a notary boots with a clock that is ahead.
+/// A notary's machine boots with a clock that is ahead.
 #[test]
 fn a_clock_that_was_set_while_the_node_was_down_judges_nothing() {
     // The peers that are up, and whether they are enough for a doubt.
@@ -331,7 +331,7 @@ fn a_clock_that_was_set_while_the_node_was_down_judges_nothing() {
     }
 }
 
-/// The machine of a notary boots with a clock that is ahead, and the operator vouches for it.
+/// A notary's machine boots with a clock that is ahead, and the operator confirms it.
 #[test]
 fn judgements_that_were_made_ahead_end_with_the_doubt() {
     for by_operator in [false, true] {
@@ -373,7 +373,7 @@ fn judgements_that_were_made_ahead_end_with_the_doubt() {
         assert!(!figures.clock.in_doubt, "{:#?}", town.logs);
         assert_eq!(ask(&mut town, &second, until), "signed", "{:#?}", town.logs);
         assert_eq!(town.figures(0).notary_clock_behind_ms, 0);
-        // The judgements that were ahead do not come back with a restart.
+        // A restart does not bring back the judgements that were ahead.
         town.down(0);
         town.up(0);
         town.settle();

@@ -352,7 +352,7 @@ fn only_those_concerned_get_a_file_and_others_do_not_learn_of_it() {
     let ledger = town.nodes[1].disk.ledger();
     let [first, second] = [0, 1].map(|place: usize| ledger[place].1.id());
     let nowhere = TxId::from_array([9; 32]);
-    // The asking node, the file, the transaction that it names, and whether it may have the file.
+    // The requesting node, the file, the transaction that it names, and whether it may have the file.
     let table = [
         (2, hash, first, true),
         (2, other, second, true),

@@ -74,7 +74,7 @@ fn signed(town: &Town, builder: TransactionBuilder, by: &[usize]) -> Vec<u8> {
     signed.to_bytes()
 }
 
-/// Checks that a node proposes in vain: how the flow ends at the forger, and that nothing has changed.
+/// Checks that a forged proposal fails: how the flow ends at the forger, and that nothing has changed.
 #[track_caller]
 fn in_vain(town: &mut Town, what: &str, (flow, by, with): (&str, usize, usize), code: &str) {
     let before = balances(town);
@@ -105,7 +105,7 @@ pub fn terms(quantity: u64) -> Vec<u8> {
     e.into_bytes()
 }
 
-/// Proofs of ownership, as a holder sends them whose cash is owned by the key that the network map lists.
+/// An empty list of proofs, as sent by a holder whose cash is owned by the key that the network map lists.
 pub fn no_proofs() -> Vec<u8> {
     Vec::<ledger::OwnershipProof>::new().to_bytes()
 }

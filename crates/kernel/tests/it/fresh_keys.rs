@@ -12,7 +12,7 @@ const MATURITY_MS: u64 = 2_000_000;
 const DEBT: &str = "tally.obligation";
 const PAPER: &str = "tally.paper";
 
-/// Arguments with `anonymous` said.
+/// Adds `anonymous` to arguments.
 fn hidden(args: &str) -> String {
     args.replacen('{', r#"{"anonymous":true,"#, 1)
 }

@@ -54,7 +54,7 @@ fn a_transaction_refers_to_the_newest_version_of_another_nodes_state() {
     let first = referred(&mut town, token).expect("referred to");
 
     ring(&mut town);
-    // Node 2 knows the old version only. The notary says that it is out of date.
+    // Node 2 knows only the old version, which the notary reports as consumed.
     let token = town.start(2, "test.refer", &refer(&id, Some(first)), None);
     town.settle();
     assert_eq!(

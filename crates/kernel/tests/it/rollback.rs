@@ -235,7 +235,7 @@ fn a_proof_that_comes_before_the_answer_of_the_store_stops_the_decision() {
 fn a_copy_beside_the_original_is_refused() {
     let (mut town, _) = town_and_copy(1);
     let copy = town.nodes[1].disk.clone();
-    // The original goes on, and a second passes, so that its peers know.
+    // The original node runs for a second more, so that its peers hold a later mark.
     done(&mut town, 1, "cash.pay", &pay(10, 2));
     town.now += 1_000;
     town.settle();

@@ -35,7 +35,7 @@ fn figures(town: &Town, node: usize) -> PeerFigures {
         .unwrap_or_default()
 }
 
-/// Lets so much time pass that a slowed attacker is heard.
+/// Lets enough time pass for a slowed attacker's messages to be handled.
 fn hear_slowly(town: &mut Town) {
     for _ in 0..100 {
         town.now += 20;

@@ -81,7 +81,7 @@ pub struct Town {
     pub scheduled: Vec<Scheduled>,
     /// Crashes that will happen.
     pub crashes: Vec<Crash>,
-    /// Nodes that said that they are drained, in order.
+    /// Nodes that have reported that they are drained, in order.
     pub drained: Vec<usize>,
     /// Peers that nodes cut off, and for how many milliseconds.
     pub cut_off: Vec<(usize, PartyId, u64)>,
@@ -92,9 +92,9 @@ pub struct Town {
     /// Nodes whose program has no contract but those that all have.
     pub plain: std::collections::BTreeSet<usize>,
     pub network: Arc<NetworkMap>,
-    /// Requests for files: the asking node, the asked node, the file.
+    /// Requests for files: the requesting node, the requested node, the file.
     pub fetched: Vec<(usize, usize, Hash)>,
-    /// Answers to them: the answering node, the asking node, the file, the offer if there is one.
+    /// Answers to them: the answering node, the requesting node, the file, and the offer if there is one.
     pub permits: Vec<(usize, usize, Hash, Option<FileOffer>)>,
     /// Answers of notaries' stores, if a test delays them.
     pub delayed_answers: Option<Vec<(usize, Event)>>,
@@ -284,7 +284,7 @@ impl Town {
         }
     }
 
-    /// Tells a node that another one is connected.
+    /// Connects a node to another one.
     pub fn link(&mut self, node: usize, other: usize) {
         let peer = self.nodes[other].id;
         self.mail
@@ -379,7 +379,7 @@ impl Town {
         self.mail.push_back((node, event));
     }
 
-    /// Runs until nothing more happens by itself.
+    /// Runs until no event is left.
     pub fn settle(&mut self) {
         loop {
             let mut rounds = BTreeMap::<usize, Vec<Event>>::new();
