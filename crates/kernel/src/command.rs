@@ -582,7 +582,7 @@ mod tests {
         Command::ForgetFlow { flow }
     }
 
-    /// Carries all commands of the last call. Each makes those that `causes` names.
+    /// Carries all commands of the last call. Each command queues those listed for it in `causes`.
     fn carry(commands: &mut Commands, causes: &BTreeMap<u8, Vec<u8>>, carried: &mut Vec<u8>) {
         let below = commands.begin();
         while let Some(next) = commands.next(below) {

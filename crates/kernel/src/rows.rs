@@ -14,7 +14,7 @@ pub const META_JUDGED: &[u8] = b"judged";
 pub const META_CLOCK_DOUBT: &[u8] = b"clock_doubt";
 /// Prefix of rows `inbound/` + peer: the peer's epoch and the last session message accepted from it.
 pub const META_INBOUND: &[u8] = b"inbound/";
-/// Prefix of rows `lacking/` + name: how many unconsumed states of a contract there were when the node was started without it.
+/// Prefix of rows `lacking/` + name: the number of unconsumed states of a contract when the node was started without it.
 pub const META_LACKING: &[u8] = b"lacking/";
 /// Prefix of rows `folder/member/` + party id: the name of a member whose file was in the node's folder at a start.
 pub const META_MEMBER: &[u8] = b"folder/member/";
@@ -30,7 +30,7 @@ pub const META_LIFE_BASELINE: &[u8] = b"lives_settled";
 pub const META_MARK: &[u8] = b"mark/";
 /// Prefix of rows `notarised/` + notary: ids of the transactions recorded last with its signature, at most 16.
 pub const META_NOTARISED: &[u8] = b"notarised/";
-/// Key of the row with how many transactions this notary has accepted, `u64` BE.
+/// Key of the row with the number of transactions that this notary has accepted, `u64` BE.
 pub const META_NOTARY_ACCEPTED: &[u8] = b"notary_accepted";
 /// Key of the row that stops a node whose data is an older copy: [`crate::integrity::RollbackRow`].
 pub const META_ROLLBACK: &[u8] = b"rollback";

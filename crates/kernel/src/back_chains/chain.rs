@@ -18,13 +18,13 @@ use crate::message::{FETCH_WANTED_MAX, FetchRequest, FetchResponse};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::writes::{Batch, RowRange, Writer};
 
-/// Bytes of one chain kept in memory before they are moved to the staging table.
+/// Maximum size of one chain in memory, in bytes. Beyond it the fetched part is moved to the staging table.
 pub const STAGED_BYTES_MAX: usize = 256 << 10;
-/// Bytes of transactions in one row of the staging table, but for one larger transaction.
+/// Maximum size of the transactions in one row of the staging table, in bytes. A single transaction may exceed it.
 const STAGING_ROW_BYTES: usize = 256 << 10;
-/// Transactions in the first answer asked for; doubles with each one.
+/// Number of transactions requested in the first answer. It doubles with each answer.
 const FIRST_TRANSACTIONS: u32 = 16;
-/// Bytes in each answer asked for.
+/// Size requested for each answer, in bytes.
 const ANSWER_BYTES: u32 = 512 << 10;
 /// Transactions verified in one step: one row of the staging table, or this many from memory.
 pub const VERIFY_CHUNK: usize = 256;

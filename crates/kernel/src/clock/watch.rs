@@ -20,7 +20,7 @@ use crate::part::Part;
 
 /// A wall clock that gains or loses more than this against the monotonic one was set.
 pub(crate) const JUMP_MAX_MS: u64 = 2_000;
-/// Clocks that differ by no more than this agree.
+/// Maximum difference of clocks that agree, in milliseconds.
 pub(crate) const AGREE_MAX_MS: u64 = 5_000;
 /// Maximum number of peers asked at once.
 pub(crate) const ASKED_MAX: usize = 64;

@@ -11,7 +11,7 @@ use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::prefix_end;
 use crate::writes::{RowRange, Writer};
 
-/// Upgrades that are authorised at run time, at once.
+/// Maximum number of upgrades authorised at run time.
 pub const UPGRADES_MAX: usize = 1_000;
 
 /// Prefix of rows `upgrade/` + descriptor hash of the old code + of the new: [`ConsentRow`].

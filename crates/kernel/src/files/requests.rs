@@ -17,7 +17,7 @@ use crate::intake::item_id::ItemId;
 
 /// Maximum number of files that one item waits for at a time. Once they are stored it waits for the next ones.
 pub(crate) const FILES_AT_ONCE: usize = 8;
-/// Number of failed requests for a file, because a peer is away or the disk fails, after which the items that need it are dropped.
+/// Number of failed requests for a file, because a peer is away or the disk fails, after which the waiting items end without it.
 pub(crate) const FILE_TRIES_MAX: u32 = 8;
 /// Delays before a failed request is repeated.
 const AGAIN: BackOff = BackOff {

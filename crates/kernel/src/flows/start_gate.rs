@@ -23,7 +23,7 @@ use primitives::Monotonic;
 
 /// Maximum time after a start for which a notary judges nothing because it has met too few peers, in milliseconds.
 pub const NOTARY_MEETS_MS_MAX: u64 = 10_000;
-/// Peers that [`HeldFlows`] names of each kind.
+/// Maximum number of peers of each kind that [`HeldFlows`] names.
 pub const AWAITED_SHOWN_MAX: usize = 16;
 
 /// Flows that are held, and the peers that they wait for.
@@ -55,7 +55,7 @@ pub(crate) struct StartGate {
     waiting: BTreeMap<FlowId, usize>,
     /// Flows by the peers that they wait for.
     of_peer: BTreeMap<PartyId, Vec<FlowId>>,
-    /// Flows that wait for a witness alone.
+    /// Flows whose peers are met. They wait only for a mark that vouches for the data.
     clear: BTreeSet<FlowId>,
     shown: Option<Arc<HeldFlows>>,
 }

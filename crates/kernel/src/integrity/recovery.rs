@@ -32,9 +32,9 @@ use crate::message::{Answer, PeerMessage, RECOVERED_MAX, RecoveryRequest, Recove
 use crate::port::{StoreFailure, Table, damaged};
 use crate::rows::META_ROLLBACK;
 
-/// Positions of the ledger searched for one request.
+/// Maximum number of positions of the ledger searched for one request.
 pub const RECOVERY_ROWS_MAX: usize = 256;
-/// Fresh keys that are made again at the beginning of a recovery.
+/// Maximum number of fresh keys that are made again when a recovery begins.
 pub const LOST_KEYS_MAX: usize = 1_024;
 /// Requests of a recovery have flow ids that no flow has: a mark, and the beginning of the peer's id.
 const RECOVERY_FLOW: [u8; 8] = [0xfd; 8];

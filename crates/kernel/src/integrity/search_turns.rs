@@ -7,7 +7,7 @@ use primitives::Monotonic;
 
 /// Pause between two requests that are served, of all peers together, in milliseconds.
 pub const RECOVERY_PAUSE_MS: u64 = 40;
-/// Time for which a peer that has asked counts as asking, in milliseconds.
+/// Time after a request during which a peer counts as one that is asking, in milliseconds.
 const ASKING_MS: u64 = 10 * RECOVERY_PAUSE_MS;
 
 /// The pace of searches, for all peers together and for each of them.

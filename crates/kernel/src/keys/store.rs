@@ -22,7 +22,7 @@ use primitives::Monotonic;
 
 /// Maximum number of unused fresh keys that one peer is told. A peer that requests more gets the same ones again.
 pub const UNUSED_KEYS_MAX: u32 = 1_024;
-/// Keys of one peer whose owner this node remembers. The oldest are forgotten first.
+/// Maximum number of keys of one peer whose owner this node remembers. The oldest are forgotten first.
 pub const OWNED_KEYS_MAX: u64 = 1 << 20;
 
 /// Weight of an entry of these caches in bytes: a key, its value, and the map around them.

@@ -2,9 +2,9 @@
 
 use primitives::Timestamp;
 
-/// Notes of one transaction.
+/// Maximum number of notes of one transaction.
 pub const NOTES_MAX: usize = 100;
-/// The longest note, in bytes.
+/// Maximum length of a note, in bytes.
 pub const NOTE_BYTES_MAX: usize = 4_096;
 
 /// Names a note of a transaction: the time it was made, then random bytes of the shell's.

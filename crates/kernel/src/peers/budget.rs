@@ -1,4 +1,4 @@
-//! The work that each peer may cause in a round, and the price of its garbage.
+//! The work that each peer may cause in a round, and the points that it is charged for invalid input.
 //!
 //! ```text
 //!  message ──► cut off? ──yes──► dropped
@@ -62,7 +62,7 @@ const SLOW_MESSAGES: u64 = 16;
 /// Interval in which a slowed peer may send [`SLOW_MESSAGES`], in milliseconds. A limit per round would not slow it down, because an
 /// idle node starts the next round at once.
 const SLOW_MS: u64 = 20;
-/// Maximum backlog of a slowed peer, in bytes. A longer backlog would delay the detection of its later garbage.
+/// Maximum backlog of a slowed peer, in bytes. A longer backlog would delay the detection of later invalid messages.
 const SLOW_BACKLOG_BYTES: usize = 1 << 20;
 /// Price of a session beyond the peer's share, in thousandths of a point. 200 such sessions a second cost as much as is forgiven
 /// in that time, so an honest member under heavy load is not slowed down.
@@ -330,7 +330,8 @@ impl PeerBudgets {
         account.is_none_or(|account| account.may_work(self.spent, now))
     }
 
-    /// Charges a peer for garbage. Returns the duration of its cut-off in milliseconds if it has sent too much.
+    /// Charges a peer with points for invalid input. Returns the duration of its cut-off in milliseconds, if it has reached the
+    /// limit.
     pub fn garbage(&mut self, peer: PartyId, points: u64, now: Monotonic) -> Option<u64> {
         let account = self.accounts.entry(peer).or_default();
         account.figures.garbage += 1;
@@ -508,8 +509,8 @@ mod tests {
     fn garbage_slows_a_peer_down_and_then_cuts_it_off_longer_each_time() {
         let mut budgets = PeerBudgets::default();
         let mut now = 0;
-        // Milliseconds of peace, then pieces of garbage: their points, milliseconds between them, how many; and for how long the
-        // peer is cut off for them.
+        // Milliseconds without invalid input, then invalid inputs: the points of each, the interval in milliseconds, and their
+        // number. Last the duration of the cut-off.
         for (peace, points, apart, pieces, cut) in [
             (0, 1, 0, 999, None),
             (0, 1, 0, 1, Some(10_000)),

@@ -10,7 +10,7 @@ use crate::peers::budget::PeerWork;
 pub struct PeerFigures {
     /// The resources that live flows hold on its behalf.
     pub flows: PeerUsage,
-    /// The work that its messages caused, and its garbage.
+    /// The work that its messages caused, and its invalid input.
     pub work: PeerWork,
     /// Its requests to this notary, if this node is one that was asked.
     pub notary: Option<RequesterFigures>,

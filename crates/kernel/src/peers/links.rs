@@ -58,7 +58,7 @@ pub struct Links {
     pub(super) read_backs: VecDeque<(u64, ReadBack)>,
     /// Commits up to this one are durable.
     pub(super) durable: u64,
-    /// The epoch of each peer, and the last number taken of its session messages: the cursors of the inbox.
+    /// The cursors of the inbox: the epoch of each peer, and the number of the last session message handled from it.
     pub(super) taken: BTreeMap<PartyId, (u64, u64)>,
     /// Session messages not acknowledged, of all peers.
     pub(super) unacked: u64,
@@ -87,7 +87,7 @@ pub(crate) struct LinkNumbers {
     pub(crate) sent: u64,
     /// The last one that the peer has acknowledged.
     pub(crate) acked: u64,
-    /// The last one taken of the peer.
+    /// The last one handled from the peer.
     pub(crate) taken: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The dealings with peers: sessions, requests, deliveries, and the share of resources that each peer may use.
+//! Messages between this node and its peers: sessions, requests, deliveries, and the share of resources that each peer may use.
 
 pub(crate) mod along;
 pub(crate) mod budget;

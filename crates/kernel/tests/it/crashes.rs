@@ -45,7 +45,7 @@ fn script() -> Vec<Vec<Line>> {
     .collect()
 }
 
-/// Starts side by side, which wait for each other's change.
+/// Returns starts that run side by side and wait for each other's change.
 fn crowd() -> Vec<Vec<Line>> {
     let here = ["a", "b", "c", "d"].map(|id| line(id, 1, "cash.pay", pay(10, 2)));
     let there = ["e", "f"].map(|id| line(id, 2, "cash.pay", pay(5, 1)));
