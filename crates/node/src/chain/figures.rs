@@ -11,7 +11,8 @@ const WINDOW_MS: u64 = 60_000;
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     pub(super) core: Figures,
-    /// The recently joined blocks: the time in milliseconds since genesis by this node's clock, and the number of transactions, negative for a block that was rolled back.
+    /// The recently joined blocks: the time in milliseconds since genesis by this node's clock, and the number of transactions,
+    /// negative for a block that was rolled back.
     recent: VecDeque<(u64, i64)>,
     since_ms: u64,
 }
