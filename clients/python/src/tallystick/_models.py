@@ -421,7 +421,7 @@ class Between:
 
 @dataclass(frozen=True)
 class CashExitArguments:
-    """`cash.exit`: What it is started with."""
+    """`cash.exit`: The arguments of the flow."""
 
     #: The currency.
     currency: str
@@ -488,7 +488,7 @@ class CashExitOutcome:
 
 @dataclass(frozen=True)
 class CashIssueAndPayArguments:
-    """`cash.issue_and_pay`: What it is started with."""
+    """`cash.issue_and_pay`: The arguments of the flow."""
 
     #: The currency, such as `GBP`.
     currency: str
@@ -555,7 +555,7 @@ class CashIssueAndPayOutcome:
 
 @dataclass(frozen=True)
 class CashIssueArguments:
-    """`cash.issue`: What it is started with."""
+    """`cash.issue`: The arguments of the flow."""
 
     #: The currency, such as `GBP`.
     currency: str
@@ -623,7 +623,7 @@ class CashIssueOutcome:
 
 @dataclass(frozen=True)
 class CashLockArguments:
-    """`cash.lock`: What it is started with."""
+    """`cash.lock`: The arguments of the flow."""
 
     #: The currency.
     currency: str
@@ -694,7 +694,7 @@ class CashLockOutcome:
 
 @dataclass(frozen=True)
 class CashPayArguments:
-    """`cash.pay`: What it is started with."""
+    """`cash.pay`: The arguments of the flow."""
 
     #: The payments, 1 to 1000.
     payments: list[Payment]
@@ -767,7 +767,7 @@ class CashPayOutcome:
 
 @dataclass(frozen=True)
 class CashReissueArguments:
-    """`cash.reissue`: What it is started with."""
+    """`cash.reissue`: The arguments of the flow."""
 
     #: The currency.
     currency: str
@@ -853,7 +853,7 @@ class CashResult:
 
 @dataclass(frozen=True)
 class CashUnlockArguments:
-    """`cash.unlock`: What it is started with."""
+    """`cash.unlock`: The arguments of the flow."""
 
     #: The index of the output, from 0.
     index: int
@@ -1186,7 +1186,7 @@ class DeliveryView:
 
 @dataclass(frozen=True)
 class DocumentShareArguments:
-    """`document.share`: What it is started with."""
+    """`document.share`: The arguments of the flow."""
 
     #: The file's SHA-256, in hexadecimal; the file must be uploaded first.
     attachment: str
@@ -1939,7 +1939,7 @@ class JournalEntry:
 
 @dataclass(frozen=True)
 class LedgerChangeNotaryArguments:
-    """`ledger.change_notary`: What it is started with."""
+    """`ledger.change_notary`: The arguments of the flow."""
 
     #: The states, all of one notary: `{"tx": ..., "index": ...}`. States that encumber them move along.
     states: list[StateRef]
@@ -1986,7 +1986,7 @@ class LedgerChangeNotaryOutcome:
 
 @dataclass(frozen=True)
 class LedgerEmptyArguments:
-    """`ledger.empty`: What it is started with."""
+    """`ledger.empty`: The arguments of the flow."""
 
 
     def to_json(self) -> dict[str, Any]:
@@ -2062,7 +2062,7 @@ class LedgerPage:
 
 @dataclass(frozen=True)
 class LedgerProveKeyArguments:
-    """`ledger.prove_key`: What it is started with."""
+    """`ledger.prove_key`: The arguments of the flow."""
 
     #: The fresh key, such as `ed25519:` and its digits.
     key: str
@@ -2110,7 +2110,7 @@ class LedgerProveKeyOutcome:
 
 @dataclass(frozen=True)
 class LedgerUpgradeArguments:
-    """`ledger.upgrade`: What it is started with."""
+    """`ledger.upgrade`: The arguments of the flow."""
 
     #: The states, all of one notary: `{"tx": ..., "index": ...}`. The first determines their current code. States that encumber them move
     #: along.
@@ -2526,7 +2526,7 @@ class NoteView:
 
 @dataclass(frozen=True)
 class ObligationDefaultArguments:
-    """`obligation.default`: What it is started with."""
+    """`obligation.default`: The arguments of the flow."""
 
     #: The newest state of the obligation.
     obligation: StateRef
@@ -2574,7 +2574,7 @@ class ObligationDefaultOutcome:
 
 @dataclass(frozen=True)
 class ObligationExitArguments:
-    """`obligation.exit`: What it is started with."""
+    """`obligation.exit`: The arguments of the flow."""
 
     #: The newest state of the obligation.
     obligation: StateRef
@@ -2618,7 +2618,7 @@ class ObligationExitOutcome:
 
 @dataclass(frozen=True)
 class ObligationIssueArguments:
-    """`obligation.issue`: What it is started with."""
+    """`obligation.issue`: The arguments of the flow."""
 
     #: The due time, in milliseconds since 1970.
     due: int
@@ -2680,7 +2680,7 @@ class ObligationIssueOutcome:
 
 @dataclass(frozen=True)
 class ObligationMoveArguments:
-    """`obligation.move`: What it is started with."""
+    """`obligation.move`: The arguments of the flow."""
 
     #: The newest state of the obligation.
     obligation: StateRef
@@ -2732,7 +2732,7 @@ class ObligationMoveOutcome:
 
 @dataclass(frozen=True)
 class ObligationNetArguments:
-    """`obligation.net`: What it is started with."""
+    """`obligation.net`: The arguments of the flow."""
 
     #: The newest states of the obligations: 2 to 256, of the same cash, due time and notary.
     obligations: list[StateRef]
@@ -2803,7 +2803,7 @@ class ObligationResult:
 
 @dataclass(frozen=True)
 class ObligationSettleArguments:
-    """`obligation.settle`: What it is started with."""
+    """`obligation.settle`: The arguments of the flow."""
 
     #: The newest state of the obligation.
     obligation: StateRef
@@ -2891,7 +2891,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class PaperIssueArguments:
-    """`paper.issue`: What it is started with."""
+    """`paper.issue`: The arguments of the flow."""
 
     #: The face value, in minor units.
     face: int
@@ -2957,7 +2957,7 @@ class PaperIssueOutcome:
 
 @dataclass(frozen=True)
 class PaperMoveArguments:
-    """`paper.move`: What it is started with."""
+    """`paper.move`: The arguments of the flow."""
 
     #: The paper's state.
     paper: StateRef
@@ -3009,7 +3009,7 @@ class PaperMoveOutcome:
 
 @dataclass(frozen=True)
 class PaperRedeemArguments:
-    """`paper.redeem`: What it is started with."""
+    """`paper.redeem`: The arguments of the flow."""
 
     #: The paper's state.
     paper: StateRef
@@ -3750,7 +3750,7 @@ class StockArgs:
 
 @dataclass(frozen=True)
 class StockExitArguments:
-    """`stock.exit`: What it is started with."""
+    """`stock.exit`: The arguments of the flow."""
 
     #: The quantity, in whole units.
     quantity: int
@@ -3809,7 +3809,7 @@ class StockExitOutcome:
 
 @dataclass(frozen=True)
 class StockIssueArguments:
-    """`stock.issue`: What it is started with."""
+    """`stock.issue`: The arguments of the flow."""
 
     #: The quantity, in whole units.
     quantity: int
@@ -3872,7 +3872,7 @@ class StockIssueOutcome:
 
 @dataclass(frozen=True)
 class StockTransferArguments:
-    """`stock.transfer`: What it is started with."""
+    """`stock.transfer`: The arguments of the flow."""
 
     #: The quantity, in whole units.
     quantity: int
@@ -4007,7 +4007,7 @@ class StreamStart:
 
 @dataclass(frozen=True)
 class SwapMandateArguments:
-    """`swap.mandate`: What it is started with."""
+    """`swap.mandate`: The arguments of the flow."""
 
     #: The cash.
     cash: TokenArgs
@@ -4091,7 +4091,7 @@ class SwapResult:
 
 @dataclass(frozen=True)
 class SwapRevokeArguments:
-    """`swap.revoke`: What it is started with."""
+    """`swap.revoke`: The arguments of the flow."""
 
     #: The mandate's state.
     mandate: StateRef
@@ -4135,7 +4135,7 @@ class SwapRevokeOutcome:
 
 @dataclass(frozen=True)
 class SwapRunArguments:
-    """`swap.run`: What it is started with."""
+    """`swap.run`: The arguments of the flow."""
 
     #: The pairs, 1 to 5; no party may occur twice.
     pairs: list[Exchange]
@@ -4238,7 +4238,7 @@ class TokenArgs:
 
 @dataclass(frozen=True)
 class TradeBidArguments:
-    """`trade.bid`: What it is started with."""
+    """`trade.bid`: The arguments of the flow."""
 
     #: The maximum price, in minor units. The seller sees it.
     price_max: int
@@ -4307,7 +4307,7 @@ class TradeBidOutcome:
 
 @dataclass(frozen=True)
 class TradeSellArguments:
-    """`trade.sell`: What it is started with."""
+    """`trade.sell`: The arguments of the flow."""
 
     #: The state to sell.
     asset: StateRef
@@ -4358,7 +4358,7 @@ class TradeSellOutcome:
 
 @dataclass(frozen=True)
 class TradeWithdrawArguments:
-    """`trade.withdraw`: What it is started with."""
+    """`trade.withdraw`: The arguments of the flow."""
 
     #: The bid's state.
     bid: StateRef

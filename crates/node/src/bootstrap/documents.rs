@@ -95,7 +95,7 @@ impl Documents {
         Ok(Self { parameters, nodes })
     }
 
-    /// Signs them and writes them to a folder.
+    /// Signs the documents and writes them to a folder.
     pub(super) fn write(&self, folder: &Path, key: &KeyPair) -> Result<(), BootstrapError> {
         create(&folder.join(NODES))?;
         for (id, info) in &self.nodes {

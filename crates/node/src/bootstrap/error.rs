@@ -19,7 +19,7 @@ pub enum BootstrapError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file is not there.
+    /// A file is missing.
     #[error("{path} is missing")]
     Missing {
         /// The file.
@@ -63,7 +63,7 @@ pub enum BootstrapError {
         /// Its permissions.
         mode: u32,
     },
-    /// The description makes no network.
+    /// The description is not that of a network.
     #[error("the network's description: {0}")]
     Description(String),
     /// A certificate or key could not be made.

@@ -1,4 +1,4 @@
-//! Making the folders of a network, or adding to them.
+//! Makes the folders of a network, or adds nodes to it.
 
 use std::collections::BTreeSet;
 use std::fs;

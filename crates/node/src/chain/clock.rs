@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// The greatest step of the wall clock that is followed, milliseconds.
 const STEP_MS_MAX: u64 = 2_000;
-/// A forward jump is followed after so long: a virtual machine that was paused has a monotonic clock that is behind.
+/// Time after which a forward jump of the wall clock is accepted: after a pause of a virtual machine, the monotonic clock is behind.
 const FORWARD_ACCEPTED_MS: u64 = 300_000;
 
 /// The clock of one chain, shared by its threads.

@@ -52,7 +52,7 @@ pub struct ChainConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeSection {
-    /// The node's name, for people.
+    /// The node's name, for display.
     pub name: String,
     /// The network's genesis file; relative to the node's folder.
     #[serde(default = "genesis")]
@@ -106,7 +106,7 @@ pub struct ApiSection {
     /// Connections without an operator's token at once.
     #[serde(default = "connections")]
     pub anonymous_connections_max: usize,
-    /// The same of one address.
+    /// The same limit for one address.
     #[serde(default = "anonymous_connections_per_address")]
     pub anonymous_connections_per_address_max: usize,
     /// Requests in flight at once.
@@ -118,10 +118,10 @@ pub struct ApiSection {
     /// Bytes of bodies in memory at once.
     #[serde(default = "bodies_bytes")]
     pub bodies_bytes_max: usize,
-    /// Submitted transactions that wait to be judged.
+    /// Maximum number of submitted transactions that wait for the core.
     #[serde(default = "submits")]
     pub submits_max: usize,
-    /// Followers of events at once.
+    /// Maximum number of followers of events.
     #[serde(default = "followers")]
     pub followers_max: usize,
     /// Entries of one page.

@@ -90,7 +90,7 @@ impl Peers {
         }
     }
 
-    /// Asks; an event if there will be no answer.
+    /// Sends a request. Returns an event if it fails at once.
     pub(super) fn ask(
         &self,
         peer: PeerId,

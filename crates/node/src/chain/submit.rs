@@ -29,7 +29,7 @@ impl ChainNodeState {
         transactions: Vec<Transaction>,
         places: &Arc<Semaphore>,
     ) -> Result<Outcomes, Refusal> {
-        // A count that is clipped is above all places.
+        // If the count is clipped, it still exceeds the number of places.
         let count = u32::try_from(transactions.len()).unwrap_or(u32::MAX);
         let Ok(place) = Arc::clone(places).try_acquire_many_owned(count) else {
             return Err(Refusal::busy(RETRY_MS));
@@ -190,7 +190,7 @@ fn anchor(reader: &Reader, depth: u32) -> Result<Anchor, Fault> {
     Ok(Anchor::at(height, &hash))
 }
 
-/// The fee that the cheapest usable bundler asks, and that bundler; without one, a whole child token for a whole parent token.
+/// Returns the fee of the cheapest usable bundler, and that bundler. Without one, the fee is a whole child token for a whole parent token.
 async fn child_fee(
     shared: &ChainNodeState,
     child: ChainId,

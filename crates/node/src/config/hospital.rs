@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 pub struct HospitalSection {
     /// Retries in a row after "busy".
     pub busy_retries: u32,
-    /// Before the first of them; doubles with each.
+    /// Back-off before the first retry, which doubles with each further one.
     pub busy_wait_first_ms: u64,
     /// Maximum back-off between retries.
     pub busy_wait_most_ms: u64,
     /// Retries in a row after a failure that a flow marked as one of the moment.
     pub marked_retries: u32,
-    /// Before the first of them; doubles with each.
+    /// Back-off before the first retry, which doubles with each further one.
     pub marked_wait_first_ms: u64,
     /// Maximum back-off between retries.
     pub marked_wait_most_ms: u64,

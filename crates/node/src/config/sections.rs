@@ -56,7 +56,7 @@ pub struct ApiSection {
     /// Connections without a good token at once.
     #[serde(default = "anonymous_connections")]
     pub anonymous_connections_max: usize,
-    /// The same of one address.
+    /// The same limit for one address.
     #[serde(default = "anonymous_connections_per_address")]
     pub anonymous_connections_per_address_max: usize,
     /// Largest body of one request.
@@ -77,7 +77,7 @@ pub struct ApiSection {
     /// Streams at once.
     #[serde(default = "streams")]
     pub streams_max: usize,
-    /// Followers of events at once.
+    /// Maximum number of followers of events.
     #[serde(default = "followers")]
     pub followers_max: usize,
     /// Bytes of the vault's events in a second, for all followers together.
@@ -125,7 +125,7 @@ pub struct UsersSection {
     pub failures_free: u32,
     /// Number of failed logins with any names that have not logged in from one address (IPv6: one /64 network), before back-off begins.
     pub address_failures_free: u32,
-    /// The longest wait after a failed login, in seconds.
+    /// Maximum back-off after a failed login, in seconds.
     pub failure_wait_s_max: u64,
     /// Failures are forgotten after so long, in seconds.
     pub failure_memory_s: u64,

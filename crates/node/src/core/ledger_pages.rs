@@ -50,7 +50,7 @@ impl Service {
         ))
     }
 
-    /// A page of ids, in the order of recording.
+    /// Returns a page of ids, in the order of recording.
     pub(super) async fn read_ledger(
         &self,
         after: Option<u64>,

@@ -1,4 +1,4 @@
-//! The other nodes, as the connections know them.
+//! The other nodes and the state of their connections.
 
 use std::collections::BTreeMap;
 

@@ -66,7 +66,7 @@ pub enum StartError {
     /// There is no other member of this name to be forgotten.
     #[error("no other member '{0}' is remembered")]
     UnknownMember(String),
-    /// Contracts or flows do not go together.
+    /// Contracts or flows are incompatible with each other.
     #[error("{0}")]
     Apps(String),
     /// The system gives no thread or no random bytes.

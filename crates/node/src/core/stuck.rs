@@ -1,4 +1,4 @@
-//! Looks for flows that have waited long without a step: a gauge, and a warning now and then.
+//! Counts flows without a step for a long time. Sets the gauge, and logs a warning from time to time.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};

@@ -26,7 +26,7 @@ use crate::ledger_store::LedgerStore;
 
 /// The `retry_after_ms` of a refusal because too many queries run.
 pub(super) const QUERY_RETRY_MS: u64 = 100;
-/// Names that a refusal tells.
+/// Maximum number of names in a refusal.
 const NAMES_MAX: usize = 40;
 /// States on a page when the query does not say.
 const PAGE: u32 = 100;

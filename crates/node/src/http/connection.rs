@@ -140,7 +140,7 @@ async fn talk(
     }
 }
 
-/// Runs a connection; asks it to end when the server stops, or when no good token came in time.
+/// Serves a connection. Shuts it down when the server stops, or when no valid token has arrived in time.
 async fn drive<C, E>(
     connection: C,
     (ask_to_end, widen): (impl Fn(Pin<&mut C>), impl Fn(Pin<&mut C>, Window)),

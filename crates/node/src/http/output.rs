@@ -1,4 +1,4 @@
-//! Outcomes of flows in the API's terms.
+//! Converts outcomes of flows to the API's types.
 
 use api::FlowStatus;
 

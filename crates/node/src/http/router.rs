@@ -110,7 +110,7 @@ pub(crate) fn visitor(request: &Request) -> Result<&Arc<Visitor>, Refusal> {
     found.ok_or_else(|| Refusal::listed(&INTERNAL, "the request came on no connection"))
 }
 
-/// Reads and throws away the body of a request that is refused, if its address has a place for that.
+/// Reads and discards the body of a refused request, if its address has a place for that.
 async fn discard_unwanted(request: Request) {
     let claim = visitor(&request).ok().map(|visitor| visitor.claim());
     if let Some(_place) = claim.and_then(|claim| claim.take(Resource::Requests)) {

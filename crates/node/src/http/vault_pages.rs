@@ -13,7 +13,7 @@ use super::services::VaultService;
 use super::vault_changes::SeenChange;
 use crate::metrics::CacheMetrics;
 
-/// Ledger positions of a page. Followers who began at different positions stand at the same pages from their second piece
+/// Number of ledger positions of a page. Followers that began at different positions read the same pages from their second piece
 /// on.
 const PAGE_POSITIONS: u64 = 64;
 /// Bytes of kept events. The pages that were not read for the longest time go first.

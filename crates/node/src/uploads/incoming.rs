@@ -1,4 +1,4 @@
-//! Bytes on their way to the disk.
+//! Incoming bytes of an upload, from the connection to the disk.
 
 use api::codes::files as file_codes;
 use bytes::Bytes;

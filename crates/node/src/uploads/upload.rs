@@ -35,7 +35,7 @@ pub(super) enum Slot {
     Closed,
     /// Here, open.
     Open(Box<Part>),
-    /// A request holds it, and gives it back when it is dropped.
+    /// A request is using the part, and returns it when it is dropped.
     Lent,
 }
 

@@ -151,7 +151,7 @@ impl Attempts {
         Ok(())
     }
 
-    /// The attempt did not fail: its own failures are forgotten, the shared counts get this one back, and the client is
+    /// The attempt did not fail: its own failures are forgotten, it is subtracted from the shared counts, and the client is
     /// familiar from now on.
     pub(super) fn succeeded(&mut self, attempt: Attempt<'_>, hash: [u8; 32], now: Instant) {
         match self.familiar(attempt) {

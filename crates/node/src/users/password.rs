@@ -53,7 +53,7 @@ impl PasswordHash {
         }
     }
 
-    /// Whether this is the password. Takes as long as [`PasswordHash::new`].
+    /// Returns whether this is the password. Takes as long as [`PasswordHash::new`].
     pub fn verify(&self, password: &[u8]) -> bool {
         let found = compute(password, &self.salt, self.params, self.hash.len());
         let Some(found) = found else { return false };

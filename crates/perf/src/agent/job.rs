@@ -186,7 +186,7 @@ async fn ready(
     Ok(Some((stretch, reporter.progress(0))))
 }
 
-/// A mix as the engine drives it.
+/// Runs a mix in the load engine.
 struct Driving(Arc<Mix>);
 
 impl Driven for Driving {

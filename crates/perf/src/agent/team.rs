@@ -43,7 +43,7 @@ pub struct Task {
     pub work: Vec<Work>,
     /// Decides which work a unit is.
     pub mix_seed: u64,
-    /// Workers of an open loop at most, all agents together.
+    /// Maximum number of workers of an open loop, over all agents.
     pub workers_max: u32,
 }
 
@@ -77,7 +77,7 @@ impl Team {
         members.map(|member| (member.address.to_string(), member.fingerprint.to_string()))
     }
 
-    /// Tells all that the run still goes on; agents take a coordinator that is silent for half a minute for gone.
+    /// Sends a keep-alive to all agents. Agents give up a coordinator that is silent for half a minute.
     pub async fn alive(&self) {
         for member in &self.members {
             signs_of_life(member).await;

@@ -133,7 +133,7 @@ impl Coroutines {
             let last = said.lines().last().unwrap_or("it said nothing");
             return Err(NotRun::of(format!("{words}: {last}"), false));
         }
-        // Later error output is for people. It is read so that the process never blocks on a full pipe.
+        // Later error output is only shown to the user. It is read so that the process never blocks on a full pipe.
         tokio::spawn(async move {
             let mut words = BufReader::new(stderr).lines();
             while let Ok(Some(line)) = words.next_line().await {

@@ -217,7 +217,7 @@ pub struct Run {
     pub fresh: bool,
 }
 
-/// When the network is restarted in good order.
+/// When the network is restarted, with an orderly stop before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
     /// Only where a point's settings call for it.

@@ -11,7 +11,7 @@ pub struct Published {
     pub open_source_per_s: Option<f64>,
 }
 
-/// Issue a state to oneself.
+/// Issues of one state to the issuer itself.
 pub const ISSUE: Published = Published {
     work: "Issue",
     enterprise_per_s: Some(2580.0),

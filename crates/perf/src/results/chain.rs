@@ -59,7 +59,7 @@ pub struct ChainNode {
     pub forks: Vec<u32>,
 }
 
-/// Some blocks in a row.
+/// A range of consecutive blocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockRange {
     /// The height of its first.

@@ -53,7 +53,7 @@ pub(super) struct Measured {
     pub failure: Option<RunError>,
 }
 
-/// A mix as the engine drives it.
+/// Runs a mix in the load engine.
 struct Driving {
     mix: Arc<Mix>,
 }

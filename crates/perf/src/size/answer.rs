@@ -92,7 +92,7 @@ pub struct Need {
     pub at_target: Estimate,
     /// At no load, by the line.
     pub at_zero: f64,
-    /// For each unit a second.
+    /// The value for each unit per second.
     pub per_unit_per_s: f64,
 }
 

@@ -84,7 +84,7 @@ pub const CHANGED: &str = "lab.changed";
 /// The comparison's own test failed.
 pub const SELFTEST_FAILED: &str = "lab.selftest_failed";
 
-/// Why nothing can be compared.
+/// Why a comparison is impossible.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum CompareError {
     /// The sides have nothing in common.

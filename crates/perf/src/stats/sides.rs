@@ -194,7 +194,7 @@ fn same_place(one: &[CaseResult], other: &[CaseResult]) -> bool {
     places(one) == places(other)
 }
 
-/// Returns a point for people: `swap: parties 4, sequential`.
+/// Returns the display name of a point: `swap: parties 4, sequential`.
 fn words(scenario: &Scenario, at: &[CaseResult], with_scenario: bool) -> String {
     let cases: Vec<String> = at
         .iter()

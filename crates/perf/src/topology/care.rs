@@ -41,7 +41,7 @@ impl Network {
         Ok(!changed.is_empty())
     }
 
-    /// Restarts every node in good order.
+    /// Restarts every node after an orderly stop.
     pub fn restart_all(&mut self) -> Result<(), NetworkError> {
         self.stop_all()?;
         self.start_all()

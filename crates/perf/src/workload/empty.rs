@@ -10,7 +10,7 @@ use super::registry::Make;
 use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
-/// The kind, a line about it, and how it is made.
+/// The kind, a one-line description, and the constructor.
 pub(super) const REGISTERED: (&str, &str, Make) = (
     "empty",
     "A flow on the first bank that does nothing: what a start itself costs.",

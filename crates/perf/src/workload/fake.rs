@@ -12,7 +12,7 @@ use super::{KnobError, Knobs, Site};
 use crate::fake::{Behaviour, ServiceTime, Stall, Target};
 use crate::load::engine::Real;
 
-/// The kind, a line about it, and how it is made.
+/// The kind, a one-line description, and the constructor.
 pub(super) const REGISTERED: (&str, &str, Make) = (
     "fake",
     "No network: a target in this process with known latencies, stalls and failures.",

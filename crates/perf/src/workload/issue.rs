@@ -11,7 +11,7 @@ use super::registry::Make;
 use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
-/// The kind, a line about it, and how it is made.
+/// The kind, a one-line description, and the constructor.
 pub(super) const REGISTERED: (&str, &str, Make) = (
     "issue",
     "The first bank issues cash to itself: one transaction, no counterparty.",

@@ -11,7 +11,7 @@ use super::starter::{Start, Starter};
 use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site, Step};
 
-/// The kind, a line about it, and how it is made.
+/// The kind, a one-line description, and the constructor.
 pub(super) const REGISTERED: (&str, &str, Make) = (
     "pay",
     "The first bank pays the second from coins made before: one transaction, with change.",

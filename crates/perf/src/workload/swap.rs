@@ -19,7 +19,7 @@ use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::transfer::{DEPTH_MAX, used_up};
 use super::{KnobError, Knobs, Site};
 
-/// The kind, a line about it, and how it is made.
+/// The kind, a one-line description, and the constructor.
 pub(super) const REGISTERED: (&str, &str, Make) = (
     "swap",
     "A coordinator swaps cash for stock among 2 to 10 parties in one transaction.",

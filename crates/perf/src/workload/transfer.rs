@@ -13,7 +13,7 @@ use super::registry::Make;
 use super::traits::{Boxed, Prepares, Worker, Workload};
 use super::{KnobError, Knobs, Site};
 
-/// The kind, a line about it, and how it is made.
+/// The kind, a one-line description, and the constructor.
 pub(super) const REGISTERED: (&str, &str, Make) = (
     "transfer",
     "The first bank pays the second with coins whose back chain the second does not know.",

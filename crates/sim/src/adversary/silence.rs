@@ -32,7 +32,7 @@ const CAUSED: [&str; 6] = [
 /// The stage of the silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SilenceStage {
-    /// It still sends this many messages.
+    /// Number of messages that it sends before it falls silent.
     Speaks(u64),
     /// It is silent.
     Silent,

@@ -23,7 +23,7 @@ const PAIRS: u32 = 12;
 /// Arguments of `tally lab compare`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Reports (folders, or their report.json) to compare as they are, or scenarios (files, or names of shipped ones) to run side
+    /// Reports (folders, or their report.json) to compare unchanged, or scenarios (files, or names of shipped ones) to run side
     /// by side. The first one is the reference for the others
     #[arg(value_name = "REPORT|FILE|NAME", required = true)]
     sides: Vec<String>,

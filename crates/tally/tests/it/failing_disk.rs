@@ -163,7 +163,7 @@ async fn a_process_whose_store_failed_exits_with_its_own_code() {
         .ended_within(stage::DEADLINE)
         .expect("it ends");
     assert_eq!(status.code(), Some(6), "{status}");
-    // The disk is still full when a supervisor starts it again: it shall try once more.
+    // The disk is still full when a supervisor restarts the node. The node must exit again, so that it is restarted once more.
     let status = Command::new("prlimit")
         .arg("--fsize=0")
         .arg(stage::binary())

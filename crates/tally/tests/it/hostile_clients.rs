@@ -18,7 +18,7 @@ use tokio_rustls::client::TlsStream;
 use crate::chain_stage::Chain;
 use crate::stage::{self, A, client, completes, eventually};
 
-/// Connections that say nothing: more than the usual soft limit of open files.
+/// Number of silent connections: more than the usual soft limit of open files.
 const SILENT: usize = 1_100;
 /// The hard limit of open files here and in the nodes: room for these connections, and for no more than half of them at a node.
 const FILES: u64 = 1_500;

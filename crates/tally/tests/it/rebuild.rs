@@ -87,7 +87,7 @@ async fn answers(client: &Client) -> Vec<(Value, VaultAnswer)> {
     all.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Asks all of these questions, up to the first that is refused.
+/// Sends all of these queries, up to the first refused one.
 async fn try_answers(client: &Client) -> Result<Vec<(Value, VaultAnswer)>, ClientError> {
     let mut all = Vec::new();
     for asked in [

@@ -13,7 +13,7 @@ use crate::stage::{self, A, B, Seeded};
 const ROUNDS: usize = 3;
 /// Flows outstanding at each bank.
 const OUTSTANDING: usize = 16;
-/// How long the load runs undisturbed before a kill, at most.
+/// Maximum duration of undisturbed load before a kill.
 const QUIET_MS_MAX: u64 = 700;
 /// How long a killed process stays down, at most.
 const DOWN_MS_MAX: u64 = 300;

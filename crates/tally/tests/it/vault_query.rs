@@ -207,7 +207,7 @@ async fn orders_pages_counts_and_groups_on_the_command_line() {
         }
     }
 
-    // From page to page, by the marks that are printed.
+    // Reads page by page, with the printed cursors.
     let mut seen = Vec::new();
     let mut after: Option<String> = None;
     loop {

@@ -59,7 +59,7 @@ pub(super) async fn follow(
     })
 }
 
-/// Returns the event for clients. Notices that only concern the log have none.
+/// Returns the event for clients, or `None` for notices that only go to the log.
 fn told(notice: &Notice) -> Option<Bytes> {
     Some(match notice {
         Notice::Added { header, hash, own } => {

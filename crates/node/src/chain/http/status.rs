@@ -194,7 +194,7 @@ impl Api {
         metrics
             .stuck
             .set_count(u64::from(figures.deep_fork.is_some()));
-        // A node that is not behind is at its target.
+        // A node that is not behind has reached its target.
         let target = figures.catching_up_to.unwrap_or(figures.tip.height);
         // A branch may have been overtaken by our own.
         let missing = target.blocks_since(figures.tip.height).unwrap_or(0);

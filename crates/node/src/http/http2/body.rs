@@ -69,7 +69,7 @@ impl Future for Intake {
 }
 
 impl Drop for Intake {
-    /// Ends the body when the connection goes. Without effect after another end was read.
+    /// Ends the body when the connection is closed. Has no effect if the body has already ended.
     fn drop(&mut self) {
         self.buffer.break_off();
     }

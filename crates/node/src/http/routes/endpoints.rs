@@ -100,7 +100,7 @@ fn wish(
     })
 }
 
-/// The client id: of the query or of the header, which may put it in quotes; where there are both they are the same.
+/// Returns the client id of the query or of the header, where it may be quoted. If both are present, they must be equal.
 fn client_id(headers: &HeaderMap, of_query: Option<String>) -> Result<Option<String>, Refusal> {
     let mut keys = headers.get_all(IDEMPOTENCY_KEY).into_iter();
     let Some(key) = keys.next() else {

@@ -221,7 +221,7 @@ impl<'a> PendingAnswer<'a> {
         waiting
     }
 
-    /// Waits for the answer; may be given up and called again.
+    /// Waits for the answer. It is cancel safe.
     pub(super) async fn one(&mut self) -> Answer {
         let answer = self.answers.one().await;
         self.ticket = 0;

@@ -165,7 +165,7 @@ impl LogFile {
     }
 }
 
-/// The place in its log that a file has reached. `None` if there is no file, or nothing in it.
+/// Returns the position in the log at the end of a file. `None` if the file is missing or empty.
 pub(super) fn mark_of(path: &Path) -> std::io::Result<Option<LogMark>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

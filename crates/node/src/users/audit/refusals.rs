@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::line::{AuditLine, Kind};
 use crate::users::network::network_of;
 
-/// Refusals are counted for so long, then written.
+/// Period for which refusals are counted before the count is written.
 const COUNTED_FOR: Duration = Duration::from_secs(1);
 /// Whole lines in a second for a user, its network and a code. A client without a credential has one.
 const WHOLE_PER_USER_MAX: u32 = 16;

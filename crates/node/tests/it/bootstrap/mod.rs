@@ -1,4 +1,4 @@
-//! Folders of a network: made, added to, read back, and every mistake that operators make told apart.
+//! Tests of the folders of a network: making, adding nodes, reading, and the error for each mistake of an operator.
 
 mod mistakes;
 mod network;

@@ -1,4 +1,4 @@
-//! Flows as endpoints: what they take, whom they refuse before they read, and what is left of requests that nobody waits for.
+//! Tests of flows as endpoints: accepted bodies, refusals before a body is read, and requests whose client has gone.
 
 use std::path::Path;
 use std::sync::Arc;

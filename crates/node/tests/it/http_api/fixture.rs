@@ -176,7 +176,7 @@ impl Fixture {
         );
         let mut tls = self.connect().await;
         let mut bytes = Vec::new();
-        // A server that refuses the head may close before it has all.
+        // A server that refuses the head may close the connection before it has read everything.
         let _ = tls.send_all(head.as_bytes()).await;
         let _ = tls.send_all(body.as_bytes()).await;
         let _ = tls.read_to_end(&mut bytes).await;

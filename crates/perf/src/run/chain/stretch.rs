@@ -194,7 +194,7 @@ impl Measure<'_> {
         Some(Monitor::start(self.ground.subjects(), options).await)
     }
 
-    /// Lets the chain settle. Anything that fails here is found by the audit, with the nodes at fault.
+    /// Waits until the chain has settled. Failures are ignored here, because the audit finds them and names the nodes.
     async fn settle(&self) {
         let targets = self.ground.targets();
         let step = Shown::begin(self.events, Step::Settle);

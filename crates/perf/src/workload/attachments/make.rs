@@ -10,7 +10,7 @@ use crate::workload::registry::Make;
 use crate::workload::traits::{Boxed, Prepares, Worker, Workload, done};
 use crate::workload::{KnobError, Knobs, Site};
 
-/// The kind, a line about it, and how it is made.
+/// The kind, a one-line description, and the constructor.
 pub(super) const REGISTERED: (&str, &str, Make) = (
     "make-attachments",
     "Mock files are made and uploaded to the first bank.",

@@ -19,7 +19,7 @@ use crate::workload::traits::{Boxed, Prepares, Worker, Workload};
 use crate::workload::transfer::used_up;
 use crate::workload::{KnobError, Knobs, Site};
 
-/// The kind, a line about it, and how it is made.
+/// The kind, a one-line description, and the constructor.
 pub(super) const REGISTERED: (&str, &str, Make) = (
     "transfer-attachment",
     "The first bank shares documents with the second, each of which refers to a file that the second fetches or has.",

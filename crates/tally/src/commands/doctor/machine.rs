@@ -26,7 +26,7 @@ pub fn clock(files: &NodeFiles) -> Finding {
     judge_clock(now, issued, drift)
 }
 
-/// Returns by how much a clock was set between two readings, `even` apart.
+/// Returns the amount by which a clock was set between two readings that are `even` apart.
 fn drift(before: SystemTime, after: SystemTime, even: Duration) -> Duration {
     match after.duration_since(before) {
         Ok(passed) => passed.abs_diff(even),
