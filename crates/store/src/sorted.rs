@@ -154,7 +154,7 @@ impl Sorted {
         ingestion.finish()
     }
 
-    /// Returns whether so many entries are deletions that merging the whole tree costs little for each removed entry.
+    /// Returns whether the share of deletions is so high that a merge of the whole tree costs little for each removed entry.
     fn is_mostly_gone(&self) -> bool {
         // If a count is clipped, it exceeds the rows of every tree.
         let deletions = usize::try_from(self.tree.tombstone_count()).unwrap_or(usize::MAX);

@@ -108,7 +108,7 @@ impl<T: TableSet> Embedded<T> {
     /// inventory is lost.
     ///
     /// # Errors
-    /// The store is in use, is none, or is damaged: a table or a file that is missing is never accepted.
+    /// The store is in use, is not a store, or is damaged. A missing table or file is never accepted.
     pub fn accept(path: &Path, custody: Option<&Custody>) -> Result<Checked, OpenError> {
         let checked = Self::verify_with(path, custody)?;
         if let Some(damage) = checked.damage.first() {

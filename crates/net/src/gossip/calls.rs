@@ -12,10 +12,10 @@ use super::{
     GossipEvent, MessageId, PeerId, REJECTED_POINTS, RequestError, RequestId, Topic, Verdict,
 };
 
-/// How long an accepted message waits before it is passed on: peers that have it say so meanwhile, and are spared a copy. Where
-/// all are connected with all, that is everybody.
+/// Delay before an accepted message is passed on. Peers that announce the message in this time get no copy of it. In a fully
+/// connected network, these are all peers.
 const PASS_ON_AFTER: Duration = Duration::from_millis(5);
-/// Accepted messages that wait to be passed on; one more, and none waits any longer.
+/// Maximum number of accepted messages that wait to be passed on. If it is exceeded, all are passed on at once.
 const ACCEPTED_MAX: usize = 4_096;
 
 impl Service {

@@ -62,7 +62,7 @@ pub struct HistoryMade {
 /// holds a complete chain. It calls `told` after every block.
 ///
 /// # Errors
-/// The folder makes no node, it runs, its genesis names too few accounts by passphrases, there is no time left for so many
+/// The folder is not a node's folder, the node runs, its genesis names too few accounts by passphrases, there is no time left for this number
 /// blocks, or the disk fails.
 pub fn make_history(
     dir: &Path,

@@ -432,7 +432,7 @@ mod tests {
             places.push(place);
         }
         assert!(connections.trust(places[0].visitor(), &ann), "it has one");
-        // The anonymous one goes; then there is none.
+        // The anonymous connection is closed; then none is left.
         let admitted = connections.admit(address(2)).expect("room");
         assert!(admitted.evicted && connections.trust(admitted.place.visitor(), &bob));
         assert!(connections.admit(address(3)).is_none());

@@ -68,7 +68,7 @@ impl Uploads {
     /// A place for a transfer of a user: an upload that sends, or a download.
     ///
     /// # Errors
-    /// There is none.
+    /// No place is free.
     pub fn place(&self, user: &Arc<str>) -> Result<Place, Refusal> {
         self.places.take(user).ok_or_else(|| limited("transfers"))
     }

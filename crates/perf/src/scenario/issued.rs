@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use crate::audit::{Books, NodeBooks, judge};
 
-    /// Whether the audit accepts a bank that holds so much after 100 issues of 10 each, some of which failed with this code.
+    /// Returns whether the audit accepts a bank with this balance after 100 issues of 10 each, some of which failed with this code.
     fn is_clean(held: u128, code: &str, failed: u64) -> bool {
         let faults = Faults::from([(code.to_owned(), (failed, String::new()))]);
         let mut cash = IssuedCash::default();

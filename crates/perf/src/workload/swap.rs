@@ -129,7 +129,7 @@ impl Swap {
         )
     }
 
-    /// Returns whether states are swapped back instead of being consumed for good.
+    /// Returns whether the same states are swapped back and forth. Otherwise each swap consumes states of its own.
     fn takes_turns(&self) -> bool {
         self.depth == 0
     }

@@ -37,7 +37,7 @@ enum Anchored {
 /// The content of the `FORMAT` file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Marked {
-    /// There is none.
+    /// The `FORMAT` file is missing.
     Absent,
     /// A store made before there were inventories, or a copy that was never opened.
     Unlisted,

@@ -177,7 +177,7 @@ pub(super) fn mark_of(path: &Path) -> std::io::Result<Option<LogMark>> {
     Ok((!first.is_empty()).then(|| LogMark::of(&first, bytes)))
 }
 
-/// Opens a log, and begins one where there is none.
+/// Opens a log, or creates it if there is none.
 fn open_or_begin(path: &Path) -> std::io::Result<File> {
     let is_begun = || fs::metadata(path).is_ok_and(|found| found.len() > 0);
     if !is_begun() {

@@ -108,7 +108,7 @@ pub struct Pacer {
 #[derive(Default)]
 struct Paced {
     woken: Notify,
-    /// When the first unconsumed tick was due, in nanoseconds; 0 if there is none.
+    /// The due time of the first unconsumed tick, in nanoseconds; 0 if there is none.
     due: AtomicU64,
     ended: AtomicBool,
 }

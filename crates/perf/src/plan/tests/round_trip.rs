@@ -277,7 +277,7 @@ proptest! {
 
     #[test]
     fn any_sweep(mut plan in plan(), sweep in sweep()) {
-        // One kind of work: a case that sets a knob has to say whose otherwise. `run.x` is none, and told.
+        // With several kinds of work, a case has to name the work of a knob. `run.x` is not a setting, and is reported.
         plan.work.truncate(1);
         plan.sweep = sweep;
         let good = plan.points();
