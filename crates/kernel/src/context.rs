@@ -20,11 +20,11 @@ use crate::flows::waits::EffectId;
 use crate::identity::Identity;
 use crate::intake::signatures::{CheckVerdict, Signatures};
 use crate::message::PeerMessage;
+use crate::message_limits::MessageLimits;
 use crate::options::KernelOptions;
 use crate::part::Part;
 use crate::peers::budget::{Door, GARBAGE_MESSAGE, PeerBudgets, PeerWork, failed_check_points};
 use crate::peers::complaints::Complaints;
-use crate::room::Room;
 use crate::round::{CheckOwner, Commits, Round, Work};
 use crate::writes::{Batch, RowsOf, Writer};
 
@@ -35,7 +35,7 @@ pub(crate) struct Context {
     pub(crate) options: KernelOptions,
     pub(crate) identity: Identity,
     pub(crate) my_id: PartyId,
-    pub(crate) room: Room,
+    pub(crate) message_limits: MessageLimits,
     pub(crate) round: Round,
     pub(crate) commits: Commits,
     /// Work for the router, carried out within the round in this order.
@@ -68,7 +68,7 @@ impl Context {
         Self {
             now,
             my_id: identity.me.id(),
-            room: Room::of(identity.network.parameters()),
+            message_limits: MessageLimits::of(identity.network.parameters()),
             round: Round::default(),
             commits: Commits::default(),
             work: VecDeque::new(),

@@ -40,10 +40,10 @@ mod fake_store;
 mod kernel;
 mod ledger_book;
 mod ledger_view;
+mod message_limits;
 mod pages;
 mod part;
 mod parts;
-mod room;
 mod round;
 mod stored;
 mod writes;
@@ -55,7 +55,7 @@ pub use event::{
     Action, Event, Found, LINEAR_LOOKED_AT_MAX, LookUp, Priority, Reply, Start, Token, Wait,
 };
 pub use figures::{CACHES, CacheFigures, Figures};
-pub use flows::admission::{FLOW_BYTES, Room, WAITING_MIN, WAITING_PART, WEIGHT_PER_BYTE};
+pub use flows::admission::{FLOW_BYTES, StartCapacity, WAITING_MIN, WAITING_PART, WEIGHT_PER_BYTE};
 pub use flows::filter::{FlowFilter, Standing, standing, user_of};
 pub use flows::orders::{ORDERED_FLOWS_MAX, Order, Ordered};
 pub use identity::Identity;

@@ -180,13 +180,13 @@ mod tests {
     const MESSAGE_MAX: u32 = 300_000;
 
     /// The sending and the receiving side of a peer, joined in memory without a socket.
-    struct Ends {
+    struct Sides {
         outbox: Outbox,
         assembly: Assembly,
         received: Vec<Vec<u8>>,
     }
 
-    impl Ends {
+    impl Sides {
         fn new() -> Self {
             let mut outbox = Outbox::new(usize::MAX);
             outbox.open(WINDOW, MESSAGE_MAX);
@@ -247,7 +247,7 @@ mod tests {
         fn what_is_queued_arrives_in_order(
             sizes in vec((0..LANES, prop_oneof![8 => 0..2_000usize, 2 => 0..MESSAGE_MAX as usize]), 1..60),
         ) {
-            let mut ends = Ends::new();
+            let mut ends = Sides::new();
             for (number, (lane, size)) in sizes.iter().enumerate() {
                 let sent = ends.outbox.push(*lane as u8, message(*lane, number, *size));
                 prop_assert_eq!(sent, Sent::Queued);
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn without_grants_a_lane_stops_and_the_others_go_on() {
-        let mut ends = Ends::new();
+        let mut ends = Sides::new();
         for _ in 0..100 {
             assert_eq!(ends.outbox.push(1, vec![0; 10_000]), Sent::Queued);
         }

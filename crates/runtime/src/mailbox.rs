@@ -109,7 +109,10 @@ impl<M: Weigh> Mailbox<M> {
         let before = into.len();
         into.extend(queue.messages.drain(..count));
         let taken: usize = into[before..].iter().map(weight).sum();
-        assert!(taken <= queue.bytes, "taken messages are part of the queue's weight");
+        assert!(
+            taken <= queue.bytes,
+            "taken messages are part of the queue's weight"
+        );
         queue.bytes -= taken;
     }
 

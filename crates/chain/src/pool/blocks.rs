@@ -66,7 +66,7 @@ impl Pool {
         refused_as_known(self, carried, now)?;
         let turn = self.turn_at_beginning(carried);
         let victims = self
-            .room_for(carried, turn)
+            .evictions_for(carried, turn)
             .map_err(|full| Rejection::new("chain_pool.evicted", full.detail))?;
         self.evict(victims);
         self.link(carried.clone(), turn, End::First);

@@ -22,7 +22,7 @@ impl Pool {
             return Ok(Err(rejection));
         }
         let turn = turn_of(&carried, self.last_place + 1);
-        let victims = match self.room_for(&carried, turn) {
+        let victims = match self.evictions_for(&carried, turn) {
             Ok(victims) => victims,
             Err(rejection) => return Ok(Err(rejection)),
         };
@@ -43,7 +43,7 @@ impl Pool {
     pub fn restore(&mut self, carried: Arc<Carried>, now: u32) -> Result<(), Rejection> {
         self.check_known(&carried, now)?;
         let turn = turn_of(&carried, self.last_place + 1);
-        let victims = self.room_for(&carried, turn)?;
+        let victims = self.evictions_for(&carried, turn)?;
         self.evict(victims);
         self.last_place += 1;
         let owner = (carried.sender, carried.transaction.chain);
@@ -63,7 +63,7 @@ impl Pool {
         let turn = turn_of(carried, i64::MAX);
         let checked = self
             .check_known(carried, now)
-            .and_then(|()| self.room_for(carried, turn).map(drop));
+            .and_then(|()| self.evictions_for(carried, turn).map(drop));
         // Other transactions may make way for one that a child block lists.
         if checked.is_err() || self.is_listed(&carried.id) {
             return Ok(checked);

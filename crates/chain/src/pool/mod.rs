@@ -28,6 +28,7 @@ mod carriers;
 mod child_block;
 mod child_blocks;
 mod entry;
+mod eviction;
 mod fee_rate;
 mod insert;
 mod lanes;
@@ -39,7 +40,6 @@ mod offers;
 mod pool;
 mod precedence;
 mod purse;
-mod room;
 mod settings;
 mod settle;
 #[cfg(test)]

@@ -61,7 +61,8 @@ impl BackChains {
         while served < FETCHED_PER_ROUND
             && let Some((peer, id, request)) = self.requests.pop()
         {
-            let (response, ids) = answers::serve(&request, context.room.part(), book, reads)?;
+            let (response, ids) =
+                answers::serve(&request, context.message_limits.part(), book, reads)?;
             // Looking up the requested ids is work too.
             served += 1 + response.transactions.len() + request.wanted.len() / 16;
             // A transaction that a peer has fetched need not be sent along with a later delivery.

@@ -33,7 +33,7 @@ const PACE_MS: u64 = 500;
 
 /// The room for starts of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct StartCapacity {
     /// Estimated number of starts that would be taken now.
     pub places: usize,
     /// The delay recommended to any further starts, in milliseconds.
@@ -199,7 +199,7 @@ impl Admission {
     }
 
     /// Returns the room for further starts while `queued` starts wait.
-    pub(crate) fn room(&self, queued: usize, options: &KernelOptions) -> Room {
+    pub(crate) fn capacity(&self, queued: usize, options: &KernelOptions) -> StartCapacity {
         let waiting = self.waiting_max(options).saturating_sub(queued);
         let bytes_left = options.live_bytes_max.saturating_sub(self.bytes);
         let least = usize::from(self.running == 0);
@@ -208,7 +208,7 @@ impl Admission {
             true => 0,
             false => running.min((bytes_left / FLOW_BYTES).max(least)),
         };
-        Room {
+        StartCapacity {
             places: match queued {
                 0 => waiting.saturating_add(running),
                 _ => waiting,
@@ -276,7 +276,7 @@ mod tests {
         // A single flow runs with any weight.
         assert!(admission.has_place("a", 1 << 30, &options));
         let heavy = admission.take("a", 1 << 30, at(5));
-        assert!(!fits(&admission) && admission.room(0, &options).places == 1_000);
+        assert!(!fits(&admission) && admission.capacity(0, &options).places == 1_000);
         admission.free(heavy, at(6));
         assert_eq!(admission.bytes(), 0);
     }
@@ -302,7 +302,7 @@ mod tests {
             }
             let found = (
                 admission.waiting_max(&options),
-                admission.room(200, &options).retry_after_ms,
+                admission.capacity(200, &options).retry_after_ms,
             );
             assert_eq!(found, (waiting, retry_after_ms), "{ended} in {ms} ms");
         }
@@ -315,7 +315,7 @@ mod tests {
         for (held_up, has_place, places) in [(false, true, 1_004), (true, false, 1_000)] {
             admission.note_peers_behind(held_up);
             assert_eq!(admission.has_place("a", 0, &options), has_place);
-            assert_eq!(admission.room(0, &options).places, places);
+            assert_eq!(admission.capacity(0, &options).places, places);
         }
     }
 
@@ -336,7 +336,7 @@ mod tests {
             (0..running).for_each(|_| {
                 admission.take("a", 0, at(0));
             });
-            let room = admission.room(queued, &options);
+            let room = admission.capacity(queued, &options);
             assert_eq!(room.places, places, "{running} run, {queued} wait");
         }
     }

@@ -269,7 +269,7 @@ fn ask(
     body: Vec<u8>,
     context: &mut Context,
 ) -> Option<EffectResult> {
-    let most = context.room.content;
+    let most = context.message_limits.content;
     if body.len() > most {
         let code = "flow.message_too_large";
         let text = format!(

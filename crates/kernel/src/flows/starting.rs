@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::errors;
 use crate::event::{Reply, Start, Token, Wait};
 use crate::flows::Flows;
-use crate::flows::admission::{Room, WAITING_PART};
+use crate::flows::admission::{StartCapacity, WAITING_PART};
 use crate::flows::caller::{Caller, start_digest};
 use crate::flows::clients::LiveFlow;
 use crate::flows::queue::Queued;
@@ -27,16 +27,16 @@ pub const QUEUED_STARTS_PER_ROUND: usize = 128;
 impl Flows {
     /// Returns the room for starts. It is unbounded while all starts are refused for another reason, because the kernel has to give
     /// that reason.
-    pub(crate) fn room(&self, is_rolled_back: bool, context: &Context) -> Room {
+    pub(crate) fn start_capacity(&self, is_rolled_back: bool, context: &Context) -> StartCapacity {
         let starts = &self.starts;
         let queued = starts.queue.len();
-        let room = starts.admission.room(queued, &context.options);
+        let capacity = starts.admission.capacity(queued, &context.options);
         match starts.draining || self.keeps_too_many(context) || is_rolled_back {
-            true => Room {
+            true => StartCapacity {
                 places: usize::MAX,
-                ..room
+                ..capacity
             },
-            false => room,
+            false => capacity,
         }
     }
 

@@ -75,7 +75,7 @@ pub(super) fn with_parameters(
 
 /// Checks that a transaction is not too large for the parameters of this node.
 pub(super) fn check_room(transaction: &SignedTransaction, context: &Context) -> Result<(), Fault> {
-    let checked = context.room.check(transaction);
+    let checked = context.message_limits.check(transaction);
     checked.map_err(|rejection| Fault::Local(with_parameters(rejection, transaction, context)))
 }
 

@@ -340,7 +340,7 @@ fn search_for(
             let tear_off = NotarisedTearOff::of(&transaction);
             bytes += tear_off.to_bytes().len();
             if !notarised.is_empty()
-                && (notarised.len() >= RECOVERED_MAX || bytes > context.room.part())
+                && (notarised.len() >= RECOVERED_MAX || bytes > context.message_limits.part())
             {
                 break;
             }

@@ -16,11 +16,11 @@ use crate::integrity::contradictions::Contradictions;
 use crate::kernel::Kernel;
 use crate::keys::KeyBook;
 use crate::ledger_book::Book;
+use crate::message_limits::MessageLimits;
 use crate::notarisation::requests::Notarisation;
 use crate::options::KernelOptions;
 use crate::peers::links::Links;
 use crate::port::{Reads, Table, damaged};
-use crate::room::Room;
 use crate::rows::{META_CLOCK_DOUBT, META_JUDGED};
 use crate::schedule::table::Schedule;
 
@@ -36,7 +36,7 @@ impl Kernel {
         now: Moment,
         out: &mut Vec<Action>,
     ) -> Result<Self, OpenError> {
-        Room::of(identity.network.parameters()).keep(&mut options);
+        MessageLimits::of(identity.network.parameters()).keep(&mut options);
         let book = Book::open(reads, options.transactions_bytes)?;
         let keys = KeyBook::open(&identity, options.fresh_keys_bytes, reads)?;
         let links = Links::open(&options, reads)?;

@@ -3,7 +3,7 @@
 
 use primitives::{Hash, Monotonic, Timestamp};
 
-use crate::flows::admission::Room;
+use crate::flows::admission::StartCapacity;
 use crate::kernel::Kernel;
 use crate::peers::lag::AHEAD_MAX;
 use crate::port::{Reads, StoreFailure};
@@ -16,9 +16,9 @@ const WAKES_A_ROUND_MAX: usize = 64;
 impl Kernel {
     /// Returns the room for starts, so that a shell need not ask for each one. It is unbounded while all starts are refused for
     /// another reason, because the kernel has to give that reason.
-    pub fn room(&self) -> Room {
+    pub fn start_capacity(&self) -> StartCapacity {
         let is_rolled_back = self.integrity.is_rolled_back();
-        self.flows.room(is_rolled_back, &self.context)
+        self.flows.start_capacity(is_rolled_back, &self.context)
     }
 
     /// Gives their turns to all flows that may run, within the limits of a round.

@@ -196,7 +196,7 @@ impl Links {
         context: &mut Context,
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
-        let along_max = ALONG_BYTES_MAX.min(context.room.part());
+        let along_max = ALONG_BYTES_MAX.min(context.message_limits.part());
         for ids in ids.chunks(DELIVER_TRANSACTIONS_MAX) {
             let mut transactions = Vec::with_capacity(ids.len());
             let mut parcel = Parcel::default();

@@ -43,24 +43,24 @@ pub(super) struct RequestCodec {
 }
 
 /// The part of the budget that an answer occupies while it is read.
-struct Room<'a> {
+struct Reservation<'a> {
     reading: &'a AtomicUsize,
     bytes: usize,
 }
 
-impl<'a> Room<'a> {
+impl<'a> Reservation<'a> {
     fn take(reading: &'a AtomicUsize, bytes: usize) -> io::Result<Self> {
         let bytes = if bytes > SHORT_BYTES { bytes } else { 0 };
         let before = reading.fetch_add(bytes, Ordering::Relaxed);
-        let room = Self { reading, bytes };
+        let reservation = Self { reading, bytes };
         if before + bytes > RESPONSES_BYTES_MAX {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        Ok(room)
+        Ok(reservation)
     }
 }
 
-impl Drop for Room<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         self.reading.fetch_sub(self.bytes, Ordering::Relaxed);
     }
@@ -95,7 +95,7 @@ impl request_response::Codec for RequestCodec {
         T: AsyncRead + Unpin + Send,
     {
         let length = read_length(stream, RESPONSE_BYTES_MAX).await?;
-        let _room = Room::take(&self.reading, length)?;
+        let _reservation = Reservation::take(&self.reading, length)?;
         read_bytes(stream, length).await
     }
 
@@ -224,7 +224,7 @@ mod tests {
         };
         let mut codec = RequestCodec::default();
         let other = codec.clone();
-        let full = Room::take(&other.reading, RESPONSES_BYTES_MAX).expect("room");
+        let full = Reservation::take(&other.reading, RESPONSES_BYTES_MAX).expect("room");
         for (length, fits) in [(SHORT_BYTES, true), (SHORT_BYTES + 1, false)] {
             let bytes = answer(length);
             let read = run(codec.read_response(&PROTOCOL, &mut Cursor::new(&bytes)));

@@ -5,7 +5,7 @@ use kernel::{Event, Start, Token};
 
 use super::readers::VIEW_RETRY_MS;
 use super::service::Service;
-use crate::http::{Answer, Room, StartRequest, Ticket};
+use crate::http::{Answer, StartCapacity, StartRequest, Ticket};
 
 pub(super) fn kernel_wait(wait: Wait) -> kernel::Wait {
     match wait {
@@ -17,16 +17,16 @@ pub(super) fn kernel_wait(wait: Wait) -> kernel::Wait {
 
 impl Service {
     /// Returns the room for starts.
-    pub(super) fn room_for_starts(&self) -> Room {
+    pub(super) fn capacity_for_starts(&self) -> StartCapacity {
         if self.shared.view.is_behind() {
-            return Room::none(VIEW_RETRY_MS);
+            return StartCapacity::none(VIEW_RETRY_MS);
         }
-        self.shared.gate.room()
+        self.shared.gate.start_capacity()
     }
 
     /// Passes starts to the kernel. Starts without room and starts with bad arguments are refused without it.
     pub(super) fn start_flows(&self, starts: Vec<StartRequest<'_>>) {
-        let mut room = self.room_for_starts();
+        let mut room = self.capacity_for_starts();
         let mut tickets = Vec::with_capacity(starts.len());
         let mut events = Vec::with_capacity(starts.len());
         for start in starts {

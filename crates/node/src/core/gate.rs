@@ -3,9 +3,9 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use kernel::Room as KernelRoom;
+use kernel::StartCapacity as KernelCapacity;
 
-use crate::http::Room;
+use crate::http::StartCapacity;
 
 /// Maximum number of starts on their way to the kernel at which a start with a client id still passes without room. The kernel
 /// must read its store to find a known id.
@@ -23,7 +23,7 @@ pub(super) struct Gate {
 
 impl Gate {
     /// Returns the gate of a kernel with this room, before its first round.
-    pub(super) fn new(room: KernelRoom) -> Self {
+    pub(super) fn new(room: KernelCapacity) -> Self {
         Self {
             places: AtomicUsize::new(room.places),
             retry_after_ms: AtomicU64::new(room.retry_after_ms),
@@ -33,10 +33,10 @@ impl Gate {
     }
 
     /// Returns the room for further starts.
-    pub(super) fn room(&self) -> Room {
+    pub(super) fn start_capacity(&self) -> StartCapacity {
         let on_their_way = self.on_their_way.load(Ordering::Acquire);
         // Both are clipped at 0: more starts may be on their way than there is room for.
-        Room {
+        StartCapacity {
             places: self
                 .places
                 .load(Ordering::Relaxed)
@@ -53,7 +53,7 @@ impl Gate {
 
     /// Notes that the kernel has decided on this number of starts and now has this room. Between the two updates the room seems smaller
     /// than it is.
-    pub(super) fn judged(&self, count: usize, room: KernelRoom) {
+    pub(super) fn judged(&self, count: usize, room: KernelCapacity) {
         self.retry_after_ms
             .store(room.retry_after_ms, Ordering::Relaxed);
         self.places.store(room.places, Ordering::Relaxed);
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_is_on_its_way_counts_until_it_is_judged() {
-        let room = |places| KernelRoom {
+        let room = |places| KernelCapacity {
             places,
             retry_after_ms: 70,
         };
@@ -93,7 +93,7 @@ mod tests {
         ] {
             gate.hand_over(handed);
             gate.judged(judged, room(places));
-            let found = gate.room();
+            let found = gate.start_capacity();
             assert_eq!((found.places, found.questions), expected);
             assert_eq!(found.retry_after_ms, 70);
         }

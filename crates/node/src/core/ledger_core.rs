@@ -101,7 +101,9 @@ impl Core for LedgerCore {
     }
 
     fn take_output(&mut self, began: Instant) -> Output<Self> {
-        self.shared.gate.judged(self.starts, self.kernel.room());
+        self.shared
+            .gate
+            .judged(self.starts, self.kernel.start_capacity());
         let steps = self.kernel.take_steps(self.is_watched());
         let notary_decided = self.shared.note_figures(&self.kernel);
         let notary_began = notary_decided.then(|| self.notary_asked.take()).flatten();

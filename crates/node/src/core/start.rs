@@ -140,7 +140,7 @@ impl Node {
 
         let ledger_end = ledger_end(&store)?;
         let view_path = data.join(VIEW);
-        super::lacking::warn(&store, &committer, &view_path, &contracts)?;
+        super::missing_contracts::warn(&store, &committer, &view_path, &contracts)?;
         let columns = Arc::new(Columns::of(&contracts));
         let view_options = view_options(&config, &columns);
         let (view, reader, progress) = super::view::open(&view_path, &view_options, ledger_end)?;
@@ -200,7 +200,7 @@ impl Node {
         let shared = Arc::new(NodeState {
             clock,
             kernel: handle.clone(),
-            gate: Gate::new(kernel.room()),
+            gate: Gate::new(kernel.start_capacity()),
             replies: Replies::default(),
             followers: Arc::default(),
             view: Arc::clone(&feed),

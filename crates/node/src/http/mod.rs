@@ -43,13 +43,13 @@ mod quotas;
 pub(crate) mod randomness;
 mod range;
 pub(crate) mod refusal;
-mod room;
 pub(crate) mod route;
 pub(crate) mod router;
 pub(crate) mod routes;
 pub(crate) mod server;
 mod services;
 pub(crate) mod share;
+mod start_capacity;
 mod start_request;
 mod state;
 mod stream;
@@ -73,12 +73,12 @@ pub use network_view::network_view;
 pub use options::{AnonymousLimits, HttpOptions};
 pub use pending::Pending;
 pub use refusal::Refusal;
-pub use room::Room;
 pub use server::{HttpHandle, HttpServer, ListenError};
 pub use services::{
     AttachmentService, ContractService, FlowService, HospitalService, IntegrityService,
     LedgerService, NotaryService, Services, StatusService, VaultService,
 };
+pub use start_capacity::StartCapacity;
 pub use start_request::StartRequest;
 pub use ticket::Ticket;
 pub use tls::{TlsError, server_config};

@@ -45,9 +45,9 @@ use super::line_place::LinePlace;
 use super::quotas::limited;
 use super::refusal::Refusal;
 use super::refusal::no_place;
-use super::room::Room;
 use super::routes::parameters::{checked_client_id, from_json};
 use super::share::{Reserved, Resource};
+use super::start_capacity::StartCapacity;
 use super::start_request::StartRequest;
 use super::state::ApiState;
 use super::ticket::{Answers, Arrived, Ticket};
@@ -227,7 +227,7 @@ impl StreamBody {
             std::mem::take(&mut self.input),
             Arc::clone(&self.caller.name),
         );
-        let mut room = self.state.services.flows.room();
+        let mut room = self.state.services.flows.start_capacity();
         let mut wishes = Vec::new();
         let mut turned_away = 0;
         for span in spans {
@@ -294,7 +294,7 @@ impl StreamBody {
     fn wish<'a>(
         &self,
         text: &'a [u8],
-        room: &mut Room,
+        room: &mut StartCapacity,
     ) -> Result<Result<IncomingStart<'a>, Away>, Refusal> {
         let line: StreamStart<'a> = from_json(text)?;
         checked_client_id(line.client_id.as_deref())?;

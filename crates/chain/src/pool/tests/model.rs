@@ -239,11 +239,11 @@ impl Model {
     ) -> Result<Vec<TxId>, &'static str> {
         match list {
             Some(list) => self.room_for_list(list),
-            None => self.room_for(carried, place),
+            None => self.evictions_for(carried, place),
         }
     }
 
-    fn room_for(&self, carried: &Carried, place: i64) -> Result<Vec<TxId>, &'static str> {
+    fn evictions_for(&self, carried: &Carried, place: i64) -> Result<Vec<TxId>, &'static str> {
         let mut items: Vec<&Item> = self
             .items
             .iter()

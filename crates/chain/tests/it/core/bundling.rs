@@ -6,7 +6,7 @@ use chain::message::Gossip;
 use chain::{AccountId, ChainId, Transaction};
 use primitives::KeyPair;
 
-use crate::core::kit::{EACH, Room, account, bundler, key, peer};
+use crate::core::kit::{EACH, SmallNetwork, account, bundler, key, peer};
 
 fn bundles_for(n: usize, rate_min: u64) -> Settings {
     let mut bundler = bundler(n, 2);
@@ -18,7 +18,7 @@ fn bundles_for(n: usize, rate_min: u64) -> Settings {
     }
 }
 
-fn rates_of(key: &KeyPair, room: &Room, time: u32) -> SignedRates {
+fn rates_of(key: &KeyPair, room: &SmallNetwork, time: u32) -> SignedRates {
     let rules = bundler(0, 2).rules;
     SignedRates::new(key, &rules, time, &room.genesis.hash).unwrap()
 }
@@ -28,7 +28,7 @@ fn everybody_knows_what_bundlers_ask_for_the_cheapest_first() {
     let settings = [30, 10, 20].into_iter().enumerate();
     let mut nodes: Vec<Settings> = settings.map(|(n, rate)| bundles_for(n, rate)).collect();
     nodes.push(Settings::default());
-    let mut room = Room::new(nodes);
+    let mut room = SmallNetwork::new(nodes);
     room.run_to(10_000);
     for (n, node) in room.nodes.iter().enumerate() {
         let rates: Vec<u64> = node
@@ -50,7 +50,7 @@ fn everybody_knows_what_bundlers_ask_for_the_cheapest_first() {
 
 #[test]
 fn rates_that_nobody_signed_count_against_who_brings_them() {
-    let mut room = Room::new(vec![Settings::default(), Settings::default()]);
+    let mut room = SmallNetwork::new(vec![Settings::default(), Settings::default()]);
     room.run_to(100_000);
     let good = rates_of(&key(1), &room, 100);
     let mut forged = rates_of(&key(2), &room, 100);
@@ -85,7 +85,7 @@ fn a_child_block_that_gossip_lost_reaches_the_forger() {
         forgers: vec![key(1)],
         ..Settings::default()
     };
-    let mut room = Room::new(vec![bundler, forger]);
+    let mut room = SmallNetwork::new(vec![bundler, forger]);
     room.run_to(20_000);
     room.regroup(vec![0, 1]);
     let payment = room.payment(4, 5, 2, 7);
@@ -100,7 +100,7 @@ fn a_child_block_that_gossip_lost_reaches_the_forger() {
 
 #[test]
 fn bundlers_take_turns() {
-    let mut room = Room::new((0..4).map(|n| bundles_for(n, 0)).collect());
+    let mut room = SmallNetwork::new((0..4).map(|n| bundles_for(n, 0)).collect());
     for second in 10..150 {
         room.run_to(second * 1_000);
         let payment = room.payment(4, 5, 2, second);
@@ -127,7 +127,7 @@ fn bundlers_take_turns() {
 }
 
 /// Returns a payment on chain 2 with a fee.
-fn paying(room: &Room, from: usize, to: usize, amount: u64, fee: u64) -> Transaction {
+fn paying(room: &SmallNetwork, from: usize, to: usize, amount: u64, fee: u64) -> Transaction {
     let mut payment = room.payment(from, to, 2, amount);
     payment.fee = fee;
     payment.sign(&room.genesis.hash, &key(from));
@@ -139,7 +139,7 @@ const HUNDRED: u64 = 100_000;
 /// An account without stake.
 const POOR: usize = 50;
 
-fn usable(room: &Room, n: usize) -> Vec<(AccountId, u64, bool)> {
+fn usable(room: &SmallNetwork, n: usize) -> Vec<(AccountId, u64, bool)> {
     let usable = room.nodes[n].core.usable_rates(ChainId(2)).unwrap();
     let usable = usable.into_iter();
     usable
@@ -149,7 +149,7 @@ fn usable(room: &Room, n: usize) -> Vec<(AccountId, u64, bool)> {
 
 #[test]
 fn rate_without_stake_counts_once_it_was_bundled_at() {
-    let mut room = Room::new(vec![
+    let mut room = SmallNetwork::new(vec![
         Settings {
             forgers: vec![key(0)],
             ..Settings::default()
@@ -212,7 +212,7 @@ fn payments_that_no_bundler_would_carry_are_refused() {
     let mut filtered = bundles_for(1, 0);
     filtered.forgers.clear();
     filtered.bundlers[0].rules.senders = vec![account(4)];
-    let mut room = Room::new(vec![public, filtered]);
+    let mut room = SmallNetwork::new(vec![public, filtered]);
     room.run_to(10_000);
     for n in 0..2 {
         assert_eq!(usable(&room, n), [(account(0), HUNDRED, false)], "{n}");
@@ -244,7 +244,7 @@ fn payments_that_no_bundler_would_carry_are_refused() {
 
 #[test]
 fn payment_without_fee_is_refused_where_no_bundler_is_known() {
-    let mut room = Room::new(vec![Settings::default()]);
+    let mut room = SmallNetwork::new(vec![Settings::default()]);
     room.run_to(1_000);
     for (fee, code) in [(0, "chain_pool.unpaid"), (1, "")] {
         let payment = paying(&room, 3, 5, 1, fee);

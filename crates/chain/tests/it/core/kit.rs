@@ -116,7 +116,7 @@ pub struct Node {
     pub penalties: Vec<(PeerId, u32, &'static str)>,
 }
 
-pub struct Room {
+pub struct SmallNetwork {
     pub genesis: Arc<Genesis>,
     pub nodes: Vec<Node>,
     pub now_ms: u64,
@@ -134,7 +134,7 @@ fn of_peer(peer: PeerId) -> usize {
     usize::from(peer.0[0]) - 1
 }
 
-impl Room {
+impl SmallNetwork {
     pub fn new(settings: Vec<Settings>) -> Self {
         let genesis = genesis();
         let nodes: Vec<Node> = settings

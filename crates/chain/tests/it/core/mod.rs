@@ -10,7 +10,7 @@ mod rounds;
 mod served;
 
 use chain::core::Settings;
-use kit::{Room, bundler, key};
+use kit::{SmallNetwork, bundler, key};
 
 fn forger(n: usize) -> Settings {
     Settings {
@@ -22,7 +22,7 @@ fn forger(n: usize) -> Settings {
 
 #[test]
 fn a_node_alone_carries_payments_of_all_chains_into_blocks() {
-    let mut room = Room::new(vec![forger(0)]);
+    let mut room = SmallNetwork::new(vec![forger(0)]);
     room.run_to(10_000);
     let payments = (1..=3)
         .map(|chain| room.payment(1, 2, chain, 1_000))
@@ -50,7 +50,7 @@ fn a_node_alone_carries_payments_of_all_chains_into_blocks() {
 
 #[test]
 fn nodes_that_hear_each_other_have_one_chain() {
-    let mut room = Room::new(vec![forger(0), forger(1), forger(2), Settings::default()]);
+    let mut room = SmallNetwork::new(vec![forger(0), forger(1), forger(2), Settings::default()]);
     for second in 1..30 {
         room.run_to(second * 1_000);
         let payment = room.payment(3, 4, 1 + (second % 3) as u8, second);
@@ -77,7 +77,7 @@ fn nodes_that_hear_each_other_have_one_chain() {
 
 #[test]
 fn halves_that_forged_apart_become_one_again() {
-    let mut room = Room::new(vec![forger(0), forger(1), forger(2), forger(3)]);
+    let mut room = SmallNetwork::new(vec![forger(0), forger(1), forger(2), forger(3)]);
     room.run_to(30_000);
     assert!(room.same_tip());
     room.regroup(vec![0, 0, 1, 1]);

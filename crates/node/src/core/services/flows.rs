@@ -11,11 +11,11 @@ use schemars::SchemaGenerator;
 use crate::core::described::described_flows;
 use crate::core::flow_starts::kernel_wait;
 use crate::core::service::Service;
-use crate::http::{FlowService, Followers, Refusal, Room, StartRequest, Ticket};
+use crate::http::{FlowService, Followers, Refusal, StartCapacity, StartRequest, Ticket};
 
 impl FlowService for Service {
-    fn room(&self) -> Room {
-        self.room_for_starts()
+    fn start_capacity(&self) -> StartCapacity {
+        self.capacity_for_starts()
     }
 
     fn turned_away(&self, count: u64) {

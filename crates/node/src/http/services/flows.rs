@@ -9,7 +9,7 @@ use schemars::SchemaGenerator;
 
 use crate::http::followers::Followers;
 use crate::http::refusal::Refusal;
-use crate::http::room::Room;
+use crate::http::start_capacity::StartCapacity;
 use crate::http::start_request::StartRequest;
 use crate::http::ticket::Ticket;
 
@@ -19,8 +19,8 @@ use crate::http::ticket::Ticket;
 /// Every ticket is answered at most once: by [`Ticket::answer`], or by being dropped, but not after [`detach`](FlowService::detach).
 pub trait FlowService: Send + Sync + 'static {
     /// Returns the room for starts. Starts without room are refused before they cost anything.
-    fn room(&self) -> Room {
-        Room::UNLIMITED
+    fn start_capacity(&self) -> StartCapacity {
+        StartCapacity::UNLIMITED
     }
 
     /// Notes that this many starts were refused for lack of room.

@@ -13,7 +13,7 @@ use flow::FlowId;
 use ledger::{Rejection, TxId};
 use node::http::{
     Answer, Ended, FlowAction, FlowService, Followers, HospitalService, Output, Pending, Refusal,
-    Room, Services, StartRequest, StatusService, Ticket,
+    Services, StartCapacity, StartRequest, StatusService, Ticket,
 };
 use schemars::SchemaGenerator;
 
@@ -140,8 +140,8 @@ fn refused(code: &str, message: &str, hint: &str) -> Answer {
 }
 
 impl FlowService for Fake {
-    fn room(&self) -> Room {
-        Room {
+    fn start_capacity(&self) -> StartCapacity {
+        StartCapacity {
             places: self.room.load(Ordering::Relaxed),
             questions: 1,
             retry_after_ms: 70,

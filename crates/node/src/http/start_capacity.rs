@@ -4,7 +4,7 @@ use super::refusal::Refusal;
 
 /// Room for starts, as it was a moment ago. Taking a place of it promises nothing: the node judges for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct StartCapacity {
     /// Starts that would be taken in.
     pub places: usize,
     /// Starts with a client id that the node accepts in any case, because the id may be known.
@@ -13,7 +13,7 @@ pub struct Room {
     pub retry_after_ms: u64,
 }
 
-impl Room {
+impl StartCapacity {
     /// Room for all starts.
     pub const UNLIMITED: Self = Self {
         places: usize::MAX,
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn client_ids_are_asked_about_when_there_is_no_place() {
-        let mut room = Room {
+        let mut room = StartCapacity {
             places: 2,
             questions: 1,
             retry_after_ms: 5,
@@ -71,6 +71,6 @@ mod tests {
         ] {
             assert_eq!(room.take(has_client_id), expected, "{room:?}");
         }
-        assert!(!Room::none(5).take(true) && { Room::UNLIMITED }.take(false));
+        assert!(!StartCapacity::none(5).take(true) && { StartCapacity::UNLIMITED }.take(false));
     }
 }

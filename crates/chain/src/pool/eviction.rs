@@ -13,7 +13,11 @@ impl Pool {
     /// gives room: its parked transactions first, then its lowest fee rates. If that is the new transaction's own chain, the
     /// transaction must have a better turn than each ready one that leaves: a higher fee rate, or an earlier place at the same
     /// rate.
-    pub(super) fn room_for(&self, carried: &Carried, turn: Turn) -> Result<Vec<u32>, Rejection> {
+    pub(super) fn evictions_for(
+        &self,
+        carried: &Carried,
+        turn: Turn,
+    ) -> Result<Vec<u32>, Rejection> {
         let own = carried.transaction.chain;
         let length = carried.bytes as usize;
         let mut victims = Vec::new();

@@ -17,14 +17,14 @@ const KEY_BYTES_MIN: usize = 32;
 
 /// The largest content of a message and of a transaction, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
+pub(crate) struct MessageLimits {
     /// The largest content of one message.
     pub(crate) content: usize,
     /// A transaction with its signatures.
     transaction: usize,
 }
 
-impl Room {
+impl MessageLimits {
     /// Creates the limits from the parameters of a network.
     pub(crate) fn of(parameters: &NetworkParameters) -> Self {
         let message = parameters.max_message_bytes;
