@@ -641,7 +641,8 @@ class AsyncOperations:
         return self._session.decoded(models.LedgerPage.from_json, await self._session.json("GET", "/v1/ledger", query=query))
 
     async def login(self, body: models.Login) -> models.LoggedIn:
-        """A token for a user's name and password. Needs no token. `POST /v1/login`"""
+        """A token for a user's name and password. Needs no token. If it carries a token of the user, failed logins from elsewhere do not delay
+        it. `POST /v1/login`"""
         return self._session.decoded(models.LoggedIn.from_json, await self._session.json("POST", "/v1/login", body=body.to_json()))
 
     async def logout(self) -> None:

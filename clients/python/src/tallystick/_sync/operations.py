@@ -642,7 +642,8 @@ class Operations:
         return self._session.decoded(models.LedgerPage.from_json, self._session.json("GET", "/v1/ledger", query=query))
 
     def login(self, body: models.Login) -> models.LoggedIn:
-        """A token for a user's name and password. Needs no token. `POST /v1/login`"""
+        """A token for a user's name and password. Needs no token. If it carries a token of the user, failed logins from elsewhere do not delay
+        it. `POST /v1/login`"""
         return self._session.decoded(models.LoggedIn.from_json, self._session.json("POST", "/v1/login", body=body.to_json()))
 
     def logout(self) -> None:
