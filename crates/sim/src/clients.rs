@@ -9,6 +9,12 @@ use kernel::{Event, Reply, Start, Token, Wait};
 use crate::chance::Chance;
 use crate::planned_flow::PlannedFlow;
 
+/// The failure of a flow whose coins other flows kept locked.
+const LOCKED_OUT: &str = "vault.selection_timeout";
+/// Maximum number of times that a client starts its flow again after this failure, and the pause before each.
+const STARTED_AGAIN_MAX: u32 = 30;
+const AGAIN_US: u64 = 700_000;
+
 /// A flow and its client's knowledge of it.
 pub struct Client {
     pub plan: PlannedFlow,
@@ -22,6 +28,8 @@ pub struct Client {
     open: BTreeSet<u64>,
     /// Times that its node went down before it answered.
     unanswered: u64,
+    /// Number of times that the client has started the flow again, with a new client id.
+    again: u32,
 }
 
 /// A client's reaction to an answer.
@@ -39,8 +47,8 @@ pub enum Next {
 #[derive(Default)]
 pub struct Clients {
     pub all: Vec<Client>,
-    /// The client and the wait of each token.
-    tokens: BTreeMap<u64, (usize, Wait)>,
+    /// The client, the wait and the number of further starts (`Client::again`) of each token.
+    tokens: BTreeMap<u64, (usize, Wait, u32)>,
     next_token: u64,
     /// The client whose cancellation each token stands for.
     cancellations: BTreeMap<u64, usize>,
@@ -65,6 +73,7 @@ impl Clients {
                 done: false,
                 open: BTreeSet::new(),
                 unanswered: 0,
+                again: 0,
             });
         }
         first..self.all.len()
@@ -80,7 +89,7 @@ impl Clients {
         }
         let wait = one.plan.waits[one.wait];
         one.open.insert(token);
-        self.tokens.insert(token, (client, wait));
+        self.tokens.insert(token, (client, wait, one.again));
         let client_id = match one.unanswered {
             times if loses_id && times > 0 => format!("{}-{times}", one.client_id),
             _ => one.client_id.clone(),
@@ -119,7 +128,8 @@ impl Clients {
 
     /// Returns the client and the wait of an answer.
     pub fn waiting_for(&self, token: Token) -> Option<(usize, Wait)> {
-        self.tokens.get(&token.0).copied()
+        let (client, wait, _) = self.tokens.get(&token.0)?;
+        Some((*client, *wait))
     }
 
     /// Handles an answer.
@@ -137,11 +147,15 @@ impl Clients {
                 other => Next::Wrong(format!("an upload was answered {other:?}")),
             };
         }
-        let Some((client, wait)) = self.tokens.remove(&token.0) else {
+        let Some((client, wait, of_start)) = self.tokens.remove(&token.0) else {
             return Next::Wrong(format!("an unexpected or second answer: {reply:?}"));
         };
         let one = &mut self.all[client];
         one.open.remove(&token.0);
+        if of_start != one.again {
+            // The answer is about a start that has failed.
+            return Next::Nothing;
+        }
         let again = |after_us| Next::Again { client, after_us };
         match reply {
             Reply::Busy { retry_after_ms } => again(retry_after_ms * 1_000),
@@ -173,6 +187,9 @@ impl Clients {
                     ));
                 }
                 if wait == Wait::Delivered && !one.done {
+                    if one.start_again() {
+                        return again(AGAIN_US);
+                    }
                     one.done = true;
                     self.unfinished -= 1;
                     return Next::Nothing;
@@ -185,7 +202,8 @@ impl Clients {
 
     /// Discards the open requests to a node that went down. Returns the clients that must ask again.
     pub fn node_is_gone(&mut self, node: usize) -> Vec<usize> {
-        let gone = |(_, (client, _)): &(&u64, &(usize, Wait))| self.all[*client].plan.node == node;
+        let gone =
+            |(_, (client, ..)): &(&u64, &(usize, Wait, u32))| self.all[*client].plan.node == node;
         let tokens: Vec<u64> = self
             .tokens
             .iter()
@@ -194,7 +212,7 @@ impl Clients {
             .collect();
         let mut clients = BTreeSet::new();
         for token in tokens {
-            if let Some((client, _)) = self.tokens.remove(&token) {
+            if let Some((client, ..)) = self.tokens.remove(&token) {
                 self.all[client].open.remove(&token);
                 if clients.insert(client) {
                     self.all[client].unanswered += 1;
@@ -232,6 +250,20 @@ impl Client {
         self.plan.cancelled_after_us.is_some() && error.is_some_and(|e| e.code == "flow.killed")
     }
 
+    /// Prepares another start, with a new client id, of a flow whose coins stayed locked. Returns false if the client accepts the
+    /// outcome.
+    fn start_again(&mut self) -> bool {
+        let error = self.outcome.as_ref().map(|outcome| &outcome.result);
+        let is_locked_out = matches!(error, Some(Err(error)) if error.code == LOCKED_OUT);
+        if !self.plan.is_repeatable || !is_locked_out || self.again >= STARTED_AGAIN_MAX {
+            return false;
+        }
+        self.again += 1;
+        self.client_id = format!("{}+{}", self.client_id, self.again);
+        (self.wait, self.flow, self.outcome) = (0, None, None);
+        true
+    }
+
     /// Ends one wait. Returns `None` if the wait had ended before or is the last one.
     fn step(&mut self, wait: Wait) -> Option<()> {
         if self.done || self.plan.waits[self.wait] != wait || self.wait + 1 >= self.plan.waits.len()
@@ -240,5 +272,72 @@ impl Client {
         }
         self.wait += 1;
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ledger::Rejection;
+
+    use super::*;
+    use crate::planned_flow::Effect;
+
+    fn ended(flow: u8, result: Result<Vec<u8>, &str>) -> Reply {
+        let outcome = Outcome {
+            flow: FlowId([flow; 16]),
+            name: "cash.lock".to_owned(),
+            version: 1,
+            result: result.map_err(|code| Rejection::new(code, "failed", "")),
+            transactions: Vec::new(),
+        };
+        Reply::Ended {
+            outcome,
+            delivered: true,
+            refused: Vec::new(),
+        }
+    }
+
+    /// Starts the flow of the only client and returns its token and client id.
+    fn start(clients: &mut Clients) -> (Token, String) {
+        match clients.start(0, false, &mut Chance::new(1)) {
+            Some(Event::Start(start)) => (start.token, start.client_id.unwrap_or_default()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_client_starts_again_only_what_was_locked_out() {
+        let table = [
+            (true, LOCKED_OUT, true),
+            (false, LOCKED_OUT, false),
+            (true, "vault.insufficient_funds", false),
+        ];
+        for (is_repeatable, code, again) in table {
+            let mut clients = Clients::default();
+            clients.add(vec![PlannedFlow {
+                node: 0,
+                at_us: 0,
+                name: "cash.lock",
+                args: Vec::new(),
+                effect: Effect::Nothing,
+                waits: vec![Wait::Delivered],
+                cancelled_after_us: None,
+                upload: None,
+                is_repeatable,
+            }]);
+            let (token, first) = start(&mut clients);
+            let (late, _) = start(&mut clients);
+            let next = clients.answered(token, &ended(1, Err(code)));
+            assert_eq!(next != Next::Nothing, again, "{code}");
+            assert_eq!(clients.unfinished, usize::from(again), "{code}");
+            if again {
+                let (token, second) = start(&mut clients);
+                assert_ne!(first, second);
+                let of_first = clients.answered(late, &ended(1, Err(code)));
+                assert_eq!(of_first, Next::Nothing);
+                clients.answered(token, &ended(2, Ok(Vec::new())));
+                assert_eq!(clients.unfinished, 0);
+            }
+        }
     }
 }

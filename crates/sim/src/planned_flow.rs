@@ -49,6 +49,9 @@ pub struct PlannedFlow {
     pub cancelled_after_us: Option<u64>,
     /// The file that the client uploads before each start, with its size.
     pub upload: Option<(Hash, u64)>,
+    /// Whether the client starts the flow again if its coins stay locked. Flows of several nodes may lock coins that they need from
+    /// each other, and the first deadline ends the deadlock. Its flow need not be one of those that caused it.
+    pub is_repeatable: bool,
 }
 
 /// Returns a payment of a node's whole balance of a token to another node. It fails if a part of the balance stays locked.
@@ -77,6 +80,8 @@ pub fn sweep(
         waits: vec![Wait::Delivered],
         cancelled_after_us: None,
         upload: None,
+        // No other flow locks coins any more.
+        is_repeatable: false,
     }
 }
 
@@ -115,6 +120,7 @@ pub(crate) fn perhaps(flow: PlannedFlow) -> PlannedFlow {
         effect: Effect::Perhaps,
         // A silent participant acknowledges no delivery.
         waits: vec![Wait::Finalised, Wait::Delivered],
+        is_repeatable: false,
         ..flow
     }
 }

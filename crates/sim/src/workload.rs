@@ -123,6 +123,7 @@ impl<'a> Workload<'a> {
             waits,
             cancelled_after_us: None,
             upload: None,
+            is_repeatable: true,
         }
     }
 

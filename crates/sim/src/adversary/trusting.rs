@@ -169,5 +169,6 @@ fn planned(
         waits: vec![Wait::Delivered],
         cancelled_after_us: None,
         upload: None,
+        is_repeatable: false,
     }
 }

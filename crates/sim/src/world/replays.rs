@@ -44,6 +44,7 @@ impl World {
                     waits: vec![Wait::Delivered],
                     cancelled_after_us: None,
                     upload: None,
+                    is_repeatable: false,
                 };
                 self.add_clients(vec![flow]);
             }
