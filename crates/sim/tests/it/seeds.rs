@@ -174,7 +174,7 @@ fn fresh_keys_that_a_view_does_not_know_are_found() {
 
 #[test]
 fn lost_schedules_are_found() {
-    check_found(Bug::ScheduleLost, 60, &["was never opened"]);
+    check_found(Bug::ScheduleLost, 60, &["was never released"]);
 }
 
 #[test]

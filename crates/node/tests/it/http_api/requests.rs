@@ -152,7 +152,7 @@ async fn refused_requests_say_why_and_what_to_do() {
             500,
             "api.internal",
             "bug",
-            "report it",
+            "report the bug",
         ),
         (
             "GET",

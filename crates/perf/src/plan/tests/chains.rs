@@ -114,7 +114,7 @@ fn what_contradicts_is_refused() {
         ),
         (
             "[chain]\n[[chain.chains]]\nid = 1\n[[chain.chains]]\nid = 1\nname = 'x'",
-            "two chains",
+            "must be unique",
         ),
         (
             "[chain]\nchildren = 1\n[[chain.chains]]\nid = 1",

@@ -126,7 +126,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "[load]\nrate = inf\n[work]\nkind = 'swap'",
         "2:8",
-        "infinite",
+        "infinity",
     ),
     (
         "[load]\nrate = 5\nthink_ms = 5\n[work]\nkind = 'swap'",
