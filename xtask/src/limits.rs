@@ -376,7 +376,7 @@ impl Default for XOptions {
         assert_eq!(
             rows,
             [
-                "| `THINGS_MAX` | 20 | count | Things of one. | [tx.many](../errors/ledger.md#txmany) |\n",
+                "| `THINGS_MAX` | 20 | count | Things in one transaction. | [tx.many](../errors/ledger.md#txmany) |\n",
                 "| `XOptions.room_bytes` | 1024 | bytes | Bytes. |  |\n"
             ]
         );
