@@ -1,8 +1,8 @@
-//! A percentage by which an amount is raised.
+//! A relative increase of an amount, in percent.
 
 use serde::{Deserialize, Serialize};
 
-/// A percentage by which an amount is raised: 25 stands for a quarter more. Any 32-bit number is allowed. As JSON it is a plain
+/// A relative increase of an amount, in percent: 25 stands for a quarter more. Any 32-bit number is allowed. As JSON it is a plain
 /// number.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,

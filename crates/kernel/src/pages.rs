@@ -7,6 +7,9 @@ const SCAN_ROWS: (usize, usize) = (4, 512);
 /// After a scan of fewer bytes the next one asks for more rows.
 const SMALL_SCAN_BYTES: usize = 128 << 10;
 
+/// Maximum number of rows that a walk through a table reads at once, and of their bytes.
+pub(crate) const WALK_PAGE: (usize, usize) = (10_000, 4 << 20);
+
 /// Rows in order of their keys.
 pub struct RowPage {
     /// Keys and values.

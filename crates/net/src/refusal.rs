@@ -63,7 +63,7 @@ pub enum Refusal {
     #[error("the connection is gone: {0}")]
     Lost(String),
     /// A newer connection of the same peer.
-    #[error("the peer connected anew")]
+    #[error("the peer connected again")]
     Replaced,
     /// The peer is cut off.
     #[error("party {0} is cut off for {1} ms more")]

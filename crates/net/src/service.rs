@@ -63,7 +63,7 @@ pub(crate) async fn serve(shared: &Arc<TransportState>, met: Met) -> Duration {
     shared.counters.connected.add(1);
     if replaced {
         let refusal = Refusal::Replaced;
-        tracing::warn!(code = refusal.code(), peer = %peer.id, hint = refusal.hint(), "the peer connected anew; the older connection ends");
+        tracing::warn!(code = refusal.code(), peer = %peer.id, hint = refusal.hint(), "the peer connected again; the older connection is closed");
     }
     tracing::info!(peer = %peer.id, %address, software = hello.software, compress, "connected");
     let began = Instant::now();

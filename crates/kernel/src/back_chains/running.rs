@@ -251,7 +251,7 @@ impl Resolutions {
         self.running.values().any(Running::can_verify)
     }
 
-    /// Removes a resolution, whatever its result.
+    /// Removes a resolution that has succeeded or failed.
     pub fn end(&mut self, number: u64) -> Option<Running> {
         let running = self.running.remove(&number)?;
         let staged = running.resolution.staged_ids();

@@ -2,17 +2,14 @@
 
 use crate::back_chains::chain::Resolution;
 use crate::context::Context;
-use crate::pages::{after, row_page};
+use crate::pages::{WALK_PAGE, after, row_page};
 use crate::port::{Reads, StoreFailure, Table};
-
-/// Maximum number of rows, and of bytes, in one read.
-const PAGE: (usize, usize) = (10_000, 4 << 20);
 
 /// Deletes the staged parts of chains. No chain is continued after a restart: it is fetched again when it is needed.
 pub(crate) fn wipe_staging(context: &mut Context, reads: &dyn Reads) -> Result<(), StoreFailure> {
     let mut from = Vec::new();
     loop {
-        let page = row_page(reads, Table::Staging, from, None, PAGE.0, PAGE.1)?;
+        let page = row_page(reads, Table::Staging, from, None, WALK_PAGE.0, WALK_PAGE.1)?;
         let Some((last, _)) = page.rows.last() else {
             return Ok(());
         };

@@ -5,11 +5,8 @@ use ledger::StateRef;
 
 use crate::context::Context;
 use crate::flows::Flows;
-use crate::pages::{after, row_page};
+use crate::pages::{WALK_PAGE, after, row_page};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-
-/// Rows read at once, and their bytes.
-const PAGE: (usize, usize) = (10_000, 4 << 20);
 
 impl Flows {
     /// Reads every journal, and locks the states that its flow holds. Returns the flows that stay as they are. The others are
@@ -32,7 +29,7 @@ impl Flows {
         let mut current: Option<FlowId> = None;
         let mut from = Vec::new();
         loop {
-            let page = row_page(reads, Table::Journal, from, None, PAGE.0, PAGE.1)?;
+            let page = row_page(reads, Table::Journal, from, None, WALK_PAGE.0, WALK_PAGE.1)?;
             // Without a row there is no further page.
             let last = page.rows.last();
             from = last.map(|(last, _)| after(last)).unwrap_or_default();

@@ -10,15 +10,12 @@ use crate::event::Reply;
 use crate::flows::Flows;
 use crate::flows::filter::{FlowFilter, Standing, standing};
 use crate::flows::orders::{Order, is_for};
-use crate::pages::row_page;
+use crate::pages::{WALK_PAGE, row_page};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::rows::{journal_key, split_journal_row};
 
 /// Maximum number of flows restored from their journals in one round.
 const REVIVED_A_ROUND_MAX: usize = 64;
-/// Maximum number of rows of a journal, and of bytes, in one read.
-const PAGE: (usize, usize) = (10_000, 4 << 20);
-
 impl Flows {
     /// Returns whether the node keeps so many flows for an operator that no more are started.
     pub(super) fn keeps_too_many(&self, context: &Context) -> bool {
@@ -201,7 +198,14 @@ fn journal_of(flow: FlowId, reads: &dyn Reads) -> Result<Vec<(u32, Vec<u8>)>, St
     let mut from = journal_key(&flow, 0);
     let to = crate::rows::prefix_end(flow.as_bytes());
     loop {
-        let page = row_page(reads, Table::Journal, from, to.as_deref(), PAGE.0, PAGE.1)?;
+        let page = row_page(
+            reads,
+            Table::Journal,
+            from,
+            to.as_deref(),
+            WALK_PAGE.0,
+            WALK_PAGE.1,
+        )?;
         for (key, value) in &page.rows {
             let step = key
                 .last_chunk::<4>()

@@ -1,4 +1,4 @@
-//! The reasons for which a transaction is verified.
+//! The reasons to verify a transaction.
 
 use flow::{Fetching, FlowId};
 use ledger::PartyId;

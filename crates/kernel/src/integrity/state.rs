@@ -39,7 +39,7 @@ pub(crate) struct Integrity {
     pub(super) met: BTreeSet<PartyId>,
     /// The peer that got the last mark, where not all get it at once.
     pub(super) marked_last: Option<PartyId>,
-    /// The turns of peers for which the ledger is searched.
+    /// The turns of peers that have the ledger searched.
     pub(super) search_turns: SearchTurns,
     /// Transactions recorded last, by notary.
     notarised: BTreeMap<PartyId, VecDeque<TxId>>,

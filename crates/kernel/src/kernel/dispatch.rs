@@ -1,11 +1,11 @@
 //! The events of the kernel, each passed to the part that it is for.
 
-use crate::command::{
-    FlowsCommand, IntakeCommand, IntegrityCommand, NotaryCommand, SelectionCommand,
-};
 use ledger::PartyId;
 use primitives::Decode;
 
+use crate::command::{
+    FlowsCommand, IntakeCommand, IntegrityCommand, NotaryCommand, SelectionCommand,
+};
 use crate::event::{Event, Reply};
 use crate::files::{Participation, Stored};
 use crate::kernel::Kernel;

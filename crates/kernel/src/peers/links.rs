@@ -12,7 +12,7 @@ use primitives::{Decode, Decoder, Monotonic};
 
 use crate::figures::CacheFigures;
 use crate::options::KernelOptions;
-use crate::pages::{after, row_page};
+use crate::pages::{WALK_PAGE, after, row_page};
 use crate::part::Part;
 use crate::peers::along::Along;
 use crate::peers::lag::DeliveryLag;
@@ -312,12 +312,10 @@ fn ranges(
     table: Table,
     mut each: impl FnMut(PartyId, &[u8]),
 ) -> Result<Vec<(PartyId, u64, u64)>, StoreFailure> {
-    /// Rows and bytes read at once.
-    const PAGE: (usize, usize) = (10_000, 4 << 20);
     let mut found: BTreeMap<PartyId, (u64, u64)> = BTreeMap::new();
     let mut from = Vec::new();
     loop {
-        let page = row_page(reads, table, from, None, PAGE.0, PAGE.1)?;
+        let page = row_page(reads, table, from, None, WALK_PAGE.0, WALK_PAGE.1)?;
         for (key, value) in &page.rows {
             let (Some(peer), Some(seq)) = (key.get(..32).and_then(peer_of), seq_of(key)) else {
                 continue;

@@ -12,7 +12,7 @@ pub const REJECTED_POINTS: u32 = 10;
 pub const RATE_POINTS: u32 = 1;
 /// Points against a peer per second while it sends too much useless traffic.
 pub const WASTE_POINTS: u32 = 20;
-/// Time for which a dismissed peer is not dialled again.
+/// Minimum time before a dismissed peer is dialled again.
 pub(super) const DISMISSED_FOR: Duration = Duration::from_secs(60);
 /// Points against a peer for a malformed request.
 pub const REQUEST_POINTS: u32 = 10;

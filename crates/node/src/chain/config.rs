@@ -31,7 +31,7 @@ pub struct ChainConfig {
     /// The accounts that forge on this node.
     #[serde(default)]
     pub forging: ForgingSection,
-    /// The rules by which bundlers make child blocks.
+    /// The bundlers' rules for child blocks.
     #[serde(default)]
     pub bundling: BundleSettings,
     /// The accounts that bundle on this node.

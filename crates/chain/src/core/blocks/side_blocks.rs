@@ -87,7 +87,7 @@ impl SideBlocks {
             .ok_or_else(|| damaged("a block beside the chain is cut off"))?;
         let header = read_header(header).map_err(wrong)?;
         if header.hash(&genesis.hash) != *hash {
-            return Err(damaged("a block beside the chain has another one's hash"));
+            return Err(damaged("a side block does not have the hash of its row"));
         }
         // Only checked blocks are stored.
         Ok(Some(CheckedBlock::from_store(CarriedBlock {
