@@ -14,18 +14,18 @@ use primitives::{Encode, Moment, Monotonic, SignedMessage};
 
 use crate::command::{Command, Commands, FlowsCommand};
 use crate::errors;
-use crate::event::{Action, Priority, Reply, Token};
+use crate::event::{Action, Priority, Reply, SignatureBatch, Token};
 use crate::figures::Figures;
 use crate::flows::waits::EffectId;
 use crate::identity::Identity;
-use crate::intake::signatures::{CheckVerdict, Signatures};
+use crate::intake::signatures::Signatures;
 use crate::message::PeerMessage;
 use crate::message_limits::MessageLimits;
 use crate::options::KernelOptions;
 use crate::part::Part;
 use crate::peers::budget::{Door, GARBAGE_MESSAGE, PeerBudgets, PeerWork, failed_check_points};
 use crate::peers::complaints::Complaints;
-use crate::round::{CheckOwner, Commits, Round, Work};
+use crate::round::{CheckOwner, CheckVerdict, Commits, Round, Work};
 use crate::writes::{Batch, RowsOf, Writer};
 
 /// The shared state of a round. It belongs to no part, and every part may use it.
@@ -52,7 +52,8 @@ pub(crate) struct Context {
 
 impl Part for Context {
     fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
-        let times = [self.budgets.next_time(now), self.signatures.next_time(now)];
+        let portions = self.signatures.next_portions(&self.budgets);
+        let times = [self.budgets.next_time(now), portions];
         times.into_iter().flatten().min()
     }
 
@@ -193,15 +194,39 @@ impl Context {
 
     /// Makes the checks that are due, as one batch. A peer is charged for those that fail. Returns the verdicts that are complete.
     pub(crate) fn check_due(&mut self) -> Vec<CheckVerdict> {
+        let now = self.now.monotonic;
         let verdicts = self
             .signatures
-            .check_due(&mut self.budgets, &mut self.figures);
+            .check_due(&mut self.budgets, now, &mut self.figures);
+        self.note_failed_checks(&verdicts);
+        verdicts
+    }
+
+    /// Adds checks that were put off to the round, as many as the rates of their peers allow.
+    pub(crate) fn take_put_off(&mut self) {
+        self.signatures
+            .take_portions(&mut self.budgets, self.now.monotonic);
+    }
+
+    /// Takes the results of checks that were put off. A peer is charged for those that failed. Returns the verdicts that are complete.
+    pub(crate) fn put_off_checked(
+        &mut self,
+        batch: &SignatureBatch,
+        good: &[bool],
+    ) -> Vec<CheckVerdict> {
+        let verdicts =
+            self.signatures
+                .put_off_checked(batch, good, &mut self.budgets, &mut self.figures);
+        self.note_failed_checks(&verdicts);
+        verdicts
+    }
+
+    fn note_failed_checks(&mut self, verdicts: &[CheckVerdict]) {
         for verdict in verdicts.iter().filter(|verdict| !verdict.is_good) {
             if let Some(peer) = verdict.payer {
                 self.note_garbage(peer, failed_check_points(verdict.work));
             }
         }
-        verdicts
     }
 
     /// Charges work to a peer, if it is done for one.
@@ -214,6 +239,11 @@ impl Context {
     /// Returns whether a peer may cause more work in this round.
     pub(crate) fn may_work(&self, peer: &PartyId) -> bool {
         self.budgets.may_work(peer, self.now.monotonic)
+    }
+
+    /// Returns the time from which rounds may do work for a peer, or `None` while checks for it were put off.
+    pub(crate) fn works_from(&self, peer: &PartyId) -> Option<Monotonic> {
+        self.budgets.works_from(peer, self.now.monotonic)
     }
 
     /// Decides whether a message that has arrived is handled now.

@@ -16,7 +16,7 @@
 use flow::{FlowId, FlowStatus};
 use ledger::{ContractName, PartyId, Rejection, StateAndRef, StateRef, TokenId, TxId};
 use notary::{UniquenessAnswer, UniquenessCheck};
-use primitives::{Hash, Seed, Timestamp};
+use primitives::{Hash, Seed, SignedMessage, Timestamp};
 use vault::{CoinRow, Lock, RefillRequest, ViewChange};
 
 use crate::consents::{ConsentChange, Consents};
@@ -65,6 +65,15 @@ pub struct Start {
     pub wait: Wait,
     /// The token of the reply.
     pub token: Token,
+}
+
+/// Signatures to be checked beside the rounds. Batches have ascending numbers from 1, and one is out at a time.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SignatureBatch {
+    /// The number of the batch in this run of the node.
+    pub number: u64,
+    /// The signatures.
+    pub messages: Vec<SignedMessage>,
 }
 
 /// An input of the kernel.
@@ -210,6 +219,13 @@ pub enum Event {
         number: u64,
         /// The rows that exist. The kernel stops if they could not be read.
         answer: Result<UniquenessAnswer, StoreFailure>,
+    },
+    /// The answer to an [`Action::CheckSignatures`].
+    SignaturesChecked {
+        /// The batch.
+        batch: SignatureBatch,
+        /// Whether each signature is valid.
+        good: Vec<bool>,
     },
     /// An operator reads or changes the consents: the transitions by other parties that this node signs.
     Consents {
@@ -476,6 +492,9 @@ pub enum Action {
     /// Asks the store which states of a notary's batch are consumed. It waits for no commit, and no round waits for it. The answer
     /// is an [`Event::UniquenessChecked`]; see [`crate::check_uniqueness`].
     CheckUniqueness(UniquenessCheck),
+    /// Has signatures checked that peers caused beyond their rate. It waits for no commit, and no round waits for it. The answer is
+    /// an [`Event::SignaturesChecked`].
+    CheckSignatures(SignatureBatch),
     /// A state's scheduled flow was started or refused. The audit log gets a line.
     Scheduled {
         /// The flow. It is all zeros if the start was refused.

@@ -90,6 +90,8 @@ pub struct Figures {
     pub signature_batch_checks: Sizes,
     /// Signatures that were bad.
     pub signatures_bad: u64,
+    /// Signatures checked beside the rounds, because they exceeded the rate of the peer that caused them.
+    pub signatures_put_off: u64,
     /// Gauge: transactions recorded in all.
     pub transactions: u64,
     /// Transactions recorded since the start.
@@ -156,4 +158,18 @@ pub struct Figures {
     pub wait_reasons: Arc<WaitReasons>,
     /// The state of the node's wall clock.
     pub clock: ClockFigures,
+}
+
+impl Figures {
+    /// Counts the results of a batch of signature checks.
+    pub(crate) fn note_batch(&mut self, good: &[bool]) {
+        if good.is_empty() {
+            return;
+        }
+        let count = good.len() as u64;
+        self.signatures_checked += count;
+        self.signature_batches += 1;
+        self.signature_batch_checks.record(count);
+        self.signatures_bad += good.iter().filter(|good| !**good).count() as u64;
+    }
 }

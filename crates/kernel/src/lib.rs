@@ -52,7 +52,8 @@ pub use clock::{ClockFigures, ClockJump};
 pub use consents::{ConsentChange, ConsentOptions, ConsentRow, Consents, NotaryConsentRow};
 pub use errors::ERRORS;
 pub use event::{
-    Action, Event, Found, LINEAR_LOOKED_AT_MAX, LookUp, Priority, Reply, Start, Token, Wait,
+    Action, Event, Found, LINEAR_LOOKED_AT_MAX, LookUp, Priority, Reply, SignatureBatch, Start,
+    Token, Wait,
 };
 pub use figures::{CACHES, CacheFigures, Figures};
 pub use flows::admission::{FLOW_BYTES, StartCapacity, WAITING_MIN, WAITING_PART, WEIGHT_PER_BYTE};

@@ -44,6 +44,9 @@ pub struct KernelOptions {
     pub notary: Option<notary::NotaryOptions>,
     /// Size of the cache of recorded transactions, in bytes.
     pub transactions_bytes: usize,
+    /// Work of signature checks that rounds make for one peer in a millisecond, in units of about ten microseconds: one for an Ed25519
+    /// signature, 16 for a P-256 signature. Further checks are made beside the rounds ([`crate::Action::CheckSignatures`]).
+    pub peer_checks_per_ms: u64,
     /// Size of the cache of signatures and transactions known to be valid, in bytes.
     pub known_signatures_bytes: usize,
     /// Maximum size of a back chain fetched for one transaction. The part that does not fit in memory is staged on the disk
@@ -89,6 +92,8 @@ impl Default for KernelOptions {
             consent: ConsentOptions::default(),
             notary: None,
             transactions_bytes: 12 << 20,
+            // A tenth of a core.
+            peer_checks_per_ms: 10,
             known_signatures_bytes: 2 << 20,
             back_chain_bytes_max: 4 << 30,
             outcomes_bytes: 4 << 20,

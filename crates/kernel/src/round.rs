@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use flow::{EngineAction, FlowId};
-use ledger::TxId;
+use ledger::{PartyId, TxId};
 use vault::ViewChange;
 
 use crate::event::Action;
@@ -36,6 +36,18 @@ pub(crate) enum CheckOwner {
     Ancestor(u64, usize),
     /// No object waits for it. A good result is remembered.
     Nobody,
+}
+
+/// The verdict on a group of checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CheckVerdict {
+    pub(crate) owner: CheckOwner,
+    /// The peer that caused the checks.
+    pub(crate) payer: Option<PartyId>,
+    /// Whether all signatures are valid.
+    pub(crate) is_good: bool,
+    /// The work of the checks that were made last for it.
+    pub(crate) work: u64,
 }
 
 /// The output of a round so far.

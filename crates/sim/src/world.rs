@@ -66,6 +66,12 @@ pub(crate) enum What {
         /// The answer of the rows at the time of the question, if it is the one.
         early: Option<Answer>,
     },
+    /// A thread beside a node's rounds has an answer.
+    Told {
+        node: usize,
+        life: u64,
+        event: Box<Event>,
+    },
     /// A message arrives.
     Arrival {
         from: usize,

@@ -44,6 +44,7 @@ pub use files::{
     PartId, Published, Removed, SYNC_BYTES,
 };
 pub use options::{LOG_BYTES_MAX, Options};
+pub use priority::run_when_idle;
 pub use shared::WriteTimes;
 pub use stats::{CommitStats, CommitTotals, Distribution};
 pub use verify::{Checked, DAMAGE_MAX, Damage};

@@ -1,4 +1,4 @@
-//! Asks the system to run the commit thread ahead of the rest of the node, and merges behind it.
+//! Priorities of threads: asks the system to run the commit thread ahead of the rest of the node, and merges behind it.
 //!
 //! A commit thread that waits for a core delays all flows. With both cores busy, real-time priority made commits four times
 //! as fast.
@@ -38,6 +38,19 @@ pub(crate) fn raise() -> Granted {
         return Granted::Nice(NICE);
     }
     Granted::Nothing
+}
+
+/// Runs the calling thread only in time that no other thread of the machine needs, as far as the system allows. It cannot return to its
+/// former priority. Unlike a thread with the highest nice value, it delays no thread that wakes up. It may be interrupted anywhere and
+/// for long, so no other thread should share a lock with it.
+#[allow(unsafe_code)]
+pub fn run_when_idle() {
+    // SAFETY: sched_param is a plain C struct, and all zeroes is a valid value of it. The pointer is valid during
+    // the call. Thread id 0 is the calling thread. A refusal changes nothing.
+    unsafe {
+        let parameters: libc::sched_param = std::mem::zeroed();
+        libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters);
+    }
 }
 
 /// Lowers the calling thread's priority below that of the other threads of the node.

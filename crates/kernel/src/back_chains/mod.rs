@@ -19,6 +19,7 @@ use primitives::Monotonic;
 use crate::back_chains::chain_part::Verifying;
 use crate::back_chains::fetch_queue::FetchQueue;
 use crate::back_chains::running::Resolutions;
+use crate::context::Context;
 use crate::part::Part;
 
 pub(crate) use staging::wipe_staging;
@@ -38,17 +39,18 @@ impl Part for BackChains {
     }
 
     fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
-        let verify = self.resolutions.can_verify().then_some(now);
-        let times = [
-            verify,
-            self.resolutions.next_stall(),
-            self.requests.next_time(now),
-        ];
+        let times = [self.resolutions.next_stall(), self.requests.next_time(now)];
         times.into_iter().flatten().min()
     }
 }
 
 impl BackChains {
+    /// Returns the time from which a part of a fetched chain may be verified.
+    pub(crate) fn next_to_verify(&self, context: &Context) -> Option<Monotonic> {
+        let peers = self.resolutions.peers_to_verify();
+        peers.filter_map(|peer| context.works_from(peer)).min()
+    }
+
     /// Creates the part without a chain. The number of the first one is drawn at each start.
     pub(crate) fn new(first: u64) -> Self {
         Self {

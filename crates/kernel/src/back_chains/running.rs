@@ -246,9 +246,10 @@ impl Resolutions {
         Some(number)
     }
 
-    /// Returns whether any resolution has something to verify.
-    pub fn can_verify(&self) -> bool {
-        self.running.values().any(Running::can_verify)
+    /// Returns the peers of the resolutions with something to verify.
+    pub fn peers_to_verify(&self) -> impl Iterator<Item = &PartyId> {
+        let running = self.running.values().filter(|it| it.can_verify());
+        running.map(|it| &it.resolution.peer)
     }
 
     /// Removes a resolution that has succeeded or failed.

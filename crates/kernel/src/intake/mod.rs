@@ -11,6 +11,7 @@ pub(crate) mod item_id;
 pub(crate) mod items;
 mod missing_contracts;
 mod on_command;
+pub(crate) mod put_off;
 mod refuse;
 mod settle;
 pub(crate) mod signatures;

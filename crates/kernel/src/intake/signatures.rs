@@ -1,9 +1,9 @@
 //! Signature checks: gathered over a round, made as one batch, good ones remembered.
 //!
-//! One transaction may carry thousands of signatures, which take longer than a round may. So checks that a peer causes beyond its share
-//! of the round wait for the next ones, and their verdict comes later.
+//! One transaction may carry thousands of signatures, which take longer than a round may. So checks that a peer causes beyond its rate
+//! are put off ([`super::put_off`]): a thread beside the rounds makes them, and their verdict comes later.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::HashMap;
 
 use ledger::PartyId;
 use primitives::{
@@ -12,11 +12,13 @@ use primitives::{
 };
 
 use crate::cache::GenerationCache;
+use crate::event::SignatureBatch;
 use crate::figures::{CacheFigures, Figures};
+use crate::intake::put_off::PutOffChecks;
 use crate::options::KernelOptions;
 use crate::part::Part;
-use crate::peers::budget::{P256_WORK, PEER_ROUND_WORK_MAX, PeerBudgets, work_of};
-use crate::round::CheckOwner;
+use crate::peers::budget::{PeerBudgets, work_of};
+use crate::round::{CheckOwner, CheckVerdict};
 use crate::writes::Batch;
 
 /// Weight of a known-good signature in its cache, in bytes.
@@ -28,31 +30,9 @@ struct CheckGroup {
     owner: CheckOwner,
     /// The peer that caused them; `None` for checks of this node itself, which are never put off.
     payer: Option<PartyId>,
-    /// The signatures that are not checked yet.
     messages: Vec<SignedMessage>,
-    /// Whether they were put off, because they exceeded the peer's share of the round that received them.
-    is_put_off: bool,
-}
-
-/// The verdict on a group of checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CheckVerdict {
-    pub(crate) owner: CheckOwner,
-    /// The peer that caused the checks.
-    pub(crate) payer: Option<PartyId>,
-    /// Whether all signatures are valid.
-    pub(crate) is_good: bool,
-    /// The work of the checks that the verdict took in this round.
-    pub(crate) work: u64,
-}
-
-/// The work of checks that was done in the present round.
-#[derive(Debug, Default)]
-struct RoundShares {
-    /// Checks that came in the round, by the peer that caused them.
-    fresh: BTreeMap<PartyId, u64>,
-    /// Checks that were put off, by the peer that caused them.
-    put_off: BTreeMap<PartyId, u64>,
+    /// The number of the group that was put off, if this is a portion of one.
+    portion_of: Option<u64>,
 }
 
 /// The signatures that wait for the round's check, and those known to be good.
@@ -60,23 +40,16 @@ pub(crate) struct Signatures {
     checker: SignatureChecker,
     /// Signed messages known to be good: our own, and those checked before.
     known_good: GenerationCache<Hash, ()>,
-    /// Checks in the order of their arrival. Those that came in this round are bounded by the messages that a round takes in. A
-    /// peer with checks from earlier rounds adds none, because none of its messages is handled.
-    waiting: VecDeque<CheckGroup>,
-    /// Some of those that wait were not considered in this round.
-    is_due: bool,
-    shares: RoundShares,
+    /// Checks of this round in the order of their arrival. The messages that a round takes in bound them.
+    due: Vec<CheckGroup>,
+    put_off: PutOffChecks,
+    /// Work of checks that rounds make for a peer in a millisecond.
+    per_ms: u64,
 }
 
 impl Part for Signatures {
-    fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
-        self.has_waiting().then_some(now)
-    }
-
     fn end_round(&mut self, _: &mut Batch) {
-        assert!(!self.is_due, "a round ends with checks left");
-        self.shares = RoundShares::default();
-        self.is_due = !self.waiting.is_empty();
+        assert!(self.due.is_empty(), "a round ends with checks left");
     }
 }
 
@@ -86,9 +59,9 @@ impl Signatures {
         Self {
             checker: SignatureChecker::with_budget(options.keys_bytes),
             known_good: GenerationCache::new(options.known_signatures_bytes),
-            waiting: VecDeque::new(),
-            is_due: false,
-            shares: RoundShares::default(),
+            due: Vec::new(),
+            put_off: PutOffChecks::default(),
+            per_ms: options.peer_checks_per_ms,
         }
     }
 
@@ -130,40 +103,33 @@ impl Signatures {
     ) -> u64 {
         let work = work_of(&messages);
         if !messages.is_empty() {
-            self.is_due = true;
-            self.waiting.push_back(CheckGroup {
+            self.due.push(CheckGroup {
                 owner,
                 payer,
                 messages,
-                is_put_off: false,
+                portion_of: None,
             });
         }
         work
     }
 
-    /// Returns whether checks wait that may be made in this round.
+    /// Returns whether checks wait for this round's batch.
     pub(crate) fn is_due(&self) -> bool {
-        self.is_due
+        !self.due.is_empty()
     }
 
-    /// Returns whether checks wait, for this round or a later one.
-    pub(super) fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty()
-    }
-
-    /// Makes the waiting checks as one batch, within each peer's share of the round, and puts the others off. Returns the verdicts
-    /// that are complete.
+    /// Makes the checks of the round as one batch, within each peer's rate, and puts the others off. Returns the verdicts that are
+    /// complete.
     pub(crate) fn check_due(
         &mut self,
         budgets: &mut PeerBudgets,
+        now: Monotonic,
         figures: &mut Figures,
     ) -> Vec<CheckVerdict> {
-        self.is_due = false;
         let mut batch = Vec::new();
-        let mut portions = Vec::with_capacity(self.waiting.len());
-        let put_off_max = self.share_of_put_off();
-        for mut group in std::mem::take(&mut self.waiting) {
-            let count = self.shares.take(&group, put_off_max, budgets);
+        let mut portions = Vec::with_capacity(self.due.len());
+        for mut group in std::mem::take(&mut self.due) {
+            let count = within_rate(&group, self.per_ms, budgets, now);
             let rest = group.messages.split_off(count);
             let first = batch.len();
             batch.append(&mut group.messages);
@@ -172,41 +138,67 @@ impl Signatures {
         }
         let good = self.check_messages(batch.iter(), figures);
         let mut verdicts = Vec::with_capacity(portions.len());
-        for (mut group, range) in portions {
+        for (group, range) in portions {
             let work = work_of(&batch[range.clone()]);
-            let rest = work_of(&group.messages);
             // One signature that is not valid decides for the group.
             let is_good = !good[range].contains(&false);
-            let is_complete = !is_good || group.messages.is_empty();
-            if let Some(payer) = group.payer {
-                match (group.is_put_off, is_complete) {
-                    (true, true) => budgets.made_up(payer, work + rest),
-                    (true, false) => budgets.made_up(payer, work),
-                    (false, true) => {}
-                    (false, false) => budgets.put_off(payer, rest),
-                }
+            if let Some(number) = group.portion_of {
+                let verdict = self.put_off.portion_checked(number, work, is_good, budgets);
+                verdicts.extend(verdict);
+                continue;
             }
-            if is_complete {
-                verdicts.push(CheckVerdict {
+            match group.payer {
+                Some(peer) if is_good && !group.messages.is_empty() => {
+                    budgets.put_off(peer, work_of(&group.messages));
+                    self.put_off.add(group.owner, peer, group.messages);
+                }
+                payer => verdicts.push(CheckVerdict {
                     owner: group.owner,
-                    payer: group.payer,
+                    payer,
                     is_good,
                     work,
-                });
-            } else {
-                assert!(group.payer.is_some(), "own checks are not put off");
-                group.is_put_off = true;
-                self.waiting.push_back(group);
+                }),
             }
         }
         verdicts
     }
 
-    /// Returns the work that each peer with checks from earlier rounds may have done in a round: all get the same.
-    fn share_of_put_off(&self) -> u64 {
-        let put_off = self.waiting.iter().filter(|group| group.is_put_off);
-        let payers: BTreeSet<_> = put_off.filter_map(|group| group.payer).collect();
-        PEER_ROUND_WORK_MAX / payers.len().max(1) as u64
+    /// Adds checks that were put off to the round, as many as the rates of their peers allow.
+    pub(crate) fn take_portions(&mut self, budgets: &mut PeerBudgets, now: Monotonic) {
+        let portions = self.put_off.take_portions(budgets, self.per_ms, now);
+        self.due
+            .extend(portions.into_iter().map(|portion| CheckGroup {
+                owner: portion.owner,
+                payer: None,
+                messages: portion.messages,
+                portion_of: Some(portion.group),
+            }));
+    }
+
+    /// Returns the time from which a round may make checks that were put off.
+    pub(crate) fn next_portions(&self, budgets: &PeerBudgets) -> Option<Monotonic> {
+        self.put_off.next_portions(budgets, self.per_ms)
+    }
+
+    /// Returns checks that were put off, for the thread that makes them, unless it has some already.
+    pub(crate) fn next_put_off(&mut self) -> Option<SignatureBatch> {
+        self.put_off.next_batch()
+    }
+
+    /// Takes the results of checks that were put off. Returns the verdicts that are complete.
+    pub(crate) fn put_off_checked(
+        &mut self,
+        batch: &SignatureBatch,
+        good: &[bool],
+        budgets: &mut PeerBudgets,
+        figures: &mut Figures,
+    ) -> Vec<CheckVerdict> {
+        figures.note_batch(good);
+        figures.signatures_put_off += good.len() as u64;
+        for (message, _) in batch.messages.iter().zip(good).filter(|(_, good)| **good) {
+            self.known_good.insert(digest(message), (), KNOWN_BYTES);
+        }
+        self.put_off.checked(batch, good, budgets)
     }
 
     /// Returns one verdict for each message. Equal messages are checked once, known ones not at all.
@@ -234,17 +226,13 @@ impl Signatures {
         }
         let verdicts = self.checker.check_batch(&batch);
         assert_eq!(batch.len(), verdicts.len(), "a batch has one verdict each");
-        figures.signatures_checked += batch.len() as u64;
-        if !batch.is_empty() {
-            figures.signature_batches += 1;
-            figures.signature_batch_checks.record(batch.len() as u64);
-        }
-        for (digest, good) in digests.into_iter().zip(&verdicts) {
-            if *good {
-                self.known_good.insert(digest, (), KNOWN_BYTES);
-            } else {
-                figures.signatures_bad += 1;
-            }
+        figures.note_batch(&verdicts);
+        for (digest, _) in digests
+            .into_iter()
+            .zip(&verdicts)
+            .filter(|(_, good)| **good)
+        {
+            self.known_good.insert(digest, (), KNOWN_BYTES);
         }
         let verdict = |place: Option<usize>| place.is_none_or(|place| verdicts[place]);
         which.into_iter().map(verdict).collect()
@@ -296,32 +284,22 @@ impl Signatures {
     }
 }
 
-impl RoundShares {
-    /// Takes as many checks of a group as the round has room for. Returns their number.
-    fn take(&mut self, group: &CheckGroup, put_off_max: u64, budgets: &PeerBudgets) -> usize {
-        let Some(payer) = group.payer else {
-            return group.messages.len();
-        };
-        let (spent, max) = if group.is_put_off {
-            (self.put_off.entry(payer).or_default(), put_off_max)
-        } else if budgets.has_put_off(&payer) {
-            return 0;
-        } else {
-            (self.fresh.entry(payer).or_default(), PEER_ROUND_WORK_MAX)
-        };
-        // However many peers wait, each gets at least one check done in a round.
-        let max = max.max(P256_WORK);
-        let mut count = 0;
-        for message in &group.messages {
-            let work = work_of([message]);
-            if *spent + work > max {
-                break;
-            }
-            *spent += work;
-            count += 1;
-        }
-        count
+/// Returns the number of a group's checks that this round may make.
+fn within_rate(
+    group: &CheckGroup,
+    per_ms: u64,
+    budgets: &mut PeerBudgets,
+    now: Monotonic,
+) -> usize {
+    let Some(payer) = group.payer else {
+        return group.messages.len();
+    };
+    if budgets.has_put_off(&payer) {
+        return 0;
     }
+    let mut messages = group.messages.iter();
+    let beyond = messages.position(|it| !budgets.takes_check(payer, work_of([it]), per_ms, now));
+    beyond.unwrap_or(group.messages.len())
 }
 
 /// Returns the key of a signed message in the cache of good ones.
@@ -367,7 +345,11 @@ mod tests {
         signatures: Signatures,
         budgets: PeerBudgets,
         figures: Figures,
+        ms: u64,
     }
+
+    /// Numbers of groups with their verdicts.
+    type Verdicts = Vec<(u64, bool)>;
 
     impl Bench {
         fn new() -> Self {
@@ -375,6 +357,7 @@ mod tests {
                 signatures: Signatures::new(&KernelOptions::default()),
                 budgets: PeerBudgets::default(),
                 figures: Figures::default(),
+                ms: 1_000_000,
             }
         }
 
@@ -386,83 +369,163 @@ mod tests {
             }
         }
 
-        /// Makes the checks of a round and ends it. Returns the numbers and verdicts, and how many signatures were checked.
-        fn round(&mut self) -> (Vec<(u64, bool)>, u64) {
+        /// Makes the checks of a round and ends it. Returns the verdicts, and how many signatures were checked.
+        fn round(&mut self) -> (Verdicts, u64) {
             let before = self.figures.signatures_checked;
+            let now = Monotonic::from_ms(self.ms);
             let verdicts = self
                 .signatures
-                .check_due(&mut self.budgets, &mut self.figures);
+                .check_due(&mut self.budgets, now, &mut self.figures);
             assert!(!self.signatures.is_due());
             self.signatures.end_round(&mut Batch::default());
             self.budgets.end_round(&mut Batch::default());
-            let number = |verdict: CheckVerdict| match verdict.owner {
-                CheckOwner::Notary(number) => (number, verdict.is_good),
-                other => panic!("{other:?}"),
-            };
-            let checked = self.figures.signatures_checked - before;
-            (verdicts.into_iter().map(number).collect(), checked)
+            (numbers(verdicts), self.figures.signatures_checked - before)
+        }
+
+        /// Checks the next batch beside the rounds. Returns the verdicts, and how many signatures were checked.
+        fn beside(&mut self) -> Option<(Verdicts, u64)> {
+            let batch = self.signatures.next_put_off()?;
+            assert_eq!(self.signatures.next_put_off(), None, "one is out");
+            let good = SignatureChecker::new().check_batch(&batch.messages);
+            let count = good.len() as u64;
+            let (budgets, figures) = (&mut self.budgets, &mut self.figures);
+            let verdicts = self
+                .signatures
+                .put_off_checked(&batch, &good, budgets, figures);
+            Some((numbers(verdicts), count))
         }
     }
 
+    fn numbers(verdicts: Vec<CheckVerdict>) -> Verdicts {
+        let number = |verdict: CheckVerdict| match verdict.owner {
+            CheckOwner::Notary(number) => (number, verdict.is_good),
+            other => panic!("{other:?}"),
+        };
+        verdicts.into_iter().map(number).collect()
+    }
+
     #[test]
-    fn checks_beyond_the_share_wait_for_the_next_rounds() {
+    fn checks_beyond_the_rate_are_made_beside_the_rounds() {
         let mut bench = Bench::new();
-        bench.gather(1, &signed(0..1_200), Some(1));
+        bench.gather(1, &signed(0..400), Some(1));
         bench.gather(2, &signed(2_000..2_001), Some(1));
         bench.gather(3, &signed(3_000..3_001), Some(2));
         bench.gather(4, &signed(4_000..4_600), None);
-        // A peer gets half of a round, 512 checks. The node itself gets all that it needs.
-        let expected = [
-            (vec![(3, true), (4, true)], 512 + 1 + 600),
-            (vec![], 512),
-            (vec![(1, true), (2, true)], 176 + 1),
-        ];
-        for (verdicts, checked) in expected {
-            assert!(bench.signatures.has_waiting() && bench.signatures.is_due());
-            assert_eq!(bench.round(), (verdicts, checked));
-            let waits = bench.signatures.has_waiting();
-            assert_eq!(bench.budgets.has_put_off(&peer(1)), waits);
-            assert!(!waits || !bench.budgets.may_work(&peer(1), Monotonic::START));
-            assert!(bench.budgets.may_work(&peer(2), Monotonic::START));
+        // A quiet peer gets the checks of 100 ms at once, which are 62. The node itself gets all that it needs.
+        assert_eq!(bench.round(), (vec![(3, true), (4, true)], 62 + 1 + 600));
+        let now = Monotonic::from_ms(bench.ms);
+        for (verdicts, checked) in [(vec![], 256), (vec![(1, true), (2, true)], 83)] {
+            assert!(bench.budgets.has_put_off(&peer(1)));
+            assert!(!bench.budgets.may_work(&peer(1), now));
+            assert_eq!(bench.budgets.works_from(&peer(1), now), None);
+            assert!(bench.budgets.may_work(&peer(2), now));
+            assert_eq!(bench.beside(), Some((verdicts, checked)));
         }
-        assert_eq!(bench.round(), (vec![], 0));
+        assert!(bench.budgets.may_work(&peer(1), now));
+        assert_eq!(bench.beside(), None);
+        assert_eq!(bench.figures.signatures_put_off, 256 + 83);
+        // They are known now.
+        bench.gather(5, &signed(0..400), Some(1));
+        assert!(!bench.signatures.is_due());
+    }
+
+    #[test]
+    fn a_peer_gets_the_checks_of_the_time_that_has_passed() {
+        let mut bench = Bench::new();
+        let mut first = 0;
+        for (ms, checked) in [(0, 62), (0, 0), (8, 5), (10_000, 62)] {
+            bench.ms += ms;
+            bench.gather(0, &signed(first..first + 100), Some(1));
+            first += 100;
+            assert_eq!(bench.round().1, checked, "{ms} ms later");
+            bench.beside().expect("the others");
+        }
     }
 
     #[test]
     fn a_signature_that_is_not_valid_ends_the_checks_of_its_group() {
-        for (bad, rounds) in [(0, 1), (511, 1), (512, 2), (1_199, 3)] {
+        for (bad, batches) in [(0, 0), (61, 0), (62, 1), (317, 1), (318, 2), (599, 3)] {
             let mut bench = Bench::new();
-            let mut messages = signed(0..1_200);
+            let mut messages = signed(0..600);
             messages[bad].message = Hash::plain(b"other");
             bench.gather(1, &messages, Some(1));
-            let found: Vec<_> = (0..3).map(|_| bench.round().0).collect();
-            let expected: Vec<_> = (1..=3)
-                .map(|round| match round == rounds {
-                    true => vec![(1, false)],
-                    false => vec![],
-                })
-                .collect();
+            let mut found = vec![bench.round().0];
+            found.extend(std::iter::from_fn(|| Some(bench.beside()?.0)));
+            let mut expected = vec![vec![]; batches];
+            expected.push(vec![(1, false)]);
             assert_eq!(found, expected, "signature {bad}");
             assert!(!bench.budgets.has_put_off(&peer(1)));
-            assert!(!bench.signatures.has_waiting());
         }
     }
 
     #[test]
-    fn peers_whose_checks_were_put_off_share_the_later_rounds() {
+    fn peers_whose_checks_were_put_off_share_each_batch() {
         let mut bench = Bench::new();
-        for number in 1..=4 {
+        for (number, count) in [(1, 500), (2, 100), (3, 200), (4, 126)] {
             let first = u32::from(number) * 10_000;
-            bench.gather(number.into(), &signed(first..first + 600), Some(number));
+            bench.gather(number.into(), &signed(first..first + count), Some(number));
         }
-        assert_eq!(bench.round(), (vec![], 4 * 512));
-        // Half of a round for all of them together.
-        assert_eq!(
-            bench.round(),
-            (vec![(1, true), (2, true), (3, true), (4, true)], 4 * 88)
-        );
+        assert_eq!(bench.round(), (vec![], 4 * 62));
+        for expected in [
+            (vec![(2, true), (4, true)], 64 + 38 + 64 + 64),
+            (vec![(3, true)], 128 + 74),
+            (vec![(1, true)], 246),
+        ] {
+            assert_eq!(bench.beside(), Some(expected));
+        }
         for number in 1..=4 {
             assert!(!bench.budgets.has_put_off(&peer(number)));
         }
+    }
+
+    #[test]
+    fn checks_that_were_put_off_progress_without_the_thread() {
+        let mut bench = Bench::new();
+        bench.gather(1, &signed(0..180), Some(1));
+        assert_eq!(bench.round(), (vec![], 62));
+        // 62 checks take the rate of 99.2 ms. One batch is out all the time.
+        let batch = bench.signatures.next_put_off().expect("a batch");
+        assert_eq!(batch.messages.len(), 118);
+        bench.gather(2, &signed(1_000..1_180), Some(2));
+        assert_eq!(bench.round(), (vec![], 62));
+        for (ms, verdicts, checked) in [
+            (99, vec![], 0),
+            (1, vec![], 62),
+            (99, vec![], 0),
+            (1, vec![(2, true)], 56),
+        ] {
+            bench.ms += ms;
+            let now = Monotonic::from_ms(bench.ms);
+            bench.signatures.take_portions(&mut bench.budgets, now);
+            assert_eq!(bench.signatures.is_due(), checked > 0);
+            assert_eq!(bench.round(), (verdicts, checked));
+        }
+        assert!(!bench.budgets.has_put_off(&peer(2)));
+        assert_eq!(bench.signatures.next_portions(&bench.budgets), None);
+    }
+
+    #[test]
+    fn a_verdict_does_not_wait_for_signatures_that_are_out() {
+        let mut bench = Bench::new();
+        let mut messages = signed(0..400);
+        messages[399].message = Hash::plain(b"other");
+        bench.gather(1, &messages, Some(1));
+        bench.round();
+        let batch = bench.signatures.next_put_off().expect("a batch");
+        bench.ms += 100;
+        let now = Monotonic::from_ms(bench.ms);
+        bench.signatures.take_portions(&mut bench.budgets, now);
+        assert_eq!(bench.round(), (vec![(1, false)], 62));
+        assert!(!bench.budgets.has_put_off(&peer(1)));
+        // The peer goes on before the batch returns.
+        bench.gather(2, &signed(1_000..1_100), Some(1));
+        assert_eq!(bench.round(), (vec![], 0));
+        let good = vec![true; batch.messages.len()];
+        let (budgets, figures) = (&mut bench.budgets, &mut bench.figures);
+        let verdicts = bench
+            .signatures
+            .put_off_checked(&batch, &good, budgets, figures);
+        assert_eq!(verdicts, []);
+        assert_eq!(bench.beside(), Some((vec![(2, true)], 100)));
     }
 }

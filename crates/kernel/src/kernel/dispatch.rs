@@ -127,6 +127,10 @@ impl Kernel {
                 let command = NotaryCommand::UniquenessChecked { number, answer };
                 self.carry(command, reads)?;
             }
+            Event::SignaturesChecked { batch, good } => {
+                let verdicts = self.context.put_off_checked(&batch, &good);
+                self.tell_owners(verdicts, reads)?;
+            }
             Event::Consents {
                 change,
                 user,

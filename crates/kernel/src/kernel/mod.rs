@@ -30,7 +30,6 @@ use crate::files::Files;
 use crate::flows::Flows;
 use crate::intake::contract_checks::ContractChecks;
 use crate::intake::items::Intake;
-use crate::intake::signatures::CheckVerdict;
 use crate::integrity::Integrity;
 use crate::integrity::contradictions::Contradictions;
 use crate::keys::KeyBook;
@@ -40,7 +39,7 @@ use crate::notarisation::requests::Notarisation;
 use crate::notes::Notes;
 use crate::peers::links::Links;
 use crate::port::{Reads, StoreFailure};
-use crate::round::{CheckOwner, Work};
+use crate::round::{CheckOwner, CheckVerdict, Work};
 use crate::schedule::table::Schedule;
 use crate::selection::CoinSelection;
 
@@ -99,6 +98,7 @@ impl Kernel {
         self.contradictions
             .fill(&self.book, &mut self.context, reads)?;
         self.take_deferred_messages(reads)?;
+        self.context.take_put_off();
         loop {
             self.settle(reads)?;
             if self.context.signatures.is_due() {
@@ -126,6 +126,8 @@ impl Kernel {
         {
             notarisation.ask_for_uniqueness(out);
         }
+        let put_off = self.context.signatures.next_put_off();
+        out.extend(put_off.map(Action::CheckSignatures));
         self.flows.end_of_round(&mut self.context);
         self.settle(reads)?;
         self.carry(IntegrityCommand::Tend, reads)?;
@@ -168,6 +170,7 @@ impl Kernel {
             self.next_meeting(),
             self.judges_from(),
             self.integrity.next_mark(&self.book),
+            self.back_chains.next_to_verify(&self.context),
         ];
         let joint = joint.into_iter().flatten();
         joint.chain(self.parts_next_time()).min()
@@ -232,7 +235,18 @@ impl Kernel {
 
     /// Checks the signatures that are due in the round as one batch.
     fn check_signatures(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
-        for CheckVerdict { owner, is_good, .. } in self.context.check_due() {
+        let verdicts = self.context.check_due();
+        self.tell_owners(verdicts, reads)?;
+        self.settle(reads)
+    }
+
+    /// Tells the owners of signature checks about their verdicts.
+    fn tell_owners(
+        &mut self,
+        verdicts: Vec<CheckVerdict>,
+        reads: &dyn Reads,
+    ) -> Result<(), StoreFailure> {
+        for CheckVerdict { owner, is_good, .. } in verdicts {
             let command: Command = match owner {
                 CheckOwner::Item(item) => IntakeCommand::Checked { item, is_good }.into(),
                 CheckOwner::Effect(flow, effect) => FlowsCommand::Checked {
@@ -251,7 +265,7 @@ impl Kernel {
             self.carry(command, reads)?;
             self.route(reads)?;
         }
-        self.settle(reads)
+        Ok(())
     }
 
     /// Ends back chains that no item needs, and begins those that waited for a place. Returns whether there is work now.

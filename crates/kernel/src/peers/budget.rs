@@ -10,8 +10,9 @@
 //! # Invariants
 //! - In one round a peer causes at most as much work as is left for the others (a dynamic threshold). A single peer gets half of each
 //!   round. A peer that sends much delays the others by at most part of a round.
-//! - One message may need more signature checks than that. Checks beyond [`PEER_ROUND_WORK_MAX`] are put off to later rounds
-//!   ([`crate::intake::signatures`]), and no message of the peer is handled until they are made.
+//! - Rounds make signature checks for a peer only at a rate by the time that has passed. A limit for each round would not bound the
+//!   work, because rounds become longer with it. Checks beyond the rate are put off: another thread makes them
+//!   ([`crate::intake::put_off`]), and no message of the peer is handled until it has.
 //! - Messages of one peer are handled in the order of their arrival.
 //! - A peer is charged for the contents of its messages, never for an announced length.
 //! - There is one account for each peer that has sent a message in this run. The network map bounds their number.
@@ -27,9 +28,8 @@ use crate::writes::Batch;
 
 /// Maximum work that peers may cause in one round, in units of about ten microseconds (one Ed25519 signature within a batch).
 pub const ROUND_WORK_MAX: u64 = 16_384;
-/// Maximum work of signature checks made for one peer in a round, unless a single check needs more. All checks that were put off
-/// get as much together in each later round.
-pub const PEER_ROUND_WORK_MAX: u64 = ROUND_WORK_MAX / 2;
+/// Time whose signature checks a peer that was quiet may cause at once, in milliseconds.
+const CHECK_BURST_MS: u64 = 100;
 /// Work of one P-256 signature, which is checked alone.
 pub const P256_WORK: u64 = 16;
 /// Bytes of messages that make one unit of work.
@@ -121,7 +121,10 @@ struct Account {
     slow_from: Monotonic,
     /// Work of earlier rounds beyond its share.
     owed: u64,
-    /// Work of checks that were put off. It was charged in the round that received them.
+    /// Work of signature checks made in rounds, less the work that its rate allowed until `checked_at`.
+    checked: u64,
+    checked_at: Monotonic,
+    /// Work of checks that were put off and not made yet. No round is charged for it.
     put_off: u64,
     /// Garbage points in thousandths, at `scored_at`.
     points_milli: u64,
@@ -144,8 +147,6 @@ pub struct PeerBudgets {
     /// Work of this round, of all peers.
     spent: u64,
     backlog_bytes: usize,
-    /// Work of all checks that were put off.
-    put_off: u64,
 }
 
 /// Returns the work of checking signatures.
@@ -211,13 +212,12 @@ impl Account {
 
 impl Part for PeerBudgets {
     fn next_time(&self, now: Monotonic) -> Option<Monotonic> {
-        let accounts = self.waiting.iter().filter_map(|it| self.accounts.get(it));
-        accounts.map(|account| account.slow_until(now)).min()
+        let waiting = self.waiting.iter();
+        waiting.filter_map(|peer| self.works_from(peer, now)).min()
     }
 
     fn end_round(&mut self, _: &mut Batch) {
-        // Checks that were put off are part of the next round.
-        self.spent = self.put_off.min(PEER_ROUND_WORK_MAX);
+        self.spent = 0;
         for peer in std::mem::take(&mut self.active) {
             let Some(account) = self.accounts.get_mut(&peer) else {
                 continue;
@@ -304,10 +304,37 @@ impl PeerBudgets {
         self.active.insert(peer);
     }
 
-    /// Puts off checks that are charged to a peer already.
+    /// Takes the work of a signature check from a peer's rate, which is this much in a millisecond. Returns false if the check has to
+    /// be put off.
+    pub fn takes_check(&mut self, peer: PartyId, work: u64, per_ms: u64, now: Monotonic) -> bool {
+        let account = self.accounts.entry(peer).or_default();
+        let ms = now.since_ms(account.checked_at).unwrap_or(0);
+        // Clipped at 0: a quiet peer saves up no more than a burst.
+        account.checked = account.checked.saturating_sub(ms.saturating_mul(per_ms));
+        account.checked_at = account.checked_at.max(now);
+        let checked = account.checked.saturating_add(work);
+        let is_within = checked <= per_ms.saturating_mul(CHECK_BURST_MS);
+        if is_within {
+            account.checked = checked;
+        }
+        is_within
+    }
+
+    /// Returns the time from which a peer may cause the checks of a burst again. Returns `None` if its rate is 0.
+    pub fn burst_from(&self, peer: &PartyId, per_ms: u64) -> Option<Monotonic> {
+        let account = self.accounts.get(peer);
+        let (checked, at) = account.map_or_else(Default::default, |it| (it.checked, it.checked_at));
+        let ms = checked.checked_next_multiple_of(per_ms)? / per_ms;
+        at.plus_ms(ms)
+    }
+
+    /// Puts off checks that this round was charged for. It is charged no more.
     pub fn put_off(&mut self, peer: PartyId, work: u64) {
-        self.accounts.entry(peer).or_default().put_off += work;
-        self.put_off += work;
+        let account = self.accounts.entry(peer).or_default();
+        let charged = account.spent.checked_sub(work);
+        account.spent = charged.expect("checks are charged in the round that puts them off");
+        account.put_off += work;
+        self.spent -= work;
     }
 
     /// Notes that checks which were put off are made, or are not needed any more.
@@ -315,7 +342,6 @@ impl PeerBudgets {
         let account = self.accounts.entry(peer).or_default();
         assert!(work <= account.put_off, "{work} of {}", account.put_off);
         account.put_off -= work;
-        self.put_off -= work;
     }
 
     /// Returns whether checks for a peer were put off.
@@ -328,6 +354,14 @@ impl PeerBudgets {
     pub fn may_work(&self, peer: &PartyId, now: Monotonic) -> bool {
         let account = self.accounts.get(peer);
         account.is_none_or(|account| account.may_work(self.spent, now))
+    }
+
+    /// Returns the time from which rounds may do work for a peer, or `None` while checks for it were put off.
+    pub fn works_from(&self, peer: &PartyId, now: Monotonic) -> Option<Monotonic> {
+        match self.accounts.get(peer) {
+            Some(account) => (account.put_off == 0).then(|| account.slow_until(now)),
+            None => Some(now),
+        }
     }
 
     /// Charges a peer with points for invalid input. Returns the duration of its cut-off in milliseconds, if it has reached the

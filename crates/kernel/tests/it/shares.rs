@@ -278,11 +278,43 @@ fn the_signatures_of_one_transaction_are_spread_over_rounds() {
             .map_or(0, |(.., count)| *count);
         assert_eq!(recorded, expected, "{line}: {:#?}", town.logs);
         assert_eq!(large_batches(&town, 1), 0, "{line}");
+        let put_off = town.figures(1).signatures_put_off;
+        assert!(put_off >= 1_900, "{line}: {put_off}");
         let work = figures(&town, 1).work;
         assert!(work.work >= 2_000 * 16, "{line}: {work:?}");
         assert_eq!(work.garbage, u64::from(!is_valid), "{line}");
         honest_work(&mut town);
     }
+}
+
+#[test]
+fn while_checks_for_a_peer_are_put_off_others_go_on() {
+    let mut town = town(KernelOptions::default());
+    let heavy = town.deed_signed_by_many((ATTACKER, 1), 1_000, None);
+    let next = town.issued(ATTACKER, 1, 5);
+    town.delayed_answers = Some(Vec::new());
+    for transaction in [&heavy, &next] {
+        town.deliver(ATTACKER, 1, &[transaction]);
+    }
+    // It ends only if no round is due before the answer.
+    town.settle();
+    let mut batches = 0;
+    while let Some(delayed) = town.delayed_answers.take().filter(|it| !it.is_empty()) {
+        assert_eq!(delayed.len(), 1, "one batch is out");
+        batches += 1;
+        honest_work(&mut town);
+        let recorded = town.nodes[1].disk.count(Table::Ledger);
+        assert_eq!(recorded, 3 * batches, "only honest work");
+        town.delayed_answers = Some(Vec::new());
+        for (node, event) in delayed {
+            town.tell(node, event);
+        }
+        town.settle();
+    }
+    assert_eq!(batches, 4);
+    assert_eq!(town.nodes[1].disk.count(Table::Ledger), 3 * batches + 2);
+    assert_eq!(town.figures(1).signatures_put_off, 1_001 - 62);
+    assert_eq!(figures(&town, 1).work.dropped, 0);
 }
 
 #[test]

@@ -26,11 +26,13 @@ const CONNECTIONS_WITHIN: Duration = Duration::from_secs(45);
 const FLOOD: usize = 20;
 /// Valid P-256 signatures of one delivery. They take longer than a round may.
 const SIGNATURES: usize = 2_000;
+/// The same in a small delivery.
+const FEW_SIGNATURES: usize = 4;
 /// The same among other messages, so that these have most of the bytes.
 const SIGNATURES_BESIDE_OTHERS: usize = 100;
-/// Deliveries with many signatures that are made before the attack, for some 7 seconds of it. Signing as many takes the attacker
-/// about as long as checking them takes a victim.
-const PREPARED: usize = 64;
+/// Bytes of deliveries with valid signatures that are made before the attack, for some 7 seconds of it. Signing as many takes the
+/// attacker about as long as checking them takes a victim.
+const PREPARED_BYTES: usize = 7 * BYTES_PER_S;
 /// Length of a message that does not decode.
 const NOISE_BYTES: usize = 1_000;
 
@@ -48,16 +50,19 @@ pub enum Attack {
     Floods,
     /// Deliveries of transactions with thousands of valid P-256 signatures each, to the bank and the notary.
     Signatures,
+    /// The same with a few signatures in each delivery.
+    Few,
     /// All of these in turns.
     Everything,
 }
 
 /// All attacks, in the order of the benchmark. The victims answer `Floods` and `Everything` with a pause of the connection.
-pub const ATTACKS: [Attack; 6] = [
+pub const ATTACKS: [Attack; 7] = [
     Attack::Nothing,
     Attack::Sessions,
     Attack::Invented,
     Attack::Signatures,
+    Attack::Few,
     Attack::Floods,
     Attack::Everything,
 ];
@@ -124,8 +129,8 @@ struct Siege {
     streams: BTreeMap<PartyId, (u64, u64)>,
     /// The keys that sign the transactions with many signatures.
     signers: Vec<KeyPair>,
-    /// Deliveries with many signatures, made in advance, and their recipients.
-    prepared: VecDeque<(Party, PeerMessage)>,
+    /// Deliveries with valid signatures, made in advance, by their recipients.
+    prepared: BTreeMap<PartyId, VecDeque<PeerMessage>>,
     turn: usize,
     /// Bytes that were sent beyond the portions so far.
     ahead: usize,
@@ -142,7 +147,7 @@ impl Siege {
             notary,
             streams: BTreeMap::new(),
             signers: (0..SIGNATURES).map(signer).collect(),
-            prepared: VecDeque::new(),
+            prepared: BTreeMap::new(),
             turn: 0,
             ahead: 0,
             sent: Sent::default(),
@@ -151,10 +156,15 @@ impl Siege {
 
     /// Makes the messages of an attack that cost the attacker much time, and waits for the connections to its victims.
     fn connect(&mut self, attack: Attack) {
-        while attack == Attack::Signatures && self.prepared.len() < PREPARED {
+        self.prepared.clear();
+        let mut bytes = 0;
+        while let Some(count) = signatures_of(attack)
+            && bytes < PREPARED_BYTES
+        {
             for to in [self.bank.clone(), self.notary.clone()] {
-                let message = self.besieger.signed_by_many(&to, &self.signers);
-                self.prepared.push_back((to, message));
+                let message = self.besieger.signed_by_many(&to, &self.signers[..count]);
+                bytes += message.to_bytes().len();
+                self.prepared.entry(to.id()).or_default().push_back(message);
             }
         }
         let end = Instant::now() + CONNECTIONS_WITHIN;
@@ -162,7 +172,7 @@ impl Siege {
             Attack::Nothing => vec![],
             Attack::Sessions => vec![self.bank.clone()],
             Attack::Invented => vec![self.notary.clone()],
-            Attack::Signatures | Attack::Floods | Attack::Everything => {
+            Attack::Signatures | Attack::Few | Attack::Floods | Attack::Everything => {
                 vec![self.bank.clone(), self.notary.clone()]
             }
         };
@@ -206,7 +216,9 @@ impl Siege {
             return None;
         }
         match (attack, self.turn % 8, self.turn % 16) {
-            (Attack::Signatures, ..) => self.deliver_signatures(&victim),
+            (Attack::Signatures | Attack::Few, ..) => {
+                self.deliver_signatures(&victim, signatures_of(attack)?)
+            }
             (Attack::Everything, _, 14 | 15) => {
                 let signers = &self.signers[..SIGNATURES_BESIDE_OTHERS];
                 let message = self.besieger.signed_by_many(&victim, signers);
@@ -219,18 +231,13 @@ impl Siege {
         }
     }
 
-    /// Delivers a transaction with many signatures. It is made on the spot only if none is left from before the attack.
-    fn deliver_signatures(&mut self, victim: &Party) -> Option<usize> {
-        let at = self.prepared.iter().position(|(to, _)| to == victim);
-        let message = match at.and_then(|at| self.prepared.remove(at)) {
-            Some((_, message)) => message,
-            None => self.besieger.signed_by_many(victim, &self.signers),
-        };
-        let sent = self.besieger.say(victim, &message);
-        if sent.is_none() {
-            self.prepared.push_front((victim.clone(), message));
-        }
-        sent
+    /// Delivers a transaction with valid signatures. It is made on the spot only if none is left from before the attack.
+    fn deliver_signatures(&mut self, victim: &Party, count: usize) -> Option<usize> {
+        let prepared = self.prepared.entry(victim.id()).or_default();
+        let message = prepared.pop_front();
+        let message =
+            message.unwrap_or_else(|| self.besieger.signed_by_many(victim, &self.signers[..count]));
+        self.besieger.say(victim, &message)
     }
 
     /// Greets a victim once in each connection. Tells whether there is a connection.
@@ -307,6 +314,15 @@ impl Siege {
             unreachable!("a salt has 32 bytes")
         };
         FlowId(flow)
+    }
+}
+
+/// Returns the signatures of a delivery in an attack with valid ones alone.
+fn signatures_of(attack: Attack) -> Option<usize> {
+    match attack {
+        Attack::Signatures => Some(SIGNATURES),
+        Attack::Few => Some(FEW_SIGNATURES),
+        _ => None,
     }
 }
 

@@ -1,8 +1,8 @@
 //! The rate of honest members beside a member that does its worst, with real processes, TLS and durable commits. Prints one line of
 //! JSON, the last on standard output. See `docs/reference/benchmarks.md`.
 //!
-//! `siege [ROUNDS [SECONDS]] [--check]`: rounds of three windows for each kind of attack, and the seconds of a window. With `--check` it
-//! fails if honest members keep too little of their rate, or a victim uses too much memory or starts too slowly.
+//! `siege [ROUNDS [SECONDS [ATTACK]]] [--check]`: rounds of three windows for each kind of attack, the seconds of a window, and the only
+//! kind of attack. With `--check` it fails if honest members keep too little of their rate, or a victim uses too much memory or starts too slowly.
 
 mod attack;
 #[path = "../../tests/it/running/besieger.rs"]
@@ -90,7 +90,11 @@ fn main() -> Result<()> {
         _ => {
             let rounds = number(0, 3, ROUNDS_MAX)?;
             let seconds = Duration::from_secs(number(1, 5, SECONDS_MAX)?);
-            runtime.block_on(measure(rounds, seconds, is_check))
+            let attacks = match words.get(2) {
+                None => ATTACKS.to_vec(),
+                Some(word) => vec![serde_json::from_value(json!(word))?],
+            };
+            runtime.block_on(measure(&attacks, rounds, seconds, is_check))
         }
     }
 }
@@ -223,7 +227,7 @@ impl Network {
 }
 
 /// Runs the benchmark and prints the line. With `is_check` it fails if a target is missed.
-async fn measure(rounds: u64, length: Duration, is_check: bool) -> Result<()> {
+async fn measure(attacks: &[Attack], rounds: u64, length: Duration, is_check: bool) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let mut network = Network::start(folder.path()).await?;
     let load = network.load()?;
@@ -235,7 +239,7 @@ async fn measure(rounds: u64, length: Duration, is_check: bool) -> Result<()> {
     network.window(&load, length).await;
     let calm_rss = network.rss_peaks();
     let mut measured = Vec::new();
-    for attack in ATTACKS {
+    for attack in attacks.iter().copied() {
         for _ in 0..rounds {
             let triple = network.triple(&load, attack, length).await?;
             eprintln!("{}", serde_json::to_string(&triple)?);
@@ -249,19 +253,23 @@ async fn measure(rounds: u64, length: Duration, is_check: bool) -> Result<()> {
     let after = network.restarts().await?;
     network.kill_held().await?;
     let freed = network.restarts().await?;
-    let medians = ATTACKS.map(|attack| {
+    let medians = attacks.iter().map(|&attack| {
         let of_attack = measured.iter().filter(|triple| triple.attack == attack);
         let ratios: Vec<f64> = of_attack.map(|triple| triple.ratio).collect();
         (attack, median(&ratios))
     });
+    let medians: Vec<_> = medians.collect();
     let targets = Targets {
-        ratios: medians.to_vec(),
+        ratios: medians.clone(),
         failed,
         rss_mb: [calm_rss, siege_rss],
         rss_more_mb: network.budget_mb()?,
         start_ms: [freed, after],
     };
-    let medians = medians.map(|(attack, ratio)| json!({ "attack": attack, "ratio_median": ratio }));
+    let medians: Vec<_> = medians
+        .into_iter()
+        .map(|(attack, ratio)| json!({ "attack": attack, "ratio_median": ratio }))
+        .collect();
     let report = json!({ "siege": {
         "attacks": medians,
         "triples": measured,

@@ -85,7 +85,7 @@ pub const FIELDS: &[Field] = fields! {
     "limits.coin_bytes" ["bytes"] "Maximum memory for coins that selection can choose from.";
     "limits.coins_per_token" [""] "Maximum coins of one token kept in memory.";
     "limits.inbound_bytes" ["bytes"] "Maximum size of received messages of peers that wait for the kernel. Above it, connections are not read.";
-    "limits.io_threads" [""] "Threads for connections of clients; 0 for half of the cores that the node may use, at least one. Connections of other nodes, deciding, writing and the view of the vault have a thread each besides these. `tally node run --threads` counts before it.";
+    "limits.io_threads" [""] "Threads for connections of clients; 0 for half of the cores that the node may use, at least one. Connections of other nodes, deciding, writing, the view of the vault and checks of signatures in idle time have a thread each besides these. `tally node run --threads` counts before it.";
     "attachments.memory_bytes" ["bytes"] "Maximum memory for file transfers: this much for fetched files, and as much again for served ones.";
     "attachments.peer_memory_bytes" ["bytes"] "The same, for one peer.";
     "attachments.at_once" [""] "Maximum files fetched at the same time. Further ones wait; small ones go first.";

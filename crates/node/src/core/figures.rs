@@ -47,6 +47,7 @@ pub(super) fn show_kernel(metrics: &NodeMetrics, figures: &Figures, turned_away:
         (&metrics.flows_refused, figures.starts_busy + turned_away),
         (&metrics.scheduled_started, figures.scheduled_started),
         (&metrics.scheduled_refused, figures.scheduled_refused),
+        (&metrics.signatures_put_off, figures.signatures_put_off),
         (&metrics.signatures_bad, figures.signatures_bad),
         (&metrics.journal_rows, figures.journal_rows),
         (

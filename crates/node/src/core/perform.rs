@@ -51,6 +51,7 @@ fn perform_all(shared: &NodeState, actions: Vec<Action>) {
             Action::Quarantined(state) => quarantined.push(state),
             Action::Refill(request) => shared.view.refill(request),
             Action::CheckUniqueness(check) => shared.uniqueness.ask(check),
+            Action::CheckSignatures(batch) => shared.put_off.ask(batch),
             Action::LookUp { flow, effect, what } => look_ups.push((flow, effect, what)),
             Action::Scheduled {
                 flow,

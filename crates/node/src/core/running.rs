@@ -63,6 +63,7 @@ impl Node {
         shared.view.stop();
         shared.files.close();
         shared.uniqueness.close();
+        shared.put_off.close();
         drop(upkeep);
         running.stop(STOP_PATIENCE, move || drop(transport)).await;
     }

@@ -7,14 +7,15 @@ use std::time::{Duration, Instant};
 
 use flow::FlowId;
 use kernel::port::StoreFailure;
-use kernel::{Figures, Kernel, PeerFigures, Priority};
+use kernel::{Figures, Kernel, PeerFigures, Priority, SignatureBatch};
 use ledger::{PartyId, Rejection, StateRef};
+use notary::UniquenessCheck;
 
 use super::clock::Clock;
 use super::gate::Gate;
 use super::messages::KernelHandle;
+use super::questions::Questions;
 use super::replies::Replies;
-use super::uniqueness::UniquenessQueue;
 use super::view_feed::ViewFeed;
 use crate::files::TransferHandle;
 use crate::http::Followers;
@@ -46,7 +47,8 @@ pub(super) struct NodeState {
     pub(super) followers: Arc<Followers>,
     pub(super) view: Arc<ViewFeed>,
     /// The questions of this notary to the store.
-    pub(super) uniqueness: UniquenessQueue,
+    pub(super) uniqueness: Questions<UniquenessCheck>,
+    pub(super) put_off: Questions<SignatureBatch>,
     /// File transfers between nodes.
     pub(super) files: Arc<TransferHandle>,
     pub(super) send: SendMessages,

@@ -21,16 +21,17 @@ use super::gate::Gate;
 use super::ledger_core::{LedgerActions, LedgerCore, output};
 use super::messages::KernelHandle;
 use super::options::{http_options, kernel_options, random, store_options, view_options};
+use super::questions::Questions;
 use super::readers::Readers;
 use super::replies::Replies;
 use super::service::Service;
 use super::shared::NodeState;
 use super::start_error::{PANICKED, StartError};
 use super::stuck;
-use super::uniqueness::{self, UniquenessQueue};
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
+use super::{put_off, uniqueness};
 use crate::bootstrap::NodeFiles;
 use crate::files::{FILES_LANE, TransferHandle};
 use crate::http::{HttpHandle, HttpServer, Services, server_config};
@@ -196,7 +197,8 @@ impl Node {
             tracing::error!(code, hint, "{}", loss.message);
         }
         let users = Arc::new(Users::open(&dir, config.users.into())?);
-        let (uniqueness, questions) = UniquenessQueue::new();
+        let (uniqueness, questions) = Questions::new();
+        let (put_off, batches) = Questions::new();
         let shared = Arc::new(NodeState {
             clock,
             kernel: handle.clone(),
@@ -205,6 +207,7 @@ impl Node {
             followers: Arc::default(),
             view: Arc::clone(&feed),
             uniqueness,
+            put_off,
             files: Arc::clone(&transfers),
             send: Box::new(move |messages| {
                 let lane = |priority| match priority {
@@ -273,6 +276,19 @@ impl Node {
         let beside = handle.clone();
         threads.push(thread("view", move || {
             beside.guard(PANICKED, "view", || view_thread.run());
+        })?);
+        let (to_checker, waiting) = std::sync::mpsc::channel();
+        let (to_here, checked) = std::sync::mpsc::channel();
+        let (asker, checker) = (handle.clone(), handle.clone());
+        threads.push(thread("put-off", move || {
+            asker.guard(PANICKED, "hand-over of signatures", || {
+                put_off::hand_over(&batches, &to_checker, &checked, &asker);
+            });
+        })?);
+        threads.push(thread("idle-checks", move || {
+            checker.guard(PANICKED, "signature check", || {
+                put_off::check_when_idle(&waiting, &to_here, &checker);
+            });
         })?);
         if config.notary.is_some() {
             let (kernel, reads) = (handle.clone(), store.clone());

@@ -83,6 +83,7 @@ node_metrics! {
     round_events: Histogram Count = "tally_step_events", "Events decided in one step of the kernel.";
     round_time: Histogram Seconds = "tally_step_seconds", "Time to decide one step of the kernel, with its signature checks and without its commit.";
     signature_batch: Histogram Count = "tally_signature_batch_checks", "Signatures checked in one batch.";
+    signatures_put_off: Counter = "tally_signatures_put_off_total", "Signatures checked in idle time, because they exceeded the rate of the peer that caused them.";
     signatures_bad: Counter = "tally_signatures_bad_total", "Signatures that were not valid.";
 
     commit_rows: Histogram Count = "tally_commit_rows", "Rows of one commit.";

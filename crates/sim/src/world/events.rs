@@ -103,7 +103,13 @@ impl World {
                 check,
                 early,
             } if self.nodes[node].life == life => self.checked(node, &check, early),
-            What::Synced { .. } | What::Viewed { .. } | What::Checked { .. } => {}
+            What::Told { node, life, event } if self.nodes[node].life == life => {
+                self.mail(node, *event);
+            }
+            What::Synced { .. }
+            | What::Viewed { .. }
+            | What::Checked { .. }
+            | What::Told { .. } => {}
             What::Arrival {
                 from,
                 to,

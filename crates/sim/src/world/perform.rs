@@ -2,9 +2,9 @@
 
 use kernel::message::PeerMessage;
 use kernel::port::Table;
-use kernel::{Action, Event, Priority, Reply};
+use kernel::{Action, Event, Priority, Reply, SignatureBatch};
 use notary::UniquenessCheck;
-use primitives::{Decode, Encode};
+use primitives::{Decode, Encode, SignatureChecker};
 
 use crate::clients::Next;
 use crate::committer::Pending;
@@ -251,6 +251,7 @@ impl World {
                 self.start_view(node);
             }
             Action::CheckUniqueness(check) => self.check_uniqueness(node, check),
+            Action::CheckSignatures(batch) => self.check_signatures(node, batch),
             Action::FetchFile { .. }
             | Action::AbandonFile { .. }
             | Action::PermitFile { .. }
@@ -339,6 +340,28 @@ impl World {
         let number = check.number;
         self.note(node, format_args!("has the answer to question {number}"));
         self.mail(node, Event::UniquenessChecked { number, answer });
+    }
+
+    /// Signatures are checked beside the rounds. The results come after a while.
+    fn check_signatures(&mut self, node: usize, batch: SignatureBatch) {
+        let (number, count) = (batch.number, batch.messages.len());
+        self.note(
+            node,
+            format_args!("has {count} signatures checked, batch {number}"),
+        );
+        let good = SignatureChecker::new().check_batch(&batch.messages);
+        let life = self.nodes[node].life;
+        let slow = self.chance.per_mille(100);
+        let takes = self.chance.between(10, if slow { 30_000 } else { 300 });
+        let event = Event::SignaturesChecked { batch, good };
+        self.at(
+            takes,
+            What::Told {
+                node,
+                life,
+                event: Box::new(event),
+            },
+        );
     }
 
     fn send(&mut self, from: usize, to: usize, priority: Priority, bytes: Vec<u8>) {

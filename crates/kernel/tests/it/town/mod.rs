@@ -96,7 +96,7 @@ pub struct Town {
     pub fetched: Vec<(usize, usize, Hash)>,
     /// Answers to them: the answering node, the requesting node, the file, and the offer if there is one.
     pub permits: Vec<(usize, usize, Hash, Option<FileOffer>)>,
-    /// Answers of notaries' stores, if a test delays them.
+    /// Answers of the threads beside the rounds, if a test delays them.
     pub delayed_answers: Option<Vec<(usize, Event)>>,
     mail: VecDeque<(usize, Event)>,
     next: u64,

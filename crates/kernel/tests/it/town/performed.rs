@@ -1,6 +1,7 @@
 //! Performs the actions of the town's kernels, and simulates crashes after a commit.
 
 use kernel::{Action, Event, Found, LookUp};
+use primitives::SignatureChecker;
 use vault::{CoinRow, RefillRequest, ViewChange};
 
 use super::{Citizen, Town, contracts, key};
@@ -139,6 +140,14 @@ impl Town {
                     let (number, disk) = (check.number, &self.nodes[node].disk);
                     let answer = kernel::check_uniqueness(&check, disk);
                     let event = Event::UniquenessChecked { number, answer };
+                    match &mut self.delayed_answers {
+                        Some(delayed) => delayed.push((node, event)),
+                        None => self.tell(node, event),
+                    }
+                }
+                Action::CheckSignatures(batch) => {
+                    let good = SignatureChecker::new().check_batch(&batch.messages);
+                    let event = Event::SignaturesChecked { batch, good };
                     match &mut self.delayed_answers {
                         Some(delayed) => delayed.push((node, event)),
                         None => self.tell(node, event),
