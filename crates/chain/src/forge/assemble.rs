@@ -40,7 +40,7 @@ pub fn may_stand(carried: &Carried, params: &Params, height: Height, time: u32) 
 pub fn stands(pool: &Pool, params: &Params, block: &ChildBlock, height: Height, time: u32) -> bool {
     let choice = Choice::new(pool, params, height, time);
     let loaded = choice.load(block);
-    loaded.is_some_and(|loaded| loaded.bytes <= choice.room())
+    loaded.is_some_and(|loaded| loaded.bytes <= choice.bytes_left())
 }
 
 /// Chooses the body of the block at `height` with the time `time` (seconds since genesis), within the limits: the best child
@@ -85,7 +85,7 @@ impl<'a> Choice<'a> {
         let pool = self.pool;
         let chains = pool.chains_with_child_blocks();
         let mut best: Vec<(ChainId, Loaded)> = chains
-            .filter_map(|chain| Some((chain, self.best_of(chain, self.room())?)))
+            .filter_map(|chain| Some((chain, self.best_of(chain, self.bytes_left())?)))
             .collect();
         best.sort_by_cached_key(|(_, loaded)| {
             let carried = &loaded.chosen.transaction;
@@ -94,10 +94,10 @@ impl<'a> Choice<'a> {
             (Reverse(rate), carried.id)
         });
         for (chain, loaded) in best {
-            let loaded = if loaded.bytes <= self.room() {
+            let loaded = if loaded.bytes <= self.bytes_left() {
                 Some(loaded)
             } else {
-                self.best_of(chain, self.room())
+                self.best_of(chain, self.bytes_left())
             };
             if let Some(loaded) = loaded
                 && self.has_place()
@@ -147,10 +147,10 @@ impl<'a> Choice<'a> {
 
     fn take_parent_transactions(&mut self) {
         for carried in self.pool.waiting(ChainId::PARENT) {
-            if !self.has_place() || self.room() < PAYMENT_BYTES {
+            if !self.has_place() || self.bytes_left() < PAYMENT_BYTES {
                 return;
             }
-            if carried.bytes as usize <= self.room() && self.may_stand(carried) {
+            if carried.bytes as usize <= self.bytes_left() && self.may_stand(carried) {
                 self.bytes += carried.bytes as usize;
                 self.body.push(CarriedEntry {
                     transaction: carried.clone(),
@@ -184,7 +184,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    fn room(&self) -> usize {
+    fn bytes_left(&self) -> usize {
         self.params.block_bytes_max as usize - self.bytes
     }
 

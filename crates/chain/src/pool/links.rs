@@ -74,13 +74,13 @@ impl Pool {
         if !anchor.is_genesis() {
             self.anchors.insert((anchor, slot));
         }
-        self.stand(slot, false, end);
+        self.enter_orders(slot, false, end);
         slot
     }
 
     /// Removes a transaction from all indexes.
     pub(super) fn unlink(&mut self, slot: u32) -> Entry {
-        self.lie_down(slot);
+        self.leave_orders(slot);
         let entry = self.slots.take(slot);
         self.ids.remove(&entry.carried.id);
         self.pages.remove(&entry.carried.id);
@@ -110,18 +110,18 @@ impl Pool {
 
     /// Parks a ready transaction or makes a parked one ready. `ends` is the second at which it then leaves. Parked transactions
     /// are examined in their order of arrival: one that is parked later arrived earlier.
-    pub(super) fn turn_over(&mut self, slot: u32, parked: bool, ends: u32) {
-        self.lie_down(slot);
+    pub(super) fn set_parked(&mut self, slot: u32, parked: bool, ends: u32) {
+        self.leave_orders(slot);
         let entry = self.slots.get_mut(slot);
         self.ends.remove(&(entry.ends, slot));
         entry.ends = ends;
         self.ends.insert((ends, slot));
         let end = if parked { End::First } else { End::Last };
-        self.stand(slot, parked, end);
+        self.enter_orders(slot, parked, end);
     }
 
     /// Adds an entry to the orders of ready or of parked transactions.
-    fn stand(&mut self, slot: u32, parked: bool, end: End) {
+    fn enter_orders(&mut self, slot: u32, parked: bool, end: End) {
         let entry = self.slots.get_mut(slot);
         entry.parked = parked;
         let (turn, owner) = (entry.turn, entry.owner());
@@ -148,7 +148,7 @@ impl Pool {
     }
 
     /// Removes an entry from its orders.
-    fn lie_down(&mut self, slot: u32) {
+    fn leave_orders(&mut self, slot: u32) {
         let entry = self.slots.get(slot);
         let (turn, parked, owner) = (entry.turn, entry.parked, entry.owner());
         let (id, debit) = (entry.carried.id, entry.debit);

@@ -68,7 +68,7 @@ impl Pool {
             }
             let (carried, deadline) = (entry.carried.clone(), entry.deadline());
             if self.make_way(&carried, now, balances)? {
-                self.turn_over(slot, false, deadline);
+                self.set_parked(slot, false, deadline);
             }
         }
         Ok(())
@@ -88,7 +88,7 @@ impl Pool {
         // A deadline at the last second is never over.
         let patient = now.saturating_add(self.settings.patience_seconds());
         let ends = self.slots.get(slot).deadline().min(patient);
-        self.turn_over(slot, true, ends);
+        self.set_parked(slot, true, ends);
     }
 
     /// The ready transactions of an account that no child block lists, from the last of [`EXAMINED_MAX`].

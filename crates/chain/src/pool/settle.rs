@@ -67,7 +67,7 @@ impl Pool {
         }
         for slot in covered {
             let ends = self.slots.get(slot).deadline();
-            self.turn_over(slot, false, ends);
+            self.set_parked(slot, false, ends);
         }
     }
 }

@@ -120,7 +120,7 @@ struct Account {
     /// Start of the current interval of [`SLOW_MS`].
     slow_from: Monotonic,
     /// Work of earlier rounds beyond its share.
-    owed: u64,
+    debt: u64,
     /// Work of signature checks made in rounds, less the work that its rate allowed until `checked_at`.
     checked: u64,
     checked_at: Monotonic,
@@ -140,7 +140,7 @@ pub struct PeerBudgets {
     accounts: BTreeMap<PartyId, Account>,
     /// Peers with messages that wait.
     waiting: BTreeSet<PartyId>,
-    /// Peers with work in this round or owed from earlier ones.
+    /// Peers with work in this round or debt from earlier ones.
     active: BTreeSet<PartyId>,
     /// The peer whose message was taken from the backlog last.
     turn: Option<PartyId>,
@@ -196,7 +196,7 @@ impl Account {
         // Clipped at 0: one message may cause more work than is left.
         let left = ROUND_WORK_MAX.saturating_sub(spent_by_all);
         self.put_off == 0
-            && self.owed.saturating_add(self.spent) < left
+            && self.debt.saturating_add(self.spent) < left
             && self.slow_until(now) <= now
     }
 
@@ -222,11 +222,11 @@ impl Part for PeerBudgets {
             let Some(account) = self.accounts.get_mut(&peer) else {
                 continue;
             };
-            let owed = account.owed.saturating_add(account.spent);
+            let debt = account.debt.saturating_add(account.spent);
             // Clipped at 0: work that was not done is not saved up.
-            account.owed = owed.saturating_sub(ROUND_WORK_MAX / 2);
+            account.debt = debt.saturating_sub(ROUND_WORK_MAX / 2);
             account.spent = 0;
-            if account.owed > 0 {
+            if account.debt > 0 {
                 self.active.insert(peer);
             }
         }

@@ -1,5 +1,5 @@
 //! Back chains: which peers may fetch them, and the handling of a transaction whose chain cannot be fetched. Node 1 is real. Node
-//! 2, and in some tests the notary, is played.
+//! 2, and in some tests the notary, is scripted.
 
 use flow::FlowId;
 use flow::messaging::RequestId;
@@ -10,34 +10,39 @@ use ledger::{Rejection, SignedTransaction, TxId};
 use primitives::{Decode, Encode};
 
 use crate::pay::issue;
-use crate::town::{Town, badly_signed, part, waits};
+use crate::testnet::{Testnet, badly_signed, part, waits};
 
-fn town() -> Town {
-    let mut town = Town::new(2);
-    town.play(2);
-    town.heard(2);
-    town
+fn net() -> Testnet {
+    let mut net = Testnet::new(2);
+    net.script(2);
+    net.heard(2);
+    net
 }
 
-/// Asks node 1, as a played node, for transactions. Returns the response, or the code of the refusal.
-fn fetch(town: &mut Town, from: usize, ids: &[TxId]) -> Result<FetchResponse, String> {
+/// Asks node 1, as a scripted node, for transactions. Returns the response, or the code of the refusal.
+fn fetch(net: &mut Testnet, from: usize, ids: &[TxId]) -> Result<FetchResponse, String> {
     let request = FetchRequest {
         root: ids[0],
         wanted: ids.to_vec(),
         transactions_max: 10,
         bytes_max: 1_000_000,
     };
-    ask(town, from, ServiceId::Fetch as u8, request.to_bytes())
+    ask(net, from, ServiceId::Fetch as u8, request.to_bytes())
 }
 
-fn ask(town: &mut Town, from: usize, service: u8, body: Vec<u8>) -> Result<FetchResponse, String> {
+fn ask(
+    net: &mut Testnet,
+    from: usize,
+    service: u8,
+    body: Vec<u8>,
+) -> Result<FetchResponse, String> {
     let id = RequestId {
         flow: FlowId([1; 16]),
         effect: 1,
     };
-    town.say(from, 1, &PeerMessage::Request { id, service, body });
-    town.settle();
-    match town.heard(from).as_slice() {
+    net.say(from, 1, &PeerMessage::Request { id, service, body });
+    net.settle();
+    match net.heard(from).as_slice() {
         [PeerMessage::Response { id: of, answer }] if *of == id => match answer {
             Answer::Done(bytes) => Ok(FetchResponse::from_bytes(bytes).expect("a response")),
             Answer::Failed(rejection) => Err(rejection.code.clone()),
@@ -51,18 +56,18 @@ fn ask(town: &mut Town, from: usize, service: u8, body: Vec<u8>) -> Result<Fetch
 fn a_notary_that_does_not_validate_gets_only_what_concerns_it() {
     let refused = Err("node.back_chain_not_shared".to_owned());
     for validating in [false, true] {
-        let mut town = Town::with(2, validating, KernelOptions::default());
-        let issued = town.start(1, "cash.issue", &issue(10), None);
-        town.settle();
-        assert_eq!(town.ended(issued), Ok(true));
-        town.play(0);
-        town.play(2);
-        let ours = town.nodes[1].disk.ledger()[0].1.id();
-        let theirs = town.issued(0, 1, 5);
-        town.deliver(0, 1, &[&theirs]);
-        town.settle();
-        town.heard(0);
-        town.heard(2);
+        let mut net = Testnet::with(2, validating, KernelOptions::default());
+        let issued = net.start(1, "cash.issue", &issue(10), None);
+        net.settle();
+        assert_eq!(net.ended(issued), Ok(true));
+        net.script(0);
+        net.script(2);
+        let ours = net.nodes[1].disk.ledger()[0].1.id();
+        let theirs = net.issued(0, 1, 5);
+        net.deliver(0, 1, &[&theirs]);
+        net.settle();
+        net.heard(0);
+        net.heard(2);
         let unknown = TxId::from_array([5; 32]);
         let id_of = |response: FetchResponse| response.transactions.len();
         let table = [
@@ -71,7 +76,7 @@ fn a_notary_that_does_not_validate_gets_only_what_concerns_it() {
             (0, theirs.id(), true),
         ];
         for (node, id, allowed) in table {
-            let found = fetch(&mut town, node, &[id]);
+            let found = fetch(&mut net, node, &[id]);
             if allowed {
                 assert_eq!(found.map(id_of), Ok(usize::from(id != unknown)));
             } else {
@@ -79,7 +84,7 @@ fn a_notary_that_does_not_validate_gets_only_what_concerns_it() {
             }
         }
         assert_eq!(
-            fetch(&mut town, 2, &[ours]).map(id_of),
+            fetch(&mut net, 2, &[ours]).map(id_of),
             Ok(1),
             "a participant may"
         );
@@ -88,41 +93,41 @@ fn a_notary_that_does_not_validate_gets_only_what_concerns_it() {
 
 #[test]
 fn what_is_unknown_is_said_to_be() {
-    let mut town = town();
-    let coin = town.issued(2, 1, 10);
-    town.deliver(2, 1, &[&coin]);
-    town.settle();
-    town.heard(2);
+    let mut net = net();
+    let coin = net.issued(2, 1, 10);
+    net.deliver(2, 1, &[&coin]);
+    net.settle();
+    net.heard(2);
     let unknown = TxId::from_array([5; 32]);
-    let response = fetch(&mut town, 2, &[unknown, coin.id(), unknown]).expect("an answer");
+    let response = fetch(&mut net, 2, &[unknown, coin.id(), unknown]).expect("an answer");
     assert_eq!(response.unknown, [unknown]);
     assert_eq!(response.transactions, [(1, coin.to_bytes())]);
 }
 
 #[test]
 fn services_that_are_not_offered_and_requests_that_make_no_sense_are_refused() {
-    let mut town = town();
+    let mut net = net();
     let table = [
         (ServiceId::Notarise as u8, vec![], "node.service_unknown"),
         (99, vec![1], "node.service_unknown"),
         (ServiceId::Fetch as u8, vec![], "codec.truncated"),
     ];
     for (service, body, code) in table {
-        let found = ask(&mut town, 2, service, body);
+        let found = ask(&mut net, 2, service, body);
         assert_eq!(found, Err(code.to_owned()));
     }
 }
 
 /// Delivers a payment of node 2 to node 1 and answers the fetch like this. Returns the answer to the delivery, if there is one.
 fn resolve(
-    town: &mut Town,
+    net: &mut Testnet,
     payment: &SignedTransaction,
     answer: Answer,
 ) -> Option<Result<(), String>> {
-    town.deliver(2, 1, &[payment]);
-    town.settle();
-    town.answer_fetch(2, 1, answer);
-    let heard = town.heard(2);
+    net.deliver(2, 1, &[payment]);
+    net.settle();
+    net.answer_fetch(2, 1, answer);
+    let heard = net.heard(2);
     match heard.as_slice() {
         [] => None,
         [PeerMessage::Delivered { ids }] if *ids == [payment.id()] => Some(Ok(())),
@@ -147,10 +152,10 @@ fn unknown(id: TxId) -> Answer {
 
 #[test]
 fn what_is_wrong_with_the_chain_refuses_or_delays_the_transaction() {
-    let mut town = town();
-    let coin = town.issued(2, 2, 10);
-    let passed = town.paid(&coin, 2, 2);
-    let minted = town.inflated(&coin, 2, 2);
+    let mut net = net();
+    let coin = net.issued(2, 2, 10);
+    let passed = net.paid(&coin, 2, 2);
+    let minted = net.inflated(&coin, 2, 2);
     let forged = badly_signed(&passed, 2);
     let unsigned = SignedTransaction::new(passed.wire().clone(), []);
     let theirs = Rejection::new("test.no", "no", "none");
@@ -175,29 +180,29 @@ fn what_is_wrong_with_the_chain_refuses_or_delays_the_transaction() {
         (&minted, part(&[&minted]), "tx.dependency_invalid", 1),
     ];
     for (place, (before, answer, code, recorded)) in table.into_iter().enumerate() {
-        let payment = town.paid(before, 2, 1);
-        let found = resolve(&mut town, &payment, answer);
+        let payment = net.paid(before, 2, 1);
+        let found = resolve(&mut net, &payment, answer);
         assert_eq!(found, Some(Err(code.to_owned())), "row {place}");
         assert_eq!(
-            town.nodes[1].disk.count(Table::Ledger),
+            net.nodes[1].disk.count(Table::Ledger),
             recorded,
             "row {place}"
         );
-        let figures = town.figures(1);
+        let figures = net.figures(1);
         assert_eq!((figures.intake_items, figures.requests_outstanding), (0, 0));
     }
-    let payment = town.paid(&passed, 2, 1);
+    let payment = net.paid(&passed, 2, 1);
     let good = part(&[&passed]);
-    assert_eq!(resolve(&mut town, &payment, good), Some(Ok(())));
-    assert_eq!(town.balance(1), 10);
+    assert_eq!(resolve(&mut net, &payment, good), Some(Ok(())));
+    assert_eq!(net.balance(1), 10);
 }
 
 #[test]
 fn an_answer_that_makes_no_sense_says_nothing_about_the_transaction() {
-    let mut town = town();
-    let coin = town.issued(2, 2, 10);
-    let passed = town.paid(&coin, 2, 2);
-    let payment = town.paid(&passed, 2, 1);
+    let mut net = net();
+    let coin = net.issued(2, 2, 10);
+    let passed = net.paid(&coin, 2, 2);
+    let payment = net.paid(&passed, 2, 1);
     let response = |transactions: Vec<(u64, &SignedTransaction)>| {
         let transactions = transactions.into_iter().map(|(at, t)| (at, t.to_bytes()));
         let response = FetchResponse {
@@ -206,7 +211,7 @@ fn an_answer_that_makes_no_sense_says_nothing_about_the_transaction() {
         };
         Answer::Done(response.to_bytes())
     };
-    let other = town.issued(2, 2, 11);
+    let other = net.issued(2, 2, 11);
     let garbage = FetchResponse {
         transactions: vec![(1, vec![1, 2, 3])],
         unknown: Vec::new(),
@@ -224,16 +229,16 @@ fn an_answer_that_makes_no_sense_says_nothing_about_the_transaction() {
         response(vec![(3, &passed), (2, &passed)]),
     ];
     for (place, answer) in table.into_iter().enumerate() {
-        let found = resolve(&mut town, &payment, answer);
+        let found = resolve(&mut net, &payment, answer);
         let waits = Some(Err("waits node.peer_answer_invalid".to_owned()));
         assert_eq!(found, waits, "row {place}");
-        assert_eq!(town.nodes[1].disk.count(Table::Ledger), 0, "row {place}");
-        let last = town.logs.last().expect("a complaint");
+        assert_eq!(net.nodes[1].disk.count(Table::Ledger), 0, "row {place}");
+        let last = net.logs.last().expect("a complaint");
         assert!(last.contains("node.peer_answer_invalid"), "{last}");
     }
     let good = response(vec![(9, &passed), (4, &coin)]);
-    assert_eq!(resolve(&mut town, &payment, good), Some(Ok(())));
-    assert_eq!(town.balance(1), 10);
+    assert_eq!(resolve(&mut net, &payment, good), Some(Ok(())));
+    assert_eq!(net.balance(1), 10);
 }
 
 #[test]
@@ -242,33 +247,33 @@ fn a_chain_longer_than_the_limit_waits() {
         back_chain_bytes_max: 1_000,
         ..KernelOptions::default()
     };
-    let mut town = Town::with(2, false, options);
-    town.play(2);
-    town.heard(2);
-    let coin = town.issued(2, 2, 10);
-    let passed = town.paid(&coin, 2, 2);
-    let payment = town.paid(&passed, 2, 1);
-    let found = resolve(&mut town, &payment, part(&[&passed, &coin]));
+    let mut net = Testnet::with(2, false, options);
+    net.script(2);
+    net.heard(2);
+    let coin = net.issued(2, 2, 10);
+    let passed = net.paid(&coin, 2, 2);
+    let payment = net.paid(&passed, 2, 1);
+    let found = resolve(&mut net, &payment, part(&[&passed, &coin]));
     assert_eq!(found, Some(Err("waits tx.back_chain_too_long".to_owned())));
 }
 
 #[test]
 fn a_chain_is_asked_for_again_when_the_peer_returns() {
-    let mut town = town();
-    let coin = town.issued(2, 2, 10);
-    let payment = town.paid(&coin, 2, 1);
-    town.deliver(2, 1, &[&payment]);
-    town.settle();
-    assert_eq!(town.heard(2).len(), 1, "a fetch");
-    town.play(2);
-    town.answer_fetch(2, 1, Answer::Wait(500));
-    assert!(town.heard(2).is_empty());
-    town.now += 60_000;
-    town.settle();
-    town.answer_fetch(2, 1, part(&[&coin]));
-    assert_eq!(town.balance(1), 10);
+    let mut net = net();
+    let coin = net.issued(2, 2, 10);
+    let payment = net.paid(&coin, 2, 1);
+    net.deliver(2, 1, &[&payment]);
+    net.settle();
+    assert_eq!(net.heard(2).len(), 1, "a fetch");
+    net.script(2);
+    net.answer_fetch(2, 1, Answer::Wait(500));
+    assert!(net.heard(2).is_empty());
+    net.now += 60_000;
+    net.settle();
+    net.answer_fetch(2, 1, part(&[&coin]));
+    assert_eq!(net.balance(1), 10);
     let delivered = PeerMessage::Delivered {
         ids: vec![payment.id()],
     };
-    assert_eq!(town.heard(2), [delivered]);
+    assert_eq!(net.heard(2), [delivered]);
 }

@@ -3,26 +3,26 @@
 use kernel::port::{Table, WriteBatch};
 
 use crate::pay::pay;
-use crate::town::{Crash, Disk, Last, Town};
+use crate::testnet::{Crash, Disk, Last, Testnet};
 
 /// Payments in the chain: more bytes than a chain may keep in memory.
 const LENGTH: usize = 500;
 
 /// Returns the disk of node 1 when it holds one coin at the end of a long chain.
 fn long_chain() -> Disk {
-    let mut town = Town::new(2);
-    town.play(0);
-    let mut chain = vec![town.issued(1, 1, 10)];
+    let mut net = Testnet::new(2);
+    net.script(0);
+    let mut chain = vec![net.issued(1, 1, 10)];
     for _ in 0..LENGTH {
         let last = chain.last().expect("an issue");
-        chain.push(town.paid(last, 1, 1));
+        chain.push(net.paid(last, 1, 1));
     }
     for part in chain.chunks(100) {
         let part: Vec<_> = part.iter().collect();
-        town.deliver(0, 1, &part);
-        town.settle();
+        net.deliver(0, 1, &part);
+        net.settle();
     }
-    town.nodes[1].disk.clone()
+    net.nodes[1].disk.clone()
 }
 
 /// The observations of a run.
@@ -36,42 +36,42 @@ struct Played {
 
 /// Pays from node 1 to node 2, which fetches the chain. A node that crashes is restarted.
 fn play(disk: &Disk, crash: Option<Crash>) -> Played {
-    let mut town = Town::new(2);
-    town.down(1);
-    town.nodes[1].disk = disk.clone();
+    let mut net = Testnet::new(2);
+    net.down(1);
+    net.nodes[1].disk = disk.clone();
     // The chain was signed by hand; the notary knows of it, or it would take its own data for an older copy.
     let mut known = WriteBatch::default();
     for (_, transaction) in disk.ledger() {
         let id = transaction.id().as_bytes().to_vec();
         known.put(Table::NotaryTxs, id, Vec::new());
     }
-    town.nodes[0].disk.write(known);
-    town.up(1);
-    town.settle();
-    let commits = |town: &Town| town.nodes.iter().map(|node| node.commits).collect();
-    let before = commits(&town);
-    town.crashes = crash.into_iter().collect();
+    net.nodes[0].disk.write(known);
+    net.up(1);
+    net.settle();
+    let commits = |net: &Testnet| net.nodes.iter().map(|node| node.commits).collect();
+    let before = commits(&net);
+    net.crashes = crash.into_iter().collect();
     let mut staged = 0;
     let paid = loop {
-        let paid = town.start(1, "cash.pay", &pay(10, 2), Some("a"));
-        town.settle();
-        let down = (1..3).find(|node| town.nodes[*node].kernel.is_none());
-        staged += town.nodes[2].disk.count(Table::Staging);
-        down.into_iter().for_each(|node| town.up(node));
-        town.quiet();
-        if town.replies.contains_key(&paid) {
+        let paid = net.start(1, "cash.pay", &pay(10, 2), Some("a"));
+        net.settle();
+        let down = (1..3).find(|node| net.nodes[*node].kernel.is_none());
+        staged += net.nodes[2].disk.count(Table::Staging);
+        down.into_iter().for_each(|node| net.up(node));
+        net.quiet();
+        if net.replies.contains_key(&paid) {
             break paid;
         }
     };
-    assert_eq!(town.ended(paid), Ok(true), "{crash:?}");
-    assert!(town.crashes.is_empty(), "{crash:?} never came");
-    assert_eq!([1, 2].map(|node| town.balance(node)), [0, 10], "{crash:?}");
-    let disk = &town.nodes[2].disk;
+    assert_eq!(net.ended(paid), Ok(true), "{crash:?}");
+    assert!(net.crashes.is_empty(), "{crash:?} never came");
+    assert_eq!([1, 2].map(|node| net.balance(node)), [0, 10], "{crash:?}");
+    let disk = &net.nodes[2].disk;
     assert_eq!(disk.count(Table::Ledger), LENGTH + 2, "{crash:?}");
     assert_eq!(disk.count(Table::Staging), 0, "{crash:?}");
     Played {
         before,
-        after: commits(&town),
+        after: commits(&net),
         staged,
     }
 }

@@ -9,7 +9,7 @@ use ledger::TxId;
 
 use crate::anonymous::hidden_pay;
 use crate::pay::{issue, pay};
-use crate::town::{Crash, Last, Town};
+use crate::testnet::{Crash, Last, Testnet};
 
 /// One start of the script, under its client id.
 pub struct Line {
@@ -70,7 +70,7 @@ fn hidden() -> Vec<Vec<Line>> {
 /// The result of a start: the output or the code, and its transactions.
 pub type Result = (std::result::Result<Vec<u8>, String>, Vec<TxId>);
 
-/// The observable end state of a town.
+/// The observable end state of a test network.
 #[derive(Debug, PartialEq)]
 pub struct Ending {
     pub results: BTreeMap<&'static str, Result>,
@@ -81,8 +81,8 @@ pub struct Ending {
     pub client_rows: Vec<usize>,
 }
 
-fn result(town: &mut Town, token: u64, line: &Line) -> Result {
-    match town.replies.remove(&token) {
+fn result(net: &mut Testnet, token: u64, line: &Line) -> Result {
+    match net.replies.remove(&token) {
         Some(Reply::Ended {
             outcome, delivered, ..
         }) => {
@@ -91,23 +91,23 @@ fn result(town: &mut Town, token: u64, line: &Line) -> Result {
             let result = outcome.result.map_err(|rejection| rejection.code);
             (result, outcome.transactions)
         }
-        other => panic!("'{}': {other:?}; logs: {:#?}", line.client_id, town.logs),
+        other => panic!("'{}': {other:?}; logs: {:#?}", line.client_id, net.logs),
     }
 }
 
 /// Restarts every node that is down, then lets time pass until nothing is pending.
-fn recover(town: &mut Town) {
+fn recover(net: &mut Testnet) {
     loop {
-        town.settle();
-        let down = (0..town.nodes.len()).find(|node| town.nodes[*node].kernel.is_none());
+        net.settle();
+        let down = (0..net.nodes.len()).find(|node| net.nodes[*node].kernel.is_none());
         match down {
-            Some(node) => town.up(node),
+            Some(node) => net.up(node),
             None => break,
         }
     }
-    town.quiet();
-    if town.nodes.iter().any(|node| node.kernel.is_none()) {
-        recover(town);
+    net.quiet();
+    if net.nodes.iter().any(|node| node.kernel.is_none()) {
+        recover(net);
     }
 }
 
@@ -122,22 +122,22 @@ pub struct Played {
 
 /// Runs a script with these crashes. Each start is repeated until it is answered, and then once more.
 pub fn play(script: &[Vec<Line>], crashes: &[Crash]) -> Played {
-    let mut town = Town::new(2);
-    town.crashes = crashes.to_vec();
+    let mut net = Testnet::new(2);
+    net.crashes = crashes.to_vec();
     let mut results = BTreeMap::new();
     for lines in script {
         let mut answers: Vec<Vec<Result>> = lines.iter().map(|_| Vec::new()).collect();
         while answers.iter().any(|answers| answers.len() < 2) {
             let tokens = lines.iter().map(|line| {
                 let client_id = Some(line.client_id);
-                town.start(line.node, line.flow, &line.args, client_id)
+                net.start(line.node, line.flow, &line.args, client_id)
             });
             let tokens: Vec<u64> = tokens.collect();
-            recover(&mut town);
+            recover(&mut net);
             for ((line, token), answers) in lines.iter().zip(tokens).zip(&mut answers) {
                 // A client whose node crashed hears nothing.
-                if town.replies.contains_key(&token) {
-                    answers.push(result(&mut town, token, line));
+                if net.replies.contains_key(&token) {
+                    answers.push(result(&mut net, token, line));
                 }
             }
         }
@@ -149,17 +149,17 @@ pub fn play(script: &[Vec<Line>], crashes: &[Crash]) -> Played {
             results.insert(line.client_id, first);
         }
     }
-    assert!(town.replies.is_empty());
+    assert!(net.replies.is_empty());
     Played {
-        ending: ending(&town, results),
-        commits: town.nodes.iter().map(|node| node.commits).collect(),
-        left: town.crashes.len(),
+        ending: ending(&net, results),
+        commits: net.nodes.iter().map(|node| node.commits).collect(),
+        left: net.crashes.len(),
     }
 }
 
-fn ending(town: &Town, results: BTreeMap<&'static str, Result>) -> Ending {
+fn ending(net: &Testnet, results: BTreeMap<&'static str, Result>) -> Ending {
     let mut ledgers = Vec::new();
-    for (index, node) in town.nodes.iter().enumerate() {
+    for (index, node) in net.nodes.iter().enumerate() {
         let kernel = node.kernel.as_ref().expect("up");
         assert_eq!(kernel.flows().live(), 0, "node {index}");
         let figures = kernel.figures();
@@ -184,16 +184,14 @@ fn ending(town: &Town, results: BTreeMap<&'static str, Result>) -> Ending {
         ids.sort_unstable();
         ledgers.push(ids);
     }
-    let rows = |table: Table| town.nodes[0].disk.count(table);
-    let client_rows = town
+    let rows = |table: Table| net.nodes[0].disk.count(table);
+    let client_rows = net
         .nodes
         .iter()
         .map(|node| node.disk.count(Table::ClientIds));
     Ending {
         results,
-        balances: (0..town.nodes.len())
-            .map(|node| town.balance(node))
-            .collect(),
+        balances: (0..net.nodes.len()).map(|node| net.balance(node)).collect(),
         ledgers,
         notarised: (rows(Table::NotaryStates), rows(Table::NotaryTxs)),
         client_rows: client_rows.collect(),

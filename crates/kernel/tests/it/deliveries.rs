@@ -1,4 +1,4 @@
-//! A node's handling of deliveries from peers. Node 1 is real; nodes 2 and 3 are played by the tests.
+//! A node's handling of deliveries from peers. Node 1 is real; nodes 2 and 3 are scripted by the tests.
 
 use kernel::message::PeerMessage;
 use kernel::port::Table;
@@ -6,22 +6,22 @@ use ledger::{ContractName, SignedTransaction, TransactionBuilder, TransactionSig
 use primitives::Encode;
 
 use crate::pay::{issue, pay};
-use crate::town::{Town, badly_signed, key, waits};
+use crate::testnet::{Testnet, badly_signed, key, waits};
 
-fn town() -> Town {
-    let mut town = Town::new(3);
-    town.play(2);
-    town.play(3);
-    town.heard(2);
-    town.heard(3);
-    town
+fn net() -> Testnet {
+    let mut net = Testnet::new(3);
+    net.script(2);
+    net.script(3);
+    net.heard(2);
+    net.heard(3);
+    net
 }
 
 /// Delivers a transaction and gives the answer: recorded, or the code of the refusal, or that of the reason to wait.
-fn answer(town: &mut Town, from: usize, transaction: &SignedTransaction) -> Result<(), String> {
-    town.deliver(from, 1, &[transaction]);
-    town.settle();
-    let heard = town.heard(from);
+fn answer(net: &mut Testnet, from: usize, transaction: &SignedTransaction) -> Result<(), String> {
+    net.deliver(from, 1, &[transaction]);
+    net.settle();
+    let heard = net.heard(from);
     match heard.as_slice() {
         [PeerMessage::Delivered { ids }] if *ids == [transaction.id()] => Ok(()),
         [PeerMessage::Refused { id, rejection }] if *id == transaction.id() => {
@@ -35,29 +35,29 @@ fn answer(town: &mut Town, from: usize, transaction: &SignedTransaction) -> Resu
             assert!(!hint.is_empty(), "a reason says what to do");
             Err(format!("waits {}", notice.rejection.code))
         }
-        other => panic!("no answer: {other:?}; logs: {:#?}", town.logs),
+        other => panic!("no answer: {other:?}; logs: {:#?}", net.logs),
     }
 }
 
 #[test]
 fn each_delivery_gets_its_answer() {
-    let mut town = town();
-    let coin = town.issued(2, 1, 10);
-    let lent = town.issued(3, 1, 10);
-    let spent = town.paid(&coin, 1, 3);
-    let unsigned = SignedTransaction::new(town.issued(2, 1, 1).wire().clone(), []);
-    let superfluous = town.issued(2, 1, 2).signed_by(&key(3));
-    let lacks_the_notary = SignedTransaction::new(town.payment(&lent, 1, 2, 0), []);
+    let mut net = net();
+    let coin = net.issued(2, 1, 10);
+    let lent = net.issued(3, 1, 10);
+    let spent = net.paid(&coin, 1, 3);
+    let unsigned = SignedTransaction::new(net.issued(2, 1, 1).wire().clone(), []);
+    let superfluous = net.issued(2, 1, 2).signed_by(&key(3));
+    let lacks_the_notary = SignedTransaction::new(net.payment(&lent, 1, 2, 0), []);
     let lacks_the_notary = lacks_the_notary.signed_by(&key(1));
     let batch = TransactionSignature::sign_batch(&[spent.id()], &key(1)).remove(0);
     let batch = spent.clone().with(batch);
     let constraint = coin.wire().output(0).expect("a coin").constraint.clone();
     let unknown = ContractName::new("test.elsewhere").expect("a name");
     let signers = vec![key(1).public().clone(), key(2).public().clone()];
-    let without_code = TransactionBuilder::new(town.nodes[0].party.clone())
+    let without_code = TransactionBuilder::new(net.nodes[0].party.clone())
         .output_data(unknown.clone(), constraint, vec![1])
         .command(unknown, vec![], signers);
-    let without_code = SignedTransaction::new(town.built(without_code), []);
+    let without_code = SignedTransaction::new(net.built(without_code), []);
     let without_code = without_code.signed_by(&key(1)).signed_by(&key(2));
     let table: &[(&str, &SignedTransaction, Result<(), &str>)] = &[
         ("makes a state of ours", &coin, Ok(())),
@@ -66,12 +66,12 @@ fn each_delivery_gets_its_answer() {
         ("consumes a state of ours", &spent, Ok(())),
         (
             "is between others",
-            &town.issued(2, 3, 10),
+            &net.issued(2, 3, 10),
             Err("waits node.not_a_participant"),
         ),
         (
             "makes value of nothing",
-            &town.inflated(&coin, 1, 1),
+            &net.inflated(&coin, 1, 1),
             Err("tx.contract_rejected"),
         ),
         (
@@ -92,38 +92,38 @@ fn each_delivery_gets_its_answer() {
         ),
         (
             "has a bad one",
-            &badly_signed(&town.issued(2, 1, 3), 2),
+            &badly_signed(&net.issued(2, 1, 3), 2),
             Err("tx.signature_invalid"),
         ),
         ("is recorded, whatever the copy", &batch, Ok(())),
     ];
     for (what, transaction, expected) in table {
-        let found = answer(&mut town, 2, transaction);
+        let found = answer(&mut net, 2, transaction);
         let found = found.as_ref().copied().map_err(String::as_str);
         assert_eq!(found, *expected, "{what}");
     }
-    assert_eq!(town.nodes[1].disk.count(Table::Ledger), 3);
-    assert_eq!(town.figures(1).transactions_refused, 6);
+    assert_eq!(net.nodes[1].disk.count(Table::Ledger), 3);
+    assert_eq!(net.figures(1).transactions_refused, 6);
 }
 
 #[test]
 fn a_duplicate_is_answered_each_time_and_recorded_once() {
-    let mut town = town();
-    let coin = town.issued(2, 1, 10);
-    town.deliver(2, 1, &[&coin, &coin]);
-    town.deliver(2, 1, &[&coin]);
-    town.settle();
-    let ids: Vec<_> = town.heard(2).into_iter().map(delivered).collect();
+    let mut net = net();
+    let coin = net.issued(2, 1, 10);
+    net.deliver(2, 1, &[&coin, &coin]);
+    net.deliver(2, 1, &[&coin]);
+    net.settle();
+    let ids: Vec<_> = net.heard(2).into_iter().map(delivered).collect();
     assert!(!ids.is_empty() && ids.iter().flatten().all(|id| *id == coin.id()));
-    assert_eq!(answer(&mut town, 3, &coin), Ok(()));
-    town.down(1);
-    town.up(1);
-    town.link(1, 2);
-    town.settle();
-    town.heard(2);
-    assert_eq!(answer(&mut town, 2, &coin), Ok(()));
-    assert_eq!(town.nodes[1].disk.count(Table::Ledger), 1);
-    assert_eq!(town.balance(1), 10);
+    assert_eq!(answer(&mut net, 3, &coin), Ok(()));
+    net.down(1);
+    net.up(1);
+    net.link(1, 2);
+    net.settle();
+    net.heard(2);
+    assert_eq!(answer(&mut net, 2, &coin), Ok(()));
+    assert_eq!(net.nodes[1].disk.count(Table::Ledger), 1);
+    assert_eq!(net.balance(1), 10);
 }
 
 fn delivered(message: PeerMessage) -> Vec<ledger::TxId> {
@@ -136,67 +136,67 @@ fn delivered(message: PeerMessage) -> Vec<ledger::TxId> {
 #[test]
 fn a_copy_signed_otherwise_is_judged_by_itself() {
     for bad_first in [true, false] {
-        let mut town = town();
-        let good = town.issued(2, 1, 10);
+        let mut net = net();
+        let good = net.issued(2, 1, 10);
         let bad = badly_signed(&good, 2);
         if bad_first {
-            town.deliver(3, 1, &[&bad]);
-            town.deliver(2, 1, &[&good]);
+            net.deliver(3, 1, &[&bad]);
+            net.deliver(2, 1, &[&good]);
         } else {
-            town.deliver(2, 1, &[&good]);
-            town.deliver(3, 1, &[&bad]);
+            net.deliver(2, 1, &[&good]);
+            net.deliver(3, 1, &[&bad]);
         }
-        town.settle();
-        let heard = town.heard(2);
+        net.settle();
+        let heard = net.heard(2);
         let [PeerMessage::Delivered { ids }] = heard.as_slice() else {
             panic!("{heard:?}");
         };
         assert_eq!(*ids, [good.id()]);
-        let heard = town.heard(3);
+        let heard = net.heard(3);
         let [PeerMessage::Refused { rejection, .. }] = heard.as_slice() else {
             panic!("{heard:?}");
         };
         assert_eq!(rejection.code, "tx.signature_invalid");
-        assert_eq!(town.balance(1), 10);
+        assert_eq!(net.balance(1), 10);
     }
 }
 
 #[test]
 fn one_bad_transaction_of_a_delivery_does_not_spoil_the_others() {
-    let mut town = town();
-    let coins = [1, 2, 3].map(|quantity| town.issued(2, 1, quantity));
+    let mut net = net();
+    let coins = [1, 2, 3].map(|quantity| net.issued(2, 1, quantity));
     let bad = badly_signed(&coins[1], 2);
     let bytes = [coins[0].to_bytes(), bad.to_bytes(), b"garbage".to_vec()];
     let message = PeerMessage::Deliver {
         transactions: bytes.into_iter().chain([coins[2].to_bytes()]).collect(),
         dependencies: vec![b"garbage".to_vec(), bad.to_bytes()],
     };
-    town.say(2, 1, &message);
-    town.settle();
-    assert_eq!(town.balance(1), 4);
+    net.say(2, 1, &message);
+    net.settle();
+    assert_eq!(net.balance(1), 4);
     assert_eq!(
-        town.heard(2).len(),
+        net.heard(2).len(),
         2,
         "one answer for the good, one refusal"
     );
-    assert_eq!(town.figures(1).messages_bad, 2);
+    assert_eq!(net.figures(1).messages_bad, 2);
 }
 
 #[test]
 fn dependencies_that_come_along_are_checked_like_others() {
-    let mut town = town();
-    let bad = badly_signed(&town.issued(2, 2, 10), 2);
-    let minted = town.inflated(&town.issued(2, 2, 10), 2, 2);
+    let mut net = net();
+    let bad = badly_signed(&net.issued(2, 2, 10), 2);
+    let minted = net.inflated(&net.issued(2, 2, 10), 2, 2);
     for (dependency, what) in [(bad, "signature"), (minted, "value")] {
-        let payment = town.paid(&dependency, 2, 1);
+        let payment = net.paid(&dependency, 2, 1);
         let message = PeerMessage::Deliver {
             transactions: vec![payment.to_bytes()],
             dependencies: vec![dependency.to_bytes()],
         };
-        town.say(2, 1, &message);
-        town.settle();
-        assert_eq!(town.nodes[1].disk.count(Table::Ledger), 0, "{what}");
-        let heard = town.heard(2);
+        net.say(2, 1, &message);
+        net.settle();
+        assert_eq!(net.nodes[1].disk.count(Table::Ledger), 0, "{what}");
+        let heard = net.heard(2);
         let fetches = |message: &PeerMessage| matches!(message, PeerMessage::Request { .. });
         assert!(heard.iter().all(fetches), "{what}: {heard:?}");
     }
@@ -204,48 +204,48 @@ fn dependencies_that_come_along_are_checked_like_others() {
 
 #[test]
 fn only_who_is_owed_a_transaction_answers_for_it() {
-    let mut town = Town::new(3);
-    town.play(2);
-    town.play(3);
-    let issued = town.start(1, "cash.issue", &issue(10), None);
-    let paid = town.start(1, "cash.pay", &pay(4, 2), None);
-    town.settle();
-    assert_eq!(town.ended(issued), Ok(true));
-    assert!(!town.replies.contains_key(&paid), "owed to node 2");
-    let ids = vec![town.nodes[1].disk.ledger()[1].1.id()];
+    let mut net = Testnet::new(3);
+    net.script(2);
+    net.script(3);
+    let issued = net.start(1, "cash.issue", &issue(10), None);
+    let paid = net.start(1, "cash.pay", &pay(4, 2), None);
+    net.settle();
+    assert_eq!(net.ended(issued), Ok(true));
+    assert!(!net.replies.contains_key(&paid), "owed to node 2");
+    let ids = vec![net.nodes[1].disk.ledger()[1].1.id()];
     let refused = |code| PeerMessage::Refused {
         id: ids[0],
         rejection: ledger::Rejection::new(code, "no", "none"),
     };
     let delivered = PeerMessage::Delivered { ids: ids.clone() };
-    town.say(3, 1, &delivered);
-    town.say(3, 1, &refused("test.other"));
-    town.settle();
-    assert!(!town.replies.contains_key(&paid), "node 3 has no say in it");
-    town.say(2, 1, &refused("test.refused"));
-    town.say(2, 1, &delivered);
-    town.settle();
-    assert_eq!(town.ended(paid), Ok(false), "ended, and not delivered");
-    assert_eq!(town.figures(1).deliveries_refused, 1);
-    assert_eq!(town.figures(1).deliveries_pending, 0);
+    net.say(3, 1, &delivered);
+    net.say(3, 1, &refused("test.other"));
+    net.settle();
+    assert!(!net.replies.contains_key(&paid), "node 3 has no say in it");
+    net.say(2, 1, &refused("test.refused"));
+    net.say(2, 1, &delivered);
+    net.settle();
+    assert_eq!(net.ended(paid), Ok(false), "ended, and not delivered");
+    assert_eq!(net.figures(1).deliveries_refused, 1);
+    assert_eq!(net.figures(1).deliveries_pending, 0);
     let told = |log: &&String| log.contains("node.delivery_refused");
-    assert_eq!(town.logs.iter().filter(told).count(), 1);
+    assert_eq!(net.logs.iter().filter(told).count(), 1);
 }
 
 #[test]
 fn who_refused_what_is_told_also_after_a_restart() {
-    let mut town = Town::new(2);
-    town.play(2);
-    town.start(1, "cash.issue", &issue(10), None);
-    town.settle();
-    let mut paid = town.start(1, "cash.pay", &pay(4, 2), Some("order"));
-    town.settle();
-    let id = town.nodes[1].disk.ledger()[1].1.id();
+    let mut net = Testnet::new(2);
+    net.script(2);
+    net.start(1, "cash.issue", &issue(10), None);
+    net.settle();
+    let mut paid = net.start(1, "cash.pay", &pay(4, 2), Some("order"));
+    net.settle();
+    let id = net.nodes[1].disk.ledger()[1].1.id();
     let rejection = ledger::Rejection::new("test.refused", "no", "none");
-    town.say(2, 1, &PeerMessage::Refused { id, rejection });
-    town.settle();
+    net.say(2, 1, &PeerMessage::Refused { id, rejection });
+    net.settle();
     for when in ["at once", "after a restart"] {
-        let reply = town.replies.remove(&paid);
+        let reply = net.replies.remove(&paid);
         let Some(kernel::Reply::Ended {
             delivered, refused, ..
         }) = reply
@@ -259,9 +259,9 @@ fn who_refused_what_is_told_also_after_a_restart() {
             .collect();
         let party = "O=Node 2, L=London, C=GB";
         assert_eq!(told, [(id, party, "test.refused")], "{when}");
-        town.down(1);
-        town.up(1);
-        paid = town.start(1, "cash.pay", &pay(4, 2), Some("order"));
-        town.settle();
+        net.down(1);
+        net.up(1);
+        paid = net.start(1, "cash.pay", &pay(4, 2), Some("order"));
+        net.settle();
     }
 }

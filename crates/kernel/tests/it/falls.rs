@@ -5,7 +5,7 @@ use kernel::port::Table;
 use kernel::{Event, FlowFilter, Order, Reply, Standing, Token};
 use ledger::StateRef;
 
-use crate::town::{FALL, Fall, POLLS, SHAKY, Town, name};
+use crate::testnet::{FALL, Fall, POLLS, SHAKY, Testnet, name};
 
 const DUE_MS: u64 = 900_000_000;
 /// Time until an operator retries a parked flow, in milliseconds. The counterparty waits for at least as long.
@@ -14,8 +14,8 @@ const OPERATOR_MS: u64 = 60_000;
 const ORDERS_MAX: usize = 4;
 
 /// Returns the states of obligations that a node sees, by ascending quantity.
-fn debts(town: &Town, node: usize) -> Vec<StateRef> {
-    let states = town.nodes[node].view.iter();
+fn debts(net: &Testnet, node: usize) -> Vec<StateRef> {
+    let states = net.nodes[node].view.iter();
     let mut debts: Vec<(Vec<u8>, StateRef)> = states
         .filter(|(_, produced)| produced.facts.linear_id.is_some())
         .map(|(reference, produced)| (produced.state.state.data.clone(), *reference))
@@ -36,7 +36,7 @@ fn owe(to: u64, quantity: u64) -> String {
     )
 }
 
-type Line = (usize, &'static str, fn(&Town) -> String);
+type Line = (usize, &'static str, fn(&Testnet) -> String);
 
 /// Payments to fresh keys, cash that unlocks itself, debts that are netted and settled.
 const SCRIPT: [Line; 7] = [
@@ -55,20 +55,20 @@ const SCRIPT: [Line; 7] = [
     }),
     (1, "obligation.issue", |_| owe(2, 20)),
     (2, "obligation.issue", |_| owe(1, 5)),
-    (2, "obligation.net", |town| {
-        let debts: Vec<String> = debts(town, 2).into_iter().map(json).collect();
+    (2, "obligation.net", |net| {
+        let debts: Vec<String> = debts(net, 2).into_iter().map(json).collect();
         format!(r#"{{"obligations":[{}]}}"#, debts.join(","))
     }),
-    (1, "obligation.settle", |town| {
-        let debts = debts(town, 1);
+    (1, "obligation.settle", |net| {
+        let debts = debts(net, 1);
         format!(r#"{{"obligation":{}}}"#, json(debts[0]))
     }),
 ];
 
 /// Retries every flow of both banks, as an operator.
-fn retry_all(town: &mut Town) {
+fn retry_all(net: &mut Testnet) {
     for node in [1, 2] {
-        let token = town.token();
+        let token = net.token();
         let event = Event::Order {
             order: Order::Retry,
             filter: Box::new(FlowFilter::default()),
@@ -76,14 +76,14 @@ fn retry_all(town: &mut Town) {
             dry_run: false,
             token: Token(token),
         };
-        town.tell(node, event);
-        town.settle();
-        town.replies.remove(&token).expect("an answer");
+        net.tell(node, event);
+        net.settle();
+        net.replies.remove(&token).expect("an answer");
     }
-    town.quiet();
+    net.quiet();
 }
 
-/// The observable end state of a town.
+/// The observable end state of a test network.
 #[derive(Debug, PartialEq)]
 struct Ending {
     balances: Vec<u64>,
@@ -97,15 +97,15 @@ fn play(fall: Option<(u64, Fall)>) -> (Ending, usize, u64) {
     SHAKY.set(true);
     POLLS.set(0);
     FALL.set(fall);
-    let mut town = Town::new(2);
+    let mut net = Testnet::new(2);
     for (place, (node, flow, args)) in SCRIPT.into_iter().enumerate() {
         let client_id = format!("line {place}");
-        let args = args(&town);
+        let args = args(&net);
         let mut orders = 0;
         loop {
-            let token = town.start(node, flow, &args, Some(&client_id));
-            town.quiet_for(OPERATOR_MS);
-            match town.replies.remove(&token) {
+            let token = net.start(node, flow, &args, Some(&client_id));
+            net.quiet_for(OPERATOR_MS);
+            match net.replies.remove(&token) {
                 Some(Reply::Ended { outcome, .. }) => {
                     assert!(outcome.result.is_ok(), "{flow}, {fall:?}: {outcome:?}");
                     break;
@@ -116,16 +116,16 @@ fn play(fall: Option<(u64, Fall)>) -> (Ending, usize, u64) {
                     ..
                 }) if orders < ORDERS_MAX => {
                     orders += 1;
-                    retry_all(&mut town);
+                    retry_all(&mut net);
                 }
-                other => panic!("{flow}, {fall:?}: {other:?}; {:#?}", town.logs),
+                other => panic!("{flow}, {fall:?}: {other:?}; {:#?}", net.logs),
             }
         }
     }
     // A flow that a lock has started has no client that waits for it.
-    retry_all(&mut town);
+    retry_all(&mut net);
     SHAKY.set(false);
-    for (index, node) in town.nodes.iter().enumerate() {
+    for (index, node) in net.nodes.iter().enumerate() {
         for table in [
             Table::Journal,
             Table::Deliveries,
@@ -136,24 +136,21 @@ fn play(fall: Option<(u64, Fall)>) -> (Ending, usize, u64) {
             assert_eq!(
                 rows, 0,
                 "{table:?} of node {index}, {fall:?}: {:#?}",
-                town.logs
+                net.logs
             );
         }
     }
-    let notary = &town.nodes[0].disk;
+    let notary = &net.nodes[0].disk;
     let ending = Ending {
-        balances: (0..3).map(|node| town.balance(node)).collect(),
-        transactions: town
+        balances: (0..3).map(|node| net.balance(node)).collect(),
+        transactions: net
             .nodes
             .iter()
             .map(|node| node.disk.count(Table::Ledger))
             .collect(),
         notarised: [Table::NotaryStates, Table::NotaryTxs].map(|table| notary.count(table)),
     };
-    let keys = town
-        .nodes
-        .iter()
-        .map(|node| node.disk.count(Table::OwnKeys));
+    let keys = net.nodes.iter().map(|node| node.disk.count(Table::OwnKeys));
     (ending, keys.sum(), POLLS.get())
 }
 

@@ -8,7 +8,7 @@ use ledger::{SignedTransaction, StateAndRef, TimeWindow, TransactionBuilder};
 use primitives::{Encode, Encoder, PublicKey, Timestamp};
 
 use crate::settlement::{MANDATE, holds, market};
-use crate::town::{Town, key};
+use crate::testnet::{Testnet, key};
 use crate::trades::{at_rest, done, name};
 
 const DIFFERS: &str = "swap.proposal_differs";
@@ -21,24 +21,24 @@ fn public(node: usize) -> PublicKey {
     key(node).public().clone()
 }
 
-fn cash(town: &Town) -> IssuedToken {
+fn cash(net: &Testnet) -> IssuedToken {
     IssuedToken {
-        issuer: town.nodes[1].party.clone(),
+        issuer: net.nodes[1].party.clone(),
         reference: Reference::default(),
         currency: "GBP".parse().expect("a currency"),
     }
 }
 
-fn stock(town: &Town, symbol: &str) -> StockToken {
+fn stock(net: &Testnet, symbol: &str) -> StockToken {
     StockToken {
-        issuer: town.nodes[2].party.clone(),
+        issuer: net.nodes[2].party.clone(),
         symbol: symbol.parse().expect("a symbol"),
     }
 }
 
 /// Returns the state with which a node holds `quantity` of `symbol`.
-fn held(town: &Town, node: usize, symbol: &str, quantity: u64) -> StateAndRef {
-    let mut view = town.nodes[node].view.values();
+fn held(net: &Testnet, node: usize, symbol: &str, quantity: u64) -> StateAndRef {
+    let mut view = net.nodes[node].view.values();
     let found = view.find(|produced| {
         let facts = produced.facts.fungible.as_ref();
         facts.is_some_and(|held| held.symbol == symbol && held.quantity == quantity)
@@ -48,21 +48,21 @@ fn held(town: &Town, node: usize, symbol: &str, quantity: u64) -> StateAndRef {
 
 /// A proposal in the making.
 struct Proposal<'a> {
-    town: &'a Town,
+    net: &'a Testnet,
     builder: TransactionBuilder,
 }
 
 impl<'a> Proposal<'a> {
-    fn new(town: &'a Town, inputs: &[&StateAndRef]) -> Self {
-        let builder = TransactionBuilder::new(town.nodes[0].party.clone())
+    fn new(net: &'a Testnet, inputs: &[&StateAndRef]) -> Self {
+        let builder = TransactionBuilder::new(net.nodes[0].party.clone())
             .attachment(cash_builder::cash_code().0)
             .attachment(stock_code().0)
             .inputs(inputs.iter().copied());
-        Self { town, builder }
+        Self { net, builder }
     }
 
     fn pays(mut self, to: usize, quantity: u64) -> Self {
-        let (token, owner) = (cash(self.town), public(to));
+        let (token, owner) = (cash(self.net), public(to));
         let state = CashState {
             token,
             quantity,
@@ -77,7 +77,7 @@ impl<'a> Proposal<'a> {
     }
 
     fn gives(mut self, to: usize, quantity: u64) -> Self {
-        let (token, owner) = (stock(self.town, "TLY"), public(to));
+        let (token, owner) = (stock(self.net, "TLY"), public(to));
         let state = StockState {
             token,
             quantity,
@@ -103,7 +103,7 @@ impl<'a> Proposal<'a> {
         }
         match within_ms {
             Some(ms) => {
-                let until = Timestamp::from_ms(self.town.now + ms);
+                let until = Timestamp::from_ms(self.net.now + ms);
                 self.builder.time_window(TimeWindow::until(until))
             }
             None => self.builder,
@@ -112,18 +112,18 @@ impl<'a> Proposal<'a> {
 }
 
 /// Encodes the coordinator's request to the buyer: this coin for 10 units, without dependencies.
-fn leg(town: &Town, coin: &StateAndRef) -> Vec<u8> {
+fn leg(net: &Testnet, coin: &StateAndRef) -> Vec<u8> {
     let mut e = Encoder::new();
     e.array(8);
     Market {
         side: Side::Buy,
-        cash: cash(town),
-        stock: stock(town, "TLY"),
+        cash: cash(net),
+        stock: stock(net, "TLY"),
     }
     .encode(&mut e);
     e.u64(10);
     e.u64(100);
-    town.nodes[0].party.encode(&mut e);
+    net.nodes[0].party.encode(&mut e);
     vec![coin.reference].encode(&mut e);
     e.bool(false);
     e.u64(1_000);
@@ -132,8 +132,8 @@ fn leg(town: &Town, coin: &StateAndRef) -> Vec<u8> {
     e.into_bytes()
 }
 
-fn proposed(town: &Town, builder: TransactionBuilder) -> Vec<u8> {
-    let mut signed = SignedTransaction::new(town.built(builder), []);
+fn proposed(net: &Testnet, builder: TransactionBuilder) -> Vec<u8> {
+    let mut signed = SignedTransaction::new(net.built(builder), []);
     if signed.missing_parties().contains(&public(FORGER)) {
         signed = signed.signed_by(&key(FORGER));
     }
@@ -144,9 +144,9 @@ fn proposed(town: &Town, builder: TransactionBuilder) -> Vec<u8> {
     e.into_bytes()
 }
 
-/// Builds a town in which the buyer has another coin and stock of its own, and the coordinator has stock and cash.
-fn fair() -> Town {
-    let mut town = market(1);
+/// Builds a test network in which the buyer has another coin and stock of its own, and the coordinator has stock and cash.
+fn fair() -> Testnet {
+    let mut net = market(1);
     for (flow, issuer, what, quantity, to) in [
         ("cash.issue", 1, r#""currency":"GBP""#, 500, BUYER),
         ("stock.issue", 2, r#""symbol":"TLY""#, 7, BUYER),
@@ -154,31 +154,31 @@ fn fair() -> Town {
     ] {
         let to = name(to as u64);
         let args = format!(r#"{{{what},"quantity":{quantity},"recipient":"{to}"}}"#);
-        done(&mut town, issuer, flow, &args);
+        done(&mut net, issuer, flow, &args);
     }
-    town
+    net
 }
 
 #[test]
 fn a_buyer_signs_nothing_but_the_swap_that_it_agreed_to() {
-    let mut town = fair();
-    let coin = held(&town, BUYER, "GBP", 1_000);
-    let other = held(&town, BUYER, "GBP", 500);
-    let own_stock = held(&town, BUYER, "TLY", 7);
-    let sold = held(&town, FORGER, "TLY", 60);
+    let mut net = fair();
+    let coin = held(&net, BUYER, "GBP", 1_000);
+    let other = held(&net, BUYER, "GBP", 500);
+    let own_stock = held(&net, BUYER, "TLY", 7);
+    let sold = held(&net, FORGER, "TLY", 60);
     let soon = Some(60_000);
     let both = [&coin, &sold];
-    let fair = |town: &Town| -> TransactionBuilder {
-        let swap = Proposal::new(town, &both);
+    let fair = |net: &Testnet| -> TransactionBuilder {
+        let swap = Proposal::new(net, &both);
         let swap = swap.pays(FORGER, 100).gives(BUYER, 10);
         swap.pays(BUYER, 900)
             .gives(FORGER, 50)
             .moved(&[FORGER], soon)
     };
-    let issued = |town: &Town| {
-        let token = stock(town, "TLY");
+    let issued = |net: &Testnet| {
+        let token = stock(net, "TLY");
         let token = StockToken {
-            issuer: town.nodes[FORGER].party.clone(),
+            issuer: net.nodes[FORGER].party.clone(),
             ..token
         };
         let state = StockState {
@@ -189,24 +189,24 @@ fn a_buyer_signs_nothing_but_the_swap_that_it_agreed_to() {
         let (token, quantity) = (token.id(), 5);
         let value = StockCommand::Issue { token, quantity }.to_bytes();
         let constraint = stock_code().1.clone();
-        let builder = fair(town).output_data(stock_name().clone(), constraint, state.to_bytes());
+        let builder = fair(net).output_data(stock_name().clone(), constraint, state.to_bytes());
         builder.command(stock_name().clone(), value, vec![public(FORGER)])
     };
-    let mandated = |town: &Town| {
+    let mandated = |net: &Testnet| {
         let mandate = Mandate {
-            owner: town.nodes[FORGER].party.clone(),
-            coordinator: town.nodes[1].party.clone(),
+            owner: net.nodes[FORGER].party.clone(),
+            coordinator: net.nodes[1].party.clone(),
             market: Market {
                 side: Side::Buy,
-                cash: cash(town),
-                stock: stock(town, "TLY"),
+                cash: cash(net),
+                stock: stock(net, "TLY"),
             },
             price: 1,
             quantity_max: 1,
             until: None,
         };
         let (code, constraint) = mandate_code();
-        let builder = fair(town).attachment(*code);
+        let builder = fair(net).attachment(*code);
         let data = mandate.to_bytes();
         let builder = builder.output_data(mandate_name().clone(), constraint.clone(), data);
         let value = MandateCommand::Give.to_bytes();
@@ -214,8 +214,8 @@ fn a_buyer_signs_nothing_but_the_swap_that_it_agreed_to() {
     };
     type Case<'a> = (&'a str, TransactionBuilder, &'a str);
     let cases: Vec<Case<'_>> = {
-        let town = &town;
-        let of = |inputs: &[&StateAndRef]| Proposal::new(town, inputs);
+        let net = &net;
+        let of = |inputs: &[&StateAndRef]| Proposal::new(net, inputs);
         vec![
             (
                 "another coin too",
@@ -337,14 +337,14 @@ fn a_buyer_signs_nothing_but_the_swap_that_it_agreed_to() {
                     .moved(&[FORGER], Some(700_000)),
                 DIFFERS,
             ),
-            ("states that are bound", fair(town).bind(&[1, 3]), DIFFERS),
+            ("states that are bound", fair(net).bind(&[1, 3]), DIFFERS),
             (
                 "a state read",
-                fair(town).reference(other.reference),
+                fair(net).reference(other.reference),
                 DIFFERS,
             ),
-            ("an issue beside it", issued(town), DIFFERS),
-            ("a mandate beside it", mandated(town), DIFFERS),
+            ("an issue beside it", issued(net), DIFFERS),
+            ("a mandate beside it", mandated(net), DIFFERS),
             (
                 "more than there is",
                 of(&both)
@@ -357,37 +357,37 @@ fn a_buyer_signs_nothing_but_the_swap_that_it_agreed_to() {
             ),
         ]
     };
-    let good = fair(&town);
+    let good = fair(&net);
     for (what, builder, code) in cases {
-        let said = vec![leg(&town, &coin), proposed(&town, builder)];
-        town.forger(FORGER, said, 2);
-        let ended = town.forge(FORGER, "swap.run", BUYER);
-        assert_eq!(ended, Err(code.to_owned()), "{what}: {:#?}", town.logs);
-        at_rest(&mut town);
-        assert_eq!(holds(&town, BUYER, "GBP"), [500, 1_000], "{what}");
-        assert_eq!(holds(&town, BUYER, "TLY"), [7], "{what}");
+        let said = vec![leg(&net, &coin), proposed(&net, builder)];
+        net.forger(FORGER, said, 2);
+        let ended = net.forge(FORGER, "swap.run", BUYER);
+        assert_eq!(ended, Err(code.to_owned()), "{what}: {:#?}", net.logs);
+        at_rest(&mut net);
+        assert_eq!(holds(&net, BUYER, "GBP"), [500, 1_000], "{what}");
+        assert_eq!(holds(&net, BUYER, "TLY"), [7], "{what}");
     }
     // The same transaction without the fault.
-    let said = vec![leg(&town, &coin), proposed(&town, good)];
-    town.forger(FORGER, said, 2);
-    assert_eq!(town.forge(FORGER, "swap.run", BUYER), Ok(true));
-    assert_eq!(crate::trades::all(&town, BUYER, MANDATE).len(), 1);
+    let said = vec![leg(&net, &coin), proposed(&net, good)];
+    net.forger(FORGER, said, 2);
+    assert_eq!(net.forge(FORGER, "swap.run", BUYER), Ok(true));
+    assert_eq!(crate::trades::all(&net, BUYER, MANDATE).len(), 1);
 }
 
 #[test]
 fn a_stranger_locks_nothing_and_learns_nothing() {
-    let mut town = fair();
-    let coin = held(&town, BUYER, "GBP", 1_000);
-    let said = vec![leg(&town, &coin)];
-    town.forger(1, said, 1);
-    let ended = town.forge(1, "swap.run", BUYER);
+    let mut net = fair();
+    let coin = held(&net, BUYER, "GBP", 1_000);
+    let said = vec![leg(&net, &coin)];
+    net.forger(1, said, 1);
+    let ended = net.forge(1, "swap.run", BUYER);
     assert_eq!(ended, Err("swap.no_mandate".to_owned()));
-    town.repent(1);
-    at_rest(&mut town);
+    net.repent(1);
+    at_rest(&mut net);
     let pay = format!(
         r#"{{"currency":"GBP","issuer":"{}","payments":[{{"to":"{}","quantity":1500}}]}}"#,
         name(1),
         name(1)
     );
-    done(&mut town, BUYER, "cash.pay", &pay);
+    done(&mut net, BUYER, "cash.pay", &pay);
 }

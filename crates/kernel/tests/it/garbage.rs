@@ -1,5 +1,5 @@
 //! Invalid messages are counted and logged within a rate limit, and have no other effect. Node 1 is real. Node 2, and in some tests
-//! the notary, is played.
+//! the notary, is scripted.
 
 use flow::messaging::RequestId;
 use flow::{FlowId, SessionBody, SessionId, SessionMessage};
@@ -8,13 +8,13 @@ use ledger::{Rejection, TxId};
 use primitives::{Encode, Hash};
 
 use crate::pay::{issue, pay};
-use crate::town::Town;
+use crate::testnet::Testnet;
 
-fn town() -> Town {
-    let mut town = Town::new(2);
-    town.play(2);
-    town.heard(2);
-    town
+fn net() -> Testnet {
+    let mut net = Testnet::new(2);
+    net.script(2);
+    net.heard(2);
+    net
 }
 
 /// Returns fixed pseudo-random bytes.
@@ -88,42 +88,39 @@ fn data(index: u32) -> SessionBody {
 
 #[test]
 fn garbage_is_counted_and_complained_of_twenty_times_a_minute() {
-    let mut town = town();
-    town.logs.clear();
+    let mut net = net();
+    net.logs.clear();
     for number in 0..500 {
-        town.say_bytes(2, 1, noise(number, number as usize % 100));
+        net.say_bytes(2, 1, noise(number, number as usize % 100));
     }
     // A peer that is slowed down is heard a little at a time.
     for _ in 0..50 {
-        town.now += 20;
-        town.settle();
+        net.now += 20;
+        net.settle();
     }
-    let bad = town.figures(1).messages_bad;
+    let bad = net.figures(1).messages_bad;
     assert!(bad > 490, "{bad}");
-    assert_eq!(town.logs.len(), 20, "{:#?}", town.logs);
-    town.now += 60_000;
-    town.say_bytes(2, 1, vec![0xff]);
-    town.settle();
+    assert_eq!(net.logs.len(), 20, "{:#?}", net.logs);
+    net.now += 60_000;
+    net.say_bytes(2, 1, vec![0xff]);
+    net.settle();
     let silent = bad - 20;
     let said = format!("(and {silent} lines before it that were not written)");
-    assert!(town.logs[20].contains(&said), "{}", town.logs[20]);
+    assert!(net.logs[20].contains(&said), "{}", net.logs[20]);
 }
 
 #[test]
 fn what_a_peer_writes_can_not_forge_lines_of_the_log() {
-    let mut town = town();
-    let issued = town.start(1, "cash.issue", &issue(10), None);
-    let paid = town.start(1, "cash.pay", &pay(4, 2), None);
-    town.settle();
-    let id = town.nodes[1].disk.ledger()[1].1.id();
+    let mut net = net();
+    let issued = net.start(1, "cash.issue", &issue(10), None);
+    let paid = net.start(1, "cash.pay", &pay(4, 2), None);
+    net.settle();
+    let id = net.nodes[1].disk.ledger()[1].1.id();
     let rejection = Rejection::new("x\ny", "fine\r\n2026-01-01 INFO all is well\u{1b}[2J", "");
-    town.say(2, 1, &PeerMessage::Refused { id, rejection });
-    town.settle();
-    assert_eq!(
-        (town.ended(issued), town.ended(paid)),
-        (Ok(true), Ok(false))
-    );
-    let line = town.logs.last().expect("a line");
+    net.say(2, 1, &PeerMessage::Refused { id, rejection });
+    net.settle();
+    assert_eq!((net.ended(issued), net.ended(paid)), (Ok(true), Ok(false)));
+    let line = net.logs.last().expect("a line");
     assert!(
         line.contains("all is well") && !line.contains(char::is_control),
         "{line:?}"
@@ -132,35 +129,35 @@ fn what_a_peer_writes_can_not_forge_lines_of_the_log() {
 
 #[test]
 fn a_message_with_any_bit_changed_or_any_end_cut_off_harms_nobody() {
-    let mut town = town();
+    let mut net = net();
     for bytes in samples().iter().map(Encode::to_bytes) {
         for end in 0..bytes.len() {
-            town.say_bytes(2, 1, bytes[..end].to_vec());
+            net.say_bytes(2, 1, bytes[..end].to_vec());
         }
         for bit in 0..bytes.len() * 8 {
             let mut changed = bytes.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
-            town.say_bytes(2, 1, changed);
+            net.say_bytes(2, 1, changed);
             if bit % 100 == 0 {
                 // Slowly enough not to be cut off for it.
-                town.settle();
-                town.now += 60_000;
+                net.settle();
+                net.now += 60_000;
             }
         }
-        town.settle();
+        net.settle();
     }
-    assert!(town.cut_off.is_empty());
-    let issued = town.start(1, "cash.issue", &issue(10), None);
-    town.settle();
-    assert_eq!(town.ended(issued), Ok(true));
-    assert_eq!(town.figures(1).flows_live, 0);
+    assert!(net.cut_off.is_empty());
+    let issued = net.start(1, "cash.issue", &issue(10), None);
+    net.settle();
+    assert_eq!(net.ended(issued), Ok(true));
+    assert_eq!(net.figures(1).flows_live, 0);
 }
 
 #[test]
 fn what_nobody_asked_for_has_no_effect() {
-    let mut town = town();
+    let mut net = net();
     for message in samples() {
-        town.say(2, 1, &message);
+        net.say(2, 1, &message);
     }
     let ids = [[0xff; 16], [0; 16]].map(FlowId);
     let answers = [
@@ -172,28 +169,28 @@ fn what_nobody_asked_for_has_no_effect() {
         for (effect, answer) in (0..).zip(&answers) {
             let id = RequestId { flow, effect };
             let answer = answer.clone();
-            town.say(2, 1, &PeerMessage::Response { id, answer });
+            net.say(2, 1, &PeerMessage::Response { id, answer });
         }
     }
-    town.quiet();
-    assert!(town.nodes[1].disk.ledger().is_empty());
-    let figures = town.figures(1);
+    net.quiet();
+    assert!(net.nodes[1].disk.ledger().is_empty());
+    let figures = net.figures(1);
     assert_eq!((figures.flows_live, figures.requests_outstanding), (0, 0));
     assert_eq!((figures.flows_done, figures.flows_failed), (0, 0));
 }
 
 #[test]
 fn an_answer_counts_only_from_who_was_asked() {
-    let mut town = Town::new(2);
-    let issued = town.start(1, "cash.issue", &issue(10), None);
-    town.settle();
-    assert_eq!(town.ended(issued), Ok(true));
-    town.play(0);
-    town.play(2);
-    town.heard(0);
-    let paid = town.start(1, "cash.pay", &pay(4, 2), Some("a"));
-    town.settle();
-    let heard = town.heard(0);
+    let mut net = Testnet::new(2);
+    let issued = net.start(1, "cash.issue", &issue(10), None);
+    net.settle();
+    assert_eq!(net.ended(issued), Ok(true));
+    net.script(0);
+    net.script(2);
+    net.heard(0);
+    let paid = net.start(1, "cash.pay", &pay(4, 2), Some("a"));
+    net.settle();
+    let heard = net.heard(0);
     let [PeerMessage::Request { id, .. }] = heard.as_slice() else {
         panic!("{heard:?}");
     };
@@ -203,19 +200,19 @@ fn an_answer_counts_only_from_who_was_asked() {
         Answer::Failed(rejection),
         Answer::Done(vec![]),
     ] {
-        town.say(2, 1, &PeerMessage::Response { id: *id, answer });
-        town.settle();
+        net.say(2, 1, &PeerMessage::Response { id: *id, answer });
+        net.settle();
     }
-    assert_eq!(town.figures(1).requests_outstanding, 1);
-    town.up(0);
-    town.up(2);
-    town.quiet();
-    assert_eq!(town.ended(paid), Ok(true), "{:?}", town.logs);
+    assert_eq!(net.figures(1).requests_outstanding, 1);
+    net.up(0);
+    net.up(2);
+    net.quiet();
+    assert_eq!(net.ended(paid), Ok(true), "{:?}", net.logs);
 }
 
 #[test]
 fn garbage_in_a_session_stream_is_acknowledged_and_dropped() {
-    let mut town = town();
+    let mut net = net();
     let confirm = SessionBody::Confirm { version: 9 };
     let end = SessionBody::End {
         index: 7,
@@ -254,37 +251,37 @@ fn garbage_in_a_session_stream_is_acknowledged_and_dropped() {
     ];
     let count = bodies.len() as u64;
     for (seq, body) in (1..).zip(bodies) {
-        town.say(2, 1, &PeerMessage::Session { seq, body });
-        town.settle();
+        net.say(2, 1, &PeerMessage::Session { seq, body });
+        net.settle();
     }
-    let heard = town.heard(2);
+    let heard = net.heard(2);
     let mut acked = heard.iter().filter_map(|message| match message {
         PeerMessage::SessionAck { upto } => Some(*upto),
         _ => None,
     });
     assert_eq!(acked.next_back(), Some(count));
-    let figures = town.figures(1);
+    let figures = net.figures(1);
     assert_eq!((figures.messages_bad, figures.flows_live), (2, 0));
-    town.down(1);
-    town.up(1);
-    town.settle();
-    assert_eq!(town.figures(1).flows_live, 0, "nothing of it comes back");
+    net.down(1);
+    net.up(1);
+    net.settle();
+    assert_eq!(net.figures(1).flows_live, 0, "nothing of it comes back");
 }
 
 #[test]
 fn an_acknowledgement_of_what_was_never_sent_tells_of_stale_data() {
-    let mut town = town();
-    town.logs.clear();
+    let mut net = net();
+    net.logs.clear();
     for upto in [0, 1, u64::MAX] {
-        town.say(2, 1, &PeerMessage::SessionAck { upto });
+        net.say(2, 1, &PeerMessage::SessionAck { upto });
     }
-    town.settle();
-    assert_eq!(town.figures(1).messages_bad, 2);
+    net.settle();
+    assert_eq!(net.figures(1).messages_bad, 2);
     let stale = |log: &String| log.starts_with("1: node.stale_data");
-    assert_eq!(town.logs.len(), 2);
-    assert!(town.logs.iter().all(stale), "{:?}", town.logs);
-    town.up(2);
-    let asked = town.start(1, "test.double", "2", None);
-    town.settle();
-    assert_eq!(town.ended(asked), Ok(true), "the stream is unharmed");
+    assert_eq!(net.logs.len(), 2);
+    assert!(net.logs.iter().all(stale), "{:?}", net.logs);
+    net.up(2);
+    let asked = net.start(1, "test.double", "2", None);
+    net.settle();
+    assert_eq!(net.ended(asked), Ok(true), "the stream is unharmed");
 }

@@ -4,19 +4,19 @@ use kernel::port::Table;
 use kernel::{Reply, key_owner};
 use primitives::{Decode, PublicKey};
 
-use crate::town::Town;
+use crate::testnet::Testnet;
 
 fn swap(with: u64, lie: &str) -> String {
     format!(r#"{{"with":{with},"lie":"{lie}"}}"#)
 }
 
 /// Runs a swap of keys. Returns the keys of the initiator and of its counterparty.
-fn swapped(town: &mut Town, node: usize, args: &str) -> Result<[PublicKey; 2], String> {
-    let token = town.start(node, "test.swap", args, None);
-    town.settle();
-    let reply = town.replies.remove(&token);
+fn swapped(net: &mut Testnet, node: usize, args: &str) -> Result<[PublicKey; 2], String> {
+    let token = net.start(node, "test.swap", args, None);
+    net.settle();
+    let reply = net.replies.remove(&token);
     let Some(Reply::Ended { outcome, .. }) = reply else {
-        panic!("{reply:?}; logs: {:#?}", town.logs);
+        panic!("{reply:?}; logs: {:#?}", net.logs);
     };
     let bytes = outcome.result.map_err(|rejection| rejection.code)?;
     let keys = Vec::<PublicKey>::from_bytes(&bytes).expect("keys");
@@ -25,16 +25,16 @@ fn swapped(town: &mut Town, node: usize, args: &str) -> Result<[PublicKey; 2], S
 
 #[test]
 fn both_sides_learn_each_others_keys_and_nobody_else_does() {
-    let mut town = Town::new(3);
-    let [first, second] = swapped(&mut town, 1, &swap(2, "None")).expect("swapped");
+    let mut net = Testnet::new(3);
+    let [first, second] = swapped(&mut net, 1, &swap(2, "None")).expect("swapped");
     assert_ne!(first, second);
     for restarted in [false, true] {
         if restarted {
             for node in [1, 2, 3] {
-                town.down(node);
-                town.up(node);
+                net.down(node);
+                net.up(node);
             }
-            town.settle();
+            net.settle();
         }
         for (node, known) in [
             (0, [None, None]),
@@ -42,12 +42,12 @@ fn both_sides_learn_each_others_keys_and_nobody_else_does() {
             (2, [Some(1), None]),
             (3, [None, None]),
         ] {
-            let disk = &town.nodes[node].disk;
+            let disk = &net.nodes[node].disk;
             for (key, owner) in [&first, &second].into_iter().zip(known) {
                 let found = key_owner(key, disk).expect("the disk reads");
                 assert_eq!(
                     found,
-                    owner.map(|owner: usize| town.nodes[owner].id),
+                    owner.map(|owner: usize| net.nodes[owner].id),
                     "at {node}"
                 );
             }
@@ -66,34 +66,34 @@ fn proofs_that_were_made_for_others_by_others_or_by_nobody_are_refused() {
         ("Forged", "key.proof_bad_signature"),
         ("NotFresh", "key.not_fresh"),
     ] {
-        let mut town = Town::new(3);
-        let refused = swapped(&mut town, 1, &swap(2, lie));
+        let mut net = Testnet::new(3);
+        let refused = swapped(&mut net, 1, &swap(2, lie));
         assert_eq!(refused, Err(code.to_owned()), "{lie}");
-        let known = town.nodes[2].disk.count(Table::KeyOwners);
+        let known = net.nodes[2].disk.count(Table::KeyOwners);
         assert_eq!(known, 0, "{lie}");
     }
 }
 
 #[test]
 fn a_proof_that_comes_again_to_whom_it_was_made_for_changes_nothing() {
-    let mut town = Town::new(2);
-    let [mine, _] = swapped(&mut town, 1, &swap(2, "Again")).expect("swapped");
-    let owner = key_owner(&mine, &town.nodes[2].disk).expect("the disk reads");
-    assert_eq!(owner, Some(town.nodes[1].id));
+    let mut net = Testnet::new(2);
+    let [mine, _] = swapped(&mut net, 1, &swap(2, "Again")).expect("swapped");
+    let owner = key_owner(&mine, &net.nodes[2].disk).expect("the disk reads");
+    assert_eq!(owner, Some(net.nodes[1].id));
     // The key's row and its place among the owner's keys.
-    assert_eq!(town.nodes[2].disk.count(Table::KeyOwners), 2);
+    assert_eq!(net.nodes[2].disk.count(Table::KeyOwners), 2);
 }
 
 #[test]
 fn a_restart_of_either_side_tells_no_key_a_second_time() {
-    let mut town = Town::new(2);
+    let mut net = Testnet::new(2);
     let mut told = std::collections::BTreeSet::new();
     for round in 0..12 {
-        let keys = swapped(&mut town, 1, &swap(2, "None")).expect("swapped");
+        let keys = swapped(&mut net, 1, &swap(2, "None")).expect("swapped");
         told.extend(keys);
-        town.down(1 + round % 2);
-        town.up(1 + round % 2);
-        town.settle();
+        net.down(1 + round % 2);
+        net.up(1 + round % 2);
+        net.settle();
     }
     assert_eq!(told.len(), 24);
 }

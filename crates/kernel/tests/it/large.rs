@@ -6,7 +6,7 @@ use kernel::port::Table;
 use primitives::Encode;
 
 use crate::pay::{issue, pay};
-use crate::town::{Town, waits};
+use crate::testnet::{Testnet, waits};
 use crate::trades::name;
 
 /// The largest message.
@@ -22,11 +22,11 @@ fn pay_in(states: u64) -> String {
 }
 
 #[track_caller]
-fn ended(town: &mut Town, node: usize, flow: &str, args: &str) -> Result<bool, String> {
-    let started = town.start(node, flow, args, None);
-    town.settle();
-    let ended = town.ended(started);
-    for (index, node) in town.nodes.iter().enumerate() {
+fn ended(net: &mut Testnet, node: usize, flow: &str, args: &str) -> Result<bool, String> {
+    let started = net.start(node, flow, args, None);
+    net.settle();
+    let ended = net.ended(started);
+    for (index, node) in net.nodes.iter().enumerate() {
         for table in [Table::Outbox, Table::Deliveries, Table::Journal] {
             assert_eq!(node.disk.count(table), 0, "{table:?} of node {index}");
         }
@@ -37,13 +37,13 @@ fn ended(town: &mut Town, node: usize, flow: &str, args: &str) -> Result<bool, S
 #[test]
 fn what_fits_no_message_is_refused_where_it_is_built_and_the_rest_travels() {
     for validating in [false, true] {
-        let mut town = Town::with_messages(3, validating, MESSAGE_BYTES);
-        assert_eq!(ended(&mut town, 1, "cash.issue", &issue(100_000)), Ok(true));
+        let mut net = Testnet::with_messages(3, validating, MESSAGE_BYTES);
+        assert_eq!(ended(&mut net, 1, "cash.issue", &issue(100_000)), Ok(true));
         // Each as large as it can be: by bisection, the largest that is built is also the largest that travels.
         let (mut fits, mut too_many) = (1, 1_000);
         while too_many - fits > 1 {
             let states = (fits + too_many) / 2;
-            match ended(&mut town, 1, "cash.pay", &pay_in(states)) {
+            match ended(&mut net, 1, "cash.pay", &pay_in(states)) {
                 Ok(delivered) => {
                     assert!(delivered);
                     fits = states;
@@ -56,27 +56,27 @@ fn what_fits_no_message_is_refused_where_it_is_built_and_the_rest_travels() {
         }
         assert!(fits > 100, "{fits} states");
         // The received cash is paid on to a node that must fetch the large transaction.
-        assert_eq!(ended(&mut town, 2, "cash.pay", &pay(1, 3)), Ok(true));
-        assert_eq!(town.balance(3), 1);
+        assert_eq!(ended(&mut net, 2, "cash.pay", &pay(1, 3)), Ok(true));
+        assert_eq!(net.balance(3), 1);
     }
 }
 
 #[test]
 fn what_a_peer_brings_and_could_not_be_passed_on_waits() {
     // It just fits a delivery, but no message with a larger envelope.
-    let size = Town::new(2).issued(2, 1, 10).to_bytes().len() as u64;
-    let mut town = Town::with_messages(2, false, size + 20);
-    town.play(2);
-    town.heard(2);
-    let coin = town.issued(2, 1, 10);
-    town.deliver(2, 1, &[&coin]);
-    town.settle();
-    let heard = town.heard(2);
+    let size = Testnet::new(2).issued(2, 1, 10).to_bytes().len() as u64;
+    let mut net = Testnet::with_messages(2, false, size + 20);
+    net.script(2);
+    net.heard(2);
+    let coin = net.issued(2, 1, 10);
+    net.deliver(2, 1, &[&coin]);
+    net.settle();
+    let heard = net.heard(2);
     let codes: Vec<String> = heard
         .iter()
         .filter_map(waits)
         .map(|notice| notice.rejection.code)
         .collect();
     assert_eq!(codes, ["tx.too_large"], "{heard:?}");
-    assert_eq!(town.balance(1), 0);
+    assert_eq!(net.balance(1), 0);
 }

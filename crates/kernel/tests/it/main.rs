@@ -1,7 +1,7 @@
 //! Kernels in one thread, over an instant network and in-memory disks: their exchanges with each other, with lying peers, and
 //! across a crash after any commit.
 
-mod town;
+mod testnet;
 
 mod admission;
 mod anonymous;
@@ -21,10 +21,10 @@ mod fresh_keys;
 mod garbage;
 mod hospital;
 mod identities;
-mod lacking;
 mod large;
 mod locks;
 mod messages;
+mod missing_contracts;
 mod notes;
 mod pay;
 mod quarantine;

@@ -5,13 +5,13 @@ use kernel::{Event, NOTE_BYTES_MAX, NOTES_MAX, NoteId, Reply, Token};
 use ledger::TxId;
 
 use crate::pay::issue;
-use crate::town::Town;
+use crate::testnet::Testnet;
 
-fn note(town: &mut Town, transaction: TxId, text: &str) -> u64 {
-    let token = town.token();
+fn note(net: &mut Testnet, transaction: TxId, text: &str) -> u64 {
+    let token = net.token();
     let salt = u32::try_from(token).expect("few").to_be_bytes();
     let (user, text) = ("ann".to_owned(), text.to_owned());
-    town.tell(
+    net.tell(
         1,
         Event::Note {
             transaction,
@@ -24,8 +24,8 @@ fn note(town: &mut Town, transaction: TxId, text: &str) -> u64 {
     token
 }
 
-fn made(town: &mut Town, token: u64) -> Result<NoteId, String> {
-    match town.replies.remove(&token) {
+fn made(net: &mut Testnet, token: u64) -> Result<NoteId, String> {
+    match net.replies.remove(&token) {
         Some(Reply::Noted { note, .. }) => Ok(note),
         Some(Reply::Rejected(rejection)) => Err(rejection.code),
         other => panic!("{other:?}"),
@@ -34,35 +34,35 @@ fn made(town: &mut Town, token: u64) -> Result<NoteId, String> {
 
 #[test]
 fn notes_are_bounded_and_last() {
-    let mut town = Town::new(1);
-    town.start(1, "cash.issue", &issue(5), None);
-    town.settle();
-    let (_, transaction) = town.nodes[1].disk.ledger().remove(0);
+    let mut net = Testnet::new(1);
+    net.start(1, "cash.issue", &issue(5), None);
+    net.settle();
+    let (_, transaction) = net.nodes[1].disk.ledger().remove(0);
     let id = transaction.id();
     let long = "x".repeat(NOTE_BYTES_MAX + 1);
-    let unknown = note(&mut town, TxId::from_array([9; 32]), "no such transaction");
-    let too_long = note(&mut town, id, &long);
+    let unknown = note(&mut net, TxId::from_array([9; 32]), "no such transaction");
+    let too_long = note(&mut net, id, &long);
     // All at once: none of them is durable when the next one comes.
     let tokens: Vec<u64> = (0..=NOTES_MAX)
-        .map(|_| note(&mut town, id, &long[1..]))
+        .map(|_| note(&mut net, id, &long[1..]))
         .collect();
-    town.settle();
+    net.settle();
     assert_eq!(
-        made(&mut town, unknown),
+        made(&mut net, unknown),
         Err("node.unknown_transaction".into())
     );
-    assert_eq!(made(&mut town, too_long), Err("node.note_refused".into()));
-    let mut notes: Vec<_> = tokens.iter().map(|t| made(&mut town, *t)).collect();
+    assert_eq!(made(&mut net, too_long), Err("node.note_refused".into()));
+    let mut notes: Vec<_> = tokens.iter().map(|t| made(&mut net, *t)).collect();
     assert_eq!(notes.pop(), Some(Err("node.note_refused".into())));
     assert!(notes.iter().all(Result::is_ok));
-    town.down(1);
-    town.up(1);
-    town.settle();
-    assert_eq!(town.nodes[1].disk.count(Table::Notes), NOTES_MAX);
+    net.down(1);
+    net.up(1);
+    net.settle();
+    assert_eq!(net.nodes[1].disk.count(Table::Notes), NOTES_MAX);
 
     for expected in [Reply::Done, Reply::Rejected(unknown_note(id))] {
-        let token = town.token();
-        town.tell(
+        let token = net.token();
+        net.tell(
             1,
             Event::RemoveNote {
                 transaction: id,
@@ -70,16 +70,16 @@ fn notes_are_bounded_and_last() {
                 token: Token(token),
             },
         );
-        town.settle();
-        let reply = town.replies.remove(&token).expect("a reply");
+        net.settle();
+        let reply = net.replies.remove(&token).expect("a reply");
         match (&reply, &expected) {
             (Reply::Rejected(is), Reply::Rejected(wanted)) => assert_eq!(is.code, wanted.code),
             _ => assert_eq!(reply, expected),
         }
     }
-    let again = note(&mut town, id, "there is room again");
-    town.settle();
-    assert!(made(&mut town, again).is_ok());
+    let again = note(&mut net, id, "there is room again");
+    net.settle();
+    assert!(made(&mut net, again).is_ok());
 }
 
 fn unknown_note(id: TxId) -> ledger::Rejection {

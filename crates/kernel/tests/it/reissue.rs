@@ -14,7 +14,7 @@ use primitives::{CompositeKey, Decode, Encode, PublicKey};
 use crate::crashes::{Line, Played, crashes_of, line, play};
 use crate::forged::{no_proofs, public, terms};
 use crate::pay::{issue, pay};
-use crate::town::{Crash, Last, Town, key, part};
+use crate::testnet::{Crash, Last, Testnet, key, part};
 use crate::trades::done;
 
 fn reissue(quantity: u64) -> String {
@@ -58,17 +58,17 @@ fn what_is_issued_anew_has_no_past() {
     let played = play(&script(), &[]);
     let bytes = played.ending.results["anew"].0.clone().unwrap();
     let reissued = Reissued::from_bytes(&bytes).unwrap();
-    let mut town = Town::new(2);
+    let mut net = Testnet::new(2);
     for lines in script() {
-        let token = town.start(lines[0].node, lines[0].flow, &lines[0].args, None);
-        town.settle();
-        assert_eq!(town.ended(token), Ok(true));
+        let token = net.start(lines[0].node, lines[0].flow, &lines[0].args, None);
+        net.settle();
+        assert_eq!(net.ended(token), Ok(true));
     }
-    let past: Vec<usize> = town.nodes[2]
+    let past: Vec<usize> = net.nodes[2]
         .view
         .keys()
         .map(|state| {
-            let ledger = town.nodes[2].disk.ledger();
+            let ledger = net.nodes[2].disk.ledger();
             let made_by = ledger.iter().find(|(_, made)| made.id() == state.tx);
             made_by.expect("recorded").1.wire().inputs().len()
         })
@@ -80,23 +80,23 @@ fn what_is_issued_anew_has_no_past() {
 
 #[test]
 fn the_issuer_exchanges_its_own_cash_alone() {
-    let mut town = Town::new(1);
+    let mut net = Testnet::new(1);
     for (flow, args) in [("cash.issue", issue(100)), ("cash.reissue", reissue(100))] {
-        let token = town.start(1, flow, &args, None);
-        town.settle();
-        assert_eq!(town.ended(token), Ok(true), "{flow}");
+        let token = net.start(1, flow, &args, None);
+        net.settle();
+        assert_eq!(net.ended(token), Ok(true), "{flow}");
     }
-    assert_eq!(town.balance(1), 100);
-    assert_eq!(town.nodes[1].disk.count(Table::Ledger), 3);
+    assert_eq!(net.balance(1), 100);
+    assert_eq!(net.nodes[1].disk.count(Table::Ledger), 3);
 }
 
 #[test]
 fn what_cannot_be_issued_anew_is_not_exited() {
-    let mut town = Town::new(3);
+    let mut net = Testnet::new(3);
     for (flow, args) in [("cash.issue", issue(100)), ("cash.pay", pay(60, 2))] {
-        let token = town.start(1, flow, &args, None);
-        town.settle();
-        assert_eq!(town.ended(token), Ok(true), "{flow}");
+        let token = net.start(1, flow, &args, None);
+        net.settle();
+        assert_eq!(net.ended(token), Ok(true), "{flow}");
     }
     for (args, code) in [
         (reissue(61), "vault.insufficient_funds"),
@@ -111,11 +111,11 @@ fn what_cannot_be_issued_anew_is_not_exited() {
             "cash.unknown_party",
         ),
     ] {
-        let token = town.start(2, "cash.reissue", &args, None);
-        town.settle();
-        assert_eq!(town.ended(token), Err(code.to_owned()), "{args}");
+        let token = net.start(2, "cash.reissue", &args, None);
+        net.settle();
+        assert_eq!(net.ended(token), Err(code.to_owned()), "{args}");
     }
-    assert_eq!([1, 2].map(|node| town.balance(node)), [40, 60]);
+    assert_eq!([1, 2].map(|node| net.balance(node)), [40, 60]);
 }
 
 const REFUSED: &str = "cash.not_a_reissue";
@@ -124,82 +124,82 @@ const HOLDER: usize = 2;
 /// A member that has seen the exit.
 const OBSERVER: usize = 3;
 
-/// Builds a town whose holder is about to present an exit of 60. Also returns the holder's messages.
-fn with_an_exit() -> (Town, Vec<Vec<u8>>) {
-    let mut town = Town::new(3);
-    done(&mut town, 1, "cash.issue", &issue(100));
-    done(&mut town, 1, "cash.pay", &pay(60, 2));
-    let coins: Vec<StateAndRef> = town.nodes[HOLDER]
+/// Builds a test network whose holder is about to present an exit of 60. Also returns the holder's messages.
+fn with_an_exit() -> (Testnet, Vec<Vec<u8>>) {
+    let mut net = Testnet::new(3);
+    done(&mut net, 1, "cash.issue", &issue(100));
+    done(&mut net, 1, "cash.pay", &pay(60, 2));
+    let coins: Vec<StateAndRef> = net.nodes[HOLDER]
         .view
         .values()
         .map(|produced| produced.state.clone())
         .collect();
-    let notary = town.nodes[0].party.clone();
+    let notary = net.nodes[0].party.clone();
     let exit = cash_builder::exit(notary, &coins, 60, &public(HOLDER)).expect("an exit");
-    let exit = SignedTransaction::new(town.built(exit.builder), []).signed_by(&key(HOLDER));
+    let exit = SignedTransaction::new(net.built(exit.builder), []).signed_by(&key(HOLDER));
     let said = vec![terms(60), exit.to_bytes(), no_proofs()];
-    (town, said)
+    (net, said)
 }
 
 /// Checks that the cash was reissued once: the amount is unchanged after the issue, the payment, one exit and one issue.
 #[track_caller]
-fn check_once(town: &mut Town, what: &str) {
-    town.quiet();
+fn check_once(net: &mut Testnet, what: &str) {
+    net.quiet();
     assert_eq!(
-        [1, 2, 3].map(|node| town.balance(node)),
+        [1, 2, 3].map(|node| net.balance(node)),
         [40, 60, 0],
         "{what}"
     );
-    assert_eq!(town.nodes[1].disk.count(Table::Ledger), 4, "{what}");
-    assert_eq!(town.nodes[1].disk.count(Table::Claims), 1, "{what}");
+    assert_eq!(net.nodes[1].disk.count(Table::Ledger), 4, "{what}");
+    assert_eq!(net.nodes[1].disk.count(Table::Claims), 1, "{what}");
 }
 
 #[test]
 fn an_exit_presented_again_gets_the_same_issue() {
-    let (mut town, said) = with_an_exit();
-    town.forger(HOLDER, said.clone(), 1);
+    let (mut net, said) = with_an_exit();
+    net.forger(HOLDER, said.clone(), 1);
     for again in 0..3 {
-        let ended = town.forge(HOLDER, "cash.reissue", 1);
-        assert_eq!(ended, Ok(true), "{again}: {:#?}", town.logs);
-        check_once(&mut town, &format!("presented {again} times before"));
-        town.down(1);
-        town.up(1);
-        town.settle();
+        let ended = net.forge(HOLDER, "cash.reissue", 1);
+        assert_eq!(ended, Ok(true), "{again}: {:#?}", net.logs);
+        check_once(&mut net, &format!("presented {again} times before"));
+        net.down(1);
+        net.up(1);
+        net.settle();
     }
 }
 
 #[test]
 fn an_exit_presented_by_sessions_side_by_side_is_exchanged_once() {
-    let (mut town, said) = with_an_exit();
-    town.forger(HOLDER, said, 1);
+    let (mut net, said) = with_an_exit();
+    net.forger(HOLDER, said, 1);
     let started: Vec<u64> = (0..5)
-        .map(|_| town.forge_unsettled(HOLDER, "cash.reissue", 1))
+        .map(|_| net.forge_unsettled(HOLDER, "cash.reissue", 1))
         .collect();
-    town.settle();
+    net.settle();
     for started in started {
-        assert_eq!(town.ended(started), Ok(true), "{:#?}", town.logs);
+        assert_eq!(net.ended(started), Ok(true), "{:#?}", net.logs);
     }
-    check_once(&mut town, "five at once");
+    check_once(&mut net, "five at once");
 }
 
 #[test]
 fn an_exit_is_exchanged_for_its_owner_alone() {
-    let (mut town, said) = with_an_exit();
-    town.forger(OBSERVER, said.clone(), 1);
+    let (mut net, said) = with_an_exit();
+    net.forger(OBSERVER, said.clone(), 1);
     // Before its owner has presented it, and after.
-    let ended = town.forge(OBSERVER, "cash.reissue", 1);
+    let ended = net.forge(OBSERVER, "cash.reissue", 1);
     assert!(
         ended.is_err(),
         "an observer has no back chain to show, or is refused"
     );
-    assert_eq!(town.nodes[1].disk.count(Table::Claims), 0);
-    town.repent(OBSERVER);
-    town.forger(HOLDER, said.clone(), 1);
-    assert_eq!(town.forge(HOLDER, "cash.reissue", 1), Ok(true));
-    town.forger(OBSERVER, said, 1);
-    let ended = town.forge(OBSERVER, "cash.reissue", 1);
+    assert_eq!(net.nodes[1].disk.count(Table::Claims), 0);
+    net.repent(OBSERVER);
+    net.forger(HOLDER, said.clone(), 1);
+    assert_eq!(net.forge(HOLDER, "cash.reissue", 1), Ok(true));
+    net.forger(OBSERVER, said, 1);
+    let ended = net.forge(OBSERVER, "cash.reissue", 1);
     assert_eq!(ended, Err(REFUSED.to_owned()));
-    check_once(&mut town, "observed");
+    check_once(&mut net, "observed");
 }
 
 #[test]
@@ -208,119 +208,119 @@ fn an_exit_presented_again_after_a_crash_at_any_commit_is_exchanged_once() {
     for after in 1..=8 {
         for last in [Last::Lost, Last::Durable, Last::Performed] {
             let what = format!("{after} {last:?}");
-            let (mut town, said) = with_an_exit();
-            town.forger(HOLDER, said, 1);
-            town.settle();
-            town.crashes.push(Crash {
+            let (mut net, said) = with_an_exit();
+            net.forger(HOLDER, said, 1);
+            net.settle();
+            net.crashes.push(Crash {
                 node: 1,
-                at: town.nodes[1].commits + after,
+                at: net.nodes[1].commits + after,
                 last,
             });
-            let first = town.forge_unsettled(HOLDER, "cash.reissue", 1);
-            town.settle();
-            if town.nodes[1].kernel.is_none() {
+            let first = net.forge_unsettled(HOLDER, "cash.reissue", 1);
+            net.settle();
+            if net.nodes[1].kernel.is_none() {
                 crashed += 1;
-                town.up(1);
+                net.up(1);
             }
             // The first session continues where it was.
-            let second = town.forge_unsettled(HOLDER, "cash.reissue", 1);
-            town.quiet();
-            if town.nodes[1].kernel.is_none() {
+            let second = net.forge_unsettled(HOLDER, "cash.reissue", 1);
+            net.quiet();
+            if net.nodes[1].kernel.is_none() {
                 crashed += 1;
-                town.up(1);
-                town.quiet();
+                net.up(1);
+                net.quiet();
             }
-            assert_eq!(town.ended(second), Ok(true), "{what}: {:#?}", town.logs);
-            assert_eq!(town.ended(first), Ok(true), "{what}: {:#?}", town.logs);
-            check_once(&mut town, &what);
+            assert_eq!(net.ended(second), Ok(true), "{what}: {:#?}", net.logs);
+            assert_eq!(net.ended(first), Ok(true), "{what}: {:#?}", net.logs);
+            check_once(&mut net, &what);
         }
     }
     assert!(crashed >= 9, "{crashed} crashes");
 }
 
-/// Builds a town in which an exit was exchanged, and whose issuer runs on a disk from before the exchange.
-fn with_an_older_issuer() -> (Town, Vec<Vec<u8>>) {
-    let (mut town, said) = with_an_exit();
-    let copy = town.nodes[1].disk.clone();
+/// Builds a test network in which an exit was exchanged, and whose issuer runs on a disk from before the exchange.
+fn with_an_older_issuer() -> (Testnet, Vec<Vec<u8>>) {
+    let (mut net, said) = with_an_exit();
+    let copy = net.nodes[1].disk.clone();
     // A new life after the copy.
-    town.repent(1);
-    town.forger(HOLDER, said.clone(), 1);
-    assert_eq!(town.forge(HOLDER, "cash.reissue", 1), Ok(true));
-    check_once(&mut town, "exchanged");
-    town.down(1);
-    town.settle();
-    town.nodes[1].disk = copy;
-    (town, said)
+    net.repent(1);
+    net.forger(HOLDER, said.clone(), 1);
+    assert_eq!(net.forge(HOLDER, "cash.reissue", 1), Ok(true));
+    check_once(&mut net, "exchanged");
+    net.down(1);
+    net.settle();
+    net.nodes[1].disk = copy;
+    (net, said)
 }
 
 #[test]
 fn an_older_copy_of_the_issuer_exchanges_nothing() {
-    let (mut town, _) = with_an_older_issuer();
-    town.up(1);
-    town.settle();
-    assert_eq!(town.figures(1).rolled_back, 1, "{:#?}", town.logs);
-    let ended = town.forge(HOLDER, "cash.reissue", 1);
+    let (mut net, _) = with_an_older_issuer();
+    net.up(1);
+    net.settle();
+    assert_eq!(net.figures(1).rolled_back, 1, "{:#?}", net.logs);
+    let ended = net.forge(HOLDER, "cash.reissue", 1);
     assert_eq!(ended, Err("node.rolled_back".to_owned()));
-    assert_eq!(town.nodes[1].disk.count(Table::Claims), 0);
-    assert_eq!(town.balance(HOLDER), 60);
+    assert_eq!(net.nodes[1].disk.count(Table::Claims), 0);
+    assert_eq!(net.balance(HOLDER), 60);
 }
 
 #[test]
 fn an_older_issuer_that_meets_only_the_holder_exchanges_nothing() {
-    let (mut town, said) = with_an_older_issuer();
+    let (mut net, said) = with_an_older_issuer();
     for node in [0, OBSERVER] {
-        town.down(node);
+        net.down(node);
     }
     // The holder does not show the issuer's mark.
-    let mark = kernel::rows::meta_key(kernel::rows::META_MARK, town.nodes[1].id.as_bytes());
-    town.down(HOLDER);
-    town.nodes[HOLDER].disk.remove(Table::Meta, &mark);
-    town.forger(HOLDER, said, 1);
-    town.up(1);
-    let presented = town.forge_unsettled(HOLDER, "cash.reissue", 1);
-    town.quiet_for(120_000);
-    assert_eq!(town.nodes[1].disk.count(Table::Claims), 0);
+    let mark = kernel::rows::meta_key(kernel::rows::META_MARK, net.nodes[1].id.as_bytes());
+    net.down(HOLDER);
+    net.nodes[HOLDER].disk.remove(Table::Meta, &mark);
+    net.forger(HOLDER, said, 1);
+    net.up(1);
+    let presented = net.forge_unsettled(HOLDER, "cash.reissue", 1);
+    net.quiet_for(120_000);
+    assert_eq!(net.nodes[1].disk.count(Table::Claims), 0);
     // The session begins once another node is met, and is refused.
-    town.up(0);
-    town.quiet_for(120_000);
+    net.up(0);
+    net.quiet_for(120_000);
     assert_eq!(
-        town.ended(presented),
+        net.ended(presented),
         Err("node.rolled_back".to_owned()),
         "{:#?}",
-        town.logs
+        net.logs
     );
-    assert_eq!(town.nodes[1].disk.count(Table::Claims), 0);
+    assert_eq!(net.nodes[1].disk.count(Table::Claims), 0);
 }
 
 #[test]
 fn an_exit_exchanged_before_there_were_claims_is_refused() {
-    let (mut town, said) = with_an_exit();
-    town.forger(HOLDER, said, 1);
-    assert_eq!(town.forge(HOLDER, "cash.reissue", 1), Ok(true));
-    town.down(1);
-    let claims = town.nodes[1].disk.scan(Table::Claims, &[], None, 10);
+    let (mut net, said) = with_an_exit();
+    net.forger(HOLDER, said, 1);
+    assert_eq!(net.forge(HOLDER, "cash.reissue", 1), Ok(true));
+    net.down(1);
+    let claims = net.nodes[1].disk.scan(Table::Claims, &[], None, 10);
     let mut batch = WriteBatch::default();
     for (key, _) in claims.expect("the disk reads") {
         batch.delete(Table::Claims, key);
     }
-    town.nodes[1].disk.write(batch);
-    town.up(1);
-    let ended = town.forge(HOLDER, "cash.reissue", 1);
+    net.nodes[1].disk.write(batch);
+    net.up(1);
+    let ended = net.forge(HOLDER, "cash.reissue", 1);
     assert_eq!(ended, Err(REFUSED.to_owned()));
-    assert_eq!(town.nodes[1].disk.count(Table::Ledger), 4);
+    assert_eq!(net.nodes[1].disk.count(Table::Ledger), 4);
 }
 
 #[test]
 fn cash_of_fresh_keys_is_reissued_for_who_proves_them() {
-    let mut town = Town::new(2);
-    done(&mut town, 1, "cash.issue", &issue(100));
+    let mut net = Testnet::new(2);
+    done(&mut net, 1, "cash.issue", &issue(100));
     for quantity in [20, 30] {
         let hidden = pay(quantity, 2).replacen('{', r#"{"anonymous":true,"#, 1);
-        done(&mut town, 1, "cash.pay", &hidden);
+        done(&mut net, 1, "cash.pay", &hidden);
     }
     let anew = reissue(45).replacen('{', r#"{"anonymous":true,"#, 1);
-    done(&mut town, 2, "cash.reissue", &anew);
-    assert_eq!([1, 2].map(|node| town.balance(node)), [50, 50]);
+    done(&mut net, 2, "cash.reissue", &anew);
+    assert_eq!([1, 2].map(|node| net.balance(node)), [50, 50]);
 }
 
 /// Returns the initiator's messages of a session with the responder of `cash.reissue`.
@@ -370,12 +370,12 @@ fn code_of_end(heard: Vec<PeerMessage>) -> Option<String> {
 #[test]
 fn cash_of_a_composite_key_with_the_issuers_in_it_is_not_the_callers() {
     for shared_with in [1, 3] {
-        let mut town = Town::new(3);
+        let mut net = Testnet::new(3);
         let members = vec![(1, public(shared_with)), (1, public(HOLDER))];
         let shared = CompositeKey::new(1, members).expect("a composite key");
         let owner = PublicKey::Composite(shared.into());
         let token = IssuedToken {
-            issuer: town.nodes[1].party.clone(),
+            issuer: net.nodes[1].party.clone(),
             reference: Reference::default(),
             currency: "GBP".parse().expect("a currency"),
         };
@@ -384,28 +384,28 @@ fn cash_of_a_composite_key_with_the_issuers_in_it_is_not_the_callers() {
             quantity: 60,
             states: 1,
         };
-        let notary = town.nodes[0].party.clone();
+        let notary = net.nodes[0].party.clone();
         let made = cash_builder::issue(notary.clone(), &token, &[portion]).expect("an issue");
-        let made = SignedTransaction::new(town.built(made), []).signed_by(&key(1));
+        let made = SignedTransaction::new(net.built(made), []).signed_by(&key(1));
         let coin = StateAndRef {
             state: made.wire().outputs()[0].clone(),
             reference: StateRef::new(made.id(), 0),
         };
         let exit = cash_builder::exit(notary, &[coin], 60, &public(HOLDER)).expect("an exit");
-        let exit = SignedTransaction::new(town.built(exit.builder), []).signed_by(&key(HOLDER));
-        town.play(HOLDER);
+        let exit = SignedTransaction::new(net.built(exit.builder), []).signed_by(&key(HOLDER));
+        net.script(HOLDER);
         for message in session(vec![terms(60), exit.to_bytes(), no_proofs()]) {
-            town.say(HOLDER, 1, &message);
+            net.say(HOLDER, 1, &message);
         }
-        town.settle();
-        town.answer_fetch(HOLDER, 1, part(&[&made]));
-        let heard = town.heard(HOLDER);
+        net.settle();
+        net.answer_fetch(HOLDER, 1, part(&[&made]));
+        let heard = net.heard(HOLDER);
         assert_eq!(
             code_of_end(heard),
             Some(REFUSED.to_owned()),
             "{:#?}",
-            town.logs
+            net.logs
         );
-        assert_eq!(town.nodes[1].disk.count(Table::Claims), 0);
+        assert_eq!(net.nodes[1].disk.count(Table::Claims), 0);
     }
 }

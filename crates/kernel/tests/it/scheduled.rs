@@ -4,7 +4,7 @@ use kernel::port::Table;
 use kernel::{KernelOptions, SCHEDULE_USER, schedule_client_id};
 use ledger::StateRef;
 
-use crate::town::{Crash, Last, RING_MISSING, Town};
+use crate::testnet::{Crash, Last, RING_MISSING, Testnet};
 
 fn set(in_ms: u64, again: u64, count: u64) -> String {
     set_flow(in_ms, again, count, "test.ring")
@@ -14,39 +14,36 @@ fn set_flow(in_ms: u64, again: u64, count: u64, flow: &str) -> String {
     format!(r#"{{"in_ms":{in_ms},"flow":"{flow}","again":{again},"count":{count}}}"#)
 }
 
-fn started(town: &Town) -> usize {
-    town.scheduled
-        .iter()
-        .filter(|s| s.refused.is_none())
-        .count()
+fn started(net: &Testnet) -> usize {
+    net.scheduled.iter().filter(|s| s.refused.is_none()).count()
 }
 
-fn rows(town: &Town) -> usize {
-    town.nodes[1].disk.count(Table::Schedule)
+fn rows(net: &Testnet) -> usize {
+    net.nodes[1].disk.count(Table::Schedule)
 }
 
-fn ran(town: &mut Town, flow: &str, args: &str) {
-    let token = town.start(1, flow, args, None);
-    town.settle();
-    assert_eq!(town.ended(token), Ok(true), "{:?}", town.logs);
+fn ran(net: &mut Testnet, flow: &str, args: &str) {
+    let token = net.start(1, flow, args, None);
+    net.settle();
+    assert_eq!(net.ended(token), Ok(true), "{:?}", net.logs);
 }
 
 #[test]
 fn a_flow_starts_when_its_time_comes_and_not_before() {
-    let mut town = Town::new(1);
-    ran(&mut town, "test.set", &set(5_000, 2, 1));
-    assert_eq!((rows(&town), started(&town)), (1, 0));
+    let mut net = Testnet::new(1);
+    ran(&mut net, "test.set", &set(5_000, 2, 1));
+    assert_eq!((rows(&net), started(&net)), (1, 0));
     for (passed_ms, expected) in [(4_999, 0), (1, 1), (999, 1), (1, 2), (1_000, 3), (9_000, 3)] {
-        town.now += passed_ms;
-        town.settle();
-        assert_eq!(started(&town), expected, "{passed_ms}");
+        net.now += passed_ms;
+        net.settle();
+        assert_eq!(started(&net), expected, "{passed_ms}");
     }
-    assert_eq!(rows(&town), 0);
+    assert_eq!(rows(&net), 0);
     // The outcome is kept under the state's client id.
-    let states: Vec<StateRef> = town.scheduled.iter().map(|s| s.state).collect();
+    let states: Vec<StateRef> = net.scheduled.iter().map(|s| s.state).collect();
     for state in states {
         let key = kernel::rows::client_key(SCHEDULE_USER, &schedule_client_id(&state));
-        let disk = &town.nodes[1].disk;
+        let disk = &net.nodes[1].disk;
         let row = primitives::storage::Reads::get(disk, Table::ClientIds, key.as_bytes());
         assert!(row.expect("readable").is_some());
     }
@@ -54,20 +51,20 @@ fn a_flow_starts_when_its_time_comes_and_not_before() {
 
 #[test]
 fn a_state_that_is_consumed_before_starts_nothing() {
-    let mut town = Town::new(1);
-    ran(&mut town, "test.set", &set(5_000, 0, 1));
-    let alarm = *town.nodes[1].view.keys().next().expect("an alarm");
+    let mut net = Testnet::new(1);
+    ran(&mut net, "test.set", &set(5_000, 0, 1));
+    let alarm = *net.nodes[1].view.keys().next().expect("an alarm");
     let args = format!(r#"{{"tx":"{}","index":0}}"#, alarm.tx);
-    ran(&mut town, "test.unset", &args);
-    assert_eq!(rows(&town), 0);
-    town.now += 10_000;
-    town.quiet();
-    assert_eq!(town.scheduled, []);
+    ran(&mut net, "test.unset", &args);
+    assert_eq!(rows(&net), 0);
+    net.now += 10_000;
+    net.quiet();
+    assert_eq!(net.scheduled, []);
 }
 
 #[test]
 fn what_fell_due_while_a_node_was_down_starts_at_once_and_a_few_at_a_time() {
-    let mut town = Town::with(
+    let mut net = Testnet::with(
         1,
         false,
         KernelOptions {
@@ -77,15 +74,15 @@ fn what_fell_due_while_a_node_was_down_starts_at_once_and_a_few_at_a_time() {
     );
     // More than are kept in memory.
     for _ in 0..3 {
-        ran(&mut town, "test.set", &set(5_000, 0, 500));
+        ran(&mut net, "test.set", &set(5_000, 0, 500));
     }
-    town.down(1);
-    town.now += 60_000;
-    town.settle();
-    town.up(1);
-    town.settle();
-    assert_eq!((started(&town), rows(&town)), (1_500, 0));
-    let mut states: Vec<_> = town.scheduled.iter().map(|s| s.state).collect();
+    net.down(1);
+    net.now += 60_000;
+    net.settle();
+    net.up(1);
+    net.settle();
+    assert_eq!((started(&net), rows(&net)), (1_500, 0));
+    let mut states: Vec<_> = net.scheduled.iter().map(|s| s.state).collect();
     states.sort_unstable();
     states.dedup();
     assert_eq!(states.len(), 1_500, "each once");
@@ -93,35 +90,35 @@ fn what_fell_due_while_a_node_was_down_starts_at_once_and_a_few_at_a_time() {
 
 #[test]
 fn a_flow_that_is_not_registered_for_it_is_kept_and_told_and_tried_by_the_next_binary() {
-    let mut town = Town::new(1);
+    let mut net = Testnet::new(1);
     for flow in ["cash.exit", "test.nap", "no.such", "'; drop\\n"] {
         let args = set_flow(1_000, 0, 1, &flow.replace('\\', "\\\\"));
-        ran(&mut town, "test.set", &args);
+        ran(&mut net, "test.set", &args);
     }
     RING_MISSING.set(true);
-    town.down(1);
-    town.up(1);
-    town.settle();
-    ran(&mut town, "test.set", &set(1_000, 0, 1));
-    town.now += 2_000;
-    town.quiet();
-    assert_eq!((rows(&town), started(&town)), (5, 0));
-    assert_eq!(town.figures(1).scheduled_refused, 5);
-    let refused = town.scheduled.iter().filter_map(|s| s.refused.as_deref());
+    net.down(1);
+    net.up(1);
+    net.settle();
+    ran(&mut net, "test.set", &set(1_000, 0, 1));
+    net.now += 2_000;
+    net.quiet();
+    assert_eq!((rows(&net), started(&net)), (5, 0));
+    assert_eq!(net.figures(1).scheduled_refused, 5);
+    let refused = net.scheduled.iter().filter_map(|s| s.refused.as_deref());
     assert!(refused.clone().all(|code| code == "node.not_schedulable"));
     assert_eq!(refused.count(), 5);
-    assert_eq!(town.logs.len(), 5, "{:?}", town.logs);
+    assert_eq!(net.logs.len(), 5, "{:?}", net.logs);
     // A refused start is not retried.
-    town.now += 60_000;
-    town.quiet();
-    assert_eq!(town.scheduled.len(), 5);
+    net.now += 60_000;
+    net.quiet();
+    assert_eq!(net.scheduled.len(), 5);
     RING_MISSING.set(false);
-    town.down(1);
-    town.up(1);
-    town.quiet();
-    assert_eq!((rows(&town), started(&town)), (4, 1));
+    net.down(1);
+    net.up(1);
+    net.quiet();
+    assert_eq!((rows(&net), started(&net)), (4, 1));
     // A state that could not start its flow can still be consumed, and its row goes.
-    let args: Vec<String> = town.nodes[1]
+    let args: Vec<String> = net.nodes[1]
         .view
         .values()
         .filter(|produced| produced.facts.scheduled.is_some())
@@ -132,51 +129,51 @@ fn a_flow_that_is_not_registered_for_it_is_kept_and_told_and_tried_by_the_next_b
         .collect();
     assert_eq!(args.len(), 4);
     for args in args {
-        ran(&mut town, "test.unset", &args);
+        ran(&mut net, "test.unset", &args);
     }
-    assert_eq!(rows(&town), 0);
+    assert_eq!(rows(&net), 0);
 }
 
 #[test]
 fn a_node_that_drains_starts_nothing_more() {
-    let mut town = Town::new(1);
-    ran(&mut town, "test.set", &set(1_000, 0, 1));
-    town.tell(1, kernel::Event::Drain);
-    town.now += 5_000;
-    town.quiet();
-    assert_eq!((rows(&town), started(&town)), (1, 0));
-    town.down(1);
-    town.up(1);
-    town.quiet();
-    assert_eq!((rows(&town), started(&town)), (0, 1));
+    let mut net = Testnet::new(1);
+    ran(&mut net, "test.set", &set(1_000, 0, 1));
+    net.tell(1, kernel::Event::Drain);
+    net.now += 5_000;
+    net.quiet();
+    assert_eq!((rows(&net), started(&net)), (1, 0));
+    net.down(1);
+    net.up(1);
+    net.quiet();
+    assert_eq!((rows(&net), started(&net)), (0, 1));
 }
 
 /// Runs three alarms that ring twice each. A node that crashes is restarted at once.
-fn play(crashes: &[Crash]) -> Town {
-    let mut town = Town::new(1);
-    town.crashes = crashes.to_vec();
+fn play(crashes: &[Crash]) -> Testnet {
+    let mut net = Testnet::new(1);
+    net.crashes = crashes.to_vec();
     let args = set(1_000, 1, 3);
     loop {
-        let token = town.start(1, "test.set", &args, Some("set"));
-        recover(&mut town);
-        if let Some(reply) = town.replies.remove(&token) {
+        let token = net.start(1, "test.set", &args, Some("set"));
+        recover(&mut net);
+        if let Some(reply) = net.replies.remove(&token) {
             assert!(matches!(reply, kernel::Reply::Ended { .. }), "{reply:?}");
             break;
         }
     }
     for _ in 0..8 {
-        town.now += 1_000;
-        recover(&mut town);
+        net.now += 1_000;
+        recover(&mut net);
     }
-    town
+    net
 }
 
-fn recover(town: &mut Town) {
+fn recover(net: &mut Testnet) {
     loop {
-        town.quiet();
-        let down = (0..town.nodes.len()).find(|node| town.nodes[*node].kernel.is_none());
+        net.quiet();
+        let down = (0..net.nodes.len()).find(|node| net.nodes[*node].kernel.is_none());
         match down {
-            Some(node) => town.up(node),
+            Some(node) => net.up(node),
             None => break,
         }
     }
@@ -190,15 +187,15 @@ fn a_crash_at_any_commit_starts_each_once() {
         for at in 1..=undisturbed.nodes[node].commits {
             for last in [Last::Lost, Last::Durable, Last::Performed] {
                 let crash = Crash { node, at, last };
-                let town = play(&[crash]);
-                assert_eq!(town.crashes.len(), 0, "{crash:?} never came");
-                let disk = &town.nodes[1].disk;
+                let net = play(&[crash]);
+                assert_eq!(net.crashes.len(), 0, "{crash:?} never came");
+                let disk = &net.nodes[1].disk;
                 // One transaction for each start, and each outcome under its client id.
                 assert_eq!(disk.ledger().len(), 1 + 6, "{crash:?}");
                 assert_eq!(disk.count(Table::ClientIds), 1 + 6, "{crash:?}");
                 assert_eq!(disk.count(Table::Schedule), 0, "{crash:?}");
                 assert_eq!(disk.count(Table::Journal), 0, "{crash:?}");
-                let last = town.nodes[1].view.values();
+                let last = net.nodes[1].view.values();
                 assert_eq!(last.filter(|p| p.facts.scheduled.is_none()).count(), 3);
             }
         }

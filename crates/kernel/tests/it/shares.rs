@@ -1,5 +1,5 @@
-//! One peer at its worst, played by the test, against a node and a notary. Its load is bounded and refused with codes, and has no
-//! effect on the work of the others. Node 0 is the notary, nodes 1 and 2 are honest, node 3 is played.
+//! One peer at its worst, scripted by the test, against a node and a notary. Its load is bounded and refused with codes, and has no
+//! effect on the work of the others. Node 0 is the notary, nodes 1 and 2 are honest, node 3 is scripted.
 
 use flow::messaging::RequestId;
 use flow::{FlowId, FlowLimits, SessionBody, SessionId, SessionMessage};
@@ -16,43 +16,43 @@ use notary::NotaryOptions;
 use primitives::{Decode, Encode, Hash, KeyPair, Scheme, SignatureContext};
 
 use crate::pay::{issue, pay};
-use crate::town::{Town, badly_signed, key, part};
+use crate::testnet::{Testnet, badly_signed, key, part};
 
 const ATTACKER: usize = 3;
 
-fn town(options: KernelOptions) -> Town {
-    let mut town = Town::with(3, false, options);
-    town.play(ATTACKER);
-    town.heard(ATTACKER);
-    town
+fn net(options: KernelOptions) -> Testnet {
+    let mut net = Testnet::with(3, false, options);
+    net.script(ATTACKER);
+    net.heard(ATTACKER);
+    net
 }
 
-fn figures(town: &Town, node: usize) -> PeerFigures {
-    let kernel = town.nodes[node].kernel.as_ref().expect("up");
+fn figures(net: &Testnet, node: usize) -> PeerFigures {
+    let kernel = net.nodes[node].kernel.as_ref().expect("up");
     let all = kernel.peer_figures();
-    all.get(&town.nodes[ATTACKER].id)
+    all.get(&net.nodes[ATTACKER].id)
         .copied()
         .unwrap_or_default()
 }
 
 /// Lets enough time pass for a slowed attacker's messages to be handled.
-fn hear_slowly(town: &mut Town) {
+fn hear_slowly(net: &mut Testnet) {
     for _ in 0..100 {
-        town.now += 20;
-        town.settle();
+        net.now += 20;
+        net.settle();
     }
 }
 
 /// Pays from node 1 to node 2, and half of it back.
-fn honest_work(town: &mut Town) {
-    let issued = town.start(1, "cash.issue", &issue(10), None);
-    town.settle();
-    let paid = town.start(1, "cash.pay", &pay(4, 2), None);
-    town.settle();
-    let back = town.start(2, "cash.pay", &pay(2, 1), None);
-    town.settle();
+fn honest_work(net: &mut Testnet) {
+    let issued = net.start(1, "cash.issue", &issue(10), None);
+    net.settle();
+    let paid = net.start(1, "cash.pay", &pay(4, 2), None);
+    net.settle();
+    let back = net.start(2, "cash.pay", &pay(2, 1), None);
+    net.settle();
     for token in [issued, paid, back] {
-        assert_eq!(town.ended(token), Ok(true), "{:#?}", town.logs);
+        assert_eq!(net.ended(token), Ok(true), "{:#?}", net.logs);
     }
 }
 
@@ -83,8 +83,8 @@ fn opens(flow: &str) -> SessionBody {
 }
 
 /// Returns the codes of the refused sessions of the attacker.
-fn refusals(town: &mut Town) -> Vec<String> {
-    let heard = town.heard(ATTACKER);
+fn refusals(net: &mut Testnet) -> Vec<String> {
+    let heard = net.heard(ATTACKER);
     let codes = heard.into_iter().filter_map(|message| {
         let PeerMessage::Session { body, .. } = message else {
             return None;
@@ -102,7 +102,7 @@ fn refusals(town: &mut Town) -> Vec<String> {
 
 #[test]
 fn sessions_without_end_take_a_share_and_the_rest_is_refused() {
-    let mut town = town(KernelOptions {
+    let mut net = net(KernelOptions {
         flow: FlowLimits {
             responders_max: 200,
             ..FlowLimits::default()
@@ -110,30 +110,30 @@ fn sessions_without_end_take_a_share_and_the_rest_is_refused() {
         ..KernelOptions::default()
     });
     for seq in 1..=3_500 {
-        town.say(ATTACKER, 1, &on_session(seq, seq, opens("test.double")));
+        net.say(ATTACKER, 1, &on_session(seq, seq, opens("test.double")));
         if seq % 100 == 0 {
-            town.settle();
+            net.settle();
         }
     }
-    assert!(figures(&town, 1).work.slowed);
-    hear_slowly(&mut town);
-    let refused = refusals(&mut town);
+    assert!(figures(&net, 1).work.slowed);
+    hear_slowly(&mut net);
+    let refused = refusals(&mut net);
     assert!(refused.iter().all(|code| code == "flow.share_exceeded"));
-    let usage = figures(&town, 1).flows;
+    let usage = figures(&net, 1).flows;
     assert_eq!((usage.responders, usage.refused), (100, 3_400));
     // Another peer opens sessions with the same node, and flows that need none go on too.
     let tokens: Vec<u64> = (0..40)
-        .map(|_| town.start(2, "test.double", "1", None))
+        .map(|_| net.start(2, "test.double", "1", None))
         .collect();
-    honest_work(&mut town);
+    honest_work(&mut net);
     for token in tokens {
-        assert_eq!(town.ended(token), Ok(true));
+        assert_eq!(net.ended(token), Ok(true));
     }
 }
 
 #[test]
 fn journals_of_a_peer_stay_bounded_and_so_does_the_next_start() {
-    let mut town = town(KernelOptions {
+    let mut net = net(KernelOptions {
         flow: FlowLimits {
             peers_journal_bytes_max: 1 << 20,
             ..FlowLimits::default()
@@ -142,56 +142,56 @@ fn journals_of_a_peer_stay_bounded_and_so_does_the_next_start() {
     });
     for number in 0..200 {
         let opening = on_session(2 * number + 1, number, opens("test.double"));
-        town.say(ATTACKER, 1, &opening);
+        net.say(ATTACKER, 1, &opening);
         // Before its turn: it is kept, and journaled, until the message before it comes.
         let body = SessionBody::Data {
             index: 1,
             payload: vec![7; 20_000],
             last: false,
         };
-        town.say(ATTACKER, 1, &on_session(2 * number + 2, number, body));
+        net.say(ATTACKER, 1, &on_session(2 * number + 2, number, body));
     }
-    hear_slowly(&mut town);
-    let before = figures(&town, 1).flows;
-    let journal = town.nodes[1].disk.bytes(Table::Journal);
+    hear_slowly(&mut net);
+    let before = figures(&net, 1).flows;
+    let journal = net.nodes[1].disk.bytes(Table::Journal);
     assert!((400_000..=1 << 20).contains(&journal), "{journal} bytes");
     assert!(before.refused > 100, "{before:?}");
-    town.down(1);
-    town.up(1);
-    town.settle();
-    let after = figures(&town, 1).flows;
+    net.down(1);
+    net.up(1);
+    net.settle();
+    let after = figures(&net, 1).flows;
     assert_eq!(after.responders, before.responders);
-    honest_work(&mut town);
+    honest_work(&mut net);
 }
 
 #[test]
 fn garbage_slows_a_peer_down_and_then_cuts_it_off_visibly() {
-    let mut town = town(KernelOptions::default());
+    let mut net = net(KernelOptions::default());
     for _ in 0..SLOW_POINTS {
-        town.say_bytes(ATTACKER, 1, vec![0xff]);
+        net.say_bytes(ATTACKER, 1, vec![0xff]);
     }
-    town.settle();
-    assert!(figures(&town, 1).work.slowed && town.cut_off.is_empty());
+    net.settle();
+    assert!(figures(&net, 1).work.slowed && net.cut_off.is_empty());
     for _ in 0..CUT_POINTS {
-        town.say_bytes(ATTACKER, 1, vec![0xff]);
+        net.say_bytes(ATTACKER, 1, vec![0xff]);
     }
-    hear_slowly(&mut town);
-    let attacker = town.nodes[ATTACKER].id;
-    assert_eq!(town.cut_off, [(1, attacker, CUT_MS_MIN)]);
-    let line = town.logs.iter().find(|line| line.contains("cut off"));
-    assert!(line.is_some(), "{:#?}", town.logs);
+    hear_slowly(&mut net);
+    let attacker = net.nodes[ATTACKER].id;
+    assert_eq!(net.cut_off, [(1, attacker, CUT_MS_MIN)]);
+    let line = net.logs.iter().find(|line| line.contains("cut off"));
+    assert!(line.is_some(), "{:#?}", net.logs);
     // Further messages are dropped until the time is over.
-    let bad = town.figures(1).messages_bad;
-    town.say_bytes(ATTACKER, 1, vec![0xff]);
-    town.settle();
-    assert_eq!(town.figures(1).messages_bad, bad);
-    honest_work(&mut town);
-    town.now += CUT_MS_MIN;
-    town.say_bytes(ATTACKER, 1, vec![0xff]);
-    town.settle();
-    assert_eq!(town.figures(1).messages_bad, bad + 1);
+    let bad = net.figures(1).messages_bad;
+    net.say_bytes(ATTACKER, 1, vec![0xff]);
+    net.settle();
+    assert_eq!(net.figures(1).messages_bad, bad);
+    honest_work(&mut net);
+    net.now += CUT_MS_MIN;
+    net.say_bytes(ATTACKER, 1, vec![0xff]);
+    net.settle();
+    assert_eq!(net.figures(1).messages_bad, bad + 1);
     assert_eq!(
-        (figures(&town, 1).work.cuts, figures(&town, 0).work.cuts),
+        (figures(&net, 1).work.cuts, figures(&net, 0).work.cuts),
         (1, 0)
     );
 }
@@ -199,49 +199,49 @@ fn garbage_slows_a_peer_down_and_then_cuts_it_off_visibly() {
 #[test]
 fn contracts_run_for_a_peer_count_as_its_work() {
     for (states, all_at_once) in [(1, true), (1_000, false)] {
-        let mut town = town(KernelOptions::default());
+        let mut net = net(KernelOptions::default());
         let issues: Vec<_> = (0..80)
-            .map(|_| town.issued_in_states(ATTACKER, 1, states))
+            .map(|_| net.issued_in_states(ATTACKER, 1, states))
             .collect();
-        let before = town.nodes[1].disk.count(Table::Ledger);
-        town.deliver(ATTACKER, 1, &issues.iter().collect::<Vec<_>>());
-        town.settle();
-        let recorded = town.nodes[1].disk.count(Table::Ledger) - before;
+        let before = net.nodes[1].disk.count(Table::Ledger);
+        net.deliver(ATTACKER, 1, &issues.iter().collect::<Vec<_>>());
+        net.settle();
+        let recorded = net.nodes[1].disk.count(Table::Ledger) - before;
         // Transactions beyond the round's share would have to be delivered again.
         assert_eq!(recorded == 80, all_at_once, "{states} states: {recorded}");
-        let work = figures(&town, 1).work.work;
+        let work = figures(&net, 1).work.work;
         let least = (recorded * states / 8) as u64;
         assert!(work > least, "{states} states: {work} for {recorded}");
-        honest_work(&mut town);
+        honest_work(&mut net);
     }
 }
 
 #[test]
 fn bad_signatures_count_more_than_bad_messages() {
-    let mut town = town(KernelOptions::default());
+    let mut net = net(KernelOptions::default());
     for _ in 0..400 {
-        let issued = town.issued(ATTACKER, 1, 5);
+        let issued = net.issued(ATTACKER, 1, 5);
         let bad = badly_signed(&issued, ATTACKER);
-        town.deliver(ATTACKER, 1, &[&bad]);
-        if town.cut_off.is_empty() {
+        net.deliver(ATTACKER, 1, &[&bad]);
+        if net.cut_off.is_empty() {
             // Slow enough for a peer that is slowed down.
-            town.now += 2;
-            town.settle();
+            net.now += 2;
+            net.settle();
         }
     }
-    town.settle();
-    assert_eq!(town.cut_off.len(), 1, "{:#?}", town.logs.last());
-    let garbage = figures(&town, 1).work.garbage;
+    net.settle();
+    assert_eq!(net.cut_off.len(), 1, "{:#?}", net.logs.last());
+    let garbage = figures(&net, 1).work.garbage;
     assert!(
         (CUT_POINTS / 5..CUT_POINTS / 4).contains(&garbage),
         "{garbage}"
     );
-    honest_work(&mut town);
+    honest_work(&mut net);
 }
 
 /// Returns the number of batches of signatures that a node has checked with more than about a thousand of them.
-fn large_batches(town: &Town, node: usize) -> u64 {
-    let figures = town.figures(node);
+fn large_batches(net: &Testnet, node: usize) -> u64 {
+    let figures = net.figures(node);
     figures.signature_batch_checks.buckets()[11..].iter().sum()
 }
 
@@ -250,8 +250,8 @@ fn the_signatures_of_one_transaction_are_spread_over_rounds() {
     // Two thousand signatures by P-256 keys take longer than a round may. (in a back chain, valid)
     for (is_ancestor, is_valid) in [(false, true), (false, false), (true, true), (true, false)] {
         let line = format!("in a back chain: {is_ancestor}, valid: {is_valid}");
-        let mut town = town(KernelOptions::default());
-        let mut heavy = town.deed_signed_by_many((ATTACKER, 1), 2_000, None);
+        let mut net = net(KernelOptions::default());
+        let mut heavy = net.deed_signed_by_many((ATTACKER, 1), 2_000, None);
         if !is_valid {
             let last = KeyPair::from_seed(
                 Scheme::EcdsaP256,
@@ -263,89 +263,89 @@ fn the_signatures_of_one_transaction_are_spread_over_rounds() {
             ));
         }
         if is_ancestor {
-            let light = town.deed_signed_by_many((ATTACKER, 1), 0, Some(&heavy));
-            town.deliver(ATTACKER, 1, &[&light]);
-            town.settle();
-            town.answer_fetch(ATTACKER, 1, part(&[&heavy]));
+            let light = net.deed_signed_by_many((ATTACKER, 1), 0, Some(&heavy));
+            net.deliver(ATTACKER, 1, &[&light]);
+            net.settle();
+            net.answer_fetch(ATTACKER, 1, part(&[&heavy]));
         } else {
-            town.deliver(ATTACKER, 1, &[&heavy]);
-            town.settle();
+            net.deliver(ATTACKER, 1, &[&heavy]);
+            net.settle();
         }
-        let recorded = town.nodes[1].disk.count(Table::Ledger);
+        let recorded = net.nodes[1].disk.count(Table::Ledger);
         let expected = [(true, true, 2), (false, true, 1)]
             .iter()
             .find(|(ancestor, valid, _)| (*ancestor, *valid) == (is_ancestor, is_valid))
             .map_or(0, |(.., count)| *count);
-        assert_eq!(recorded, expected, "{line}: {:#?}", town.logs);
-        assert_eq!(large_batches(&town, 1), 0, "{line}");
-        let put_off = town.figures(1).signatures_put_off;
+        assert_eq!(recorded, expected, "{line}: {:#?}", net.logs);
+        assert_eq!(large_batches(&net, 1), 0, "{line}");
+        let put_off = net.figures(1).signatures_put_off;
         assert!(put_off >= 1_900, "{line}: {put_off}");
-        let work = figures(&town, 1).work;
+        let work = figures(&net, 1).work;
         assert!(work.work >= 2_000 * 16, "{line}: {work:?}");
         assert_eq!(work.garbage, u64::from(!is_valid), "{line}");
-        honest_work(&mut town);
+        honest_work(&mut net);
     }
 }
 
 #[test]
 fn while_checks_for_a_peer_are_put_off_others_go_on() {
-    let mut town = town(KernelOptions::default());
-    let heavy = town.deed_signed_by_many((ATTACKER, 1), 1_000, None);
-    let next = town.issued(ATTACKER, 1, 5);
-    town.delayed_answers = Some(Vec::new());
+    let mut net = net(KernelOptions::default());
+    let heavy = net.deed_signed_by_many((ATTACKER, 1), 1_000, None);
+    let next = net.issued(ATTACKER, 1, 5);
+    net.delayed_answers = Some(Vec::new());
     for transaction in [&heavy, &next] {
-        town.deliver(ATTACKER, 1, &[transaction]);
+        net.deliver(ATTACKER, 1, &[transaction]);
     }
     // It ends only if no round is due before the answer.
-    town.settle();
+    net.settle();
     let mut batches = 0;
-    while let Some(delayed) = town.delayed_answers.take().filter(|it| !it.is_empty()) {
+    while let Some(delayed) = net.delayed_answers.take().filter(|it| !it.is_empty()) {
         assert_eq!(delayed.len(), 1, "one batch is out");
         batches += 1;
-        honest_work(&mut town);
-        let recorded = town.nodes[1].disk.count(Table::Ledger);
+        honest_work(&mut net);
+        let recorded = net.nodes[1].disk.count(Table::Ledger);
         assert_eq!(recorded, 3 * batches, "only honest work");
-        town.delayed_answers = Some(Vec::new());
+        net.delayed_answers = Some(Vec::new());
         for (node, event) in delayed {
-            town.tell(node, event);
+            net.tell(node, event);
         }
-        town.settle();
+        net.settle();
     }
     assert_eq!(batches, 4);
-    assert_eq!(town.nodes[1].disk.count(Table::Ledger), 3 * batches + 2);
-    assert_eq!(town.figures(1).signatures_put_off, 1_001 - 62);
-    assert_eq!(figures(&town, 1).work.dropped, 0);
+    assert_eq!(net.nodes[1].disk.count(Table::Ledger), 3 * batches + 2);
+    assert_eq!(net.figures(1).signatures_put_off, 1_001 - 62);
+    assert_eq!(figures(&net, 1).work.dropped, 0);
 }
 
 #[test]
 fn dependencies_that_come_along_are_not_checked_beyond_the_share() {
-    let mut town = town(KernelOptions::default());
-    let heavy = town.deed_signed_by_many((ATTACKER, 1), 2_000, None);
-    let light = town.deed_signed_by_many((ATTACKER, 1), 0, Some(&heavy));
+    let mut net = net(KernelOptions::default());
+    let heavy = net.deed_signed_by_many((ATTACKER, 1), 2_000, None);
+    let light = net.deed_signed_by_many((ATTACKER, 1), 0, Some(&heavy));
     let message = PeerMessage::Deliver {
         transactions: vec![light.to_bytes()],
         dependencies: vec![heavy.to_bytes()],
     };
-    town.say(ATTACKER, 1, &message);
-    town.settle();
-    assert_eq!(town.nodes[1].disk.count(Table::Ledger), 2);
-    assert_eq!(large_batches(&town, 1), 0);
-    honest_work(&mut town);
+    net.say(ATTACKER, 1, &message);
+    net.settle();
+    assert_eq!(net.nodes[1].disk.count(Table::Ledger), 2);
+    assert_eq!(large_batches(&net, 1), 0);
+    honest_work(&mut net);
 }
 
 /// Requests the attacker's notarisation of a transaction that consumes an invented state. The tear-off shows the notary nothing but
 /// references.
-fn ask_for_invented(town: &mut Town, number: u32) {
-    let invented = town.issued(ATTACKER, ATTACKER, 5);
-    let wire = town.payment(&invented, ATTACKER, ATTACKER, 0);
-    let (notary, me) = (town.nodes[0].id, key(ATTACKER));
+fn ask_for_invented(net: &mut Testnet, number: u32) {
+    let invented = net.issued(ATTACKER, ATTACKER, 5);
+    let wire = net.payment(&invented, ATTACKER, ATTACKER, 0);
+    let (notary, me) = (net.nodes[0].id, key(ATTACKER));
     let signature = me.sign(
         SignatureContext::NotaryRequest,
         &NotaryRequest::message(&wire.id(), &notary),
     );
     let request = NotaryRequest {
         subject: NotarySubject::TearOff(Box::new(FilteredTransaction::for_notary(&wire))),
-        requester: town.nodes[ATTACKER].id,
+        requester: net.nodes[ATTACKER].id,
         key: me.public().clone(),
         signature,
     };
@@ -357,31 +357,31 @@ fn ask_for_invented(town: &mut Town, number: u32) {
         service: ServiceId::Notarise as u8,
         body: request.to_bytes(),
     };
-    town.say(ATTACKER, 0, &message);
+    net.say(ATTACKER, 0, &message);
 }
 
 #[test]
 fn invented_states_at_the_notary_are_bounded_and_others_are_served() {
-    let mut town = town(KernelOptions::default());
-    town.notary = NotaryOptions {
+    let mut net = net(KernelOptions::default());
+    net.notary = NotaryOptions {
         requester_states_per_s: 10,
         requester_burst_s: 10,
         ..NotaryOptions::default()
     };
-    town.down(0);
-    town.up(0);
-    town.settle();
-    town.heard(ATTACKER);
+    net.down(0);
+    net.up(0);
+    net.settle();
+    net.heard(ATTACKER);
     for number in 0..500 {
-        ask_for_invented(&mut town, number);
+        ask_for_invented(&mut net, number);
         if number % 125 == 0 {
-            town.settle();
-            honest_work(&mut town);
+            net.settle();
+            honest_work(&mut net);
         }
     }
-    town.settle();
+    net.settle();
     let (mut signed, mut told_to_wait) = (0, 0);
-    for message in town.heard(ATTACKER) {
+    for message in net.heard(ATTACKER) {
         match message {
             PeerMessage::Response {
                 answer: Answer::Wait(ms),
@@ -406,13 +406,13 @@ fn invented_states_at_the_notary_are_bounded_and_others_are_served() {
     assert_eq!(signed + told_to_wait, 500);
     // The burst of a hundred requests, and those taken in the round in which the burst ended.
     assert!((100..=225).contains(&signed), "{signed}");
-    let notary = figures(&town, 0).notary.expect("it asked");
+    let notary = figures(&net, 0).notary.expect("it asked");
     assert_eq!((notary.signed, notary.busy), (signed, told_to_wait));
 }
 
 /// Gives an operator's order for all flows of node 1. Returns the number of flows that it was carried out for.
-fn order_all(town: &mut Town, order: Order) -> u64 {
-    let token = town.token();
+fn order_all(net: &mut Testnet, order: Order) -> u64 {
+    let token = net.token();
     let event = Event::Order {
         order,
         filter: Box::new(FlowFilter::default()),
@@ -420,9 +420,9 @@ fn order_all(town: &mut Town, order: Order) -> u64 {
         dry_run: false,
         token: Token(token),
     };
-    town.tell(1, event);
-    town.settle();
-    match town.replies.remove(&token) {
+    net.tell(1, event);
+    net.settle();
+    match net.replies.remove(&token) {
         Some(Reply::Ordered(ordered)) => ordered.done,
         other => panic!("{other:?}"),
     }
@@ -431,53 +431,53 @@ fn order_all(town: &mut Town, order: Order) -> u64 {
 #[test]
 fn flows_found_at_a_start_wait_for_the_operator_who_may_kill_them_first() {
     for order in [Order::Resume, Order::Kill] {
-        let mut town = town(KernelOptions::default());
+        let mut net = net(KernelOptions::default());
         for id in ["a", "b", "c"] {
-            town.start(1, "test.nap", "1000", Some(id));
+            net.start(1, "test.nap", "1000", Some(id));
         }
-        town.settle();
-        town.options.hold_flows = true;
-        town.down(1);
-        town.up(1);
-        town.now += 10_000;
-        town.quiet();
-        let figures = town.figures(1);
+        net.settle();
+        net.options.hold_flows = true;
+        net.down(1);
+        net.up(1);
+        net.now += 10_000;
+        net.quiet();
+        let figures = net.figures(1);
         assert_eq!((figures.flows_shelved, figures.flows_live), (3, 3));
-        assert_eq!(order_all(&mut town, order), 3);
-        town.quiet();
-        assert_eq!(town.figures(1).flows_live, 0);
-        assert_eq!(town.nodes[1].disk.count(Table::Journal), 0);
-        let again = town.start(1, "test.nap", "1000", Some("a"));
-        town.settle();
+        assert_eq!(order_all(&mut net, order), 3);
+        net.quiet();
+        assert_eq!(net.figures(1).flows_live, 0);
+        assert_eq!(net.nodes[1].disk.count(Table::Journal), 0);
+        let again = net.start(1, "test.nap", "1000", Some("a"));
+        net.settle();
         let expected = match order {
             Order::Kill => Err("flow.killed".to_owned()),
             _ => Ok(true),
         };
-        assert_eq!(town.ended(again), expected);
+        assert_eq!(net.ended(again), expected);
     }
 }
 
 #[test]
 fn more_journals_than_the_budget_come_back_as_flows_end() {
-    let mut town = town(KernelOptions {
+    let mut net = net(KernelOptions {
         journals_bytes_max: 1,
         ..KernelOptions::default()
     });
     let naps = ["10", "20", "30", "40"];
     for ms in naps {
-        town.start(1, "test.nap", ms, Some(ms));
+        net.start(1, "test.nap", ms, Some(ms));
     }
-    town.settle();
-    town.down(1);
-    town.up(1);
-    town.settle();
-    assert_eq!(town.figures(1).flows_shelved, 3, "one exceeds the budget");
-    honest_work(&mut town);
-    town.quiet();
-    assert_eq!(town.figures(1).flows_live, 0);
+    net.settle();
+    net.down(1);
+    net.up(1);
+    net.settle();
+    assert_eq!(net.figures(1).flows_shelved, 3, "one exceeds the budget");
+    honest_work(&mut net);
+    net.quiet();
+    assert_eq!(net.figures(1).flows_live, 0);
     for ms in naps {
-        let again = town.start(1, "test.nap", ms, Some(ms));
-        town.settle();
-        assert_eq!(town.ended(again), Ok(true));
+        let again = net.start(1, "test.nap", ms, Some(ms));
+        net.settle();
+        assert_eq!(net.ended(again), Ok(true));
     }
 }

@@ -14,19 +14,19 @@ use primitives::Encode;
 use crate::anonymous::hidden_pay;
 use crate::pay::issue;
 use crate::rollback::recovered;
-use crate::town::{Town, key, waits};
+use crate::testnet::{Testnet, key, waits};
 
 const NODE_2: &str = r#","recipient":"O=Node 2, L=London, C=GB"}"#;
 
 /// Returns a copy of the network with other parameters.
 pub fn with_parameters(
-    town: &Town,
+    net: &Testnet,
     change: impl FnOnce(&mut NetworkParameters),
 ) -> Arc<NetworkMap> {
-    let mut parameters = town.network.parameters().clone();
+    let mut parameters = net.network.parameters().clone();
     parameters.version += 1;
     change(&mut parameters);
-    let nodes = town.network.nodes().map(|(_, info)| info.clone());
+    let nodes = net.network.nodes().map(|(_, info)| info.clone());
     Arc::new(NetworkMap::new(parameters, nodes))
 }
 
@@ -39,10 +39,10 @@ pub fn names_the_difference(reason: &Rejection, parameter: &str, maps: [&Network
     }
 }
 
-/// Returns the reasons that a played node was given, and the transactions that it was told are recorded.
-fn answers(town: &mut Town, node: usize) -> (Vec<Rejection>, Vec<TxId>) {
+/// Returns the reasons that a scripted node was given, and the transactions that it was told are recorded.
+fn answers(net: &mut Testnet, node: usize) -> (Vec<Rejection>, Vec<TxId>) {
     let (mut reasons, mut recorded) = (Vec::new(), Vec::new());
-    for message in town.heard(node) {
+    for message in net.heard(node) {
         match &message {
             PeerMessage::Delivered { ids } => recorded.extend(ids),
             _ => reasons.extend(waits(&message).map(|notice| notice.rejection)),
@@ -53,75 +53,75 @@ fn answers(town: &mut Town, node: usize) -> (Vec<Rejection>, Vec<TxId>) {
 
 #[test]
 fn a_state_that_accepts_any_code_is_recorded_once_the_parameters_allow_it() {
-    let mut town = Town::new(2);
-    town.play(1);
-    let strict = Arc::clone(&town.network);
-    let lax = with_parameters(&town, |p| p.allow_always_accept = true);
-    town.network = Arc::clone(&lax);
-    let coin = town.issued(1, 2, 5);
+    let mut net = Testnet::new(2);
+    net.script(1);
+    let strict = Arc::clone(&net.network);
+    let lax = with_parameters(&net, |p| p.allow_always_accept = true);
+    net.network = Arc::clone(&lax);
+    let coin = net.issued(1, 2, 5);
     let state = coin.wire().output(0).expect("a coin").clone();
     let command = coin.wire().commands()[0].clone();
     let issue = TransactionBuilder::new(state.notary)
         .attachment(coin.wire().attachments()[0])
         .output_data(state.contract, Constraint::AlwaysAccept, state.data)
         .command(command.contract, command.value, command.signers);
-    let issue = SignedTransaction::new(town.built(issue), []).signed_by(&key(1));
-    town.heard(1);
+    let issue = SignedTransaction::new(net.built(issue), []).signed_by(&key(1));
+    net.heard(1);
     for _ in 0..2 {
-        town.deliver(1, 2, &[&issue]);
-        town.settle();
-        let (reasons, recorded) = answers(&mut town, 1);
+        net.deliver(1, 2, &[&issue]);
+        net.settle();
+        let (reasons, recorded) = answers(&mut net, 1);
         assert_eq!((reasons.len(), recorded.len()), (1, 0), "{reasons:?}");
         assert_eq!(reasons[0].code, "tx.always_accept_refused");
         names_the_difference(&reasons[0], "allow_always_accept", [&lax, &strict]);
     }
-    assert_eq!(town.figures(2).transactions_refused, 0);
-    town.down(2);
-    town.up(2);
-    town.settle();
-    town.deliver(1, 2, &[&issue]);
-    town.settle();
-    assert_eq!(answers(&mut town, 1), (vec![], vec![issue.id()]));
-    assert_eq!(town.balance(2), 5);
+    assert_eq!(net.figures(2).transactions_refused, 0);
+    net.down(2);
+    net.up(2);
+    net.settle();
+    net.deliver(1, 2, &[&issue]);
+    net.settle();
+    assert_eq!(answers(&mut net, 1), (vec![], vec![issue.id()]));
+    assert_eq!(net.balance(2), 5);
 }
 
 /// An older copy of node 2 lacks the fresh key that it was paid to. It says so, and records the payment once it has recovered.
 #[test]
 fn an_older_copy_records_what_is_paid_to_a_lost_key_after_its_recovery() {
-    let mut town = Town::new(3);
-    let again = |town: &mut Town, node: usize| {
-        town.down(node);
-        town.settle();
-        town.up(node);
-        town.settle();
+    let mut net = Testnet::new(3);
+    let again = |net: &mut Testnet, node: usize| {
+        net.down(node);
+        net.settle();
+        net.up(node);
+        net.settle();
     };
-    let run = |town: &mut Town, flow: &str, args: &str| {
-        let token = town.start(1, flow, args, None);
-        town.settle();
-        assert_eq!(town.ended(token), Ok(true), "{flow}: {:#?}", town.logs);
+    let run = |net: &mut Testnet, flow: &str, args: &str| {
+        let token = net.start(1, flow, args, None);
+        net.settle();
+        assert_eq!(net.ended(token), Ok(true), "{flow}: {:#?}", net.logs);
     };
-    run(&mut town, "cash.issue", &issue(100));
-    let copy = town.nodes[2].disk.clone();
-    again(&mut town, 2);
-    run(&mut town, "cash.pay", &hidden_pay(30, 2));
-    let (_, payment) = town.nodes[1].disk.ledger().pop().expect("the payment");
-    town.down(2);
-    town.settle();
-    town.nodes[2].disk = copy;
-    town.up(2);
-    town.settle();
-    assert_eq!(town.figures(2).rolled_back, 1, "{:#?}", town.logs);
-    town.play(1);
-    town.heard(1);
-    town.deliver(1, 2, &[&payment]);
-    town.settle();
-    let (reasons, recorded) = answers(&mut town, 1);
+    run(&mut net, "cash.issue", &issue(100));
+    let copy = net.nodes[2].disk.clone();
+    again(&mut net, 2);
+    run(&mut net, "cash.pay", &hidden_pay(30, 2));
+    let (_, payment) = net.nodes[1].disk.ledger().pop().expect("the payment");
+    net.down(2);
+    net.settle();
+    net.nodes[2].disk = copy;
+    net.up(2);
+    net.settle();
+    assert_eq!(net.figures(2).rolled_back, 1, "{:#?}", net.logs);
+    net.script(1);
+    net.heard(1);
+    net.deliver(1, 2, &[&payment]);
+    net.settle();
+    let (reasons, recorded) = answers(&mut net, 1);
     let codes: Vec<&str> = reasons.iter().map(|reason| &*reason.code).collect();
     assert_eq!((&*codes, recorded.len()), (&["node.rolled_back"][..], 0));
-    again(&mut town, 1);
-    recovered(&mut town, 2);
-    assert_eq!(town.balance(2), 30, "{:#?}", town.logs);
-    assert_eq!(town.figures(2).transactions_refused, 0);
+    again(&mut net, 1);
+    recovered(&mut net, 2);
+    assert_eq!(net.balance(2), 30, "{:#?}", net.logs);
+    assert_eq!(net.figures(2).transactions_refused, 0);
 }
 
 /// Node 2 has other parameters than node 1, until it is restarted with those of all.
@@ -142,55 +142,55 @@ fn what_other_parameters_forbid_is_recorded_once_they_allow_it() {
         ),
     ];
     for (change, code, parameter) in table {
-        let mut town = Town::with_two_notaries(2, false, Default::default());
-        let all = Arc::clone(&town.network);
-        town.down(2);
-        town.network = with_parameters(&town, change);
-        let at_node_2 = Arc::clone(&town.network);
-        town.up(2);
-        town.network = Arc::clone(&all);
+        let mut net = Testnet::with_two_notaries(2, false, Default::default());
+        let all = Arc::clone(&net.network);
+        net.down(2);
+        net.network = with_parameters(&net, change);
+        let at_node_2 = Arc::clone(&net.network);
+        net.up(2);
+        net.network = Arc::clone(&all);
         let args = issue(5).replace('}', NODE_2);
-        let payment = town.start(1, "cash.issue_and_pay", &args, None);
-        town.settle();
+        let payment = net.start(1, "cash.issue_and_pay", &args, None);
+        net.settle();
         // The delivery waits, and nothing is lost by waiting.
         for _ in 0..3 {
-            town.now += 600_000;
-            town.settle();
+            net.now += 600_000;
+            net.settle();
         }
-        assert!(!town.replies.contains_key(&payment), "{code}: owed");
-        let figures = town.figures(1);
+        assert!(!net.replies.contains_key(&payment), "{code}: owed");
+        let figures = net.figures(1);
         assert_eq!(figures.deliveries_refused, 0, "{code}");
-        assert_eq!(figures.deliveries_waiting, 1, "{code}: {:#?}", town.logs);
+        assert_eq!(figures.deliveries_waiting, 1, "{code}: {:#?}", net.logs);
         let reasons: Vec<_> = figures.wait_reasons.iter().collect();
         let [((peer, _), waiting)] = reasons[..] else {
             panic!("{reasons:?}");
         };
-        assert_eq!(*peer, town.nodes[2].id);
+        assert_eq!(*peer, net.nodes[2].id);
         assert_eq!(waiting.rejection.code, code);
         names_the_difference(&waiting.rejection, parameter, [&all, &at_node_2]);
-        assert_eq!(town.figures(2).transactions_refused, 0, "{code}");
-        town.down(2);
-        town.up(2);
-        town.quiet_for(3_600_000);
-        assert_eq!(town.ended(payment), Ok(true), "{code}: {:#?}", town.logs);
-        assert_eq!(town.balance(2), 5);
-        let figures = town.figures(1);
+        assert_eq!(net.figures(2).transactions_refused, 0, "{code}");
+        net.down(2);
+        net.up(2);
+        net.quiet_for(3_600_000);
+        assert_eq!(net.ended(payment), Ok(true), "{code}: {:#?}", net.logs);
+        assert_eq!(net.balance(2), 5);
+        let figures = net.figures(1);
         assert_eq!(figures.deliveries_waiting, 0, "{code}");
         assert!(figures.wait_reasons.is_empty());
-        assert_eq!(town.nodes[1].disk.count(Table::Deliveries), 0);
+        assert_eq!(net.nodes[1].disk.count(Table::Deliveries), 0);
     }
 }
 
 #[test]
 fn a_reason_is_told_once_for_each_delivery() {
-    let mut town = Town::new(3);
-    town.play(2);
-    town.heard(2);
-    let strange = town.issued(2, 3, 10);
+    let mut net = Testnet::new(3);
+    net.script(2);
+    net.heard(2);
+    let strange = net.issued(2, 3, 10);
     for _ in 0..3 {
-        town.deliver(2, 1, &[&strange]);
-        town.settle();
-        let heard = town.heard(2);
+        net.deliver(2, 1, &[&strange]);
+        net.settle();
+        let heard = net.heard(2);
         let told: Vec<WaitingNotice> = heard.iter().filter_map(waits).collect();
         assert_eq!((heard.len(), told.len()), (1, 1), "{heard:?}");
         assert_eq!(told[0].transaction, strange.id());
@@ -199,8 +199,8 @@ fn a_reason_is_told_once_for_each_delivery() {
 
 #[test]
 fn a_reason_that_nobody_waits_for_is_not_kept() {
-    let mut town = Town::new(2);
-    town.play(2);
+    let mut net = Testnet::new(2);
+    net.script(2);
     let notice = |transaction| PeerMessage::Response {
         id: NOTICE_ID,
         answer: Answer::Done(
@@ -211,35 +211,35 @@ fn a_reason_that_nobody_waits_for_is_not_kept() {
             .to_bytes(),
         ),
     };
-    town.say(2, 1, &notice(TxId::from_array([7; 32])));
+    net.say(2, 1, &notice(TxId::from_array([7; 32])));
     let garbage = PeerMessage::Response {
         id: NOTICE_ID,
         answer: Answer::Done(vec![0xff; 40]),
     };
-    town.say(2, 1, &garbage);
-    town.settle();
-    let figures = town.figures(1);
+    net.say(2, 1, &garbage);
+    net.settle();
+    let figures = net.figures(1);
     assert_eq!((figures.deliveries_waiting, figures.messages_bad), (0, 1));
     // A notice about a delivery that is owed to another node is not believed either.
     let args = issue(5).replace('}', NODE_2);
-    town.start(1, "cash.issue_and_pay", &args, None);
-    town.settle();
-    let owed = town.heard(2).into_iter().find_map(|message| match message {
+    net.start(1, "cash.issue_and_pay", &args, None);
+    net.settle();
+    let owed = net.heard(2).into_iter().find_map(|message| match message {
         PeerMessage::Deliver { transactions, .. } => transactions.into_iter().next(),
         _ => None,
     });
     let owed = owed.expect("a delivery");
     let owed: ledger::SignedTransaction = primitives::Decode::from_bytes(&owed).expect("one");
     let mut said = notice(owed.id());
-    town.say(0, 1, &said);
-    town.settle();
-    assert_eq!(town.figures(1).deliveries_waiting, 0);
+    net.say(0, 1, &said);
+    net.settle();
+    assert_eq!(net.figures(1).deliveries_waiting, 0);
     said = notice(owed.id());
-    town.say(2, 1, &said);
-    town.settle();
-    assert_eq!(town.figures(1).deliveries_waiting, 1);
+    net.say(2, 1, &said);
+    net.settle();
+    assert_eq!(net.figures(1).deliveries_waiting, 1);
     let ids = vec![owed.id()];
-    town.say(2, 1, &PeerMessage::Delivered { ids });
-    town.settle();
-    assert_eq!(town.figures(1).deliveries_waiting, 0);
+    net.say(2, 1, &PeerMessage::Delivered { ids });
+    net.settle();
+    assert_eq!(net.figures(1).deliveries_waiting, 0);
 }

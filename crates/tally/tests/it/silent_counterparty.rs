@@ -92,7 +92,7 @@ impl Scene {
     }
 
     /// Waits for the end of the honest bank's flow, spends its cash, and lets B go on.
-    async fn ends(&self, who: Who, not_before_ms: u64, cash_held: u64) {
+    async fn check_end(&self, who: Who, not_before_ms: u64, cash_held: u64) {
         let honest = &stage::client(&self.network, who);
         let a = self.network.name(A).to_owned();
         let issued_by = json!(a);
@@ -150,7 +150,7 @@ async fn a_buyer_whose_seller_goes_silent_spends_its_cash_elsewhere() {
     let flow = started(&b, "trade.sell", &sale).await;
     let mut scene = Scene { network, flow };
     scene.stop_b();
-    scene.ends(C, until + ALLOWANCE_MS, 200).await;
+    scene.check_end(C, until + ALLOWANCE_MS, 200).await;
     assert_eq!(stage::holds(&a, "GBP").await.expect("readable"), 200);
 }
 
@@ -182,6 +182,8 @@ async fn a_party_that_signed_a_swap_ends_after_its_window() {
     let flow = started(&b, "swap.run", &json!({ "pairs": [pair] })).await;
     let mut scene = Scene { network, flow };
     scene.stop_b();
-    scene.ends(C, began + 120_000 + ALLOWANCE_MS, 200).await;
+    scene
+        .check_end(C, began + 120_000 + ALLOWANCE_MS, 200)
+        .await;
     assert_eq!(stage::holds(&a, "GBP").await.expect("readable"), 200);
 }

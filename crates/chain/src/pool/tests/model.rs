@@ -135,7 +135,7 @@ impl Model {
         if list.is_none() && own >= self.settings.per_sender_max {
             return Err("chain_pool.sender_full");
         }
-        let victims = self.room(carried, list.as_deref(), self.last + 1)?;
+        let victims = self.evictions(carried, list.as_deref(), self.last + 1)?;
         let freed: u64 = victims
             .iter()
             .filter(|_| list.is_some())
@@ -231,7 +231,7 @@ impl Model {
     }
 
     /// Returns the transactions that must leave.
-    fn room(
+    fn evictions(
         &self,
         carried: &Carried,
         list: Option<&ChildBlock>,
@@ -373,7 +373,7 @@ impl Model {
                     self.left.insert(carried.id, "chain_pool.expired");
                 } else {
                     self.first -= 1;
-                    match self.room(carried, list.as_deref(), self.first) {
+                    match self.evictions(carried, list.as_deref(), self.first) {
                         Ok(victims) => {
                             self.evict(victims);
                             self.add(carried, list, self.first);

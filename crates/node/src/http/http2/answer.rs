@@ -80,7 +80,7 @@ async fn send(body: Body, mut stream: SendStream<Bytes>) -> Result<(), h2::Error
                     continue;
                 }
                 if !bytes.is_empty() {
-                    room(&mut stream).await?;
+                    capacity(&mut stream).await?;
                 }
                 stream.send_data(bytes, is_last)?;
                 if is_last {
@@ -91,9 +91,9 @@ async fn send(body: Body, mut stream: SendStream<Bytes>) -> Result<(), h2::Error
     }
 }
 
-/// Waits until the client has room for at least one byte.
-async fn room(stream: &mut SendStream<Bytes>) -> Result<(), h2::Error> {
-    // The rest of a frame waits in the stream's send buffer, which asks for its own room.
+/// Waits until the client has capacity for at least one byte.
+async fn capacity(stream: &mut SendStream<Bytes>) -> Result<(), h2::Error> {
+    // The rest of a frame waits in the stream's send buffer, which asks for its own capacity.
     stream.reserve_capacity(1);
     while stream.capacity() == 0 {
         let more = poll_fn(|cx| {

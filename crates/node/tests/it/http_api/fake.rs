@@ -26,14 +26,14 @@ pub struct Fake {
     pub files: Arc<FakeFiles>,
     pub vault: Arc<FakeVault>,
     core: mpsc::Sender<Vec<(Ticket, Answer)>>,
-    state: Mutex<State>,
+    state: Mutex<FakeState>,
     followers: Arc<Followers>,
     room: AtomicUsize,
     turned_away: AtomicU64,
 }
 
 #[derive(Default)]
-struct State {
+struct FakeState {
     held: BTreeMap<FlowId, HashMap<u64, Ticket>>,
     by_client: HashMap<(Arc<str>, String), FlowId>,
     detached: usize,
@@ -76,7 +76,7 @@ impl Fake {
         }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, FakeState> {
         self.state.lock().expect("no test panics with it")
     }
 

@@ -50,7 +50,7 @@ impl Scale {
     /// Returns an axis for values: from 0 up to a round number. If the values are far apart and none is 0, it is
     /// logarithmic between powers of ten.
     pub fn fitting(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
-        let (low, high) = ends(values);
+        let (low, high) = range_of(values);
         if low > 0.0 && high / low >= LOG_RATIO {
             return Scale::log(round_down(low * 0.9), round_up(high * 1.05), from, to);
         }
@@ -59,7 +59,7 @@ impl Scale {
 
     /// Returns a linear axis for values: from 0, or from the least value if that is negative, up to a round number.
     pub fn from_zero(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
-        let (low, high) = ends(values);
+        let (low, high) = range_of(values);
         if !high.is_finite() || (high <= 0.0 && low >= 0.0) {
             return Scale::linear(0.0, 1.0, from, to);
         }
@@ -162,7 +162,7 @@ pub fn is_geometric(numbers: &[f64]) -> bool {
 }
 
 /// Returns the least and the greatest finite value. Without any, the first is greater than the second.
-fn ends(values: impl Iterator<Item = f64>) -> (f64, f64) {
+fn range_of(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let numbers = values.filter(|value| value.is_finite());
     numbers.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
         (low.min(value), high.max(value))

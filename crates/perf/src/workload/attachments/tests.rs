@@ -33,13 +33,13 @@ struct Shelf {
     busy: u32,
 }
 
-type Shared = Arc<Mutex<Shelf>>;
+type SharedShelf = Arc<Mutex<Shelf>>;
 
-fn lock(shelf: &Shared) -> std::sync::MutexGuard<'_, Shelf> {
+fn lock(shelf: &SharedShelf) -> std::sync::MutexGuard<'_, Shelf> {
     shelf.lock().expect("no test panics with it")
 }
 
-async fn node(shelf: Shared) -> Endpoint {
+async fn node(shelf: SharedShelf) -> Endpoint {
     let own = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a key");
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(own.signing_key.serialize_der()));
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -76,7 +76,7 @@ async fn node(shelf: Shared) -> Endpoint {
 
 async fn answer(
     request: Request<Incoming>,
-    shelf: Shared,
+    shelf: SharedShelf,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let say = |status: StatusCode, body: Vec<u8>| {
         let response = Response::builder()
@@ -138,7 +138,7 @@ fn code(ended: Result<impl Sized, Failed>) -> String {
 
 #[tokio::test]
 async fn files_arrive_as_they_were_made_and_are_read_back() {
-    let shelf = Shared::default();
+    let shelf = SharedShelf::default();
     let endpoint = node(Arc::clone(&shelf)).await;
     let depot = Depot::new(&endpoint).expect("an endpoint");
     for number in 0..5 {
@@ -194,7 +194,7 @@ async fn findings(site: &Site) -> (usize, usize, Vec<String>) {
 
 #[tokio::test]
 async fn the_audit_finds_what_is_missing_cut_or_changed_at_any_bank() {
-    let shelves = [Shared::default(), Shared::default()];
+    let shelves = [SharedShelf::default(), SharedShelf::default()];
     let site = site(vec![
         node(Arc::clone(&shelves[0])).await,
         node(Arc::clone(&shelves[1])).await,

@@ -9,9 +9,9 @@ use ledger::{
 use primitives::{Decode, Encode, Hash, KeyPair, Scheme, Timestamp};
 
 use super::deeds::{deed_code, deed_name};
-use super::{Town, key};
+use super::{Testnet, key};
 
-impl Town {
+impl Testnet {
     /// Issues cash of node `from` to node `to`.
     pub fn issued(&self, from: usize, to: usize, quantity: u64) -> SignedTransaction {
         let token = IssuedToken {
@@ -81,7 +81,7 @@ impl Town {
         notarised(wire).signed_by(&key(from))
     }
 
-    /// Like [`Town::paid`], but makes more cash than it consumes.
+    /// Like [`Testnet::paid`], but makes more cash than it consumes.
     pub fn inflated(
         &self,
         before: &SignedTransaction,

@@ -94,7 +94,7 @@ impl Flow for MakeDeed {
 
     async fn run(ctx: FlowContext, other: u64) -> Result<TxId, FlowError> {
         let mine = (0..20).find(|node| key(*node).public() == &ctx.me().key);
-        let data = vec![1, mine.expect("a small town") as u8, other as u8];
+        let data = vec![1, mine.expect("few nodes") as u8, other as u8];
         let code = deed_code(1);
         let builder = TransactionBuilder::new(ctx.notary()?.clone())
             .attachment(code)

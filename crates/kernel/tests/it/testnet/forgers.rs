@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use flow::{Flow, FlowContext, FlowError, FlowRegistry, Responder, Session};
 use primitives::{Decode, DecodeError, Decoder, Encode, Encoder};
 
-use super::{Town, flows};
+use super::{Testnet, flows};
 
 thread_local! {
     /// The messages that a dishonest node sends, and the number of answers that it then awaits.
@@ -112,7 +112,7 @@ pub(super) fn register(registry: &mut FlowRegistry) {
     }
 }
 
-impl Town {
+impl Testnet {
     /// Makes a node dishonest: it sends the messages `said` in place of its flows' own, then awaits `answers` answers.
     pub fn forger(&mut self, node: usize, said: Vec<Vec<u8>>, answers: usize) {
         LIES.set((said, answers));

@@ -1,4 +1,4 @@
-//! The files of the town: each node's disk holds some whole, and they travel at once, or as a test wants it.
+//! The files of the test network: each node's disk holds some whole, and they travel at once, or as a test wants it.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use kernel::{Action, Event, Reply, Token};
 use ledger::TxId;
 use primitives::Hash;
 
-use super::Town;
+use super::Testnet;
 
 /// The behaviour of file transfers to a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mood {
+pub enum TransferBehaviour {
     /// The file arrives at once.
     #[default]
     Whole,
@@ -27,20 +27,20 @@ pub enum Mood {
 
 /// A node's files.
 #[derive(Debug, Default)]
-pub struct Cabinet {
+pub struct NodeFiles {
     /// The bytes of stored files, by hash.
     pub whole: BTreeMap<Hash, Vec<u8>>,
     /// The behaviour of transfers to this node.
-    pub mood: Mood,
+    pub transfers: TransferBehaviour,
     /// The size that it claims for each file, if it lies.
-    pub boasts: Option<u64>,
+    pub claimed_size: Option<u64>,
     /// Files that it requests and has not received: the node asked, the transaction, and the size.
     pub wanted: BTreeMap<Hash, (usize, TxId, u64)>,
     /// Files that it gave up.
     pub abandoned: Vec<Hash>,
 }
 
-impl Town {
+impl Testnet {
     pub(super) fn on_file_action(&mut self, node: usize, action: Action) {
         match action {
             Action::FetchFile {
@@ -54,10 +54,12 @@ impl Town {
                 self.fetched.push((node, from, hash));
                 let wanted = (from, transaction, size_max);
                 self.nodes[node].files.wanted.insert(hash, wanted);
-                match self.nodes[node].files.mood {
-                    Mood::Never => {}
-                    Mood::Away => self.file_failed(node, hash, FileFailure::Gone),
-                    Mood::Whole | Mood::Damaged | Mood::Full => self.ask_for_file(node, hash),
+                match self.nodes[node].files.transfers {
+                    TransferBehaviour::Never => {}
+                    TransferBehaviour::Away => self.file_failed(node, hash, FileFailure::Gone),
+                    TransferBehaviour::Whole
+                    | TransferBehaviour::Damaged
+                    | TransferBehaviour::Full => self.ask_for_file(node, hash),
                 }
             }
             Action::PermitFile { peer, hash, offer } => {
@@ -75,16 +77,16 @@ impl Town {
                     self.file_failed(to, hash, FileFailure::Unknown);
                     return;
                 };
-                let size = self.nodes[node].files.boasts.unwrap_or(offer.size);
+                let size = self.nodes[node].files.claimed_size.unwrap_or(offer.size);
                 if size > size_max {
                     self.file_failed(to, hash, FileFailure::TooLarge { size });
                     return;
                 }
                 let peer = self.nodes[node].id;
                 self.tell(to, Event::FileOffered { hash, peer, size });
-                match self.nodes[to].files.mood {
-                    Mood::Damaged => self.file_failed(to, hash, FileFailure::Mismatch),
-                    Mood::Full => {
+                match self.nodes[to].files.transfers {
+                    TransferBehaviour::Damaged => self.file_failed(to, hash, FileFailure::Mismatch),
+                    TransferBehaviour::Full => {
                         let code = "files.disk_full".to_owned();
                         self.file_failed(to, hash, FileFailure::Disk { code });
                     }

@@ -1,4 +1,4 @@
-//! A town of kernels in one thread: instant network, instant disk, and no faults except those that a test plants. It serves tests
+//! A test network of kernels in one thread: instant network, instant disk, and no faults except those that a test plants. It serves tests
 //! of the exchanges between kernels; random faults are left to the simulator.
 
 mod alarms;
@@ -11,8 +11,8 @@ mod forgers;
 mod late;
 mod papers;
 mod performed;
-mod played;
 mod robbers;
+mod scripted;
 mod shaky;
 mod swaps;
 mod transactions;
@@ -33,21 +33,21 @@ use primitives::{Encode, Hash, KeyPair, Moment, Monotonic, Scheme, Seed, Timesta
 
 pub use deeds::{bond_code, deed_code, deed_name};
 pub use disk::Disk;
-pub use files::{Cabinet, Mood};
+pub use files::{NodeFiles, TransferBehaviour};
 pub use flows::{CODE_CHANGED, RING_MISSING, SWAPS_OF_VERSION_1, TROUBLE, Trouble, name};
 pub use performed::{Crash, Last, Scheduled};
-pub use played::{part, waits};
 pub use robbers::{PREY, ROBBER};
+pub use scripted::{part, waits};
 pub use shaky::{FALL, Fall, POLLS, SHAKY};
 pub use transactions::badly_signed;
 
-/// Wall-clock time of a town, in milliseconds, when its monotonic clocks start.
+/// Wall-clock time of a test network, in milliseconds, when its monotonic clocks start.
 const BEGINNING_MS: u64 = 1_000_000;
 /// The maximum message size, unless a test sets another one, in bytes.
 const MESSAGE_BYTES: u64 = 10 << 20;
 
 /// One node.
-pub struct Citizen {
+pub struct TestNode {
     pub id: PartyId,
     pub party: Party,
     pub kernel: Option<Kernel>,
@@ -58,21 +58,21 @@ pub struct Citizen {
     /// The states in quarantine, as reported to the view.
     pub quarantined: std::collections::BTreeSet<ledger::StateRef>,
     pub view_seq: u64,
-    /// Commits handed out since the town was built.
+    /// Commits handed out since the test network was built.
     pub commits: u64,
     /// The files on its disk, and how it deals with them.
-    pub files: Cabinet,
+    pub files: NodeFiles,
     /// The offset of its clock in milliseconds; negative if behind.
     pub clock_off_ms: i64,
-    /// The messages sent to the node while the test plays it.
+    /// The messages sent to the node while the test scripts it.
     heard: Option<Vec<kernel::message::PeerMessage>>,
-    /// Whether it answers questions for its clock with the town's time while the test plays it.
+    /// Whether it answers questions for its clock with the test network's time while the test scripts it.
     pub tells_time: bool,
 }
 
 /// A simulated network of nodes.
-pub struct Town {
-    pub nodes: Vec<Citizen>,
+pub struct Testnet {
+    pub nodes: Vec<TestNode>,
     /// The true time of day, in milliseconds.
     pub now: u64,
     pub replies: BTreeMap<u64, Reply>,
@@ -105,7 +105,7 @@ pub struct Town {
 
 /// Returns a node's key.
 pub fn key(node: usize) -> KeyPair {
-    let seed = u8::try_from(node + 1).expect("a small town");
+    let seed = u8::try_from(node + 1).expect("few nodes");
     KeyPair::from_seed(Scheme::Ed25519, [seed; 32])
 }
 
@@ -125,15 +125,15 @@ fn plain_contracts() -> ContractRegistry {
     contracts
 }
 
-impl Town {
-    /// Builds a town with a notary that does not validate (node 0) and this many other nodes, all running.
-    pub fn new(others: u8) -> Town {
-        Town::with(others, false, KernelOptions::default())
+impl Testnet {
+    /// Builds a test network with a notary that does not validate (node 0) and this many other nodes, all running.
+    pub fn new(others: u8) -> Testnet {
+        Testnet::with(others, false, KernelOptions::default())
     }
 
-    /// Like [`Town::with`], with a maximum message size.
-    pub fn with_messages(others: u8, validating: bool, bytes_max: u64) -> Town {
-        Town::assemble(
+    /// Like [`Testnet::with`], with a maximum message size.
+    pub fn with_messages(others: u8, validating: bool, bytes_max: u64) -> Testnet {
+        Testnet::assemble(
             others,
             &[0],
             validating,
@@ -142,10 +142,10 @@ impl Town {
         )
     }
 
-    /// Builds a town with two notaries (node 0 and the last one), which may validate, and this many other nodes between them, all
+    /// Builds a test network with two notaries (node 0 and the last one), which may validate, and this many other nodes between them, all
     /// running.
-    pub fn with_two_notaries(others: u8, validating: bool, options: KernelOptions) -> Town {
-        Town::assemble(
+    pub fn with_two_notaries(others: u8, validating: bool, options: KernelOptions) -> Testnet {
+        Testnet::assemble(
             others + 1,
             &[0, others + 1],
             validating,
@@ -154,9 +154,9 @@ impl Town {
         )
     }
 
-    /// Builds a town with a notary (node 0), which may validate, and this many other nodes, all running.
-    pub fn with(others: u8, validating: bool, options: KernelOptions) -> Town {
-        Town::assemble(others, &[0], validating, options, MESSAGE_BYTES)
+    /// Builds a test network with a notary (node 0), which may validate, and this many other nodes, all running.
+    pub fn with(others: u8, validating: bool, options: KernelOptions) -> Testnet {
+        Testnet::assemble(others, &[0], validating, options, MESSAGE_BYTES)
     }
 
     fn assemble(
@@ -165,10 +165,10 @@ impl Town {
         validating: bool,
         options: KernelOptions,
         message_bytes: u64,
-    ) -> Town {
+    ) -> Testnet {
         let mut options = options;
         if options.flow.responder_idle_ms == FlowLimits::default().responder_idle_ms {
-            // The time until the town is quiet must not count as a party's silence.
+            // The time until the test network is quiet must not count as a party's silence.
             options.flow.responder_idle_ms = u64::MAX;
         }
         let party = |node: u8| Party {
@@ -187,7 +187,7 @@ impl Town {
         let mut parameters = NetworkParameters::new(named.collect(), Timestamp::from_ms(1));
         parameters.max_message_bytes = message_bytes;
         let network = Arc::new(NetworkMap::new(parameters, infos));
-        let nodes = parties.iter().map(|party| Citizen {
+        let nodes = parties.iter().map(|party| TestNode {
             id: party.id(),
             party: party.clone(),
             kernel: None,
@@ -197,12 +197,12 @@ impl Town {
             quarantined: Default::default(),
             view_seq: 0,
             commits: 0,
-            files: Cabinet::default(),
+            files: NodeFiles::default(),
             clock_off_ms: 0,
             heard: None,
             tells_time: true,
         });
-        let mut town = Town {
+        let mut net = Testnet {
             nodes: nodes.collect(),
             now: BEGINNING_MS,
             replies: BTreeMap::new(),
@@ -222,18 +222,18 @@ impl Town {
             next: 1,
             salt: Cell::new(0),
         };
-        for node in 0..town.nodes.len() {
-            town.up(node);
+        for node in 0..net.nodes.len() {
+            net.up(node);
         }
-        town
+        net
     }
 
     /// Starts a node on its disk.
     pub fn up(&mut self, node: usize) {
         self.rebuild_view(node);
-        let citizen = &self.nodes[node];
+        let one = &self.nodes[node];
         let identity = Identity {
-            me: citizen.party.clone(),
+            me: one.party.clone(),
             keys: vec![key(node)],
             network: Arc::clone(&self.network),
             contracts: Arc::new(match self.plain.contains(&node) {
@@ -246,19 +246,18 @@ impl Town {
                 _ => flows::registry(),
             }),
         };
-        let entropy =
-            Hash::plain(&[self.next.to_be_bytes(), citizen.commits.to_be_bytes()].concat());
+        let entropy = Hash::plain(&[self.next.to_be_bytes(), one.commits.to_be_bytes()].concat());
         let options = KernelOptions {
             entropy: Seed::new(*entropy.as_bytes()),
             notary: self
                 .network
-                .is_notary(&citizen.id)
+                .is_notary(&one.id)
                 .then(|| self.notary_options()),
             ..self.options.clone()
         };
         let mut out = Vec::new();
         let now = self.moment(node);
-        let kernel = Kernel::open(options, identity, &citizen.disk, now, &mut out).expect("opens");
+        let kernel = Kernel::open(options, identity, &one.disk, now, &mut out).expect("opens");
         self.nodes[node].heard = None;
         self.nodes[node].kernel = Some(kernel);
         self.perform(node, out);
@@ -290,7 +289,7 @@ impl Town {
         self.mail
             .push_back((node, Event::PeerUp { peer, epoch: 1 }));
         if self.nodes[other].heard.is_some() {
-            // A played node agrees with everything, unless a test says otherwise.
+            // A scripted node agrees with everything, unless a test says otherwise.
             let bytes = PeerMessage::Standing(Standing::default()).to_bytes();
             self.mail.push_back((node, Event::Message { peer, bytes }));
         }
@@ -347,7 +346,7 @@ impl Town {
             None => Hash::plain(&token.to_be_bytes()),
         };
         let start = Start {
-            flow: Town::flow_id(token),
+            flow: Testnet::flow_id(token),
             seed: Seed::new(*seed.as_bytes()),
             name: flow.to_owned(),
             version,
@@ -410,7 +409,7 @@ impl Town {
                 None => return,
             }
         }
-        panic!("the town never rests; logs: {:#?}", self.logs);
+        panic!("the net never rests; logs: {:#?}", self.logs);
     }
 
     /// Lets `ms` milliseconds pass and performs the work that becomes due meanwhile.
@@ -446,17 +445,17 @@ impl Town {
     fn round(&mut self, node: usize, events: Vec<Event>) {
         let now = self.moment(node);
         let mut out = Vec::new();
-        let citizen = &mut self.nodes[node];
-        let Some(kernel) = &mut citizen.kernel else {
+        let one = &mut self.nodes[node];
+        let Some(kernel) = &mut one.kernel else {
             return;
         };
         for event in events {
             kernel
-                .handle(event, now, &citizen.disk)
+                .handle(event, now, &one.disk)
                 .expect("the disk reads");
         }
         kernel
-            .flush(now, &citizen.disk, &mut out)
+            .flush(now, &one.disk, &mut out)
             .expect("the disk reads");
         self.perform(node, out);
     }

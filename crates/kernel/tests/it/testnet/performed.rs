@@ -1,10 +1,10 @@
-//! Performs the actions of the town's kernels, and simulates crashes after a commit.
+//! Performs the actions of the test network's kernels, and simulates crashes after a commit.
 
 use kernel::{Action, Event, Found, LookUp};
 use primitives::SignatureChecker;
 use vault::{CoinRow, RefillRequest, ViewChange};
 
-use super::{Citizen, Town, contracts, key};
+use super::{TestNode, Testnet, contracts, key};
 
 /// The progress of a crashing node's last commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub enum Last {
 pub struct Crash {
     /// The node that crashes.
     pub node: usize,
-    /// The number of the commit, counted since the town was built, at which it crashes.
+    /// The number of the commit, counted since the test network was built, at which it crashes.
     pub at: u64,
     /// The progress of that commit.
     pub last: Last,
@@ -39,7 +39,7 @@ pub struct Scheduled {
     pub refused: Option<String>,
 }
 
-impl Citizen {
+impl TestNode {
     /// Feeds the vault view.
     pub(super) fn show(&mut self, seq: u64, changes: Vec<ViewChange>) {
         self.view_seq = seq;
@@ -57,23 +57,23 @@ impl Citizen {
     }
 }
 
-impl Town {
+impl Testnet {
     /// Rebuilds the view from the ledger, including changes that the last run did not report to the view.
     pub(super) fn rebuild_view(&mut self, node: usize) {
         let contracts = contracts();
         let mine = key(node).public().clone();
-        let citizen = &mut self.nodes[node];
-        citizen.view.clear();
-        for (seq, transaction) in citizen.disk.ledger() {
+        let one = &mut self.nodes[node];
+        one.view.clear();
+        for (seq, transaction) in one.disk.ledger() {
             let describe = |state: &ledger::TransactionState| contracts.describe(state).ok();
             let is_ours = |key: &primitives::PublicKey| {
-                *key == mine || kernel::is_own_key(key, &citizen.disk).expect("the disk reads")
+                *key == mine || kernel::is_own_key(key, &one.disk).expect("the disk reads")
             };
             let changes = vault::changes(seq, transaction.wire(), &is_ours, &describe);
-            citizen.show(seq, changes);
+            one.show(seq, changes);
         }
-        let quarantined = kernel::quarantined_states(&citizen.disk, usize::MAX);
-        citizen.quarantined = quarantined.expect("the disk reads").into_iter().collect();
+        let quarantined = kernel::quarantined_states(&one.disk, usize::MAX);
+        one.quarantined = quarantined.expect("the disk reads").into_iter().collect();
     }
 
     pub(super) fn perform(&mut self, node: usize, actions: Vec<Action>) {
@@ -172,10 +172,10 @@ impl Town {
     }
 
     fn look_up(&self, node: usize, what: LookUp) -> Found {
-        let citizen = &self.nodes[node];
+        let one = &self.nodes[node];
         match what {
             LookUp::Linear { contract, id } => {
-                let mut found: Vec<_> = citizen
+                let mut found: Vec<_> = one
                     .view
                     .values()
                     .filter(|produced| produced.facts.linear_id == Some(id))
@@ -186,19 +186,19 @@ impl Town {
             }
             LookUp::Consumed(refs) => {
                 let mut refs = refs.into_iter();
-                Found::Consumed(refs.find(|reference| citizen.gone.contains(reference)))
+                Found::Consumed(refs.find(|reference| one.gone.contains(reference)))
             }
         }
     }
 
     fn refill(&self, node: usize, request: RefillRequest) -> Event {
-        let citizen = &self.nodes[node];
+        let one = &self.nodes[node];
         let mut rows: Vec<CoinRow> = Vec::new();
         let mut total = 0;
-        for produced in citizen.view.values() {
+        for produced in one.view.values() {
             if let Some(fungible) = &produced.facts.fungible
                 && fungible.token == request.token
-                && !citizen.quarantined.contains(&produced.state.reference)
+                && !one.quarantined.contains(&produced.state.reference)
             {
                 total += u128::from(fungible.quantity);
                 let coin = produced.state.clone();
@@ -216,7 +216,7 @@ impl Town {
         Event::Refilled {
             token: request.token,
             rows,
-            view_seq: citizen.view_seq,
+            view_seq: one.view_seq,
             total,
             more,
         }

@@ -1,10 +1,10 @@
-//! Queries of tests to a town.
+//! Queries of tests to a test network.
 
 use kernel::Reply;
 
-use super::Town;
+use super::Testnet;
 
-impl Town {
+impl Testnet {
     /// Returns a node's counters.
     pub fn figures(&self, node: usize) -> kernel::Figures {
         self.nodes[node].kernel.as_ref().expect("up").figures()

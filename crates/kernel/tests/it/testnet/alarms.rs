@@ -198,7 +198,7 @@ impl Flow for Refer {
             }
         };
         let to = ctx.network().by_name(&super::flows::name(args.to));
-        let to = to.expect("a citizen").clone();
+        let to = to.expect("a node").clone();
         let silent = Alarm {
             id: Hash::from_bytes(ctx.random32()?),
             owner: to.key.clone(),

@@ -20,7 +20,7 @@ thread_local! {
     pub static TROUBLE: Cell<Trouble> = const { Cell::new(Trouble::None) };
 }
 
-/// Returns the registry of all flows of the town's nodes.
+/// Returns the registry of all flows of the test network's nodes.
 pub fn registry() -> FlowRegistry {
     let mut flows = FlowRegistry::new();
     flow::transitions::register_flows(&mut flows);

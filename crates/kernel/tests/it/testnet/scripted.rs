@@ -5,11 +5,11 @@ use kernel::message::{Answer, FetchResponse, NOTICE_ID, PeerMessage, ServiceId, 
 use ledger::SignedTransaction;
 use primitives::{Decode, Encode, Timestamp};
 
-use super::Town;
+use super::Testnet;
 
-impl Town {
+impl Testnet {
     /// Replaces a node's kernel by the test. The node stays connected to all others.
-    pub fn play(&mut self, node: usize) {
+    pub fn script(&mut self, node: usize) {
         self.down(node);
         self.nodes[node].heard = Some(Vec::new());
         for other in 0..self.nodes.len() {
@@ -20,18 +20,18 @@ impl Town {
         self.settle();
     }
 
-    /// Sends a message of a played node.
+    /// Sends a message of a scripted node.
     pub fn say(&mut self, from: usize, to: usize, message: &PeerMessage) {
         self.say_bytes(from, to, message.to_bytes());
     }
 
-    /// Sends any bytes as a message of a played node.
+    /// Sends any bytes as a message of a scripted node.
     pub fn say_bytes(&mut self, from: usize, to: usize, bytes: Vec<u8>) {
         let peer = self.nodes[from].id;
         self.tell(to, Event::Message { peer, bytes });
     }
 
-    /// Delivers transactions of a played node.
+    /// Delivers transactions of a scripted node.
     pub fn deliver(&mut self, from: usize, to: usize, transactions: &[&SignedTransaction]) {
         let transactions = transactions
             .iter()
@@ -43,13 +43,13 @@ impl Town {
         self.say(from, to, &message);
     }
 
-    /// Returns the messages sent to a played node since the last call.
+    /// Returns the messages sent to a scripted node since the last call.
     pub fn heard(&mut self, node: usize) -> Vec<PeerMessage> {
-        let heard = self.nodes[node].heard.as_mut().expect("a played node");
+        let heard = self.nodes[node].heard.as_mut().expect("a scripted node");
         std::mem::take(heard)
     }
 
-    /// Answers the only fetch that a played node has received.
+    /// Answers the only fetch that a scripted node has received.
     pub fn answer_fetch(&mut self, from: usize, to: usize, answer: kernel::message::Answer) {
         let mut heard = self.heard(from);
         heard.retain(|message| !matches!(message, PeerMessage::SessionAck { .. }));
