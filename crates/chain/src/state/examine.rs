@@ -198,7 +198,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
             Some(lost) => {
                 let undone = self.not_undone.is_none_or(|height| height < lost);
                 if lost <= self.pruned.undo || !undone {
-                    return Err(damaged(format!("block {lost} can't be taken back")));
+                    return Err(damaged(format!("block {lost} cannot be rolled back")));
                 }
                 let below = lost.previous().expect("genesis is not examined");
                 self.cut_off(top, below)?;
@@ -418,7 +418,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
             self.did.push(text);
         }
         for key in bad {
-            let text = format!("a row of table {} makes no sense", table.name());
+            let text = format!("a row of table {} is not valid", table.name());
             self.damage(text);
             self.mend(table, key, None)?;
         }

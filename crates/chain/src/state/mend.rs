@@ -20,7 +20,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         self.pruned.undo = height;
         let value = self.pruned.to_bytes();
         self.patch.put(Table::Meta, rows::META_PRUNED, value);
-        let text = format!("blocks up to {height} cannot be taken back any more");
+        let text = format!("blocks up to {height} cannot be rolled back any more");
         self.did.push(text);
     }
 
@@ -34,7 +34,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         for height in to.above_through(top).rev() {
             let undo = self.patch.get(Table::Undo, &height.to_be_bytes())?;
             let undo =
-                undo.ok_or_else(|| damaged(format!("block {height} can't be taken back")))?;
+                undo.ok_or_else(|| damaged(format!("block {height} cannot be rolled back")))?;
             let former = rows::read_undo(&undo)?;
             let block = self.readable(height)?;
             if let Ok(Some(row)) = read::header(&self.patch, height) {
@@ -73,7 +73,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         };
         let tip = rows::tip_value(to, &hash);
         self.mend(Table::Meta, rows::META_TIP.to_vec(), Some(tip))?;
-        let text = format!("{undone} blocks were taken back, to block {to}");
+        let text = format!("{undone} blocks were rolled back, to block {to}");
         self.did.push(text);
         Ok(())
     }

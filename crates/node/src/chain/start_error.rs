@@ -80,7 +80,7 @@ impl From<ConfigError> for ChainStartError {
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "chain_node.bad_key",
-        cause: "A key, passphrase or checkpoint in a chain node's configuration makes no sense.",
+        cause: "A key, passphrase or checkpoint in a chain node's configuration is not valid.",
         action: "Give each forger and bundler either a key_file of 64 hexadecimal digits or a passphrase, and each checkpoint a hash.",
     },
     ErrorInfo {

@@ -44,7 +44,7 @@ pub struct ChainChecked {
 /// repaired where possible. Without it, nothing is changed.
 ///
 /// # Errors
-/// The folder makes no node, the store is in use, or its balances or leases make no sense though all blocks are whole.
+/// The folder makes no node, the store is in use, or its balances or leases are not consistent though all blocks are whole.
 pub fn check_store(dir: &Path, repair: bool) -> Result<ChainChecked, ChainStartError> {
     let files = load_chain_dir(dir)?;
     let data = files.data();

@@ -14,7 +14,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "lab.bad_setting",
-        cause: "A scenario sets something of a node's configuration that cannot be set, or a node's folder has a configuration that makes no sense.",
+        cause: "A scenario sets something of a node's configuration that cannot be set, or a node's folder has a configuration that is not valid.",
         action: "Correct the setting under [network]; docs/reference/config.md lists every field of a node's configuration.",
     },
     ErrorInfo {

@@ -13,7 +13,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: BAD_BOOKS,
-        cause: "A node answered an audit with something that makes no sense.",
+        cause: "A node answered an audit with values that contradict each other.",
         action: "Check that node and laboratory are of the same version.",
     },
     ErrorInfo {
@@ -73,7 +73,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: WRONG_FILE,
-        cause: "A node has other bytes under a file's hash than the laboratory made, or said something of it that makes no sense.",
+        cause: "A node has other bytes under a file's hash than the laboratory made, or gave values about it that contradict each other.",
         action: "Believe the node's disk the least: run 'tally doctor' on it, and report this if it finds nothing.",
     },
 ];

@@ -213,7 +213,7 @@ async fn events_tell_of_blocks_and_of_what_leaves_the_pool() {
     let found = client.transaction(&id).await.expect("an answer");
     assert_eq!(found.reason.as_deref(), Some("chain_pool.cleared"));
     // A block that is popped off is reported as an event.
-    client.pop_off(last - 1).await.expect("taken back");
+    client.pop_off(last - 1).await.expect("rolled back");
     loop {
         let event = events.next().await.expect("an event").expect("one");
         if event.kind == events::POPPED {

@@ -34,7 +34,7 @@ async fn blocks_are_taken_back_and_pinned_by_order() {
     let other = "ab".repeat(32);
     let ran = chain.tally(0, &format!("trust --node % 5 {other}"));
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert!(ran.out.contains("taken back"), "{}", ran.out);
+    assert!(ran.out.contains("rolled back"), "{}", ran.out);
     let height = client.status().await.expect("an answer").height;
     assert!(height < 5, "{height}");
 }

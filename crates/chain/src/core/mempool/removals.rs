@@ -36,7 +36,7 @@ pub fn removal_reason(
     let Some(value) = reads.get(Table::Left, &id.0)? else {
         return Ok(None);
     };
-    let wrong = || damaged("a row of reasons makes no sense");
+    let wrong = || damaged("a row of reasons is not valid");
     let (time, code) = value.split_first_chunk::<4>().ok_or_else(wrong)?;
     let code = String::from_utf8(code.to_vec()).map_err(|_| wrong())?;
     Ok(Some((u32::from_be_bytes(*time), code)))

@@ -41,7 +41,7 @@ impl<R: Reads<Table>> Core<R> {
         }
         if !self.can_roll_back_to(height)? {
             let detail = format!(
-                "block {} cannot be taken back any more",
+                "block {} cannot be rolled back any more",
                 height.plus_or_last(1)
             );
             return Ok(Err(Rejection::new("chain_block.too_deep", detail)));
@@ -71,7 +71,7 @@ impl<R: Reads<Table>> Core<R> {
         self.drop_lost_anchors(common)?;
         self.settle_pool()?;
         self.side_blocks.trim(&mut self.rows);
-        let mut result = format!("{depth} blocks were taken back");
+        let mut result = format!("{depth} blocks were rolled back");
         let ticket = match order {
             Order::PopOff { ticket } => ticket,
             Order::Trust {

@@ -95,7 +95,7 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
     let trusted = bench.orders.pop().expect("an order is answered");
     assert_eq!(
         trusted.as_deref(),
-        Ok("the block is trusted; 18 blocks were taken back")
+        Ok("the block is trusted; 18 blocks were rolled back")
     );
     bench.restart();
     assert_eq!(bench.height(), 2, "what contradicts it does not join again");
@@ -104,7 +104,7 @@ fn blocks_beside_the_chain_join_and_are_taken_back_a_part_in_each_round() {
         height: Height::new(height),
     });
     let popped = bench.orders.pop().expect("an order is answered");
-    assert_eq!(popped.as_deref(), Ok("2 blocks were taken back"));
+    assert_eq!(popped.as_deref(), Ok("2 blocks were rolled back"));
     assert_eq!(bench.height(), 0);
     assert!(
         bench.batch_bytes_max < 3 * ROUND_BYTES,

@@ -32,7 +32,7 @@ pub(super) fn read(
     checks: &dyn Checks,
 ) -> Option<ChainPlan> {
     let section = reader.sub(top, "chain")?;
-    let why = "makes no sense beside `chain`, which says what runs and what is done";
+    let why = "cannot be combined with `chain`, which says what runs and what is done";
     reader.forbid(top, &["network", "work"], why);
     let target = target(reader, section);
     let servers = target.as_ref().map(|target| match target {

@@ -40,7 +40,7 @@ pub(super) fn read(reader: &mut Reader<'_>, top: Section<'_>) -> Vec<Axis> {
 
 fn axis(reader: &mut Reader<'_>, section: Section<'_>, number: usize) -> Axis {
     let (set, mut cases) = if section.has("case") {
-        let why = "makes no sense beside `case`: cases say what they set";
+        let why = "cannot be combined with `case`: cases say what they set";
         reader.forbid(section, &["set", "values"], why);
         (None, cases(reader, section))
     } else {

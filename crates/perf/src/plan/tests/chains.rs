@@ -95,11 +95,11 @@ fn what_contradicts_is_refused() {
     for (text, wanted) in [
         (
             "[chain]\n[work]\nkind = 'issue'",
-            "makes no sense beside `chain`",
+            "cannot be combined with `chain`",
         ),
         (
             "[chain]\n[network]\nbanks = 2",
-            "makes no sense beside `chain`",
+            "cannot be combined with `chain`",
         ),
         ("[chain]\nnodes = 0", "from 1 to 64"),
         ("[chain]\naccounts = 1", "from 2 to 1000"),
