@@ -1,4 +1,4 @@
-//! Limits and budgets of a kernel; every one is a setting of the node.
+//! Limits and budgets of a kernel. Most of them follow from settings of the node.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ pub struct KernelOptions {
     pub transactions_bytes: usize,
     /// Work of signature checks that rounds make for one peer in a millisecond, in units of about ten microseconds: one for an Ed25519
     /// signature, 16 for a P-256 signature. Further checks are made beside the rounds ([`crate::Action::CheckSignatures`]).
-    pub peer_checks_per_ms: u64,
+    pub peer_check_rate: u64,
     /// Size of the cache of signatures and transactions known to be valid, in bytes.
     pub known_signatures_bytes: usize,
     /// Maximum size of a back chain fetched for one transaction. The part that does not fit in memory is staged on the disk
@@ -93,7 +93,7 @@ impl Default for KernelOptions {
             notary: None,
             transactions_bytes: 12 << 20,
             // A tenth of a core.
-            peer_checks_per_ms: 10,
+            peer_check_rate: 10,
             known_signatures_bytes: 2 << 20,
             back_chain_bytes_max: 4 << 30,
             outcomes_bytes: 4 << 20,

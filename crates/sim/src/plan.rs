@@ -179,6 +179,6 @@ fn small_kernel(chance: &mut Chance) -> KernelOptions {
     options.deliveries.resend = soon;
     options.requests.in_flight_max = chance.one_of(&[1, 5, 4_096]);
     options.requests.resend = soon;
-    options.peer_checks_per_ms = chance.one_of(&[0, 1, 10]);
+    options.peer_check_rate = chance.one_of(&[0, 1, 10]);
     options
 }

@@ -66,7 +66,7 @@ pub(crate) enum What {
         /// The answer of the rows at the time of the question, if it is the one.
         early: Option<Answer>,
     },
-    /// A thread beside a node's rounds has an answer.
+    /// Another thread of a node has an answer for the kernel.
     Told {
         node: usize,
         life: u64,

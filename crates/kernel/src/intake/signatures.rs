@@ -61,7 +61,7 @@ impl Signatures {
             known_good: GenerationCache::new(options.known_signatures_bytes),
             due: Vec::new(),
             put_off: PutOffChecks::default(),
-            per_ms: options.peer_checks_per_ms,
+            per_ms: options.peer_check_rate,
         }
     }
 

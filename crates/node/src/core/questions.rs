@@ -1,4 +1,4 @@
-//! The way to a thread that works for the kernel beside its rounds.
+//! The queue of questions from the kernel to another thread of the node.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
