@@ -38,7 +38,7 @@ pub(crate) struct Context {
     pub(crate) message_limits: MessageLimits,
     pub(crate) round: Round,
     pub(crate) commits: Commits,
-    /// Work for the router, carried out within the round in this order.
+    /// Work that is due within the round, in this order. [`Kernel`](crate::Kernel) does it in `settle`.
     pub(crate) work: VecDeque<Work>,
     pub(crate) figures: Figures,
     /// The signatures that the round checks as one batch, and those known to be good.

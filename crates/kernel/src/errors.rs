@@ -37,6 +37,8 @@ errors! {
         "Check the network map: the request may have gone to a node that is not a notary.";
     VERSIONS_MISSING = "node.versions_missing", "Flows are in flight on versions that this binary does not have.",
         "Start the version of the node that ran them, let the flows end (drain), then upgrade.";
+    MEMBER_LOST = "network.member_lost", "The file of a member of the network is not in network/nodes of the node's folder, and was there at an earlier start. Without it the node could name no owner of the member's states and would refuse its deliveries.",
+        "Restore the file from a backup or from network-root/network/nodes; if the member has left the network for good, run tally node forget-member.";
     REQUESTER_MISMATCHED = "notary.requester_mismatched", "A notarisation request names another requester or key than the node that sent it.",
         "Sign requests with the key that the network map lists for the sending node.";
     BACK_CHAIN_TOO_LONG = "tx.back_chain_too_long", "The back chain holds more bytes than this node fetches for one transaction.",

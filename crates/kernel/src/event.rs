@@ -23,6 +23,7 @@ use crate::consents::{ConsentChange, Consents};
 use crate::files::{FileFailure, FileOffer, FileRecord};
 use crate::flows::filter::{FlowFilter, Standing};
 use crate::flows::orders::{Order, Ordered};
+use crate::folder::AuditMark;
 use crate::integrity::{IntegrityOrder, IntegrityReport};
 use crate::notes::NoteId;
 use crate::peers::refusals::DeliveryRefusal;
@@ -316,6 +317,8 @@ pub enum Event {
         /// The token of the reply, a [`Reply::FileKnown`].
         token: Token,
     },
+    /// The audit log has reached this position. The next start compares the log with it.
+    AuditMarked(AuditMark),
     /// An operator confirms that the node's clock is right.
     ConfirmClock {
         /// The user.

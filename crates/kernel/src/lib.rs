@@ -11,7 +11,9 @@ pub mod errors;
 pub mod event;
 mod figures;
 pub mod files;
+pub mod folder;
 mod identity;
+mod open_error;
 mod options;
 pub mod port;
 pub mod rows;
@@ -61,11 +63,11 @@ pub use flows::filter::{FlowFilter, Standing, standing, user_of};
 pub use flows::orders::{ORDERED_FLOWS_MAX, Order, Ordered};
 pub use identity::Identity;
 pub use kernel::Kernel;
-pub use kernel::OpenError;
 pub use keys::{OWNED_KEYS_MAX, UNUSED_KEYS_MAX, is_own_key, key_owner};
 pub use ledger_book::{LedgerRows, decode_row, ledger_page};
 pub use notarisation::requests::check_uniqueness;
 pub use notes::{NOTE_BYTES_MAX, NOTES_MAX, NoteId, NoteRow};
+pub use open_error::OpenError;
 pub use options::KernelOptions;
 pub use peers::budget::{
     BACKLOG_BYTES_MAX, CUT_MS_MAX, CUT_MS_MIN, CUT_POINTS, PeerWork, ROUND_WORK_MAX, SLOW_POINTS,

@@ -7,6 +7,7 @@ use crate::files::Proposals;
 use crate::files::table::FileBook;
 use crate::flows::claims::Claims;
 use crate::flows::clients::Clients;
+use crate::folder::FolderRecord;
 use crate::integrity::consumed::ConsumedIndex;
 use crate::integrity::equivocations::Equivocations;
 use crate::integrity::{Integrity, Lives};
@@ -43,6 +44,7 @@ writers![
     Notarisation,
     Equivocations,
     FileBook,
+    FolderRecord,
     Integrity,
     KeyBook,
     Links,
@@ -59,22 +61,12 @@ writers![
 mod tests {
     use super::*;
     use crate::port::Table;
-    use crate::rows::{META_AUDITED, META_EPOCH, META_LACKING, META_MEMBER};
     use crate::writes::RowRange;
-
-    /// Rows that the node writes itself, before it opens the kernel.
-    const SHELL: &[RowRange] = &[
-        RowRange::meta(META_AUDITED),
-        RowRange::meta(META_EPOCH),
-        RowRange::meta(META_LACKING),
-        RowRange::meta(META_MEMBER),
-    ];
 
     #[test]
     fn no_two_parts_write_the_same_rows() {
-        let owners: Vec<_> = WRITERS.iter().copied().chain([("shell", SHELL)]).collect();
-        for (at, (name, rows)) in owners.iter().enumerate() {
-            for (other, others) in &owners[at + 1..] {
+        for (at, (name, rows)) in WRITERS.iter().enumerate() {
+            for (other, others) in &WRITERS[at + 1..] {
                 let shared = rows
                     .iter()
                     .find(|range| others.iter().any(|other| range.overlaps(other)));

@@ -18,7 +18,7 @@ pub const META_INBOUND: &[u8] = b"inbound/";
 pub const META_LACKING: &[u8] = b"lacking/";
 /// Prefix of rows `folder/member/` + party id: the name of a member whose file was in the node's folder at a start.
 pub const META_MEMBER: &[u8] = b"folder/member/";
-/// Key of the row that says that there was an audit log in the node's folder.
+/// Key of the row with the position of the audit log, [`crate::folder::AuditMark`]. It is empty in a store of an earlier release.
 pub const META_AUDITED: &[u8] = b"folder/audit";
 /// Key of the row with how far a ledger older than the index of consumed states is indexed: two `u64` BE.
 pub const META_CONSUMED_FILL: &[u8] = b"consumed_fill";

@@ -18,6 +18,8 @@ pub struct Node {
     pub view: View,
     /// Whether the view is working on a job.
     pub view_busy: bool,
+    /// The epoch of its store, as of its latest start.
+    pub epoch: u64,
     pub mailbox: Vec<Event>,
     /// Time of the next round, if one is due.
     pub round_at_us: Option<u64>,
@@ -40,6 +42,7 @@ impl Node {
             committer: Committer::default(),
             view,
             view_busy: false,
+            epoch: 0,
             mailbox: Vec::new(),
             round_at_us: None,
             fuse: None,

@@ -13,6 +13,7 @@ use crate::files::Files;
 use crate::flows::Flows;
 use crate::flows::runner::Runner;
 use crate::flows::start_gate::StartGate;
+use crate::folder::FolderRecord;
 use crate::intake::contract_checks::ContractChecks;
 use crate::intake::items::Intake;
 use crate::integrity::Integrity;
@@ -29,6 +30,7 @@ use crate::kernel::Kernel;
 
 /// The parts of a kernel that are read from the store before the rest is made.
 pub(super) struct OpenedParts {
+    pub(super) folder: FolderRecord,
     pub(super) book: Book,
     pub(super) keys: KeyBook,
     pub(super) links: Links,
@@ -44,6 +46,7 @@ impl Kernel {
         let (options, identity, now) = (&context.options, &context.identity, context.now);
         let my_id = context.my_id;
         let OpenedParts {
+            folder,
             book,
             keys,
             links,
@@ -76,6 +79,7 @@ impl Kernel {
         let first_resolution = first_resolution.as_bytes().first_chunk::<8>().copied();
         let first_resolution = u64::from_be_bytes(first_resolution.unwrap_or_default());
         Self {
+            folder,
             keys,
             clock,
             flows: Flows::new(

@@ -219,6 +219,7 @@ impl Kernel {
             Event::ConfirmClock { user, token } => {
                 self.clock.on_confirmed(&user, token, &mut self.context);
             }
+            Event::AuditMarked(mark) => self.folder.on_audited(&mark, &mut self.context),
             Event::Integrity { order, token } => {
                 self.carry(IntegrityCommand::Order { order, token }, reads)?;
             }

@@ -12,7 +12,6 @@ mod closing;
 mod common_events;
 mod dispatch;
 mod gauges;
-mod open_error;
 mod opening;
 mod router;
 mod turns;
@@ -28,6 +27,7 @@ use crate::context::Context;
 use crate::event::{Action, Event};
 use crate::files::Files;
 use crate::flows::Flows;
+use crate::folder::FolderRecord;
 use crate::intake::contract_checks::ContractChecks;
 use crate::intake::items::Intake;
 use crate::integrity::Integrity;
@@ -43,11 +43,10 @@ use crate::round::{CheckOwner, CheckVerdict, Work};
 use crate::schedule::table::Schedule;
 use crate::selection::CoinSelection;
 
-pub use open_error::OpenError;
-
 /// One node's deciding core. See the crate's page for how it is driven.
 pub struct Kernel {
     context: Context,
+    folder: FolderRecord,
     keys: KeyBook,
     clock: ClockWatch,
     flows: Flows,
@@ -186,7 +185,7 @@ impl Kernel {
         self.book.last_seq()
     }
 
-    /// Works off everything that can be done without waiting.
+    /// Does the queued work until none is left.
     fn settle(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
         self.pump(reads)?;
         while let Some(work) = self.context.work.pop_front() {

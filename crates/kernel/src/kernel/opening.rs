@@ -4,12 +4,12 @@ use ledger::StateRef;
 use primitives::{Decode, Moment, Timestamp};
 
 use super::assemble::OpenedParts;
-use super::open_error::OpenError;
 use super::turns::AT_ONCE_MAX;
 use crate::back_chains::wipe_staging;
 use crate::consents::Consents;
 use crate::context::Context;
 use crate::event::Action;
+use crate::folder::FolderRecord;
 use crate::identity::Identity;
 use crate::integrity::Integrity;
 use crate::integrity::contradictions::Contradictions;
@@ -18,6 +18,7 @@ use crate::keys::KeyBook;
 use crate::ledger_book::Book;
 use crate::message_limits::MessageLimits;
 use crate::notarisation::requests::Notarisation;
+use crate::open_error::OpenError;
 use crate::options::KernelOptions;
 use crate::peers::links::Links;
 use crate::port::{Reads, Table, damaged};
@@ -25,21 +26,25 @@ use crate::rows::{META_CLOCK_DOUBT, META_JUDGED};
 use crate::schedule::table::Schedule;
 
 impl Kernel {
-    /// Opens a kernel. `out` gets the first actions. Events report connected peers, as always.
+    /// Opens a kernel with the record of the node's folder, whose rows must be durable. `out` gets the first actions. Events report
+    /// connected peers, as always.
     ///
     /// # Errors
     /// The store can't be read, or flows are in flight on versions that are not registered.
     pub fn open(
         mut options: KernelOptions,
         identity: Identity,
+        folder: FolderRecord,
         reads: &dyn Reads,
         now: Moment,
         out: &mut Vec<Action>,
     ) -> Result<Self, OpenError> {
         MessageLimits::of(identity.network.parameters()).keep(&mut options);
+        let context = Context::new(options, identity, now);
+        let (options, identity) = (&context.options, &context.identity);
         let book = Book::open(reads, options.transactions_bytes)?;
-        let keys = KeyBook::open(&identity, options.fresh_keys_bytes, reads)?;
-        let links = Links::open(&options, reads)?;
+        let keys = KeyBook::open(identity, options.fresh_keys_bytes, reads)?;
+        let links = Links::open(options, reads)?;
         let judged = match reads.get(Table::Meta, META_JUDGED)? {
             Some(row) => Timestamp::from_bytes(&row)
                 .map_err(|_| damaged("the time of the latest judgement"))?,
@@ -57,6 +62,7 @@ impl Kernel {
         let was_in_doubt = reads.get(Table::Meta, META_CLOCK_DOUBT)?.is_some();
         let contradictions = Contradictions::open(reads, book.last_seq())?;
         let opened = OpenedParts {
+            folder,
             contradictions,
             book,
             keys,
@@ -65,7 +71,7 @@ impl Kernel {
             integrity,
             clock_in_doubt: was_in_doubt || was_set,
         };
-        let mut kernel = Kernel::assemble(Context::new(options, identity, now), opened);
+        let mut kernel = Kernel::assemble(context, opened);
         kernel.clock.begin(&mut kernel.context);
         kernel.links.serve_itself(&kernel.context);
         kernel.consents = Consents::open(kernel.context.options.consent.clone(), reads)?;

@@ -15,6 +15,7 @@ mod drain;
 mod equivocation;
 mod falls;
 mod files;
+mod folder;
 mod forged;
 mod forged_swaps;
 mod fresh_keys;

@@ -214,9 +214,9 @@ fn a_proof_that_comes_before_the_answer_of_the_store_stops_the_decision() {
         ..Standing::default()
     };
     // A peer tells it once for each connection.
-    let peer = net.nodes[2].id;
+    let (peer, epoch) = (net.nodes[2].id, net.nodes[2].epoch);
     net.tell(0, Event::PeerDown { peer });
-    net.tell(0, Event::PeerUp { peer, epoch: 1 });
+    net.tell(0, Event::PeerUp { peer, epoch });
     net.say(2, 0, &PeerMessage::Standing(standing));
     for (node, event) in delayed {
         net.tell(node, event);
@@ -284,9 +284,9 @@ fn no_peer_stops_a_node_by_its_word() {
         ),
     ] {
         for node in [0, 1] {
-            let peer = net.nodes[2].id;
+            let (peer, epoch) = (net.nodes[2].id, net.nodes[2].epoch);
             net.tell(node, Event::PeerDown { peer });
-            net.tell(node, Event::PeerUp { peer, epoch: 1 });
+            net.tell(node, Event::PeerUp { peer, epoch });
             net.settle();
             net.say(2, node, &PeerMessage::Standing(standing.clone()));
             net.settle();

@@ -8,7 +8,7 @@ use ledger::{ContractRegistry, NetworkMap, NodeInfo, TransactionState};
 use vaultview::ViewProgress;
 
 use super::columns::Columns;
-use super::folder_record::Loss;
+use super::node_folder::Loss;
 use super::readers::Readers;
 use super::shared::NodeState;
 use crate::ledger_store::LedgerStore;

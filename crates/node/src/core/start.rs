@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use kernel::port::{Table, WriteBatch, damaged};
+use kernel::folder::FolderRecord;
+use kernel::port::{Table, damaged};
 use kernel::{Event, Identity, Kernel, Priority};
 use net::{Inbound, NetLimits, PeerAddress, Sink, Transport};
 use primitives::storage::Reads;
@@ -16,11 +17,10 @@ use tokio::sync::watch;
 use super::apps::Apps;
 use super::clock::Clock;
 use super::columns::Columns;
-use super::folder_record::FolderRecord;
 use super::gate::Gate;
 use super::ledger_core::{LedgerActions, LedgerCore, output};
 use super::messages::KernelHandle;
-use super::options::{http_options, kernel_options, random, store_options, view_options};
+use super::options::{http_options, kernel_options, store_options, view_options};
 use super::questions::Questions;
 use super::readers::Readers;
 use super::replies::Replies;
@@ -31,7 +31,7 @@ use super::stuck;
 use super::view::{ViewParts, ViewThread};
 use super::view_feed::ViewFeed;
 use super::view_fill::Filler;
-use super::{put_off, uniqueness};
+use super::{node_folder, put_off, uniqueness};
 use crate::bootstrap::NodeFiles;
 use crate::files::{FILES_LANE, TransferHandle};
 use crate::http::{HttpHandle, HttpServer, Services, server_config};
@@ -92,19 +92,12 @@ impl Node {
             LedgerCommitter::start(store.clone(), committer_options).map_err(|error| {
                 StartError::System(format!("cannot start the commit thread: {error}"))
             })?;
-        let record = FolderRecord {
-            folder: &dir,
-            store: &store,
-            committer: &committer,
-        };
-        record.check_members(&network)?;
-        let epoch = epoch(&store, &committer)?;
         let files_options = FilesOptions {
             keep_free_bytes: config.attachments.keep_free_bytes,
             ..FilesOptions::default()
         };
         let files = Files::open(&data.join(ATTACHMENTS), files_options)?;
-        let lost_files = record.check_attachments(&files)?;
+        let lost_files = node_folder::check_attachments(&store, &files)?;
 
         let limits = UploadLimits {
             bytes_max: network.parameters().max_attachment_bytes,
@@ -136,12 +129,20 @@ impl Node {
         };
         let options = kernel_options(&config)?;
         let mut first = Vec::new();
-        let kernel = Kernel::open(options, kernel_identity, &store, clock.now(), &mut first)?;
+        let view_path = data.join(VIEW);
+        let contents = node_folder::contents(&dir, &view_path)?;
+        let record = FolderRecord::compare(&contents, &kernel_identity, &options.entropy, &store);
+        let (record, rows) = record.map_err(|error| StartError::of_kernel(error, &dir))?;
+        // Every start of a node with an audit log commits here, so a store that can't be written stops the start.
+        let committed = committer.handle().commit(Class::Normal, rows);
+        committed.map_err(StartError::StoreFailed)?;
+        node_folder::warn_of_unusable_states(record.report());
+        let (epoch, is_audit_lost) = (record.epoch(), record.report().is_audit_log_lost);
+        let now = clock.now();
+        let kernel = Kernel::open(options, kernel_identity, record, &store, now, &mut first)?;
         let figures = Mutex::new(kernel.figures());
 
         let ledger_end = ledger_end(&store)?;
-        let view_path = data.join(VIEW);
-        super::missing_contracts::warn(&store, &committer, &view_path, &contracts)?;
         let columns = Arc::new(Columns::of(&contracts));
         let view_options = view_options(&config, &columns);
         let (view, reader, progress) = super::view::open(&view_path, &view_options, ledger_end)?;
@@ -189,7 +190,7 @@ impl Node {
         let sender = transport.handle().clone();
         let cutter = transport.handle().clone();
         let (drained_sender, drained) = watch::channel(false);
-        let (audit, lost_audit) = record.open_audit()?;
+        let (audit, lost_audit) = node_folder::open_audit(&dir, is_audit_lost, &handle)?;
         let audit = Arc::new(audit);
         let losses: Vec<_> = lost_files.into_iter().chain(lost_audit).collect();
         for loss in &losses {
@@ -396,24 +397,4 @@ pub(super) fn ledger_end(store: &LedgerStore) -> Result<u64, StartError> {
 fn seq_of(row: &[u8], name: &str) -> Result<u64, StartError> {
     let seq = kernel::rows::seq_of(row);
     seq.ok_or_else(|| StartError::StoreFailed(damaged(name)))
-}
-
-/// The number that names this store to the peers: drawn once.
-fn epoch(store: &LedgerStore, committer: &LedgerCommitter) -> Result<u64, StartError> {
-    let key = kernel::rows::META_EPOCH;
-    let found = store
-        .get(Table::Meta, key)
-        .map_err(StartError::StoreFailed)?;
-    if let Some(epoch) = found {
-        return seq_of(&epoch, "the number that names the store");
-    }
-    let drawn = random()?;
-    let epoch = seq_of(&drawn[..8], "a drawn number")?.max(1);
-    let mut batch = WriteBatch::default();
-    batch.put(Table::Meta, key, epoch.to_be_bytes());
-    committer
-        .handle()
-        .commit(Class::Normal, batch)
-        .map_err(StartError::StoreFailed)?;
-    Ok(epoch)
 }

@@ -1,6 +1,6 @@
 //! The errors of the start of a node, with the advised actions.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kernel::port::{FailureKind, StoreFailure};
 use primitives::{Coded, ErrorInfo};
@@ -8,6 +8,7 @@ use store::FilesError;
 use thiserror::Error;
 use vaultview::ViewError;
 
+use crate::bootstrap::member_file;
 use crate::http::{ListenError, TlsError};
 use crate::users::UsersError;
 
@@ -75,6 +76,17 @@ pub enum StartError {
 }
 
 impl StartError {
+    /// Returns the reason why the kernel of the node in a folder did not open.
+    pub(super) fn of_kernel(error: kernel::OpenError, folder: &Path) -> Self {
+        match error {
+            kernel::OpenError::MemberLost { id, name } => Self::MemberLost {
+                name,
+                path: member_file(folder, &id),
+            },
+            error => Self::Kernel(error),
+        }
+    }
+
     /// Returns whether another attempt may succeed without an operator: the disk was full, or did not answer.
     #[must_use]
     pub fn may_pass(&self) -> bool {
@@ -86,7 +98,9 @@ impl StartError {
             Self::StoreFailed(failure) => is_access(failure),
             Self::Kernel(kernel::OpenError::Store(failure)) => is_access(failure),
             Self::View(error) => matches!(error, ViewError::Failed { .. }),
-            Self::Kernel(kernel::OpenError::VersionsMissing(_))
+            Self::Kernel(
+                kernel::OpenError::MemberLost { .. } | kernel::OpenError::VersionsMissing(_),
+            )
             | Self::Transport(_)
             | Self::ApiTls(_)
             | Self::ApiListen(_)
@@ -128,11 +142,6 @@ pub const ERRORS: &[ErrorInfo] = &[
         code: "node.data_folder",
         cause: "The node's data folder can't be made or used.",
         action: "Check node.data_dir in the configuration, its permissions, and the space on the disk.",
-    },
-    ErrorInfo {
-        code: "network.member_lost",
-        cause: "The file of a member of the network is not in network/nodes of the node's folder, and was there at an earlier start. Without it the node could name no owner of the member's states and would refuse its deliveries.",
-        action: "Restore the file from a backup or from network-root/network/nodes; if the member has left the network for good, run tally node forget-member.",
     },
     ErrorInfo {
         code: "network.unknown_member",
@@ -179,7 +188,7 @@ impl Coded for StartError {
             StartError::Users(error) => error.code(),
             StartError::Token(_) => "node.bad_token_hash",
             StartError::NodeRuns(_) => "vault.node_runs",
-            StartError::MemberLost { .. } => "network.member_lost",
+            StartError::MemberLost { .. } => kernel::errors::MEMBER_LOST.code,
             StartError::UnknownMember(_) => "network.unknown_member",
             StartError::Apps(_) => "node.apps",
             StartError::System(_) => "node.system",
@@ -197,6 +206,7 @@ impl Coded for StartError {
             StartError::ApiTls(error) => error.hint(),
             StartError::ApiListen(error) => error.hint(),
             StartError::Users(error) => error.hint(),
+            StartError::MemberLost { .. } => kernel::errors::MEMBER_LOST.action,
             _ => ErrorInfo::action_of(ERRORS, self.code()),
         }
     }

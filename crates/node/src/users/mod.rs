@@ -20,7 +20,6 @@ mod permission;
 mod quota;
 mod sessions;
 
-pub(crate) use audit::LogMark;
 pub use audit::{AuditFile, AuditLine, AuditLog, AuditNote, ChangeIntent};
 pub use clock::now_s;
 pub use directory::{Caller, LoginError, Users};

@@ -131,7 +131,7 @@ impl World {
             What::Up(told) => {
                 if self.links.told_up(&told) {
                     let peer = self.membership.ids[told.peer];
-                    let epoch = told.peer as u64 + 1;
+                    let epoch = self.nodes[told.peer].epoch;
                     self.mail(told.node, Event::PeerUp { peer, epoch });
                 }
             }

@@ -1,5 +1,6 @@
 //! Starts and crashes of nodes, and their connections.
 
+use kernel::folder::{FolderContents, FolderRecord};
 use kernel::port::Table;
 use kernel::{Kernel, KernelOptions};
 use primitives::PublicKey;
@@ -66,7 +67,16 @@ impl World {
         one.view
             .rebuild(tables, self.membership.contracts(), &is_ours);
         let mut out = Vec::new();
-        match Kernel::open(options, identity, &one.disk, now, &mut out) {
+        // A simulated folder has no audit log, and its program lacks no contract.
+        let contents = FolderContents::default();
+        let folder = FolderRecord::compare(&contents, &identity, &options.entropy, &one.disk);
+        let opened = folder.and_then(|(folder, rows)| {
+            one.disk.write(&rows);
+            one.disk.sync(&rows);
+            one.epoch = folder.epoch();
+            Kernel::open(options, identity, folder, &one.disk, now, &mut out)
+        });
+        match opened {
             Ok(kernel) => one.kernel = Some(kernel),
             Err(error) => {
                 return self

@@ -23,8 +23,9 @@ use std::sync::Arc;
 
 use flow::{FlowId, FlowLimits};
 use kernel::files::FileOffer;
+use kernel::folder::{FolderContents, FolderRecord, FolderReport};
 use kernel::message::{PeerMessage, Standing};
-use kernel::{Event, Identity, Kernel, KernelOptions, Reply, Start, Token, Wait};
+use kernel::{Event, Identity, Kernel, KernelOptions, OpenError, Reply, Start, Token, Wait};
 use ledger::{
     ContractRegistry, NetworkMap, NetworkParameters, NodeInfo, NotaryInfo, Party, PartyId,
 };
@@ -60,6 +61,12 @@ pub struct TestNode {
     pub view_seq: u64,
     /// Commits handed out since the test network was built.
     pub commits: u64,
+    /// The contents of its folder, apart from the store.
+    pub contents: FolderContents,
+    /// The losses that its latest start found.
+    pub report: FolderReport,
+    /// The epoch of its store.
+    pub epoch: u64,
     /// The files on its disk, and how it deals with them.
     pub files: NodeFiles,
     /// The offset of its clock in milliseconds; negative if behind.
@@ -197,6 +204,9 @@ impl Testnet {
             quarantined: Default::default(),
             view_seq: 0,
             commits: 0,
+            contents: FolderContents::default(),
+            report: FolderReport::default(),
+            epoch: 0,
             files: NodeFiles::default(),
             clock_off_ms: 0,
             heard: None,
@@ -230,6 +240,11 @@ impl Testnet {
 
     /// Starts a node on its disk.
     pub fn up(&mut self, node: usize) {
+        self.try_up(node).expect("opens");
+    }
+
+    /// The same, for a node that may not start.
+    pub fn try_up(&mut self, node: usize) -> Result<(), OpenError> {
         self.rebuild_view(node);
         let one = &self.nodes[node];
         let identity = Identity {
@@ -257,7 +272,13 @@ impl Testnet {
         };
         let mut out = Vec::new();
         let now = self.moment(node);
-        let kernel = Kernel::open(options, identity, &one.disk, now, &mut out).expect("opens");
+        let folder = FolderRecord::compare(&one.contents, &identity, &options.entropy, &one.disk);
+        let (folder, rows) = folder?;
+        one.disk.write(rows);
+        self.nodes[node].epoch = folder.epoch();
+        self.nodes[node].report = folder.report().clone();
+        let disk = &self.nodes[node].disk;
+        let kernel = Kernel::open(options, identity, folder, disk, now, &mut out)?;
         self.nodes[node].heard = None;
         self.nodes[node].kernel = Some(kernel);
         self.perform(node, out);
@@ -267,6 +288,7 @@ impl Testnet {
                 self.link(other, node);
             }
         }
+        Ok(())
     }
 
     fn notary_options(&self) -> NotaryOptions {
@@ -285,9 +307,8 @@ impl Testnet {
 
     /// Connects a node to another one.
     pub fn link(&mut self, node: usize, other: usize) {
-        let peer = self.nodes[other].id;
-        self.mail
-            .push_back((node, Event::PeerUp { peer, epoch: 1 }));
+        let (peer, epoch) = (self.nodes[other].id, self.nodes[other].epoch);
+        self.mail.push_back((node, Event::PeerUp { peer, epoch }));
         if self.nodes[other].heard.is_some() {
             // A scripted node agrees with everything, unless a test says otherwise.
             let bytes = PeerMessage::Standing(Standing::default()).to_bytes();

@@ -8,10 +8,11 @@ use std::io::{BufRead, BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Wr
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use kernel::folder::AuditMark;
 use serde::Serialize;
 
 use super::archive;
-use super::header::{Header, LogMark};
+use super::header::{Header, mark_of_line};
 use super::line::AuditLine;
 use crate::users::error::UsersError;
 
@@ -166,7 +167,7 @@ impl LogFile {
 }
 
 /// Returns the position in the log at the end of a file. `None` if the file is missing or empty.
-pub(super) fn mark_of(path: &Path) -> std::io::Result<Option<LogMark>> {
+pub(super) fn mark_of(path: &Path) -> std::io::Result<Option<AuditMark>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         opened => opened?,
@@ -174,7 +175,7 @@ pub(super) fn mark_of(path: &Path) -> std::io::Result<Option<LogMark>> {
     let bytes = file.metadata()?.len();
     let mut first = Vec::new();
     BufReader::new(file.take(HEADER_BYTES_MAX)).read_until(b'\n', &mut first)?;
-    Ok((!first.is_empty()).then(|| LogMark::of(&first, bytes)))
+    Ok((!first.is_empty()).then(|| mark_of_line(&first, bytes)))
 }
 
 /// Opens a log, or creates it if there is none.
@@ -250,7 +251,7 @@ mod tests {
         AuditLine::new("ann".into(), None, &format!("{n:06}"))
     }
 
-    fn mark(path: &Path) -> LogMark {
+    fn mark(path: &Path) -> AuditMark {
         mark_of(path).expect("readable").expect("begun")
     }
 

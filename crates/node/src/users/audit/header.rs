@@ -1,12 +1,10 @@
-//! The first line of a file of the log, and the place that the log has reached.
+//! The first line of a file of the log, from which its position in the log follows.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use kernel::folder::{AUDIT_NAME_BYTES, AuditMark};
 use primitives::{Hash, hex};
 use serde::{Deserialize, Serialize};
-
-/// Bytes of a log's name.
-const NAME_BYTES: usize = 16;
 
 /// The first line of a file.
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,19 +22,19 @@ pub(super) struct Header {
 impl Header {
     /// The first line of a new log.
     pub(super) fn new() -> std::io::Result<Self> {
-        let mut name = [0; NAME_BYTES];
+        let mut name = [0; AUDIT_NAME_BYTES];
         getrandom::fill(&mut name).map_err(std::io::Error::other)?;
         Ok(Self::with("audit.begins", &name, 0))
     }
 
     /// The first line of the file after this one.
-    pub(super) fn after(mark: &LogMark) -> Self {
+    pub(super) fn after(mark: &AuditMark) -> Self {
         // Only a file written by hand has the last number. Its successor is then known by its length.
         let part = mark.part.saturating_add(1);
         Self::with("audit.continues", &mark.log, part)
     }
 
-    fn with(action: &str, name: &[u8; NAME_BYTES], part: u64) -> Self {
+    fn with(action: &str, name: &[u8; AUDIT_NAME_BYTES], part: u64) -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             time_ms: since.map_or(0, primitives::whole_ms),
@@ -47,38 +45,18 @@ impl Header {
     }
 }
 
-/// The place that a log has reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct LogMark {
-    /// The log's name.
-    log: [u8; NAME_BYTES],
-    /// The number of its last file.
-    part: u64,
-    /// The length of that file.
-    bytes: u64,
-}
-
-primitives::record!(LogMark { log, part, bytes });
-
-impl LogMark {
-    /// The mark of a file with this first line and this length. The log of an earlier release has the name that follows from its
-    /// first line.
-    pub(super) fn of(first: &[u8], bytes: u64) -> Self {
-        let header = serde_json::from_slice::<Header>(first).ok();
-        let named = header.and_then(|header| {
-            let name = hex::decode_array(&header.log)?;
-            Some((name, header.part))
-        });
-        let (log, part) = named.unwrap_or_else(|| {
-            let hash = Hash::plain(first);
-            let name = hash.as_bytes().first_chunk::<NAME_BYTES>();
-            (*name.expect("a hash is longer"), 0)
-        });
-        Self { log, part, bytes }
-    }
-
-    /// Whether this is a later place of the same log.
-    pub(crate) fn follows(&self, earlier: &LogMark) -> bool {
-        self.log == earlier.log && (self.part, self.bytes) >= (earlier.part, earlier.bytes)
-    }
+/// Returns the position in a log whose last file has this first line and this length. The log of an earlier release has the name that
+/// follows from its first line.
+pub(super) fn mark_of_line(first: &[u8], bytes: u64) -> AuditMark {
+    let header = serde_json::from_slice::<Header>(first).ok();
+    let named = header.and_then(|header| {
+        let name = hex::decode_array(&header.log)?;
+        Some((name, header.part))
+    });
+    let (log, part) = named.unwrap_or_else(|| {
+        let hash = Hash::plain(first);
+        let name = hash.as_bytes().first_chunk::<AUDIT_NAME_BYTES>();
+        (*name.expect("a hash is longer"), 0)
+    });
+    AuditMark { log, part, bytes }
 }

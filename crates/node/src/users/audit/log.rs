@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 
+use kernel::folder::AuditMark;
 use primitives::ErrorInfo;
 
 use super::file::{FILE_BYTES_MAX, LogFile, mark_of, path_of};
-use super::header::LogMark;
 use super::line::{AuditLine, Kind};
 use super::queue::{AuditQueue, Batch, Durable, QueuedLine};
 use crate::users::error::{AUDIT_LOST, UsersError};
 
-/// Remembers the place that a new log has reached.
-pub(crate) type Remember = Box<dyn Fn(&LogMark) + Send>;
+/// Reports the position of a log that has begun anew.
+pub(crate) type Remember = Box<dyn Fn(AuditMark) + Send>;
 
 /// A running log. Dropping it writes the waiting lines.
 #[derive(Debug)]
@@ -53,14 +53,17 @@ impl AuditLog {
     ///
     /// # Errors
     /// The file can't be read.
-    pub(crate) fn mark(folder: &Path) -> Result<Option<LogMark>, UsersError> {
+    pub(crate) fn mark(folder: &Path) -> Result<Option<AuditMark>, UsersError> {
         let path = path_of(folder);
         mark_of(&path).map_err(|source| UsersError::File { path, source })
     }
 
-    /// Notes that the log before this one was lost.
-    pub(crate) fn begins_anew(&self) {
-        self.write(begins_anew());
+    /// Notes durably that the log before this one was lost.
+    ///
+    /// # Errors
+    /// The line can't be written.
+    pub(crate) fn begins_anew(&self) -> Result<(), UsersError> {
+        self.write_durably(begins_anew())
     }
 
     /// Writes a line and waits until it is durable.
@@ -184,7 +187,7 @@ impl Writer {
         self.file.line(&begins_anew())?;
         self.file.flush()?;
         if let Some(mark) = mark_of(self.file.path())? {
-            (self.remember)(&mark);
+            (self.remember)(mark);
         }
         Ok(())
     }

@@ -17,7 +17,6 @@ mod queue;
 mod refusals;
 
 pub use file::AuditFile;
-pub(crate) use header::LogMark;
 pub use intent::ChangeIntent;
 pub use line::AuditLine;
 pub use log::AuditLog;

@@ -1,6 +1,7 @@
 //! The reasons why a kernel does not open on a store.
 
 use flow::{FlowId, MissingVersion};
+use ledger::PartyId;
 use thiserror::Error;
 
 use crate::port::StoreFailure;
@@ -11,6 +12,14 @@ pub enum OpenError {
     /// The store can't be read.
     #[error(transparent)]
     Store(#[from] StoreFailure),
+    /// The network lacks a member that the store remembers from an earlier start.
+    #[error("{name} ({id}) was a member of the network at an earlier start, and is not one now")]
+    MemberLost {
+        /// Its id.
+        id: PartyId,
+        /// Its name.
+        name: String,
+    },
     /// Flows are in flight on versions that this binary does not have.
     #[error("{}", describe_missing(.0))]
     VersionsMissing(Vec<MissingVersion>),
@@ -21,6 +30,7 @@ impl OpenError {
     pub fn code(&self) -> &'static str {
         match self {
             OpenError::Store(failure) => failure.code,
+            OpenError::MemberLost { .. } => crate::errors::MEMBER_LOST.code,
             OpenError::VersionsMissing(_) => crate::errors::VERSIONS_MISSING.code,
         }
     }
@@ -29,6 +39,7 @@ impl OpenError {
     pub fn hint(&self) -> &'static str {
         match self {
             OpenError::Store(failure) => failure.hint,
+            OpenError::MemberLost { .. } => crate::errors::MEMBER_LOST.action,
             OpenError::VersionsMissing(_) => crate::errors::VERSIONS_MISSING.action,
         }
     }
