@@ -10,6 +10,7 @@ use pulldown_cmark::{CowStr, Event, Tag, html};
 use crate::links::{self, Heading};
 use crate::listings;
 use crate::metadata;
+use crate::walks;
 
 /// Parts of the book in reading order: the title, and the source folder or page.
 const PARTS: &[(&str, &str)] = &[
@@ -35,10 +36,11 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let pages = links::pages()?;
     let mut faults = links::broken(&pages);
     faults.extend(links::missing_sources(&pages));
+    faults.extend(walks::stale(&pages));
     faults.extend(listings::stale(&pages)?);
     if !faults.is_empty() {
         bail!(
-            "links and source files that do not exist, or listings that differ from their file:\n{}",
+            "links, source files and items that do not exist, or listings that differ from their file:\n{}",
             faults.join("\n")
         );
     }

@@ -41,6 +41,7 @@ mod spdx;
 mod suites;
 mod tree;
 mod value;
+mod walks;
 
 use std::process::ExitCode;
 

@@ -18,7 +18,7 @@ pub const CLAIM_BYTES_MAX: usize = 1_024;
 pub enum Service {
     /// Notarise a transaction: a `NotaryRequest` in, a `NotaryResponse` out.
     Notarise = 1,
-    /// Fetch transactions of a back chain.
+    /// Fetch transactions of a back chain. In messages this is `ServiceId::Fetch` of the kernel, with the same number.
     Transactions = 2,
     /// Fetch attachments.
     Attachments = 3,

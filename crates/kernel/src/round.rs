@@ -13,7 +13,7 @@ use crate::writes::Batch;
 
 /// Something to be done within the round.
 pub(crate) enum Work {
-    /// Actions of the flow engine.
+    /// An action of the flow engine.
     Engine(EngineAction),
     /// An item's signatures are good: look for its dependencies.
     Signed(ItemId),

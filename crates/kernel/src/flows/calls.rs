@@ -1,4 +1,4 @@
-//! The calls of the router into the flows: results of effects, events of the round, and journals.
+//! The calls of the rest of the kernel into the flows: results of effects, events of the round, and journals.
 
 use flow::{CHART_STEP, EffectResult, FlowEngine, FlowId, SessionMessage, SleepClocks};
 use ledger::{PartyId, SelectionRequest, SignedTransaction, StateRef, TxId};

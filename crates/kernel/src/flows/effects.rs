@@ -113,7 +113,7 @@ impl Flows {
                 let goal = Goal::Verify {
                     flow,
                     effect: number,
-                    // A recorded transaction lacks no signature.
+                    // A transaction that is recorded must have all signatures.
                     missing_allowed: if keep { Vec::new() } else { missing_allowed },
                     fetching,
                     keep,

@@ -166,6 +166,7 @@ impl Runner {
         self.steps.take(watched)
     }
 
+    /// Queues the engine's actions as work of the round.
     fn pass_on(&mut self, context: &mut Context) {
         let actions = self.actions.drain(..);
         context.work.extend(actions.map(Work::Engine));

@@ -48,7 +48,7 @@ impl Intake {
                     context.charge(Some(peer), look_up_work(transaction.wire()));
                     self.on_delivered_one(peer, transaction, &along, views, context)?;
                 }
-                // Without an id there is nothing to refuse; the sender will find no answer in its log, we one here.
+                // It has no id, so it cannot be refused. Only this node logs the fault.
                 Err(error) => {
                     context.bad_message(peer, &format!("a delivered transaction: {error}"));
                 }

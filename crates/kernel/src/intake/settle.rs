@@ -76,7 +76,7 @@ impl Intake {
         self.refuse(item, Fault::Final(rejection), context);
     }
 
-    /// Looks for the dependencies of an item whose signatures are good, also again.
+    /// Looks for the dependencies of an item whose signatures are good. It is called again when a fetch for the item has ended.
     pub(super) fn look_for_dependencies(
         &mut self,
         item: ItemId,

@@ -5,7 +5,8 @@ use crate::kernel::Kernel;
 use crate::port::{Reads, StoreFailure};
 
 impl Kernel {
-    /// Makes the round's one commit of it, or acts at once where nothing is written and nothing waited for.
+    /// Commits the round. If the round writes nothing, and has no actions or waits for no earlier commit, its actions are performed at
+    /// once.
     pub(super) fn close_round(&mut self, out: &mut Vec<Action>) {
         self.flows.report_drain(&mut self.context);
         assert!(

@@ -115,8 +115,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Tells all parts to record a verified transaction and to answer everything that waits for it. Does nothing if it is in the
-    /// ledger already.
+    /// Records a verified transaction in all parts, and wakes everything that waits for it. Does nothing if it is in the ledger
+    /// already.
     fn record(
         &mut self,
         transaction: &Arc<SignedTransaction>,

@@ -77,7 +77,7 @@ impl Notarisation {
         }
         match self.check_form(peer, body, context) {
             Ok((NotarySubject::TearOff(tear_off), asks)) => {
-                // Before the work of checking it.
+                // Rate and queue come first, because the check of the tear-off costs more.
                 let welcome = self.notary.welcome(peer, context.now.monotonic);
                 let verify = || tear_off.verify().map_err(|e| NotaryError::invalid(&e));
                 match welcome.and_then(|()| verify()) {
@@ -158,7 +158,7 @@ impl Notarisation {
         context: &mut Context,
     ) {
         if views.is_older_copy {
-            // The proof may have come after the question.
+            // The proof of an older copy may have arrived after the question was asked.
             self.refuse_undecided(context);
             return;
         }
@@ -176,7 +176,7 @@ impl Notarisation {
             let asked_by = self.answered(number);
             self.on_decided(number, &response, context);
             if let Some((peer, id)) = asked_by {
-                // After the record, whose action comes first.
+                // The answer comes after the record of the transaction.
                 context.command(NotaryCommand::Answer { peer, id, response });
             }
         }

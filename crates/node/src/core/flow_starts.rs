@@ -24,7 +24,7 @@ impl Service {
         self.shared.gate.start_capacity()
     }
 
-    /// Passes starts to the kernel. Starts without room and starts with bad arguments are refused without it.
+    /// Refuses starts without room or with bad arguments, and passes the others to the kernel.
     pub(super) fn start_flows(&self, starts: Vec<StartRequest<'_>>) {
         let mut room = self.capacity_for_starts();
         let mut tickets = Vec::with_capacity(starts.len());

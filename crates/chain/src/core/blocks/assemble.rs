@@ -1,4 +1,5 @@
-//! Assembles the bodies of announced blocks from the pool and from the parts that peers send.
+//! Rebuilds the bodies of announced blocks from the pool and from the parts that peers send. (The forger chooses a body in
+//! [`crate::forge`].)
 
 use std::sync::Arc;
 
