@@ -27,7 +27,7 @@ const CHILD_BLOCK_BYTES: usize = PAYMENT_BYTES + 64;
 /// Amounts repeat after this many values. They are small, so that no account runs out of tokens in a long history, and numerous
 /// enough that no two payments of one second are equal.
 const AMOUNTS: u64 = 100_000;
-/// Divisor of a whole token that gives a child payment's fee.
+/// A child payment's fee is a whole token divided by this number.
 const CHILD_FEE_PART: u64 = 100;
 /// Validity of a payment in minutes, if the network allows it.
 const DEADLINE_MINUTES: u16 = 60;
@@ -45,7 +45,7 @@ struct Account {
 struct Lane {
     chain: ChainId,
     fee: u64,
-    /// Maximum number of payments in a block.
+    /// Maximum number of payments of this chain in a block.
     most: usize,
 }
 
@@ -107,7 +107,7 @@ impl History {
             return Err(Rejection::new(
                 "chain_history.accounts",
                 format!(
-                    "{} accounts with a known passphrase have something on every chain",
+                    "{} accounts with a known passphrase have a balance on every chain, at least 2 are needed",
                     accounts.len()
                 ),
             ));
@@ -237,7 +237,7 @@ impl History {
             }
         }
         let Some((mut time, forger)) = first else {
-            let detail = "none of the accounts with a known passphrase has enough to forge";
+            let detail = "no account with a known passphrase has enough stake to forge";
             return Ok(Err(Rejection::new("chain_history.accounts", detail)));
         };
         if time > latest {

@@ -61,8 +61,8 @@ pub struct Params {
     /// Standstill in seconds after a forger's hit. Its block may then have any later time, so a network that stood still does not
     /// have to catch up block by block.
     pub standstill_seconds: u32,
-    /// Minimum time for which a block's work is computed, as a percentage of `block_seconds`. A block that follows sooner has no more
-    /// work, so a forger gains little by choosing accounts with early hits on a secret branch (decision 0010).
+    /// Minimum time between blocks in the computation of work, as a percentage of `block_seconds`. A block that follows sooner has
+    /// no more work, so a forger gains little by choosing accounts with early hits on a secret branch (decision 0010).
     pub work_elapsed_min_percent: u32,
     /// Minimum balance, in whole tokens, that a lessor must have held through the effective age to lease to the same account again.
     /// 0 is no minimum.
@@ -161,22 +161,22 @@ impl Params {
             (
                 "child_transactions_max",
                 self.child_transactions_max as usize <= IDS_MAX,
-                format!("must be at most {IDS_MAX}, which a list of ids holds"),
+                format!("must be at most {IDS_MAX}, the limit of a list of ids"),
             ),
             (
                 "child_block_bytes_max",
                 self.child_block_bytes_max as usize <= BLOCK_BYTES_MAX,
-                format!("must be at most {BLOCK_BYTES_MAX}, which an answer of a peer holds"),
+                format!("must be at most {BLOCK_BYTES_MAX}, the limit of a peer's answer"),
             ),
             (
                 "block_bytes_max",
                 self.block_bytes_max as usize <= BLOCK_BYTES_MAX,
-                format!("must be at most {BLOCK_BYTES_MAX}, which an answer of a peer holds"),
+                format!("must be at most {BLOCK_BYTES_MAX}, the limit of a peer's answer"),
             ),
             (
                 "message_bytes_max",
                 self.message_bytes_max as usize <= EXTENSION_BYTES_MAX,
-                format!("must be at most {EXTENSION_BYTES_MAX}, which the format holds"),
+                format!("must be at most {EXTENSION_BYTES_MAX}, the limit of the format"),
             ),
             (
                 "effective_age_blocks",
@@ -191,7 +191,7 @@ impl Params {
             (
                 "lease_blocks_max",
                 (1..=self.lease_blocks_max).contains(&self.lease_blocks_min),
-                "must be at least lease_blocks_min, and that at least 1".into(),
+                "must be at least lease_blocks_min, which must be at least 1".into(),
             ),
             (
                 "base_target_gamma_percent",
@@ -206,7 +206,7 @@ impl Params {
             (
                 "base_target_max_percent",
                 self.base_target_max_percent >= 100 && self.base_target_min_percent <= 100,
-                "must be at least 100, and base_target_min_percent at most".into(),
+                "must be at least 100, and base_target_min_percent at most 100".into(),
             ),
             (
                 "work_elapsed_min_percent",

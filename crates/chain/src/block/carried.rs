@@ -106,7 +106,9 @@ pub fn read_carried_body(
             _ => 0,
         };
         if count > rest.len() / PAYMENT_BYTES {
-            return Err(malformed("a child block carries more than follows it"));
+            return Err(malformed(
+                "a child block counts more transactions than follow it",
+            ));
         }
         let children = (0..count)
             .map(|_| next(&mut rest))

@@ -23,7 +23,7 @@ pub struct Header {
     pub previous: Hash,
     /// The forger's public key.
     pub forger: [u8; 32],
-    /// `SHA-256(the previous block's | forger)`.
+    /// The generation signature: `SHA-256(generation signature of the previous block | forger)`.
     pub generation: Hash,
     /// The base target after this block. A higher one makes hits easier.
     pub base_target: BaseTarget,
@@ -61,7 +61,7 @@ impl Header {
         self.signature = *signature.bytes();
     }
 
-    /// Returns the signature to check, over [`Header::hash`].
+    /// Returns the forger's signature with its key, for a check in a batch. `hash` is the result of [`Header::hash`].
     #[must_use]
     pub fn signed_message(&self, hash: Hash) -> SignedMessage {
         SignedMessage {
@@ -110,7 +110,7 @@ impl Header {
 pub fn read_header(bytes: &[u8]) -> Result<Header, Rejection> {
     let bytes: &[u8; HEADER_BYTES] = bytes.try_into().map_err(|_| {
         malformed(format!(
-            "a header has {HEADER_BYTES} bytes, not {}",
+            "a header of {} bytes, expected {HEADER_BYTES}",
             bytes.len()
         ))
     })?;

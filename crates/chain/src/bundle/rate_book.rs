@@ -42,7 +42,10 @@ impl RateBook {
         if balance < params.child_block_fee_per_transaction.max(1) {
             return Err(Rejection::new(
                 "chain_rates.no_means",
-                format!("{} has {balance} on the parent chain", rates.account()),
+                format!(
+                    "{} has a balance of {balance} on the parent chain",
+                    rates.account()
+                ),
             ));
         }
         let key = (rates.child, rates.bundler);
@@ -69,12 +72,12 @@ impl RateBook {
         let stale = |detail: String| Err(Rejection::new("chain_rates.stale", detail));
         // No time is beyond the last second.
         if rates.time > now.saturating_add(params.clock_drift_seconds) {
-            return stale(format!("said {} s ahead of now", rates.time - now));
+            return stale(format!("dated {} s ahead of now", rates.time - now));
         }
         // Rates from a clock that is ahead are new.
         let age = now.saturating_sub(rates.time);
         if age > RATES_AGE_SECONDS {
-            return stale(format!("said {age} s ago"));
+            return stale(format!("announced {age} s ago"));
         }
         Ok(())
     }

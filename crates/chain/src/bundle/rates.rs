@@ -69,7 +69,7 @@ impl SignedRates {
         let malformed = |detail: String| Rejection::new("chain_rates.malformed", detail);
         let bytes: &[u8; RATES_BYTES] = bytes
             .try_into()
-            .map_err(|_| malformed(format!("{} bytes, not {RATES_BYTES}", bytes.len())))?;
+            .map_err(|_| malformed(format!("{} bytes, expected {RATES_BYTES}", bytes.len())))?;
         if bytes[0] != VERSION {
             return Err(malformed(format!("version {}", bytes[0])));
         }
@@ -98,7 +98,7 @@ impl SignedRates {
         Hash::of(Domain::Document, &[genesis.as_bytes(), unsigned])
     }
 
-    /// Returns the signature to check.
+    /// Returns the bundler's signature with its key and hash, for a check in a batch.
     #[must_use]
     pub fn signed_message(&self, genesis: &Hash) -> SignedMessage {
         SignedMessage {

@@ -40,7 +40,7 @@ pub struct BundlerFigures {
 pub struct Figures {
     /// The tip of the chain.
     pub tip: Point,
-    /// The figures of the pool.
+    /// The counts of the pool.
     pub pool: PoolFigures,
     /// Number of connected peers.
     pub peers: usize,

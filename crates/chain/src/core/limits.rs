@@ -20,7 +20,8 @@ pub const SERVED_BYTES_PER_SECOND: u64 = 32 << 20;
 pub const SERVED_BYTES_BURST: u64 = 64 << 20;
 /// Long-term rate of answers to all peers together, in bytes per second.
 pub const SERVED_TOTAL_PER_SECOND: u64 = 64 << 20;
-/// Maximum saved budget of answers to all peers together, in bytes. A peer is served while its recent use is at most the rest.
+/// Maximum saved budget of answers to all peers together, in bytes. A peer is served while its recent use is at most the
+/// remaining budget.
 pub const SERVED_TOTAL_BURST: u64 = 256 << 20;
 /// Minimum cost of an answer, in bytes.
 pub const SERVED_BYTES_LEAST: u64 = 4 << 10;
@@ -30,9 +31,9 @@ pub const SERVED_BYTES_PER_LOOK: usize = 2 << 10;
 pub const SERVED_DECODED_FACTOR: usize = 4;
 /// Work, counted in bytes, at which an answer stops growing.
 pub const SERVED_WORK_MAX: usize = 16 << 20;
-/// Rows that pruning looks at after each block.
+/// Rows that pruning examines after each block.
 pub const PRUNE_ROWS: usize = 256;
-/// Rows that pruning looks at in each round of an operator's order to delete bodies.
+/// Rows that pruning examines in each round of an operator's order to delete bodies.
 pub const PRUNE_ROUND_ROWS: usize = 8_192;
 /// Announced blocks that are assembled at the same time.
 pub const ASSEMBLIES_MAX: usize = 8;
@@ -85,15 +86,15 @@ pub const COMPARE_MS: u64 = 10_000;
 /// Age in seconds at which a locally accepted transaction that is in no block is gossiped again. A peer that refused it may
 /// accept it now.
 pub const REPEAT_SECONDS: u32 = 20;
-/// Number of the oldest such transactions that are sent each time that pools are compared.
+/// Number of the oldest such transactions that each comparison of pools gossips again.
 pub const REPEAT_STEP: usize = 1_000;
 /// Cool-down of a peer after its branch failed.
 pub const BACK_OFF_MS: u64 = 5_000;
-/// Maximum number of times that this time doubles, once for each failure in a row.
+/// Maximum number of times that the cool-down doubles, once for each consecutive failure.
 pub const BACK_OFF_DOUBLINGS_MAX: u32 = 3;
 /// Peers asked for the headers of their branch at the same time.
 pub const HEADER_REQUESTS_MAX: usize = 8;
-/// Of these questions, those that peers get first that have delivered blocks.
+/// Number of these questions that are reserved for peers that have delivered blocks.
 pub const HEADER_REQUESTS_OF_PROVEN: usize = 2;
 /// Peers asked before one branch is followed, in several waves of questions.
 pub const HEADER_PEERS_MAX: usize = 32;
@@ -103,15 +104,15 @@ pub const LONG_BRANCH_BLOCKS: usize = 10;
 pub const SHORT_BRANCH_WAIT_MS: u64 = 1_000;
 /// Time after its first peer during which a node follows no long branch, so that it can connect to more peers.
 pub const PEER_GATHERING_MS: u64 = 3_000;
-/// Silences in a row after which a peer is disconnected, counted at most once each [`PATIENCE_MS`].
+/// Consecutive timeouts after which a peer is disconnected, counted at most once in each [`PATIENCE_MS`].
 pub const TIMEOUTS_MAX: u32 = 6;
 /// Pause before the next request for bodies to a busy peer. The peer is not penalised.
 pub const BUSY_MS: u64 = 500;
-/// Rows that are kept with the reasons why transactions left.
+/// Rows that are kept with the reasons why transactions left the pool.
 pub const REMOVAL_ROWS_MAX: u64 = 1_000_000;
 /// Refused transactions that a peer may send before it is penalised.
 pub const REFUSED_TRANSACTIONS_MAX: u32 = 2_000;
-/// Blocks that an operator or the settings pin.
+/// Blocks that an operator or the settings trust.
 pub const TRUSTED_MAX: usize = 1_024;
 /// Divisor of the block time. The quotient is the maximum time that forging on our own tip waits for a better branch without
 /// receiving a body, once for each tip of ours.

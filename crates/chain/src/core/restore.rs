@@ -28,11 +28,11 @@ impl<R: Reads<Table>> Core<R> {
                 from.push(0);
             }
             for (key, value) in page {
-                let wrong = |what: String| damaged(format!("a transaction of the pool: {what}"));
+                let wrong = |what: String| damaged(format!("a row of the pool: {what}"));
                 let (carried, used) = Carried::read(&self.genesis.hash, &value)
                     .map_err(|rejection| wrong(rejection.to_string()))?;
                 if used != value.len() || key != carried.id.0 {
-                    return Err(wrong(format!("{} has the key of another one", carried.id)));
+                    return Err(wrong(format!("{} has a wrong key or length", carried.id)));
                 }
                 self.restore(Arc::new(carried))?;
             }

@@ -40,7 +40,7 @@ pub(crate) fn chain_key(key: &KeyPair) -> Result<[u8; 32], Rejection> {
         PublicKey::Ed25519(bytes) => Ok(*bytes),
         other => Err(Rejection::new(
             "chain_forge.wrong_key",
-            format!("{other} is no Ed25519 key"),
+            format!("{other} is not an Ed25519 key"),
         )),
     }
 }

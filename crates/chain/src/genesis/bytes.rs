@@ -46,11 +46,11 @@ impl Genesis {
             .map(|_| reader.take().map(u64::from_be_bytes))
             .collect::<Result<Vec<_>, _>>()?;
         let params = overrides::of_numbers(version, numbers).ok_or_else(|| {
-            malformed(format!("the constants are not those of version {version}"))
+            malformed(format!("the constants do not fit format version {version}"))
         })?;
         let [count] = reader.take()?;
         if usize::from(count) > CHAINS_MAX {
-            return Err(malformed(format!("{count} chains")));
+            return Err(malformed(format!("{count} chains, at most {CHAINS_MAX}")));
         }
         let mut chains = Vec::with_capacity(usize::from(count));
         for _ in 0..count {
@@ -65,7 +65,8 @@ impl Genesis {
         }
         let count = u32::from_be_bytes(reader.take()?) as usize;
         if count > BALANCES_MAX {
-            return Err(malformed(format!("{count} balances")));
+            let detail = format!("{count} balances, at most {BALANCES_MAX}");
+            return Err(malformed(detail));
         }
         let mut balances = BTreeMap::new();
         for _ in 0..count {
@@ -77,7 +78,7 @@ impl Genesis {
                 .last_key_value()
                 .is_some_and(|(last, _)| *last >= place)
             {
-                return Err(malformed("balances are not in order"));
+                return Err(malformed("the balances are not in ascending order"));
             }
             balances.insert(place, u64::from_be_bytes(reader.take()?));
         }
@@ -85,7 +86,7 @@ impl Genesis {
             return Err(malformed(format!("{} bytes are left over", reader.0.len())));
         }
         if chains.windows(2).any(|pair| pair[0].id >= pair[1].id) {
-            return Err(malformed("chains are not in order"));
+            return Err(malformed("the chains are not in ascending order"));
         }
         Self::new(network, time_ms, params, chains, balances)
     }

@@ -82,14 +82,14 @@ impl Genesis {
         if tokens < least {
             return Err(rejected(
                 "chain_genesis.supply",
-                format!("{tokens} whole parent tokens in all, and forging takes {least}"),
+                format!("the supply is {tokens} whole parent tokens, and forging requires {least}"),
             ));
         }
         let base_target = pos::initial_base_target(&params, tokens).ok_or_else(|| {
             rejected(
                 "chain_genesis.supply",
                 format!(
-                    "{tokens} whole parent tokens are too many for {} seconds a block; give the parent token more decimals",
+                    "{tokens} whole parent tokens are too many for {} seconds per block; give the parent token more decimals",
                     params.block_seconds
                 ),
             )
@@ -156,7 +156,9 @@ fn checked_chains(list: Vec<ChainInfo>) -> Result<BTreeMap<ChainId, ChainInfo>, 
         text("name", &chain.name, NAME_BYTES_MAX)?;
         text("symbol", &chain.symbol, SYMBOL_BYTES_MAX)?;
         if chain.id < ChainId::PARENT {
-            return Err(chains_wrong("chain 0: numbers begin at 1, the parent"));
+            return Err(chains_wrong(
+                "chain 0, expected numbers from 1 (the parent) on",
+            ));
         }
         if chain.decimals > DECIMALS_MAX {
             return Err(chains_wrong(format!(
@@ -175,7 +177,7 @@ fn checked_chains(list: Vec<ChainInfo>) -> Result<BTreeMap<ChainId, ChainInfo>, 
         }
         let id = chain.id;
         if chains.insert(id, chain).is_some() {
-            return Err(chains_wrong(format!("chain {id} is there twice")));
+            return Err(chains_wrong(format!("chain {id} occurs twice")));
         }
     }
     Ok(chains)
@@ -205,7 +207,7 @@ fn supply(
         if *balance == 0 {
             return Err(rejected(
                 "chain_genesis.balances",
-                format!("{account} has nothing on chain {id}; leave it out"),
+                format!("{account} has a balance of 0 on chain {id}; omit it"),
             ));
         }
         chain.supply = chain
@@ -215,7 +217,7 @@ fn supply(
             .ok_or_else(|| {
                 rejected(
                     "chain_genesis.supply",
-                    format!("chain {id} has more than {SUPPLY_MAX} minor units in all"),
+                    format!("the supply of chain {id} exceeds {SUPPLY_MAX} minor units"),
                 )
             })?;
     }
@@ -230,7 +232,7 @@ fn text(what: &str, value: &str, bytes_max: usize) -> Result<(), Rejection> {
     } else {
         Err(rejected(
             "chain_genesis.name",
-            format!("{what} {value:?}: 1 to {bytes_max} bytes of plain text"),
+            format!("{what} {value:?}, expected 1 to {bytes_max} bytes of plain text"),
         ))
     }
 }

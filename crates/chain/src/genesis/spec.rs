@@ -22,7 +22,7 @@ pub struct GenesisSpec {
     /// Constants to set in place of the profile's.
     #[serde(default, skip_serializing_if = "is_default")]
     pub params: ParamsOverrides,
-    /// The chains. Number 1 is the parent.
+    /// The parent chain (number 1) and the child chains, in any order.
     pub chains: Vec<ChainSpec>,
     /// The initial balances.
     pub balances: Vec<BalanceSpec>,
@@ -81,7 +81,7 @@ impl BalanceSpec {
             }
             _ => Err(rejected(
                 "chain_genesis.balances",
-                "a balance names its account by exactly one of account, key and passphrase",
+                "a balance must name its account by exactly one of account, key and passphrase",
             )),
         }
     }
@@ -102,7 +102,10 @@ impl GenesisSpec {
         let profile = Params::named(&self.profile).ok_or_else(|| {
             rejected(
                 "chain_genesis.params",
-                format!("profile {:?}: production or loadtest", self.profile),
+                format!(
+                    "unknown profile {:?}, expected production or loadtest",
+                    self.profile
+                ),
             )
         })?;
         let chains: Vec<ChainInfo> = self.chains.iter().map(ChainSpec::info).collect();
@@ -116,7 +119,7 @@ impl GenesisSpec {
                     .ok_or_else(|| {
                         rejected(
                             "chain_genesis.balances",
-                            format!("{account} has {symbol}, which is no chain's symbol"),
+                            format!("{account} has tokens {symbol}, which no chain has"),
                         )
                     })?;
                 if balances.len() >= BALANCES_MAX {
@@ -128,7 +131,7 @@ impl GenesisSpec {
                 if balances.insert((account, chain.id), *amount).is_some() {
                     return Err(rejected(
                         "chain_genesis.balances",
-                        format!("{account} has {symbol} twice"),
+                        format!("{account} has two balances of {symbol}"),
                     ));
                 }
             }

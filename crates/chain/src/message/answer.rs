@@ -138,7 +138,7 @@ impl Answer {
             })?),
             POOL_IDS => Self::PoolIds(reader.ids(IDS_MAX)?),
             BUSY => Self::Busy,
-            kind => return Err(malformed(format!("answer of kind {kind}"))),
+            kind => return Err(malformed(format!("unknown answer kind {kind}"))),
         };
         reader.finish()?;
         Ok(answer)
@@ -155,7 +155,7 @@ fn all<'a, T>(
     let mut values = Vec::with_capacity(fit.min(max));
     while !reader.is_empty() {
         if values.len() == max {
-            return Err(malformed(format!("more than {max} in an answer")));
+            return Err(malformed(format!("more than {max} items in an answer")));
         }
         values.push(read(reader)?);
     }

@@ -77,7 +77,10 @@ impl Gossip {
     /// `chain_message.malformed`, or the code of the transaction or header in it.
     pub fn read(bytes: &[u8]) -> Result<Self, Rejection> {
         if bytes.len() > GOSSIP_BYTES_MAX {
-            return Err(malformed(format!("{} bytes of gossip", bytes.len())));
+            return Err(malformed(format!(
+                "{} bytes of gossip, at most {GOSSIP_BYTES_MAX}",
+                bytes.len()
+            )));
         }
         let (kind, mut reader) = Reader::new(bytes)?;
         let message = match kind {
@@ -87,12 +90,12 @@ impl Gossip {
                 );
                 while !reader.is_empty() {
                     if transactions.len() == GOSSIP_TRANSACTIONS_MAX {
-                        return Err(malformed("a batch of too many transactions"));
+                        return Err(malformed("too many transactions in a batch"));
                     }
                     transactions.push(reader.transaction()?);
                 }
                 if transactions.is_empty() {
-                    return Err(malformed("a batch of no transactions"));
+                    return Err(malformed("a batch without transactions"));
                 }
                 Self::Transactions(transactions)
             }
@@ -105,7 +108,7 @@ impl Gossip {
                 ids: reader.counted_ids(IDS_MAX)?,
             },
             RATES => Self::Rates(read_rates(&mut reader)?),
-            kind => return Err(malformed(format!("gossip of kind {kind}"))),
+            kind => return Err(malformed(format!("unknown gossip kind {kind}"))),
         };
         reader.finish()?;
         Ok(message)
@@ -116,12 +119,12 @@ fn read_rates(reader: &mut Reader<'_>) -> Result<Vec<SignedRates>, Rejection> {
     let mut rates = Vec::new();
     while !reader.is_empty() {
         if rates.len() == GOSSIP_RATES_MAX {
-            return Err(malformed("a batch of too many rates"));
+            return Err(malformed("too many rates in a batch"));
         }
         rates.push(SignedRates::read(reader.slice(RATES_BYTES)?)?);
     }
     if rates.is_empty() {
-        return Err(malformed("a batch of no rates"));
+        return Err(malformed("a batch without rates"));
     }
     Ok(rates)
 }

@@ -116,7 +116,10 @@ impl Question {
     /// `chain_message.malformed`.
     pub fn read(bytes: &[u8]) -> Result<Self, Rejection> {
         if bytes.len() > QUESTION_BYTES_MAX {
-            return Err(malformed(format!("{} bytes of question", bytes.len())));
+            return Err(malformed(format!(
+                "a question of {} bytes, at most {QUESTION_BYTES_MAX}",
+                bytes.len()
+            )));
         }
         let (kind, mut reader) = Reader::new(bytes)?;
         let question = match kind {
@@ -136,7 +139,7 @@ impl Question {
             POOL_IDS => Self::PoolIds {
                 after: TxId(reader.take()?),
             },
-            kind => return Err(malformed(format!("question of kind {kind}"))),
+            kind => return Err(malformed(format!("unknown question kind {kind}"))),
         };
         reader.finish()?;
         Ok(question)
@@ -145,7 +148,7 @@ impl Question {
 
 fn some<T>(values: Vec<T>) -> Result<Vec<T>, Rejection> {
     if values.is_empty() {
-        return Err(malformed("a question for nothing"));
+        return Err(malformed("a question with an empty list"));
     }
     Ok(values)
 }

@@ -15,7 +15,7 @@ impl<'a> Reader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Result<(u8, Self), Rejection> {
         let (kind, rest) = bytes
             .split_first()
-            .ok_or_else(|| malformed("a message without bytes"))?;
+            .ok_or_else(|| malformed("an empty message"))?;
         Ok((*kind, Self { rest }))
     }
 
@@ -24,10 +24,12 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn slice(&mut self, length: usize) -> Result<&'a [u8], Rejection> {
-        let (slice, rest) = self
-            .rest
-            .split_at_checked(length)
-            .ok_or_else(|| malformed(format!("{length} more bytes, of {}", self.rest.len())))?;
+        let (slice, rest) = self.rest.split_at_checked(length).ok_or_else(|| {
+            malformed(format!(
+                "the message ends early: {} bytes are left, expected {length}",
+                self.rest.len()
+            ))
+        })?;
         self.rest = rest;
         Ok(slice)
     }
@@ -60,10 +62,13 @@ impl<'a> Reader<'a> {
     pub(super) fn count(&mut self, max: usize, bytes_each: usize) -> Result<usize, Rejection> {
         let count = self.u32()? as usize;
         if count > max {
-            return Err(malformed(format!("{count} of at most {max}")));
+            return Err(malformed(format!("{count} items, at most {max}")));
         }
         if count * bytes_each > self.rest.len() {
-            return Err(malformed(format!("{count} in {} bytes", self.rest.len())));
+            return Err(malformed(format!(
+                "{count} items do not fit into {} bytes",
+                self.rest.len()
+            )));
         }
         Ok(count)
     }
@@ -95,7 +100,7 @@ impl<'a> Reader<'a> {
         max: usize,
     ) -> Result<impl Iterator<Item = [u8; 32]> + use<'a>, Rejection> {
         if length > max * 32 {
-            return Err(malformed(format!("{} of at most {max}", length / 32)));
+            return Err(malformed(format!("{} items, at most {max}", length / 32)));
         }
         let (arrays, left) = self.slice(length)?.as_chunks::<32>();
         if !left.is_empty() {
@@ -109,7 +114,10 @@ impl<'a> Reader<'a> {
         if self.rest.is_empty() {
             Ok(())
         } else {
-            Err(malformed(format!("{} bytes too many", self.rest.len())))
+            Err(malformed(format!(
+                "{} bytes are left over",
+                self.rest.len()
+            )))
         }
     }
 }
@@ -118,7 +126,7 @@ fn ascending(ids: Vec<TxId>) -> Result<Vec<TxId>, Rejection> {
     if ids.windows(2).all(|pair| pair[0] < pair[1]) {
         Ok(ids)
     } else {
-        Err(malformed("ids out of order"))
+        Err(malformed("the ids are not in ascending order"))
     }
 }
 

@@ -19,17 +19,17 @@ impl ChildBlock {
     pub fn new(transaction: Arc<Carried>, ids: Vec<TxId>) -> Result<Self, Rejection> {
         let wrong = |detail: String| Rejection::new("chain_pool.wrong_list", detail);
         let Body::ChildBlock { child, count, root } = transaction.transaction.body else {
-            return Err(wrong("the transaction is no child block".into()));
+            return Err(wrong("the transaction is not a child block".into()));
         };
         if ids.len() != count as usize {
-            let detail = format!("{} ids for a child block of {count}", ids.len());
+            let detail = format!("{} ids, expected {count}", ids.len());
             return Err(wrong(detail));
         }
         if !ids.is_sorted_by(|one, next| one < next) {
-            return Err(wrong("the ids do not ascend".into()));
+            return Err(wrong("the ids are not in ascending order".into()));
         }
         if root_of(&ids) != root {
-            return Err(wrong("the ids do not lead to its root".into()));
+            return Err(wrong("the ids do not match its Merkle root".into()));
         }
         Ok(Self {
             transaction,

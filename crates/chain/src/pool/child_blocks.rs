@@ -80,17 +80,19 @@ impl Pool {
         let mut victims: Vec<u32> = Vec::new();
         if owned >= limits.per_bundler_max {
             let worst = held.iter().copied().find(own);
-            let what = format!("{owned} child blocks of this bundler wait on this chain");
+            let what = format!("the pool has {owned} child blocks of this bundler and chain");
             victims.push(self.outbid(worst, block, whole, what)?);
         }
         if held.len() - victims.len() >= limits.child_blocks_max {
             let worst = held.iter().copied().find(|slot| !victims.contains(slot));
-            let what = format!("{} child blocks wait on this chain", held.len());
+            let what = format!("the pool has {} child blocks of this chain", held.len());
             victims.push(self.outbid(worst, block, whole, what)?);
         }
         while carried + more - self.carried_by(&victims) > limits.carried_max {
             let worst = held.iter().copied().find(|slot| !victims.contains(slot));
-            let what = format!("child blocks carry {carried} transactions, it {more} more");
+            let what = format!(
+                "the pool's child blocks carry {carried} transactions, and this one {more} more"
+            );
             victims.push(self.outbid(worst, block, whole, what)?);
         }
         Ok(victims)

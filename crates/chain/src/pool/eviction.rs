@@ -67,7 +67,7 @@ impl Pool {
         );
         let detail = match least {
             Some(rate) => format!(
-                "{held}; it pays {} for each 1000 bytes, the least here is {rate}: a fee of {} would be taken",
+                "{held}; the fee rate is {} per 1000 bytes, the lowest of the waiting ones is {rate}; a fee of {} would be accepted",
                 FeeRate::of(carried.transaction.fee, carried.bytes),
                 // A fee beyond 64 bits is one that no account can pay.
                 rate.fee_above(carried.bytes).unwrap_or(u64::MAX)

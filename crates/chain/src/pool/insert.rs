@@ -75,7 +75,7 @@ impl Pool {
         if matches!(carried.transaction.body, Body::ChildBlock { .. }) {
             return Err(Rejection::new(
                 "chain_pool.wrong_list",
-                "a child block comes with the list of its transactions",
+                "a child block without its list of ids",
             ));
         }
         refused_as_known(self, carried, now)?;
@@ -110,7 +110,7 @@ impl Pool {
         Ok(Err(Rejection::new(
             "chain_pool.insufficient_balance",
             format!(
-                "the debit is {}; {} has {balance} on chain {chain}, and its waiting transactions spend {pending}",
+                "the debit is {}; {} has {balance} on chain {chain}, of which its waiting transactions spend {pending}",
                 debit, carried.sender
             ),
         )))
@@ -132,14 +132,14 @@ pub(super) fn refused_as_known(pool: &Pool, carried: &Carried, now: u32) -> Resu
     if pool.ids.contains_key(&carried.id) {
         return Err(Rejection::new(
             "chain_pool.known",
-            format!("{} waits here already", carried.id),
+            format!("{} is already in the pool", carried.id),
         ));
     }
     let expires = carried.transaction.expires();
     if expires < now {
         return Err(Rejection::new(
             "chain_pool.expired",
-            format!("it was to be in a block until second {expires}; it is {now}"),
+            format!("its deadline was second {expires}, and now is second {now}"),
         ));
     }
     Ok(())

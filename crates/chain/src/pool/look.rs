@@ -26,7 +26,7 @@ pub struct Offer<'a> {
     pub complete: bool,
 }
 
-/// The figures of a pool.
+/// Counts of the transactions and child blocks in a pool, for display and metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolFigures {
     /// Number of transactions, without child blocks.
@@ -40,7 +40,7 @@ pub struct PoolFigures {
 }
 
 impl Pool {
-    /// Returns the figures of the pool.
+    /// Returns the counts of the pool.
     #[must_use]
     pub fn figures(&self) -> PoolFigures {
         PoolFigures {

@@ -48,7 +48,8 @@ pub struct Pool {
     /// Bytes of these transactions.
     pub(super) bytes: usize,
     pub(super) parked: usize,
-    /// The last place at the end of the order, and the first place at its beginning.
+    /// The places of the last and the first entry so far in the order of arrival. A transaction that a rollback returns gets a place
+    /// before the first.
     pub(super) last_place: i64,
     pub(super) first_place: i64,
     pub(super) left: Vec<Removal>,

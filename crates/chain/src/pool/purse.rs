@@ -2,7 +2,7 @@
 
 use super::entry::Slots;
 
-/// Marks the absence of an entry.
+/// Stands for no entry.
 pub(super) const NOBODY: u32 = u32::MAX;
 
 /// A doubly linked list of entries.
@@ -73,8 +73,8 @@ impl Line {
     }
 }
 
-/// An account's transactions on a chain, in the order in which they came. Those that child blocks list are parked last; of the
-/// others, the last one is parked first.
+/// An account's transactions on a chain, in the order of arrival. If the balance no longer covers them all, transactions that no
+/// child block lists are parked first, beginning with the last one.
 #[derive(Debug, Default)]
 pub(super) struct Purse {
     /// The debit of the ready transactions.

@@ -96,13 +96,13 @@ pub fn check_shape(genesis: &Genesis, block: &CarriedBlock) -> Result<(), BlockF
     let header = &block.header;
     let mismatch = |what: &str| Err(BlockFault::body("chain_block.body_mismatch", what));
     if block.root() != header.root {
-        return mismatch("the root is not over these transactions");
+        return mismatch("the root does not match the transactions");
     }
     // From here on the header commits to every fault, because the ids determine everything except signatures.
     if !ascending(block.body.iter().map(|entry| &entry.transaction)) {
         return Err(BlockFault::invalid(
             "chain_block.order",
-            "parent transactions",
+            "the parent transactions are out of order, or one occurs twice",
         ));
     }
     let mut chains = Vec::new();
@@ -120,13 +120,15 @@ pub fn check_shape(genesis: &Genesis, block: &CarriedBlock) -> Result<(), BlockF
                 if chains.contains(&child) {
                     return Err(BlockFault::invalid(
                         "chain_block.child_blocks",
-                        format!("two of chain {child}"),
+                        format!("two child blocks of chain {child}"),
                     ));
                 }
                 chains.push(child);
             }
             _ if !entry.children.is_empty() => {
-                return mismatch("transactions follow one that carries none");
+                return mismatch(
+                    "child transactions follow a transaction that is not a child block",
+                );
             }
             _ => {}
         }
@@ -140,7 +142,7 @@ pub fn check_shape(genesis: &Genesis, block: &CarriedBlock) -> Result<(), BlockF
         return Err(BlockFault::invalid(
             "chain_block.counts",
             format!(
-                "{} parent and {children} child transactions in {bytes} bytes",
+                "the body has {} parent and {children} child transactions in {bytes} bytes",
                 block.body.len()
             ),
         ));
@@ -165,13 +167,16 @@ fn check_child_block(
     if ids.len() != count as usize {
         return Err(BlockFault::invalid(
             "chain_block.counts",
-            format!("the child block of chain {child} carries {}", ids.len()),
+            format!(
+                "the child block of chain {child} carries {} transactions, expected {count}",
+                ids.len()
+            ),
         ));
     }
     if !ascending(entry.children.iter()) {
         return Err(BlockFault::invalid(
             "chain_block.order",
-            format!("the child block of chain {child}"),
+            format!("transactions of chain {child} are out of order, or one occurs twice"),
         ));
     }
     if entry
@@ -188,7 +193,10 @@ fn check_child_block(
     if bytes > u64::from(genesis.params.child_block_bytes_max) {
         return Err(BlockFault::invalid(
             "chain_block.too_large",
-            format!("the child block of chain {child} has {bytes} bytes"),
+            format!(
+                "the child block of chain {child} has {bytes} bytes, expected at most {}",
+                genesis.params.child_block_bytes_max
+            ),
         ));
     }
     Ok(())
@@ -212,7 +220,7 @@ fn settle<R: Reads<Table>>(
 ) -> Result<(Vec<Touched>, u64), BlockFault> {
     let mut flows: HashMap<(AccountId, ChainId), Flow> = HashMap::new();
     let fees = add_up(block, &mut flows).ok_or_else(|| {
-        BlockFault::invalid("chain_block.overdrawn", "more than any account can have")
+        BlockFault::invalid("chain_block.overdrawn", "a sum of amounts exceeds 64 bits")
     })?;
     let mut places: Vec<_> = flows.into_iter().collect();
     places.sort_unstable_by_key(|(place, _)| *place);
@@ -223,7 +231,7 @@ fn settle<R: Reads<Table>>(
         let rest = before.checked_sub(debit).ok_or_else(|| {
             BlockFault::invalid(
                 "chain_block.overdrawn",
-                format!("{account} pays {debit} of {before} on chain {chain}"),
+                format!("{account} pays {debit} and has {before} on chain {chain}"),
             )
         })?;
         rests.push((account, chain, before, rest, flow));
@@ -233,7 +241,7 @@ fn settle<R: Reads<Table>>(
         // Credits were debited elsewhere, and the supply is within half of the range. Only a damaged row can lead here.
         let after = rest
             .checked_add(flow.credit)
-            .ok_or_else(|| damaged(format!("{account} has more than there is on chain {chain}")))?;
+            .ok_or_else(|| damaged(format!("{account} exceeds the supply of chain {chain}")))?;
         touched.push(Touched {
             account,
             chain,

@@ -114,7 +114,10 @@ impl Branch {
         if header.time <= hit {
             return Err(Fault::refused(
                 "chain_block.time",
-                format!("{} with the hit at {hit} or later", header.time),
+                format!(
+                    "second {} is not after the hit, which is at second {hit} or later",
+                    header.time
+                ),
             ));
         }
         // The block after the common one is judged with exact knowledge, so its time must be exact too.
@@ -123,7 +126,10 @@ impl Branch {
         {
             return Err(Fault::refused(
                 "chain_block.time",
-                format!("{} with the hit at {hit}", header.time),
+                format!(
+                    "second {} does not fit the hit at second {hit}",
+                    header.time
+                ),
             ));
         }
         self.times.push(header.time);

@@ -27,7 +27,7 @@ pub fn check_transaction<R: Reads<Table>>(
     check_times(&genesis.params, &carried.transaction, when.time)?;
     check_anchor(overlay, genesis, carried.transaction.anchor, when.height)?;
     if overlay.contains(&carried.id)? {
-        let detail = format!("{} is in a block", carried.id);
+        let detail = format!("{} is already in a block", carried.id);
         return Err(Fault::InBlock(Rejection::new("chain_tx.duplicate", detail)));
     }
     Ok(())
@@ -55,7 +55,7 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
         return no(
             "chain_tx.deadline",
             format!(
-                "{} minutes; 1 to {}",
+                "a deadline of {} minutes, expected 1 to {}",
                 transaction.deadline_minutes, params.deadline_minutes_max
             ),
         );
@@ -64,11 +64,14 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
     if transaction.fee < least {
         return no(
             "chain_tx.fee",
-            format!("{}, the least is {least}", transaction.fee),
+            format!("a fee of {}, the minimum is {least}", transaction.fee),
         );
     }
     if transaction.debit().is_none_or(|debit| debit > SUPPLY_MAX) {
-        return no("chain_tx.amount", format!("more than {SUPPLY_MAX}"));
+        return no(
+            "chain_tx.amount",
+            format!("amount and fee exceed {SUPPLY_MAX}"),
+        );
     }
     match &transaction.body {
         Body::Payment {
@@ -79,17 +82,17 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
             if transaction.fee == 0 && (*amount == 0 || *to == carried.sender) {
                 return no(
                     "chain_tx.free",
-                    format!("fee 0 and {amount} to {to}; a fee of at least 1"),
+                    format!("fee 0 for {amount} to {to}, expected a fee of at least 1"),
                 );
             }
             if *amount == 0 && message.is_empty() {
-                return no("chain_tx.amount", "nothing, and no message".into());
+                return no("chain_tx.amount", "amount 0 without a message".into());
             }
             if message.len() > params.message_bytes_max as usize {
                 return no(
                     "chain_tx.message",
                     format!(
-                        "{} bytes, at most {}",
+                        "a message of {} bytes, expected at most {}",
                         message.len(),
                         params.message_bytes_max
                     ),
@@ -98,13 +101,13 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
         }
         Body::Lease { to, blocks } => {
             if *to == carried.sender {
-                return no("chain_tx.lease", "to oneself".into());
+                return no("chain_tx.lease", "the lessee is the sender".into());
             }
             if !(params.lease_blocks_min..=params.lease_blocks_max).contains(blocks) {
                 return no(
                     "chain_tx.lease",
                     format!(
-                        "{blocks} blocks; {} to {}",
+                        "a lease of {blocks} blocks, expected {} to {}",
                         params.lease_blocks_min, params.lease_blocks_max
                     ),
                 );
@@ -121,7 +124,7 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
                 return no(
                     "chain_tx.child_block",
                     format!(
-                        "{count} transactions; 1 to {}",
+                        "{count} transactions, expected 1 to {}",
                         params.child_transactions_max
                     ),
                 );
@@ -151,13 +154,13 @@ pub fn check_times(params: &Params, transaction: &Transaction, time: u32) -> Res
     if transaction.time > time.saturating_add(params.clock_drift_seconds) {
         return Err(Rejection::new(
             "chain_tx.from_future",
-            format!("{} s ahead", transaction.time - time),
+            format!("its time is {} s ahead", transaction.time - time),
         ));
     }
     if transaction.expires() < time {
         return Err(Rejection::new(
             "chain_tx.expired",
-            format!("{} s ago", time - transaction.expires()),
+            format!("its deadline passed {} s ago", time - transaction.expires()),
         ));
     }
     Ok(())
@@ -174,7 +177,7 @@ pub fn check_anchor<R: Reads<Table>>(
         return Err(Fault::refused(
             "chain_tx.anchor_young",
             format!(
-                "block {} in one of height {height}; {} below at least",
+                "the anchor at height {} is too young for height {height}, expected at least {} blocks between",
                 anchor.height, genesis.params.anchor_depth_min
             ),
         ));
@@ -187,7 +190,7 @@ pub fn check_anchor<R: Reads<Table>>(
     } else {
         Err(Fault::refused(
             "chain_tx.anchor_unknown",
-            format!("block {}", anchor.height),
+            format!("no block at height {} matches the anchor", anchor.height),
         ))
     }
 }

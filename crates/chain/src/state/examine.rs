@@ -162,7 +162,7 @@ pub fn examine<R: Reads<Table>>(
     Ok(found)
 }
 
-/// Converts damage into a description, and passes other failures on.
+/// Returns the description of damage. Other failures are passed on.
 fn sense(failure: StoreFailure) -> Result<String, StoreFailure> {
     match failure.kind {
         FailureKind::Damage => Ok(failure.message),
@@ -229,7 +229,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         let again = std::mem::replace(&mut self.found, found);
         looked?;
         match again.damage.first() {
-            Some(what) => Err(damaged(format!("after the repair, {what}"))),
+            Some(what) => Err(damaged(format!("the repair leaves damage: {what}"))),
             None => Ok(()),
         }
     }
@@ -250,7 +250,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
     ) -> Result<(), StoreFailure> {
         self.patched += 1;
         if self.patched > MENDED_ROWS_MAX {
-            let text = format!("more than {MENDED_ROWS_MAX} rows would have to change");
+            let text = format!("a repair would change more than {MENDED_ROWS_MAX} rows");
             return Err(damaged(text));
         }
         self.patch.write(table, key, value);
@@ -282,7 +282,8 @@ impl<R: Reads<Table>> Examination<'_, R> {
             if height > self.pruned.undo {
                 let undo = self.patch.get(Table::Undo, &height.to_be_bytes())?;
                 if undo.is_none_or(|undo| rows::read_undo(&undo).is_err()) {
-                    self.damage(format!("block {height}: what undoes it is missing"));
+                    let text = format!("block {height}: the undo rows are missing or invalid");
+                    self.damage(text);
                     self.not_undone = self.not_undone.max(Some(height));
                 }
             }
@@ -306,12 +307,12 @@ impl<R: Reads<Table>> Examination<'_, R> {
     /// Examines a block and repairs its indexes. Returns the hash of the block before it.
     fn block(&mut self, height: Height, above: Option<Hash>) -> Result<Hash, StoreFailure> {
         let row = read::header(&self.patch, height)?;
-        let row = row.ok_or_else(|| damaged("there is no header"))?;
+        let row = row.ok_or_else(|| damaged("the header is missing"))?;
         if row.header.hash(&self.genesis.hash) != row.hash
             || above.is_some_and(|above| above != row.hash)
         {
             return Err(damaged(
-                "the hash is not the one that the block after it names",
+                "the stored hash does not match the header or the next block",
             ));
         }
         let block = match height > self.pruned.bodies {
@@ -320,7 +321,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         };
         let value = height.to_be_bytes();
         self.expect(Table::ByHash, row.hash.as_bytes(), Some(&value), || {
-            format!("block {height} is not found by its hash")
+            format!("block {height}: the index entry of its hash is missing or wrong")
         })?;
         if let Some(block) = block {
             self.indexes(&block)?;
@@ -343,7 +344,10 @@ impl<R: Reads<Table>> Examination<'_, R> {
         for carried in block.transactions() {
             let place = Place { height, offset }.to_bytes();
             self.expect(Table::TxIndex, &carried.id.0, Some(&place), || {
-                format!("block {height}: {} is not found by its id", carried.id)
+                format!(
+                    "block {height}: the index entry of transaction {} is missing or wrong",
+                    carried.id
+                )
             })?;
             offset += carried.bytes;
             self.found.transactions += 1;
@@ -352,7 +356,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
             let key = rows::held_key(&account, height);
             let value = rows::account_txs_value(&mut places);
             self.expect(Table::AccountTxs, &key, Some(&value), || {
-                format!("block {height}: it is not found by the account {account}")
+                format!("block {height}: the index entry of account {account} is missing or wrong")
             })?;
         }
         Ok(())
@@ -370,7 +374,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         };
         let value = rows::tip_value(top, &hash);
         self.expect(Table::Meta, rows::META_TIP, Some(&value), || {
-            format!("the tip is not the last block, {top}")
+            format!("the row of the tip does not name the last block, {top}")
         })
     }
 
@@ -411,7 +415,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         }
         if !bad.is_empty() {
             let text = format!(
-                "{} rows of table {} that made no sense were dropped",
+                "{} rows of table {} that were not valid were dropped",
                 bad.len(),
                 table.name()
             );

@@ -65,7 +65,7 @@ pub(super) fn check_links(
         return no(
             "chain_block.too_large",
             format!(
-                "{} parent and {} child transactions in {} bytes",
+                "the header counts {} parent and {} child transactions in {} bytes",
                 header.parent_count, header.child_count, header.body_bytes
             ),
         );
@@ -76,20 +76,23 @@ pub(super) fn check_links(
     if header.time <= previous.time {
         return no(
             "chain_block.time",
-            format!("{} does not come after {}", header.time, previous.time),
+            format!(
+                "second {} is not after second {} of the previous block",
+                header.time, previous.time
+            ),
         );
     }
     let (base_target, difficulty) = follow(genesis, previous, span_time, header.time);
     if header.base_target != base_target {
         return no(
             "chain_block.base_target",
-            format!("{} instead of {base_target}", header.base_target),
+            format!("base target {}, expected {base_target}", header.base_target),
         );
     }
     if header.difficulty != difficulty {
         return no(
             "chain_block.difficulty",
-            format!("{} instead of {difficulty}", header.difficulty),
+            format!("difficulty {}, expected {difficulty}", header.difficulty),
         );
     }
     Ok(())
@@ -116,7 +119,11 @@ pub fn check_clock(genesis: &Genesis, header: &Header, now: u32) -> Result<(), R
     if header.time > now.saturating_add(genesis.params.block_drift_seconds()) {
         return Err(Rejection::new(
             "chain_block.from_future",
-            format!("{} is {} s ahead", header.time, header.time - now),
+            format!(
+                "second {} is {} s ahead of this node's clock",
+                header.time,
+                header.time - now
+            ),
         ));
     }
     Ok(())
@@ -172,7 +179,10 @@ pub fn check_header<R: Reads<Table>>(
     } else {
         Err(Fault::refused(
             "chain_block.time",
-            format!("{} with the hit at {hit}", header.time),
+            format!(
+                "second {} does not fit the hit at second {hit}",
+                header.time
+            ),
         ))
     }
 }

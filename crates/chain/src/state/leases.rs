@@ -94,11 +94,11 @@ impl<R: Reads<Table>> Leasing<'_, R> {
             for (key, _) in &ending {
                 let lessor = key.get(5..).and_then(|lessor| lessor.try_into().ok());
                 let lessor = AccountId(
-                    lessor.ok_or_else(|| damaged("the end of a lease has a wrong length"))?,
+                    lessor.ok_or_else(|| damaged("an end row's key has a wrong length"))?,
                 );
                 let row = leases_of(self.overlay, &lessor)?
                     .filter(|row| row.now.until == height)
-                    .ok_or_else(|| damaged("the end of a lease has no lease"))?;
+                    .ok_or_else(|| damaged("an end row without a lease"))?;
                 let next = row.next.map(|now| LeaseRow { now, next: None });
                 self.replace(&lessor, Some(row), next)?;
             }

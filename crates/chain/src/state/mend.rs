@@ -20,7 +20,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         self.pruned.undo = height;
         let value = self.pruned.to_bytes();
         self.patch.put(Table::Meta, rows::META_PRUNED, value);
-        let text = format!("blocks up to {height} cannot be rolled back any more");
+        let text = format!("blocks up to {height} can no longer be rolled back");
         self.did.push(text);
     }
 
@@ -67,7 +67,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
             Height::GENESIS => self.genesis.hash,
             to => {
                 let row = read::header(&self.patch, to)?;
-                row.ok_or_else(|| damaged(format!("block {to}: there is no header")))?
+                row.ok_or_else(|| damaged(format!("block {to}: the header is missing")))?
                     .hash
             }
         };

@@ -85,7 +85,7 @@ impl<R: Reads<Table>> Overlay<R> {
         };
         let Some(stored) = overlay.get(Table::Meta, rows::META_GENESIS)? else {
             if overlay.get(Table::Meta, rows::META_TIP)?.is_some() {
-                return Err(damaged("there are blocks and no genesis").into());
+                return Err(damaged("the store has blocks but no genesis").into());
             }
             for write in write_genesis(genesis).writes {
                 overlay.write(write.table, write.key, write.value);
@@ -95,12 +95,15 @@ impl<R: Reads<Table>> Overlay<R> {
         };
         let version = overlay.get(Table::Meta, rows::META_VERSION)?;
         if version.as_deref() != Some(&rows::SCHEMA_VERSION.to_be_bytes()) {
-            return Err(damaged(format!("the tables' layout has version {version:?}")).into());
+            return Err(damaged(format!(
+                "the tables' layout has an unknown version, {version:?}"
+            ))
+            .into());
         }
         if stored != genesis.to_bytes() {
             return Err(Fault::refused(
                 "chain.wrong_network",
-                format!("the genesis given is {}", genesis.hash),
+                format!("the given genesis has hash {}", genesis.hash),
             ));
         }
         overlay.load_tip(genesis)?;
@@ -109,7 +112,8 @@ impl<R: Reads<Table>> Overlay<R> {
 
     fn load_tip(&mut self, genesis: &Genesis) -> Result<(), StoreFailure> {
         let stored = self.get(Table::Meta, rows::META_TIP)?;
-        let (height, hash) = rows::read_tip(&stored.ok_or_else(|| damaged("no tip"))?)?;
+        let stored = stored.ok_or_else(|| damaged("the row of the tip is missing"))?;
+        let (height, hash) = rows::read_tip(&stored)?;
         // A young chain is kept from block 1 on.
         let first = height
             .minus_or_genesis(Window::BLOCKS_MAX as u32 - 1)
@@ -126,7 +130,7 @@ impl<R: Reads<Table>> Overlay<R> {
         for (key, value) in headers {
             let row = rows::HeaderRow::read(&value)?;
             if rows::read_height(&key)? != row.header.height {
-                return Err(damaged("a header stands at another's height"));
+                return Err(damaged("a header is stored at a wrong height"));
             }
             self.window
                 .push(row.header.height, BlockSummary::of(&row))?;

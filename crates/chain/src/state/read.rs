@@ -13,7 +13,8 @@ const TRANSACTION_BYTES_MAX: usize = PAYMENT_BYTES + 2 + EXTENSION_BYTES_MAX;
 /// Returns the height and the hash of the last block.
 pub fn tip(reads: &impl Reads<Table>) -> Result<(Height, Hash), StoreFailure> {
     let value = reads.get(Table::Meta, rows::META_TIP)?;
-    rows::read_tip(&value.ok_or_else(|| damaged("no tip"))?)
+    let value = value.ok_or_else(|| damaged("the row of the tip is missing"))?;
+    rows::read_tip(&value)
 }
 
 /// Returns the header at a height above genesis.
@@ -25,7 +26,7 @@ pub fn header(
     let row = value.map(|value| HeaderRow::read(&value)).transpose()?;
     match row {
         Some(row) if row.header.height != height => {
-            Err(damaged("a header stands at another's height"))
+            Err(damaged("a header is stored at a wrong height"))
         }
         row => Ok(row),
     }
@@ -64,7 +65,7 @@ pub fn body_bytes(
         0 => Ok(None),
         found_bytes if found_bytes == length => Ok(Some(found)),
         found_bytes => Err(damaged(format!(
-            "{found_bytes} of {length} bytes of block {}",
+            "the store has {found_bytes} of {length} body bytes of block {}",
             header.height
         ))),
     }

@@ -49,7 +49,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         let mut fresh = Overlay::open(MemoryStore::new(), self.genesis).map_err(failure)?;
         for height in Height::FIRST.through(top) {
             let block = carried_block(&self.patch, self.genesis, height)?
-                .ok_or_else(|| damaged(format!("block {height} is not there")))?;
+                .ok_or_else(|| damaged(format!("block {height} is missing")))?;
             // Only checked blocks are stored.
             join(&mut fresh, self, &CheckedBlock::from_store(block))?;
         }
@@ -222,7 +222,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         self.expect(table, key, value, || {
             let key = primitives::hex::encode(key);
             format!(
-                "the row {key} of table {} is another after the last {replayed} blocks are applied again",
+                "row {key} of table {} changes if the last {replayed} blocks are applied again",
                 table.name()
             )
         })

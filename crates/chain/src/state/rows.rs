@@ -290,7 +290,7 @@ pub fn read_undo(value: &[u8]) -> Result<Vec<Former>, StoreFailure> {
         let table = STATE
             .into_iter()
             .find(|table| *table as u8 == number)
-            .ok_or_else(|| damaged(format!("an undo row names table {number}")))?;
+            .ok_or_else(|| damaged(format!("an undo row names the unknown table {number}")))?;
         let length = usize::from(reader.take::<1>()?[0]);
         let key = reader.slice(length)?.to_vec();
         let value = match reader.take::<1>()?[0] {
@@ -333,7 +333,7 @@ pub fn read_account_txs(value: &[u8]) -> Result<Vec<(ChainId, u32)>, StoreFailur
         for _ in 0..count {
             offset = offset
                 .checked_add(reader.varint()?)
-                .ok_or_else(|| damaged("an account's transactions lie beyond a body"))?;
+                .ok_or_else(|| damaged("an offset of an account's transaction exceeds 32 bits"))?;
             places.push((chain, offset));
         }
     }

@@ -25,7 +25,7 @@ pub fn undo_block<R: Reads<Table>>(
         .ok_or_else(too_deep)?;
     let former = rows::read_undo(&undo)?;
     let block = carried_block(overlay, genesis, height)?
-        .ok_or_else(|| damaged(format!("block {height} is not there")))?;
+        .ok_or_else(|| damaged(format!("block {height} is missing")))?;
     let before = before(overlay, genesis, height)?;
     if block.hash != overlay.tip().hash || block.header.previous != before.hash {
         let text = format!("block {height} is not the tip, or does not follow the block below it");

@@ -33,7 +33,7 @@ pub fn verify_store(
     blocks: u32,
 ) -> Result<Verified, StoreFailure> {
     if reads.get(Table::Meta, rows::META_GENESIS)? != Some(genesis.to_bytes()) {
-        return Err(damaged("the genesis is not the network's"));
+        return Err(damaged("the stored genesis is not the network's"));
     }
     let mut verified = Verified::default();
     verify_blocks(reads, genesis, blocks, &mut verified)?;
@@ -63,15 +63,17 @@ fn verify_blocks(
     let mut above = tip_hash;
     for height in Height::FIRST.through(tip).rev().take(blocks as usize) {
         let no = |what: &str| damaged(format!("block {height}: {what}"));
-        let row = read::header(reads, height)?.ok_or_else(|| no("there is no header"))?;
+        let row = read::header(reads, height)?.ok_or_else(|| no("the header is missing"))?;
         if row.hash != above || row.header.hash(&genesis.hash) != above {
-            return Err(no("the hash is not the one that the block after it names"));
+            return Err(no(
+                "the hash does not match the header, the next block or the tip",
+            ));
         }
         if read::height_of(reads, &above)? != Some(height) {
-            return Err(no("it is not found by its hash"));
+            return Err(no("the index entry of its hash is missing or wrong"));
         }
         if height > pruned.undo && reads.get(Table::Undo, &height.to_be_bytes())?.is_none() {
-            return Err(no("what undoes it is missing"));
+            return Err(no("the undo rows are missing"));
         }
         above = row.header.previous;
         verified.blocks += 1;
@@ -84,7 +86,11 @@ fn verify_blocks(
         let mut offset = 0;
         for carried in block.transactions() {
             if read::place_of(reads, &carried.id)? != Some(Place { height, offset }) {
-                return Err(no(&format!("{} is not found by its id", carried.id)));
+                let text = format!(
+                    "the index entry of transaction {} is missing or wrong",
+                    carried.id
+                );
+                return Err(no(&text));
             }
             offset += carried.bytes;
             verified.transactions += 1;
@@ -115,7 +121,7 @@ fn verify_balances(
         verified.balances += 1;
         if ChainId(chain) == ChainId::PARENT && newest_held(reads, &account)? != balance {
             return Err(damaged(format!(
-                "{account}: its newest held balance is not its balance"
+                "{account}: the newest held balance differs from the balance"
             )));
         }
         Ok(())
@@ -125,7 +131,7 @@ fn verify_balances(
         let sum = sums.remove(id).unwrap_or(0);
         if sum != u128::from(chain.supply) {
             return Err(damaged(format!(
-                "chain {id}: balances add up to {sum}, and there are {}",
+                "chain {id}: the balances add up to {sum}, expected {}",
                 chain.supply
             )));
         }
@@ -161,7 +167,7 @@ fn verify_leases(reads: &impl Reads<Table>) -> Result<(), StoreFailure> {
                     let link = rows::lessor_key(&lessee, &lessor);
                     if reads.get(Table::Lessors, &link)?.is_none() {
                         return Err(damaged(format!(
-                            "{lessee} does not know its lessor {lessor}"
+                            "{lessee} has no row for its lessor {lessor}"
                         )));
                     }
                     links += 1;
@@ -170,14 +176,14 @@ fn verify_leases(reads: &impl Reads<Table>) -> Result<(), StoreFailure> {
                     .get(Table::Leases, &end_key(row.now.until, &lessor))?
                     .is_none()
                 {
-                    return Err(damaged(format!("the lease of {lessor} has no end")));
+                    return Err(damaged(format!("the lease of {lessor} has no end row")));
                 }
             }
             (Some(1), 21) => {
                 let lessor = account_of(&key[5..])?;
                 let until = rows::read_height(&key[1..5])?;
                 if leases_of(reads, &lessor)?.is_none_or(|row| row.now.until != until) {
-                    return Err(damaged(format!("{lessor}: the end of no lease")));
+                    return Err(damaged(format!("{lessor}: an end row without a lease")));
                 }
             }
             _ => return Err(damaged("a lease's key has a wrong length")),
@@ -196,7 +202,7 @@ fn verify_leases(reads: &impl Reads<Table>) -> Result<(), StoreFailure> {
         links = links.wrapping_sub(1);
         match &mut counting {
             Some((of, left)) if *of == lessee && *left > 0 => *left -= 1,
-            _ => return Err(damaged(format!("{lessee} has another number of lessors"))),
+            _ => return Err(damaged(format!("{lessee} has a wrong number of lessors"))),
         }
         Ok(())
     })?;
@@ -210,7 +216,7 @@ fn verify_leases(reads: &impl Reads<Table>) -> Result<(), StoreFailure> {
 fn counted(left: Option<(AccountId, u32)>) -> Result<(), StoreFailure> {
     match left {
         Some((lessee, left)) if left > 0 => {
-            Err(damaged(format!("{lessee} has another number of lessors")))
+            Err(damaged(format!("{lessee} has a wrong number of lessors")))
         }
         _ => Ok(()),
     }

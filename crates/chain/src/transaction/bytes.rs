@@ -106,7 +106,9 @@ pub fn read(bytes: &[u8]) -> Result<(Transaction, usize), Rejection> {
     let extension = if kind & EXTENDED != 0 {
         let length = usize::from(u16::from_be_bytes(reader.take()?));
         if length > EXTENSION_BYTES_MAX {
-            return Err(malformed(format!("an extension of {length} bytes")));
+            return Err(malformed(format!(
+                "an extension of {length} bytes, at most {EXTENSION_BYTES_MAX}"
+            )));
         }
         reader.slice(length)?
     } else {
@@ -125,9 +127,9 @@ pub fn read(bytes: &[u8]) -> Result<(Transaction, usize), Rejection> {
         CHILD_BLOCK => {
             let [child, root @ ..]: [u8; 33] = extension
                 .try_into()
-                .map_err(|_| malformed("a child block's extension has 33 bytes"))?;
+                .map_err(|_| malformed("a child block's extension must have 33 bytes"))?;
             if to != AccountId::default() {
-                return Err(malformed("a child block has no recipient"));
+                return Err(malformed("a child block must not have a recipient"));
             }
             Body::ChildBlock {
                 child: ChainId(child),
@@ -138,7 +140,7 @@ pub fn read(bytes: &[u8]) -> Result<(Transaction, usize), Rejection> {
         kind => return Err(unknown(format!("kind {kind:#04x}"))),
     };
     if kind == PAYMENT_WITH_MESSAGE && extension.is_empty() {
-        return Err(malformed("an empty message is written as no message"));
+        return Err(malformed("an empty message must be encoded as no message"));
     }
     let signature = reader.take()?;
     let transaction = Transaction {
@@ -163,7 +165,12 @@ impl<'a> Reader<'a> {
     fn slice(&mut self, length: usize) -> Result<&'a [u8], Rejection> {
         let slice = self.bytes.get(self.at..self.at + length);
         self.at += length;
-        slice.ok_or_else(|| malformed(format!("the bytes end after {}", self.bytes.len())))
+        slice.ok_or_else(|| {
+            malformed(format!(
+                "the transaction is cut off after {} bytes",
+                self.bytes.len()
+            ))
+        })
     }
 
     fn take<const N: usize>(&mut self) -> Result<[u8; N], Rejection> {
@@ -174,7 +181,7 @@ impl<'a> Reader<'a> {
 }
 
 fn small(number: u64) -> Result<u32, Rejection> {
-    u32::try_from(number).map_err(|_| malformed(format!("{number} is beyond 32 bits")))
+    u32::try_from(number).map_err(|_| malformed(format!("{number} exceeds 32 bits")))
 }
 
 fn malformed(detail: impl Into<String>) -> Rejection {

@@ -47,7 +47,7 @@ impl Carried {
         }
     }
 
-    /// Returns the signature to check.
+    /// Returns the sender's signature with its key and hash, for a check in a batch.
     #[must_use]
     pub fn signed_message(&self) -> SignedMessage {
         self.transaction.signed_message(self.hash)

@@ -190,7 +190,7 @@ impl Transaction {
         self.signature = *signature.bytes();
     }
 
-    /// Returns the signature to check, over [`Transaction::hash`].
+    /// Returns the sender's signature with its key, for a check in a batch. `hash` is the result of [`Transaction::hash`].
     #[must_use]
     pub fn signed_message(&self, hash: Hash) -> SignedMessage {
         SignedMessage {

@@ -73,7 +73,7 @@ pub const SUBMIT_BATCH: Call<SubmitBatchAnswer> = Call::new(Operation {
         200,
         "An answer for each, in order.",
         json::<SubmitBatchAnswer>(
-            r#"{"answers":[{"error":{"code":"chain_tx.malformed","detail":"the bytes end after 2"}}]}"#,
+            r#"{"answers":[{"error":{"code":"chain_tx.malformed","detail":"the transaction is cut off after 2 bytes"}}]}"#,
         ),
     )],
     codes: &[

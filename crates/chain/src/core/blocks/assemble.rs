@@ -72,7 +72,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Records that a peer did not help, and continues.
+    /// Records that a peer sent nothing useful, and asks the next one.
     pub(in crate::core) fn part_failed(
         &mut self,
         peer: PeerId,

@@ -30,7 +30,7 @@ pub(in crate::core) struct Assembly {
     pub(super) ids: Vec<TxId>,
     /// Peers that announced it.
     pub(super) sources: Vec<PeerId>,
-    /// Peers that were asked and did not help.
+    /// Peers that were asked and sent nothing useful.
     pub(super) branch_failed: BTreeSet<PeerId>,
     pub(super) attempts: u32,
     pub(super) asking: bool,

@@ -76,7 +76,8 @@ impl PendingBlocks {
         self.all.iter().position(is_of_peer)
     }
 
-    /// Returns the oldest announcement of the peer with the most, or the complete block with the least work.
+    /// Returns the index of the oldest announcement of the peer with the most announcements or, if there are no announcements, of the
+    /// complete block with the least work.
     fn least_valued(&self) -> Option<usize> {
         let mut counts: BTreeMap<PeerId, usize> = BTreeMap::new();
         for peer in self.all.iter().filter_map(PendingBlock::orphan_from) {

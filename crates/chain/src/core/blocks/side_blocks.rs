@@ -30,7 +30,7 @@ impl SideBlocks {
             let page = rows.scan(Table::Side, &from, None, PAGE)?;
             for (key, value) in &page {
                 let hash = key.as_slice().try_into().map(Hash::from_bytes);
-                let hash = hash.map_err(|_| damaged("a block beside the chain without hash"))?;
+                let hash = hash.map_err(|_| damaged("a side block's key is not a hash"))?;
                 side.add(hash, value.len());
             }
             match page.last() {
@@ -84,7 +84,7 @@ impl SideBlocks {
         let wrong = |rejection: crate::Rejection| damaged(rejection.to_string());
         let (header, body) = value
             .split_at_checked(HEADER_BYTES)
-            .ok_or_else(|| damaged("a block beside the chain is cut off"))?;
+            .ok_or_else(|| damaged("a side block is cut off"))?;
         let header = read_header(header).map_err(wrong)?;
         if header.hash(&genesis.hash) != *hash {
             return Err(damaged("a side block does not have the hash of its row"));
@@ -108,7 +108,7 @@ impl SideBlocks {
             return Ok(None);
         };
         let header = value.get(..HEADER_BYTES);
-        let header = header.ok_or_else(|| damaged("a block beside the chain is cut off"))?;
+        let header = header.ok_or_else(|| damaged("a side block is cut off"))?;
         read_header(header)
             .map(Some)
             .map_err(|rejection| damaged(rejection.to_string()))

@@ -15,7 +15,7 @@ pub(in crate::core) struct Rates {
     pub(super) due_ms: u64,
     /// Time of the last announcement.
     pub(super) announced_ms: u64,
-    /// The fees in recent blocks.
+    /// The lowest fees that bundlers accepted in recent blocks.
     pub(in crate::core) record: BundleRecord,
     /// The lowest fee that a chain's usable bundlers ask, for the chains computed so far for this tip and these rates.
     pub(super) floors: BTreeMap<ChainId, Option<u64>>,

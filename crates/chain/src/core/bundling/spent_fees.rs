@@ -1,4 +1,4 @@
-//! Fees that bundlers of this node have paid.
+//! Totals of the fees that bundlers of this node have paid.
 
 use crate::block::CarriedBlock;
 use crate::core::Core;

@@ -25,7 +25,7 @@ pub(in crate::core) struct OwnBlocks {
 }
 
 impl OwnBlocks {
-    /// Reads the blocks from a store.
+    /// Reads the hashes of own blocks from a store.
     pub(in crate::core) fn open<R: Reads<Table>>(rows: &Overlay<R>) -> Result<Self, StoreFailure> {
         let end = [FORGED, &[u8::MAX; 69]].concat();
         let found = rows.scan(Table::Meta, FORGED, Some(&end), OWN_BLOCKS_MAX)?;

@@ -16,7 +16,7 @@ use crate::{Header, Height, Rejection};
 
 /// Key prefix in `Meta`, followed by forger, height and parent, for both headers of an equivocation.
 const EVIDENCE: &[u8] = b"equivocation";
-/// Length of the place of evidence: forger, height and parent.
+/// Length of the result of [`Equivocation::place`]: forger, height and parent.
 pub const EVIDENCE_PLACE_BYTES: usize = 32 + 4 + 32;
 
 /// Two signed headers by one forger on one parent.
@@ -51,7 +51,7 @@ impl Equivocation {
             Err(Rejection::new("chain_block.equivocation_unproved", detail))
         };
         if !Self::are_rivals(&self.first, &self.second) {
-            return no("the headers are not two of one forger on one parent");
+            return no("the headers are not two different ones by one forger on one parent");
         }
         let signed =
             [&self.first, &self.second].map(|header| header.signed_message(header.hash(genesis)));
@@ -59,12 +59,13 @@ impl Equivocation {
             .check_batch(&signed)
             .contains(&false)
         {
-            return no("a signature does not hold");
+            return no("a signature is not valid");
         }
         Ok(())
     }
 
-    /// Returns the place of this evidence in the table: forger, height and parent.
+    /// Returns the key of this evidence without its prefix: forger, height and parent. [`equivocations`] takes it as the place to
+    /// continue after.
     #[must_use]
     pub fn place(&self) -> [u8; EVIDENCE_PLACE_BYTES] {
         let mut place = [0; EVIDENCE_PLACE_BYTES];
@@ -117,7 +118,7 @@ pub fn equivocations(
         .collect()
 }
 
-/// The parent of an equivocation, ordered by height. The lowest is dropped first.
+/// The height and the parent of an equivocation. The lowest is dropped first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name {
     height: Height,

@@ -31,9 +31,9 @@ impl ReorgBlock {
 /// The cause of a reorg.
 #[derive(Debug)]
 pub(in crate::core) enum ReorgCause {
-    /// A better branch, with the peer that gave it.
+    /// A better branch, with the peer that sent it.
     Better(Option<PeerId>),
-    /// An operator's order. Blocks are rolled back and none join.
+    /// An operator's order to roll blocks back. No branch is applied afterwards.
     Ordered(Order),
     /// A crash left side blocks that follow the tip. They join again, and none are rolled back.
     Resumed,
@@ -95,13 +95,13 @@ impl Reorg {
     pub(super) fn assert_over(&self, tip: &Point) {
         assert!(
             tip.height >= self.common,
-            "{} is below {}",
+            "the tip at {} is below the common block at {}",
             tip.height,
             self.common
         );
         assert!(
             self.branch.is_empty(),
-            "{} blocks are left",
+            "{} blocks of the branch are left",
             self.branch.len()
         );
         match self.cause {

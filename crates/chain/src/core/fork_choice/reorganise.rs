@@ -96,7 +96,7 @@ impl<R: Reads<Table>> Core<R> {
                     // A block that does not follow the tip has no fault of its own.
                     let code = reason.code().unwrap_or("chain_block.not_next");
                     return Err(damaged(format!(
-                        "block {} was on the chain and does not come back: {code}",
+                        "block {} was on the chain and cannot join again: {code}",
                         block.header.height
                     )));
                 }
@@ -109,7 +109,7 @@ impl<R: Reads<Table>> Core<R> {
     fn read_side(&self, hash: &Hash) -> Result<CheckedBlock, StoreFailure> {
         self.side_blocks
             .get(&self.rows, &self.genesis, hash)?
-            .ok_or_else(|| damaged(format!("block {hash} is no side block")))
+            .ok_or_else(|| damaged(format!("side block {hash} is missing")))
     }
 
     /// Ends the branch before a block that does not join. If the block breaks a rule, all blocks after it are remembered as invalid.

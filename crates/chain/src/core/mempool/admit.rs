@@ -133,7 +133,7 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(None);
         }
         let detail = format!(
-            "a fee of {}; the cheapest bundler known of chain {} asks {least}",
+            "a fee of {}; the cheapest known bundler of chain {} asks {least}",
             transaction.fee, transaction.chain
         );
         Ok(Some(Rejection::new("chain_pool.unpaid", detail)))
@@ -148,7 +148,7 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(Err(Refusal::Known));
         }
         if block.is_none() && matches!(carried.transaction.body, Body::ChildBlock { .. }) {
-            let detail = "a child block comes with the ids that it carries, from a bundler";
+            let detail = "a child block without its list of ids";
             return Ok(Err(Refusal::Refused(Rejection::new(
                 "chain_pool.wrong_list",
                 detail,
@@ -271,7 +271,7 @@ impl<R: Reads<Table>> Core<R> {
     fn carries_confirmed(&self, block: &ChildBlock) -> Result<Option<Rejection>, StoreFailure> {
         for id in block.ids() {
             if !self.pool.contains(id) && self.is_confirmed(id)? {
-                let detail = format!("it carries {id}, which is in a block");
+                let detail = format!("it carries {id}, which is already in a block");
                 return Ok(Some(Rejection::new("chain_pool.superseded", detail)));
             }
         }
@@ -313,7 +313,7 @@ impl<R: Reads<Table>> Core<R> {
             Source::Message(at) => self.intake.messages[at].bad = Some(code),
             Source::Fetched(peer) => self.penalise(peer, points::BAD_SIGNATURE, code),
             Source::Submission(..) => {
-                let detail = format!("the signature of {} does not hold", one.carried.id);
+                let detail = format!("the signature of {} is not valid", one.carried.id);
                 self.refused(one.source, Rejection::new(code, detail));
             }
         }

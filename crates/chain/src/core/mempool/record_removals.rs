@@ -58,7 +58,7 @@ impl<R: Reads<Table>> Core<R> {
         for (key, _) in self.rows.scan(Table::LeftOrder, &[], None, step)? {
             let id = key
                 .get(4..)
-                .ok_or_else(|| damaged("an order row is cut off"))?;
+                .ok_or_else(|| damaged("a row of the deletion order is cut off"))?;
             self.rows.delete(Table::Left, id);
             self.rows.delete(Table::LeftOrder, key);
             self.removals.count -= 1;

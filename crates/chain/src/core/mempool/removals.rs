@@ -10,7 +10,7 @@ pub(super) const COUNT: &[u8] = b"left";
 /// Maximum number of old rows that one round deletes.
 pub(super) const TRIM_STEP: usize = 1_024;
 
-/// The number of rows.
+/// The log of removals in the tables `Left` and `LeftOrder`. It holds only their number of rows, which is bounded.
 #[derive(Debug)]
 pub(in crate::core) struct RemovalLog {
     pub(super) count: u64,
@@ -36,7 +36,7 @@ pub fn removal_reason(
     let Some(value) = reads.get(Table::Left, &id.0)? else {
         return Ok(None);
     };
-    let wrong = || damaged("a row of reasons is not valid");
+    let wrong = || damaged("a row of a removal reason is not valid");
     let (time, code) = value.split_first_chunk::<4>().ok_or_else(wrong)?;
     let code = String::from_utf8(code.to_vec()).map_err(|_| wrong())?;
     Ok(Some((u32::from_be_bytes(*time), code)))

@@ -16,11 +16,9 @@ impl<R: Reads<Table>> Core<R> {
         let outcome = match until.blocks_since(pruned) {
             Some(blocks @ 1..) => {
                 self.pruning = Some(until);
-                format!("the bodies of {blocks} blocks go, up to block {until}")
+                format!("deleting the bodies of {blocks} blocks, up to block {until}")
             }
-            Some(0) | None => {
-                "there is nothing to drop: younger blocks may still be asked for".to_owned()
-            }
+            Some(0) | None => "there is nothing to delete: all bodies are still needed".to_owned(),
         };
         self.actions.push(Action::Done {
             ticket,

@@ -41,7 +41,7 @@ impl<R: Reads<Table>> Core<R> {
         }
         if !self.can_roll_back_to(height)? {
             let detail = format!(
-                "block {} cannot be rolled back any more",
+                "block {} can no longer be rolled back",
                 height.plus_or_last(1)
             );
             return Ok(Err(Rejection::new("chain_block.too_deep", detail)));
@@ -55,7 +55,7 @@ impl<R: Reads<Table>> Core<R> {
 
     pub(super) fn not_busy(&self) -> Result<(), Rejection> {
         if self.reorg.is_some() {
-            let detail = "a change of branch or another order is under way";
+            let detail = "a reorg or another order is in progress";
             return Err(Rejection::new("chain_order.busy", detail));
         }
         Ok(())
@@ -89,7 +89,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    /// Forgets everything that kept this node from a branch.
+    /// Lifts everything that keeps this node from following a branch: invalid hashes, cool-downs and the report of a deep fork.
     pub(super) fn restart_sync(&mut self) {
         self.deep_fork = None;
         self.invalid.clear();

@@ -39,7 +39,9 @@ impl<R: Reads<Table>> Core<R> {
         order: Order,
     ) -> Result<Result<Option<String>, Rejection>, StoreFailure> {
         let Some(below) = height.previous().filter(|_| !self.trusted.is_full()) else {
-            let detail = format!("height {height}; at most {TRUSTED_MAX} blocks above genesis");
+            let detail = format!(
+                "cannot trust a block at height {height}: at most {TRUSTED_MAX} blocks above genesis"
+            );
             return Ok(Err(Rejection::new("chain_order.no_such_block", detail)));
         };
         if let Err(rejection) = self.not_busy() {

@@ -29,7 +29,7 @@ impl TrustedBlocks {
         let stored = rows.get(Table::Meta, TRUSTED)?.unwrap_or_default();
         let (stored, rest) = stored.as_chunks::<36>();
         if !rest.is_empty() {
-            return Err(damaged("the trusted blocks have a wrong length"));
+            return Err(damaged("the row of the trusted blocks has a wrong length"));
         }
         for row in stored.iter().take(TRUSTED_MAX) {
             let (mut height, mut hash) = ([0; 4], [0; 32]);

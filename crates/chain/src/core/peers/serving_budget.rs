@@ -1,8 +1,8 @@
 //! Budgets for answers to peers: one for each peer, and one for all peers together.
 //!
 //! # Invariants
-//! - A peer gets an answer only if its recent use is at most the rest of the common budget (a dynamic threshold). Peers that ask much
-//!   come to rest at equal rates, and leave room for peers that ask little.
+//! - A peer gets an answer only if its recent use is at most the remaining common budget (a dynamic threshold). Heavy users converge
+//!   to equal rates, and leave room for peers that ask little.
 //! - A peer that has just connected counts as a heavy user for a few seconds, so a new connection gains nothing.
 
 use crate::core::limits::{
@@ -53,7 +53,7 @@ fn cost_of(bytes: usize, work: usize) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::core) struct PeerServing {
     bucket: Bucket,
-    /// Bytes used of late: halved with each second.
+    /// Bytes used recently. The number is halved every second.
     recent: u64,
     recent_at_ms: u64,
 }
@@ -157,7 +157,7 @@ mod tests {
             for reconnect in [false, true] {
                 let (served, light) = serve(heavy, 40, reconnect);
                 let case = format!("{heavy} peers, reconnect {reconnect}: {served:?}");
-                // It asks 20 times. Beside 30 others its fair share is about as much.
+                // It asks 20 times, which is about its fair share among 30 heavy peers.
                 assert!(light >= 18, "{light} of {case}");
                 let all: u64 = served.iter().sum();
                 assert!(all << 20 <= SERVED_TOTAL_PER_SECOND * 11, "{case}");

@@ -24,11 +24,11 @@ pub(in crate::core) struct Peer {
     pub(in crate::core) in_flight: usize,
     /// Number of peers that had been asked for headers when it was last asked, or when it connected.
     pub(in crate::core) last_header_request: u64,
-    /// Failures in a row of its branch.
+    /// Consecutive failures of its branch.
     pub(in crate::core) failures: u32,
     /// Whether it has delivered a body that joined the chain, or may join it.
     pub(in crate::core) has_delivered: bool,
-    /// Its unanswered questions in a row.
+    /// Its consecutive timeouts.
     timeouts: TimeoutStreak,
     /// Refused transactions that it sent since the last count.
     pub(in crate::core) refused_count: u32,

@@ -1,8 +1,8 @@
-//! Timeouts of a peer in a row.
+//! Consecutive timeouts of a peer.
 
 use crate::core::limits::{PATIENCE_MS, TIMEOUTS_MAX};
 
-/// The silences of one peer in a row.
+/// The consecutive timeouts of one peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::core) struct TimeoutStreak {
     count: u32,

@@ -25,7 +25,7 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    /// Returns the next time at which following continues without an event.
+    /// Returns the next time at which the synchronisation has work without an event.
     pub(in crate::core) fn sync_due_ms(&self) -> Option<u64> {
         match &self.sync.state {
             SyncStage::Idle => {}

@@ -121,7 +121,7 @@ impl<R: Reads<Table>> Core<R> {
         let stands_there = self.hash_at(common)? == Some(previous);
         let Some(depth) = depth.filter(|_| stands_there) else {
             return Err(damaged(format!(
-                "block {previous} is found by its hash at height {common}, and is not there"
+                "the index entry of block {previous} names height {common}, where another block is"
             )));
         };
         if depth > self.genesis.params.rollback_blocks_max || !self.can_roll_back_to(common)? {

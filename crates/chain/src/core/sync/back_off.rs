@@ -10,7 +10,7 @@ impl<R: Reads<Table>> Core<R> {
         self.back_off_until(peer, self.now_ms + BACK_OFF_MS);
     }
 
-    /// Counts a failure of a peer that was followed. Each failure in a row doubles the peer's cool-down. A repeated claim does
+    /// Counts a failure of a peer that was followed. Each consecutive failure doubles the peer's cool-down. A repeated claim does
     /// not reset the count, but a delivery does ([`Core::delivered`]).
     pub(in crate::core) fn branch_failed(&mut self, peer: PeerId) {
         let Some(known) = self.peers.get_mut(&peer) else {

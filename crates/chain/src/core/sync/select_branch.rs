@@ -1,7 +1,7 @@
 //! A contest of branches. Several peers that claim a better branch are asked for its headers at once, and the branch with the
 //! most work *delivered* wins.
 //!
-//! A claim opens the contest and decides nothing. A silent peer delays only its own place. Before a long branch is followed,
+//! A claim opens the contest and decides nothing. A silent peer delays only its own answer. Before a long branch is followed,
 //! every peer that claims a better one has been asked (up to [`HEADER_PEERS_MAX`]), because different branches have different
 //! headers.
 
@@ -33,7 +33,7 @@ struct Claimant {
 }
 
 /// Returns the claimants that are asked at once. Up to [`HEADER_REQUESTS_OF_PROVEN`] peers that have delivered blocks come first, so that
-/// they get a question beside any number of new peers. Then come peers with fewer failures, and then those that were not asked for
+/// any number of new peers cannot crowd them out. Then come peers with fewer failures, and then those that were not asked for
 /// the longest time.
 fn in_turn(mut found: Vec<Claimant>) -> Vec<Claimant> {
     found.sort_unstable_by_key(|one| (one.last_header_request, one.peer));
@@ -334,8 +334,8 @@ impl<R: Reads<Table>> Core<R> {
 mod tests {
     use super::*;
 
-    /// Makes claimants, in the order of their keys, of `(failures, last header request, has delivered)`, and returns the order in which
-    /// they are asked.
+    /// Returns the order in which claimants are asked, as peer keys. Each is given as `(failures, last header request, has delivered)`,
+    /// in the order of the keys.
     fn order(claimants: &[(u32, u64, bool)]) -> Vec<u8> {
         let claimant =
             |(peer, (failures, last_header_request, has_delivered)): (u8, &_)| Claimant {

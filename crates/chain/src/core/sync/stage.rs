@@ -5,7 +5,7 @@ use primitives::Hash;
 use super::body_download::BodyDownload;
 use super::header_sync::HeaderSync;
 
-/// The state of following the network.
+/// The state of the synchronisation with the network.
 #[derive(Debug)]
 pub(in crate::core) struct ChainSync {
     pub(in crate::core) state: SyncStage,
