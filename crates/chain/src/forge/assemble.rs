@@ -130,7 +130,7 @@ impl<'a> Choice<'a> {
         for id in block.ids() {
             // A complete child block carries only covered transactions of its chain that are in the pool.
             let carried = self.pool.get(id)?;
-            if !self.pool.settled(carried) || !self.may_stand(carried) {
+            if !self.pool.is_sender_settled(carried) || !self.may_stand(carried) {
                 return None;
             }
             bytes += carried.bytes as usize;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::entry::{Carrier, Entry, Turn, debit_of};
-use super::purse::NOBODY;
+use super::purse::NO_SLOT;
 use super::{ChildBlock, Pool};
 use crate::{Carried, ChainId, TxId};
 
@@ -59,7 +59,7 @@ impl Pool {
             turn,
             ends: 0,
             parked: false,
-            neighbours: (NOBODY, NOBODY),
+            neighbours: (NO_SLOT, NO_SLOT),
             carrier,
         };
         entry.ends = entry.deadline();

@@ -117,7 +117,7 @@ impl Pool {
         let lane = self.lanes.get(&chain).into_iter();
         lane.flat_map(|lane| lane.ready.values())
             .map(|slot| &self.slots.get(*slot).carried)
-            .filter(|carried| self.settled(carried))
+            .filter(|carried| self.is_sender_settled(carried))
     }
 
     /// Returns the waiting child blocks of a chain: the greatest fee first, then the greatest count, then the earliest arrival.
@@ -130,7 +130,9 @@ impl Pool {
                 let carrier = entry.carrier.as_ref()?;
                 Some(Offer {
                     block: &carrier.block,
-                    complete: carrier.lacking == 0 && !entry.parked && self.settled(&entry.carried),
+                    complete: carrier.lacking == 0
+                        && !entry.parked
+                        && self.is_sender_settled(&entry.carried),
                 })
             })
     }
@@ -184,7 +186,7 @@ impl Pool {
     }
 
     /// Returns whether its sender's account is settled.
-    pub(crate) fn settled(&self, carried: &Carried) -> bool {
+    pub(crate) fn is_sender_settled(&self, carried: &Carried) -> bool {
         self.unsettled.is_empty()
             || !self
                 .unsettled

@@ -5,7 +5,7 @@
 //! those forgers. All other payments of the child block wait with it. So a listed transaction parks the unlisted ones of its
 //! own account, and the nodes agree with the bundler.
 
-use super::purse::NOBODY;
+use super::purse::NO_SLOT;
 use super::{Balances, ChildBlock, Pool};
 use crate::port::StoreFailure;
 use crate::{AccountId, Carried, ChainId};
@@ -79,7 +79,7 @@ impl Pool {
         let unlisted = self.unlisted(owner).next();
         unlisted.or_else(|| {
             let last = self.purses.get(&owner)?.ready.last;
-            (last != NOBODY).then_some(last)
+            (last != NO_SLOT).then_some(last)
         })
     }
 

@@ -2,8 +2,8 @@
 
 use super::entry::Slots;
 
-/// Stands for no entry.
-pub(super) const NOBODY: u32 = u32::MAX;
+/// Stands for no slot.
+pub(super) const NO_SLOT: u32 = u32::MAX;
 
 /// A doubly linked list of entries.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +16,8 @@ pub(super) struct Line {
 impl Default for Line {
     fn default() -> Self {
         Self {
-            first: NOBODY,
-            last: NOBODY,
+            first: NO_SLOT,
+            last: NO_SLOT,
             length: 0,
         }
     }
@@ -26,9 +26,9 @@ impl Default for Line {
 impl Line {
     pub(super) fn push_last(&mut self, slots: &mut Slots, slot: u32) {
         let before = std::mem::replace(&mut self.last, slot);
-        slots.get_mut(slot).neighbours = (before, NOBODY);
+        slots.get_mut(slot).neighbours = (before, NO_SLOT);
         match before {
-            NOBODY => self.first = slot,
+            NO_SLOT => self.first = slot,
             before => slots.get_mut(before).neighbours.1 = slot,
         }
         self.length += 1;
@@ -36,9 +36,9 @@ impl Line {
 
     pub(super) fn push_first(&mut self, slots: &mut Slots, slot: u32) {
         let after = std::mem::replace(&mut self.first, slot);
-        slots.get_mut(slot).neighbours = (NOBODY, after);
+        slots.get_mut(slot).neighbours = (NO_SLOT, after);
         match after {
-            NOBODY => self.last = slot,
+            NO_SLOT => self.last = slot,
             after => slots.get_mut(after).neighbours.0 = slot,
         }
         self.length += 1;
@@ -47,11 +47,11 @@ impl Line {
     pub(super) fn remove(&mut self, slots: &mut Slots, slot: u32) {
         let (before, after) = slots.get(slot).neighbours;
         match before {
-            NOBODY => self.first = after,
+            NO_SLOT => self.first = after,
             before => slots.get_mut(before).neighbours.1 = after,
         }
         match after {
-            NOBODY => self.last = before,
+            NO_SLOT => self.last = before,
             after => slots.get_mut(after).neighbours.0 = before,
         }
         self.length -= 1;
@@ -59,14 +59,14 @@ impl Line {
 
     /// From the last entry to the first.
     pub(super) fn iter_back(self, slots: &Slots) -> impl Iterator<Item = u32> {
-        let some = |slot| (slot != NOBODY).then_some(slot);
+        let some = |slot| (slot != NO_SLOT).then_some(slot);
         std::iter::successors(some(self.last), move |slot| {
             some(slots.get(*slot).neighbours.0)
         })
     }
 
     pub(super) fn iter(self, slots: &Slots) -> impl Iterator<Item = u32> {
-        let some = |slot| (slot != NOBODY).then_some(slot);
+        let some = |slot| (slot != NO_SLOT).then_some(slot);
         std::iter::successors(some(self.first), move |slot| {
             some(slots.get(*slot).neighbours.1)
         })

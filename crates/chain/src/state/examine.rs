@@ -139,7 +139,7 @@ pub fn examine<R: Reads<Table>>(
         Ok(()) if found.is_sound() => return Ok(found),
         Ok(()) => {}
         Err(failure) => {
-            found.beyond = Some(sense(failure)?);
+            found.beyond = Some(describe_damage(failure)?);
             // A store that cannot be read through is damaged.
             found.damaged = found.damaged.max(1);
         }
@@ -153,7 +153,7 @@ pub fn examine<R: Reads<Table>>(
                     did,
                 });
             }
-            Err(failure) => found.beyond = Some(sense(failure)?),
+            Err(failure) => found.beyond = Some(describe_damage(failure)?),
         }
     }
     if found.damage.is_empty() {
@@ -163,7 +163,7 @@ pub fn examine<R: Reads<Table>>(
 }
 
 /// Returns the description of damage. Other failures are passed on.
-fn sense(failure: StoreFailure) -> Result<String, StoreFailure> {
+fn describe_damage(failure: StoreFailure) -> Result<String, StoreFailure> {
     match failure.kind {
         FailureKind::Damage => Ok(failure.message),
         _ => Err(failure),
@@ -193,7 +193,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         };
         self.found.height = top;
         self.walk(top, depth)?;
-        self.look_at_tip(top)?;
+        self.examine_tip(top)?;
         let top = match self.lost {
             Some(lost) => {
                 let undone = self.not_undone.is_none_or(|height| height < lost);
@@ -207,15 +207,15 @@ impl<R: Reads<Table>> Examination<'_, R> {
             None => top,
         };
         self.apply_again(top, depth)?;
-        self.look_at_waiting()?;
+        self.examine_pool_and_side_blocks()?;
         if self.found.is_sound() {
             return Ok(());
         }
-        self.look_again(top, depth)
+        self.examine_repaired(top, depth)
     }
 
     /// Examines the repaired rows again. A repair is rejected if it leaves damage.
-    fn look_again(&mut self, top: Height, depth: Depth) -> Result<(), StoreFailure> {
+    fn examine_repaired(&mut self, top: Height, depth: Depth) -> Result<(), StoreFailure> {
         let again = Examined {
             height: top,
             ..Examined::default()
@@ -223,7 +223,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         let found = std::mem::replace(&mut self.found, again);
         (self.lost, self.not_undone) = (None, None);
         let looked = self.walk(top, depth).and_then(|()| {
-            self.look_at_tip(top)?;
+            self.examine_tip(top)?;
             self.apply_again(top, depth)
         });
         let again = std::mem::replace(&mut self.found, found);
@@ -290,7 +290,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
             above = match self.block(height, above) {
                 Ok(previous) => Some(previous),
                 Err(failure) => {
-                    let what = sense(failure)?;
+                    let what = describe_damage(failure)?;
                     self.damage(format!("block {height}: {what}"));
                     self.lost = Some(height);
                     None
@@ -363,7 +363,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
     }
 
     /// Checks that the row of the tip names the last header.
-    fn look_at_tip(&mut self, top: Height) -> Result<(), StoreFailure> {
+    fn examine_tip(&mut self, top: Height) -> Result<(), StoreFailure> {
         if self.lost == Some(top) {
             return Ok(());
         }
@@ -379,7 +379,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
     }
 
     /// Drops invalid rows of accepted transactions and of side blocks.
-    fn look_at_waiting(&mut self) -> Result<(), StoreFailure> {
+    fn examine_pool_and_side_blocks(&mut self) -> Result<(), StoreFailure> {
         let genesis = self.genesis;
         self.sift(Table::Pool, |key, value| {
             let carried = Carried::read(&genesis.hash, value).ok()?;

@@ -46,7 +46,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
                     bytes += block.header.body_bytes as usize;
                     blocks += 1;
                     if blocks <= SIDE_BLOCKS_MAX && bytes <= SIDE_BYTES_MAX {
-                        self.keep_aside(block)?;
+                        self.keep_as_side_block(block)?;
                     }
                 }
                 None => unread = true,
@@ -104,7 +104,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         Ok(())
     }
 
-    fn keep_aside(&mut self, block: &CarriedBlock) -> Result<(), StoreFailure> {
+    fn keep_as_side_block(&mut self, block: &CarriedBlock) -> Result<(), StoreFailure> {
         let mut value = block.header.to_bytes().to_vec();
         value.extend_from_slice(&block.body_bytes());
         self.mend(Table::Side, block.hash.as_bytes().to_vec(), Some(value))?;

@@ -47,7 +47,7 @@ pub struct Overlay<R> {
     reads: R,
     fresh: Layer,
     /// Batches that are not yet durable, oldest first.
-    flying: VecDeque<Layer>,
+    in_flight: VecDeque<Layer>,
     balances: RefCell<BalanceCache>,
     held: RefCell<HeldCache>,
     pub(super) recent: RecentIds,
@@ -62,7 +62,7 @@ impl<R: Reads<Table>> Overlay<R> {
         Self {
             reads,
             fresh: Layer::new(),
-            flying: VecDeque::new(),
+            in_flight: VecDeque::new(),
             balances: RefCell::default(),
             held: RefCell::new(HeldCache::new(0)),
             recent: RecentIds::default(),
@@ -260,19 +260,19 @@ impl<R: Reads<Table>> Overlay<R> {
                 }
             }
         }
-        self.flying.push_back(layer);
+        self.in_flight.push_back(layer);
         batch
     }
 
     /// Marks the oldest batch as durable, even if it is empty. Its rows are read from the store afterwards.
     pub fn committed(&mut self) {
-        self.flying.pop_front();
+        self.in_flight.pop_front();
     }
 
     /// Returns the number of batches that are not yet durable.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.flying.len()
+        self.in_flight.len()
     }
 
     /// Returns whether there are no changes since the last batch.
@@ -283,7 +283,7 @@ impl<R: Reads<Table>> Overlay<R> {
 
     /// Returns the layers, the newest first.
     fn layers(&self) -> impl Iterator<Item = &Layer> {
-        std::iter::once(&self.fresh).chain(self.flying.iter().rev())
+        std::iter::once(&self.fresh).chain(self.in_flight.iter().rev())
     }
 }
 

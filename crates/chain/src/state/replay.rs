@@ -59,8 +59,8 @@ impl<R: Reads<Table>> Examination<'_, R> {
         let before = self.found.damaged;
         let held = self.compare(&batch)?;
         self.compare_held(held, horizon(self.genesis, top))?;
-        self.drop_strangers(&batch)?;
-        self.say_rewritten(before, top.get());
+        self.drop_unexplained_rows(&batch)?;
+        self.report_rewritten(before, top.get());
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
                 self.expect_again(Table::Held, &rows::held_key(&account, height), Some(&value))?;
             }
         }
-        self.say_rewritten(before, self.found.replayed);
+        self.report_rewritten(before, self.found.replayed);
         Ok(())
     }
 
@@ -188,7 +188,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
     }
 
     /// Drops rows of balances and leases that neither a block nor genesis has written.
-    fn drop_strangers(&mut self, batch: &WriteBatch) -> Result<(), StoreFailure> {
+    fn drop_unexplained_rows(&mut self, batch: &WriteBatch) -> Result<(), StoreFailure> {
         let made: BTreeMap<(Table, &[u8]), bool> = batch
             .writes
             .iter()
@@ -228,7 +228,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
         })
     }
 
-    fn say_rewritten(&mut self, before: u64, blocks: u32) {
+    fn report_rewritten(&mut self, before: u64, blocks: u32) {
         let differ = self.found.damaged - before;
         if differ > 0 {
             let text = format!("{differ} rows of the last {blocks} blocks were rewritten");

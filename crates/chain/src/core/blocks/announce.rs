@@ -87,7 +87,7 @@ impl<R: Reads<Table>> Core<R> {
             self.verdict(message, Verdict::Ignore);
             return Ok(());
         }
-        let first = self.first_block(header)?;
+        let first = self.earlier_rival(header)?;
         if let Some(first) = first.filter(|first| first.stays_before(header)) {
             return self.second_block_announced(peer, message, &announcement, first, hash);
         }
@@ -155,7 +155,7 @@ impl<R: Reads<Table>> Core<R> {
             self.verdict(message, Verdict::Reject);
             return Ok(());
         }
-        if let Some(first) = self.first_block(&header)? {
+        if let Some(first) = self.earlier_rival(&header)? {
             self.keep_evidence(first.into_header(), header.clone());
         }
         self.first_headers.add(&header);

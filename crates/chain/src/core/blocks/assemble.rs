@@ -58,7 +58,7 @@ impl<R: Reads<Table>> Core<R> {
             .iter()
             .copied()
             .chain(others)
-            .find(|peer| !assembly.branch_failed.contains(peer) && self.can_ask(peer));
+            .find(|peer| !assembly.failed_peers.contains(peer) && self.can_ask(peer));
         let tried = assembly.attempts >= ASSEMBLY_ATTEMPTS_MAX;
         match candidate {
             Some(peer) if !tried => {
@@ -80,7 +80,7 @@ impl<R: Reads<Table>> Core<R> {
     ) -> Result<(), StoreFailure> {
         if let Some(assembly) = self.assemblies.get_mut(hash) {
             assembly.asking = false;
-            assembly.branch_failed.insert(peer);
+            assembly.failed_peers.insert(peer);
         }
         self.assemble(hash)
     }

@@ -31,7 +31,7 @@ pub(in crate::core) struct Assembly {
     /// Peers that announced it.
     pub(super) sources: Vec<PeerId>,
     /// Peers that were asked and sent nothing useful.
-    pub(super) branch_failed: BTreeSet<PeerId>,
+    pub(super) failed_peers: BTreeSet<PeerId>,
     pub(super) attempts: u32,
     pub(super) asking: bool,
     /// Transactions from peers, with valid signatures.
@@ -52,7 +52,7 @@ impl Assembly {
             hash,
             ids,
             sources: vec![from],
-            branch_failed: BTreeSet::new(),
+            failed_peers: BTreeSet::new(),
             attempts: 0,
             asking: false,
             fetched: HashMap::new(),

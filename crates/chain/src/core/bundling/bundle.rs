@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use primitives::PublicKey;
 
-use super::bundlers::{ForgerForecast, Place};
+use super::bundlers::{BundlerKey, ForgerForecast};
 use crate::bundle::{Bundler, Expected, Means, Proposal, Scene, plan, propose, rank};
 use crate::core::{Action, Core};
 use crate::message::{GOSSIP_BYTES_MAX, Gossip, IDS_MAX};
@@ -50,7 +50,7 @@ impl<R: Reads<Table>> Core<R> {
             None => self.forecast()?,
         };
         let now_ms = self.now_ms;
-        let due: Vec<Place> = outlook
+        let due: Vec<BundlerKey> = outlook
             .due_ms
             .iter()
             .filter(|(_, due_ms)| **due_ms <= now_ms)
@@ -74,7 +74,7 @@ impl<R: Reads<Table>> Core<R> {
     fn next_check_ms(
         &self,
         outlook: &ForgerForecast,
-        (key, child): Place,
+        (key, child): BundlerKey,
         last_ms: Option<u64>,
     ) -> u64 {
         let height = self.rows.tip().next_height();

@@ -11,12 +11,12 @@ use crate::core::part::Part;
 use crate::state::Point;
 
 /// A bundler's key and its chain.
-pub(super) type Place = ([u8; 32], ChainId);
+pub(super) type BundlerKey = ([u8; 32], ChainId);
 
 /// The bundlers of this node.
 #[derive(Debug, Default)]
 pub(in crate::core) struct Bundling {
-    pub(super) bundlers: BTreeMap<Place, Bundler>,
+    pub(super) bundlers: BTreeMap<BundlerKey, Bundler>,
     /// The prediction for this tip. `None` after the tip has moved.
     pub(super) outlook: Option<ForgerForecast>,
 }
@@ -26,7 +26,7 @@ pub(in crate::core) struct Bundling {
 pub(super) struct ForgerForecast {
     pub(super) forgers: Vec<Expected>,
     pub(super) tip_ms: u64,
-    pub(super) due_ms: BTreeMap<Place, u64>,
+    pub(super) due_ms: BTreeMap<BundlerKey, u64>,
 }
 
 impl Bundling {

@@ -16,12 +16,12 @@ use crate::{Header, Height};
 const FORGED: &[u8] = b"forged";
 
 /// Height, parent and forger of a block.
-type Place = (Height, Hash, [u8; 32]);
+type OwnBlockKey = (Height, Hash, [u8; 32]);
 
 /// Local blocks that the chain may still return to.
 #[derive(Debug, Default)]
 pub(in crate::core) struct OwnBlocks {
-    blocks: BTreeMap<Place, Hash>,
+    blocks: BTreeMap<OwnBlockKey, Hash>,
 }
 
 impl OwnBlocks {
@@ -31,10 +31,10 @@ impl OwnBlocks {
         let found = rows.scan(Table::Meta, FORGED, Some(&end), OWN_BLOCKS_MAX)?;
         let mut blocks = BTreeMap::new();
         for (key, value) in found {
-            let place = place_of(&key[FORGED.len()..]);
+            let block = decode_key(&key[FORGED.len()..]);
             let hash = value.try_into().ok().map(Hash::from_bytes);
-            match (place, hash) {
-                (Some(place), Some(hash)) => blocks.insert(place, hash),
+            match (block, hash) {
+                (Some(block), Some(hash)) => blocks.insert(block, hash),
                 _ => return Err(damaged("a row of a forged block does not decode")),
             };
         }
@@ -59,20 +59,20 @@ impl OwnBlocks {
         hash: Hash,
         lowest: Height,
     ) {
-        let place = (header.height, header.previous, header.forger);
-        self.blocks.insert(place, hash);
-        rows.put(Table::Meta, key_of(&place), *hash.as_bytes());
-        while let Some((place, _)) = self.blocks.first_key_value()
-            && (place.0 < lowest || self.blocks.len() > OWN_BLOCKS_MAX)
+        let block = (header.height, header.previous, header.forger);
+        self.blocks.insert(block, hash);
+        rows.put(Table::Meta, row_key(&block), *hash.as_bytes());
+        while let Some((block, _)) = self.blocks.first_key_value()
+            && (block.0 < lowest || self.blocks.len() > OWN_BLOCKS_MAX)
         {
-            rows.delete(Table::Meta, key_of(place));
+            rows.delete(Table::Meta, row_key(block));
             self.blocks.pop_first();
         }
         assert!(self.blocks.len() <= OWN_BLOCKS_MAX, "{}", self.blocks.len());
     }
 }
 
-fn key_of((height, previous, forger): &Place) -> Vec<u8> {
+fn row_key((height, previous, forger): &OwnBlockKey) -> Vec<u8> {
     [
         FORGED,
         &height.to_be_bytes(),
@@ -82,7 +82,7 @@ fn key_of((height, previous, forger): &Place) -> Vec<u8> {
     .concat()
 }
 
-fn place_of(key: &[u8]) -> Option<Place> {
+fn decode_key(key: &[u8]) -> Option<OwnBlockKey> {
     let (height, rest) = key.split_first_chunk::<4>()?;
     let (previous, forger) = rest.split_first_chunk::<32>()?;
     let forger = forger.try_into().ok()?;

@@ -18,7 +18,7 @@ use crate::state::read;
 
 impl<R: Reads<Table>> Core<R> {
     /// Returns the block by the same forger on the same parent that this node saw before the one with this header.
-    pub(in crate::core) fn first_block(
+    pub(in crate::core) fn earlier_rival(
         &self,
         header: &Header,
     ) -> Result<Option<FirstBlock>, StoreFailure> {

@@ -120,12 +120,12 @@ pub fn equivocations(
 
 /// The height and the parent of an equivocation. The lowest is dropped first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Name {
+struct EquivocationParent {
     height: Height,
     previous: Hash,
 }
 
-impl Name {
+impl EquivocationParent {
     fn of(header: &Header) -> Self {
         Self {
             height: header.height,
@@ -143,7 +143,7 @@ impl Name {
 /// The index of the kept evidence.
 #[derive(Debug, Default)]
 pub(in crate::core) struct Evidence {
-    kept: BTreeMap<[u8; 32], BTreeSet<Name>>,
+    kept: BTreeMap<[u8; 32], BTreeSet<EquivocationParent>>,
     count: usize,
 }
 
@@ -152,13 +152,13 @@ impl Evidence {
     pub(in crate::core) fn open<R: Reads<Table>>(rows: &Overlay<R>) -> Result<Self, StoreFailure> {
         let mut evidence = Self::default();
         for found in equivocations(rows, None, EQUIVOCATIONS_MAX)? {
-            evidence.enter(found.first.forger, Name::of(&found.first));
+            evidence.enter(found.first.forger, EquivocationParent::of(&found.first));
         }
         Ok(evidence)
     }
 
-    fn enter(&mut self, forger: [u8; 32], name: Name) {
-        if self.kept.entry(forger).or_default().insert(name) {
+    fn enter(&mut self, forger: [u8; 32], parent: EquivocationParent) {
+        if self.kept.entry(forger).or_default().insert(parent) {
             self.count += 1;
         }
     }
@@ -170,8 +170,8 @@ impl Evidence {
 
     /// Returns whether there is evidence against the header's forger on the header's parent.
     pub(in crate::core) fn has(&self, header: &Header) -> bool {
-        let names = self.kept.get(&header.forger);
-        names.is_some_and(|names| names.contains(&Name::of(header)))
+        let parents = self.kept.get(&header.forger);
+        parents.is_some_and(|parents| parents.contains(&EquivocationParent::of(header)))
     }
 
     /// Keeps evidence with checked signatures. Returns false if it is known or there is no room for it.
@@ -184,7 +184,7 @@ impl Evidence {
         if self.has(&found.first) || !self.make_room(rows, &forger) {
             return false;
         }
-        self.enter(forger, Name::of(&found.first));
+        self.enter(forger, EquivocationParent::of(&found.first));
         rows.put(Table::Meta, found.key(), found.value());
         assert!(self.count <= EQUIVOCATIONS_MAX, "{}", self.count);
         true
@@ -202,9 +202,9 @@ impl Evidence {
             let most = self
                 .kept
                 .iter()
-                .max_by_key(|(key, names)| (names.len(), *key == forger));
+                .max_by_key(|(key, parents)| (parents.len(), *key == forger));
             match most {
-                Some((key, names)) if names.len() > 1 => *key,
+                Some((key, parents)) if parents.len() > 1 => *key,
                 _ => return false,
             }
         };

@@ -56,7 +56,7 @@ impl<R: Reads<Table>> Core<R> {
         ticket: Ticket,
         result: Result<Vec<u8>, RequestFailure>,
     ) -> Result<(), StoreFailure> {
-        let Some(question) = self.requests.handle_answer(ticket, peer) else {
+        let Some(question) = self.requests.take_answered(ticket, peer) else {
             return Ok(());
         };
         self.request_ended(&peer);
@@ -194,7 +194,7 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Gives up overdue questions, in case the transport has lost them.
     pub(in crate::core) fn expire_requests(&mut self) -> Result<(), StoreFailure> {
-        for question in self.requests.late(self.now_ms) {
+        for question in self.requests.take_overdue(self.now_ms) {
             self.request_ended(&question.peer);
             self.request_timed_out(question.peer);
             self.request_failed(question)?;
@@ -204,7 +204,7 @@ impl<R: Reads<Table>> Core<R> {
 
     pub(in crate::core) fn peer_down(&mut self, peer: PeerId) -> Result<(), StoreFailure> {
         self.parts_peer_down(&peer);
-        for question in self.requests.of_peer(peer) {
+        for question in self.requests.take_of_peer(peer) {
             self.request_failed(question)?;
         }
         Ok(())

@@ -80,7 +80,7 @@ impl InFlightRequests {
     }
 
     /// Removes the question that an answer belongs to, if this peer was asked it.
-    pub(in crate::core) fn handle_answer(
+    pub(in crate::core) fn take_answered(
         &mut self,
         ticket: Ticket,
         peer: PeerId,
@@ -92,12 +92,12 @@ impl InFlightRequests {
     }
 
     /// Removes the questions to a peer that has disconnected.
-    pub(in crate::core) fn of_peer(&mut self, peer: PeerId) -> Vec<InFlightRequest> {
+    pub(in crate::core) fn take_of_peer(&mut self, peer: PeerId) -> Vec<InFlightRequest> {
         self.take(|question| question.peer == peer)
     }
 
     /// Removes the overdue questions.
-    pub(in crate::core) fn late(&mut self, now_ms: u64) -> Vec<InFlightRequest> {
+    pub(in crate::core) fn take_overdue(&mut self, now_ms: u64) -> Vec<InFlightRequest> {
         if self.next_deadline_ms().is_none_or(|next| next > now_ms) {
             return Vec::new();
         }
