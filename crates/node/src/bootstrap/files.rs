@@ -11,6 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use store::{Custody, CustodyKey};
 
 use super::error::BootstrapError;
+use crate::config::text_of;
 
 /// The folder of the authority, next to the folders of the nodes.
 pub(crate) const AUTHORITY: &str = "network-root";
@@ -76,7 +77,8 @@ pub(crate) fn create(folder: &Path) -> Result<(), BootstrapError> {
 }
 
 pub(crate) fn read(path: &Path) -> Result<String, BootstrapError> {
-    fs::read_to_string(path).map_err(missing_or(path))
+    let bytes = fs::read(path).map_err(missing_or(path))?;
+    text_of(bytes).map_err(|message| damaged(path, message))
 }
 
 /// Reads a file that only its owner may read.

@@ -16,7 +16,7 @@ pub enum ConfigError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// It is no TOML, or a field has the wrong type, is missing or is unknown.
+    /// It is no UTF-8 text or no TOML, or a field has the wrong type, is missing or is unknown.
     #[error("{path}: {message}")]
     Invalid {
         /// The file.
@@ -45,7 +45,7 @@ pub const ERRORS: &[ErrorInfo] = &[
     },
     ErrorInfo {
         code: "config.invalid",
-        cause: "A configuration file is not TOML, or a field is missing, unknown or of the wrong type.",
+        cause: "A configuration file is not UTF-8 text or not TOML, or a field is missing, unknown or of the wrong type.",
         action: "Correct the line that the message names; docs/reference/config.md lists every field.",
     },
     ErrorInfo {
@@ -71,11 +71,31 @@ impl Coded for ConfigError {
 
 /// Reads a TOML file; an unknown field is refused with the nearest one that exists.
 pub(crate) fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, ConfigError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+    let bytes = std::fs::read(path).map_err(|source| ConfigError::Unreadable {
         path: path.to_owned(),
         source,
     })?;
+    let text = text_of(bytes).map_err(|message| ConfigError::Invalid {
+        path: path.to_owned(),
+        message,
+    })?;
     parse_toml(&text, path)
+}
+
+/// Returns the bytes of a file as text.
+///
+/// # Errors
+/// They are not UTF-8. The error names the place.
+pub fn text_of(bytes: Vec<u8>) -> Result<String, String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let before = &error.as_bytes()[..valid];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        format!(
+            "line {line}, byte {} of the file: not UTF-8 text",
+            valid + 1
+        )
+    })
 }
 
 /// Likewise from a text; `path` is for the message.
@@ -177,6 +197,26 @@ pub(super) mod tests {
             message.contains("live_flows") && message.contains("line"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_reported_with_their_place() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("node.toml");
+        for (bytes, place) in [
+            (b"\xff\xfen".as_slice(), "line 1, byte 1 of the file"),
+            (
+                b"[node]\nname = \"B\xe4nk\"\n",
+                "line 2, byte 17 of the file",
+            ),
+            (b"a = 1\n# \xc3", "line 2, byte 9 of the file"),
+        ] {
+            std::fs::write(&path, bytes).expect("written");
+            let error = read_toml::<toml::Table>(&path).expect_err("no text");
+            assert_eq!(error.code(), "config.invalid");
+            let text = error.to_string();
+            assert!(text.contains("node.toml") && text.contains(place), "{text}");
+        }
     }
 
     #[test]

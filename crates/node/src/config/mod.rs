@@ -12,7 +12,7 @@ mod transitions;
 
 pub use attachments::AttachmentsSection;
 pub use compression::CompressionSetting;
-pub use error::{ConfigError, ERRORS};
+pub use error::{ConfigError, ERRORS, text_of};
 pub(crate) use error::{parse_toml, read_toml};
 pub use hospital::HospitalSection;
 pub use node_config::NodeConfig;

@@ -127,10 +127,14 @@ impl UsersFile {
         if mode & 0o077 != 0 {
             return Err(UsersError::Exposed { path, mode });
         }
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         // One byte more than allowed, so that a file that is too long is refused and not cut.
-        let read = file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text);
+        let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
         read.map_err(failed)?;
+        let text = crate::config::text_of(bytes).map_err(|message| UsersError::Invalid {
+            path: path.clone(),
+            message,
+        })?;
         if is_blank(&text) {
             return Err(UsersError::Missing { path });
         }
