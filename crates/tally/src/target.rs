@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use client::{ChainClient, Client, Endpoint};
+use node::config::text_of;
 
 use crate::failure::{Failure, about_file};
 
@@ -34,8 +35,8 @@ pub struct Target {
     /// The network's root certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "url")]
     root: Option<PathBuf>,
-    /// A file with a token of the API
-    #[arg(long, value_name = "FILE", requires = "url")]
+    /// A file with a token of the API; without it, the token in the node's folder counts
+    #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// The name that the node's certificate must bear
     #[arg(long, value_name = "NAME", requires = "url", default_value = SERVER_NAME)]
@@ -91,7 +92,7 @@ impl Target {
                 root_pem: read(root)?,
                 token: read(token)?.trim().into(),
             }),
-            (None, .., Some(folder)) => of_folder(folder),
+            (None, _, token, Some(folder)) => of_folder(folder, token.as_deref()),
             _ => Err(Failure::local(
                 "tally.no_node",
                 "no node is named",
@@ -108,8 +109,8 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::local("tally.runtime", error.to_string(), "Report this."))
 }
 
-/// Returns the API endpoint of a folder's node, of either kind.
-fn of_folder(folder: &Path) -> Result<Endpoint, Failure> {
+/// Returns the API endpoint of a folder's node, of either kind, with the token in a file or in the folder.
+fn of_folder(folder: &Path, token_file: Option<&Path>) -> Result<Endpoint, Failure> {
     let chain = folder.join(CHAIN_CONFIG_FILE);
     let path = match chain.exists() {
         true => chain,
@@ -127,7 +128,9 @@ fn of_folder(folder: &Path) -> Result<Endpoint, Failure> {
         address: reachable(listen),
         server_name: SERVER_NAME.to_owned(),
         root_pem: read(&folder.join(ROOT_FILE))?,
-        token: read(&folder.join(TOKEN_FILE))?.trim().into(),
+        token: read(token_file.unwrap_or(&folder.join(TOKEN_FILE)))?
+            .trim()
+            .into(),
     })
 }
 
@@ -169,7 +172,14 @@ fn address(url: &str) -> Result<String, Failure> {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| about_file(path, &error))
+    let bytes = std::fs::read(path).map_err(|error| about_file(path, &error))?;
+    text_of(bytes).map_err(|fault| {
+        Failure::local(
+            "tally.file",
+            format!("{}: {fault}", path.display()),
+            "Give a text file in UTF-8; this one may be another file, or damaged.",
+        )
+    })
 }
 
 #[cfg(test)]

@@ -59,6 +59,18 @@ fn what_commands_print_and_their_exit_codes() {
             &[],
         ),
         (
+            "node info --node % --token-file %/api-token",
+            0,
+            &["ready"],
+            &[],
+        ),
+        (
+            "node info --node % --token-file %/none",
+            5,
+            &[],
+            &["tally.file", "none"],
+        ),
+        (
             "doctor --node %",
             0,
             &["durable commits a second", "the node runs", "good for"],
