@@ -110,8 +110,11 @@ impl<'a> Book<'a> {
                 };
                 noted(folder, "user.add", Some(&user.name), || {
                     UsersFile::change(folder, |file| {
+                        if file.user_mut(&user.name).is_some() {
+                            return Err(exists(&user.name));
+                        }
                         file.users.push(user.clone());
-                        Ok::<_, Failure>(())
+                        Ok(())
                     })
                 })?;
                 Ok(user.view())
@@ -321,6 +324,14 @@ fn parsed(texts: &[String]) -> Result<Vec<Permission>, Failure> {
     Ok(parsed?)
 }
 
+fn exists(name: &str) -> Failure {
+    Failure::local(
+        api::codes::USER_EXISTS.code,
+        format!("there is a user '{name}' already"),
+        "Choose another name, or change the user: see 'tally user --help'.",
+    )
+}
+
 fn unknown(name: &str) -> Failure {
     Failure::local(
         "tally.unknown_user",
@@ -332,6 +343,28 @@ fn unknown(name: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_exists_is_refused_and_changes_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let book = Book::Folder(folder.path());
+        book.init().expect("an empty list");
+        let ann = |permission: &str| NewUser {
+            name: "ann".to_owned(),
+            password: None,
+            permissions: vec![permission.to_owned()],
+            starts_per_s: None,
+            start_bytes_max: None,
+        };
+        book.add(ann("flow.read")).expect("added");
+        let refused = book.add(ann("vault.query")).expect_err("there is one");
+        assert_eq!(refused.code(), "api.user_exists");
+        let text = format!("{refused:?}");
+        assert!(text.contains("'ann'"), "{text}");
+        let users = book.list().expect("readable");
+        assert_eq!(users.len(), 1);
+        assert_eq!(users[0].permissions, ["flow.read"]);
+    }
 
     #[test]
     fn finds_the_name_of_a_system_user() {
