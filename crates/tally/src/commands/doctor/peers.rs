@@ -175,23 +175,82 @@ fn versions(peers: &PeersView) -> Finding {
     )
 }
 
-/// Checks the clock against the median of the peers' clocks, so that a single wrong one among several does not count.
+/// Compares this node's clock and the peers' clocks with the median of them all, and names each one that is off.
 fn clocks(peers: &PeersView) -> Finding {
     const CHECK: &str = "clock and peers";
-    let offsets = peers.peers.iter().filter_map(|peer| peer.clock_offset_ms);
-    let mut offsets: Vec<i64> = offsets.collect();
-    offsets.sort_unstable();
-    let Some(middle) = offsets.get(offsets.len() / 2) else {
+    let met: Vec<(&str, i64)> = peers
+        .peers
+        .iter()
+        .filter_map(|peer| Some((peer.name.as_str(), peer.clock_offset_ms?)))
+        .collect();
+    if let [(name, offset)] = met[..] {
+        return two_clocks(CHECK, name, offset);
+    }
+    if met.is_empty() {
         return Finding::ok(CHECK, "no peer was met yet");
+    }
+    let median = median_with_own(met.iter().map(|(_, offset)| *offset));
+    let off: Vec<String> = met
+        .iter()
+        .map(|(name, offset)| (name, offset - median))
+        .filter(|(_, offset)| offset.unsigned_abs() >= OFFSET_LOW_MS)
+        .map(|(name, offset)| format!("the clock of {name} is {}", distance(offset)))
+        .collect();
+    let own = -median;
+    let by = format!("by the median of {} clocks", met.len() + 1);
+    let mut found = match own.unsigned_abs() {
+        ..OFFSET_LOW_MS => format!("this clock is right within {} ms {by}", own.unsigned_abs()),
+        _ => format!("this clock is {} {by}", distance(own)),
     };
-    let found = format!(
-        "peers' clocks are at {middle:+} ms, by {} of them",
-        offsets.len()
-    );
-    match middle.unsigned_abs() {
-        ..OFFSET_LOW_MS => Finding::ok(CHECK, found),
+    let off: Vec<&str> = off.iter().map(String::as_str).collect();
+    if !off.is_empty() {
+        found = format!("{found}; {}", named(&off));
+    }
+    match own.unsigned_abs() {
+        OFFSET_MAX_MS.. => Finding::problem(CHECK, found, NTP),
         OFFSET_LOW_MS..OFFSET_MAX_MS => Finding::warning(CHECK, found, NTP),
-        _ => Finding::problem(CHECK, found, NTP),
+        _ if !off.is_empty() => Finding::warning(
+            CHECK,
+            found,
+            "Ask the operators of these peers to keep their clocks with NTP.",
+        ),
+        _ => Finding::ok(CHECK, found),
+    }
+}
+
+/// Compares two clocks. Nothing shows which one is off.
+fn two_clocks(check: &'static str, name: &str, offset: i64) -> Finding {
+    let preposition = if offset < 0 { "" } else { "of " };
+    let found = format!(
+        "the clock of {name} is {} {preposition}this one",
+        distance(offset)
+    );
+    let action = "Compare both machines with a time server, and let NTP keep their clocks; with a third node, doctor names the clock that is off.";
+    match offset.unsigned_abs() {
+        ..OFFSET_LOW_MS => Finding::ok(check, found),
+        OFFSET_LOW_MS..OFFSET_MAX_MS => Finding::warning(check, found, action),
+        _ => Finding::problem(check, found, action),
+    }
+}
+
+/// Returns the median of the peers' offsets and this clock's own, which is 0. Of two middle ones, the nearer to this clock.
+fn median_with_own(offsets: impl Iterator<Item = i64>) -> i64 {
+    let mut all: Vec<i64> = offsets.chain([0]).collect();
+    all.sort_unstable();
+    let (low, high) = (all[(all.len() - 1) / 2], all[all.len() / 2]);
+    if low.unsigned_abs() < high.unsigned_abs() {
+        low
+    } else {
+        high
+    }
+}
+
+/// Returns an offset in words, such as "62.0 s ahead".
+fn distance(offset_ms: i64) -> String {
+    let side = if offset_ms < 0 { "behind" } else { "ahead" };
+    match offset_ms.unsigned_abs() {
+        ms @ ..OFFSET_LOW_MS => format!("{ms} ms {side}"),
+        ms => format!("{}.{} s {side}", grouped(ms / 1_000), ms % 1_000 / 100),
     }
 }
 
@@ -231,19 +290,60 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_clock_decides() {
-        for (offsets, verdict) in [
-            (&[][..], Verdict::Ok),
-            (&[999], Verdict::Ok),
-            (&[-1_000], Verdict::Warning),
-            (&[29_999], Verdict::Warning),
-            (&[-30_000], Verdict::Problem),
-            (&[0, 5, 900_000], Verdict::Ok),
-            (&[-5_000, -4_000, 0], Verdict::Warning),
-        ] {
-            let met = offsets.iter().map(|o| peer("x", true, "tally/1", Some(*o)));
+    fn each_clock_that_is_off_is_named() {
+        let cases: &[(&[i64], Verdict, &str)] = &[
+            (&[], Verdict::Ok, "no peer was met yet"),
+            // Two clocks: nothing shows which one is off.
+            (
+                &[-999],
+                Verdict::Ok,
+                "the clock of P0 is 999 ms behind this one",
+            ),
+            (
+                &[29_999],
+                Verdict::Warning,
+                "the clock of P0 is 29.9 s ahead of this one",
+            ),
+            (
+                &[-30_000],
+                Verdict::Problem,
+                "the clock of P0 is 30.0 s behind this one",
+            ),
+            // Three and more: the median decides.
+            (
+                &[3, -5],
+                Verdict::Ok,
+                "this clock is right within 0 ms by the median of 3 clocks",
+            ),
+            (
+                &[5, 62_000],
+                Verdict::Warning,
+                "this clock is right within 5 ms by the median of 3 clocks; the clock of P1 is 61.9 s ahead",
+            ),
+            (
+                &[-5_000, -4_000, 0],
+                Verdict::Warning,
+                "this clock is right within 0 ms by the median of 4 clocks; the clock of P0 is 5.0 s behind; the clock of P1 is 4.0 s behind",
+            ),
+            (
+                &[-5_000, -5_100],
+                Verdict::Warning,
+                "this clock is 5.0 s ahead by the median of 3 clocks",
+            ),
+            (
+                &[40_000, 41_000],
+                Verdict::Problem,
+                "this clock is 40.0 s behind by the median of 3 clocks; the clock of P1 is 1.0 s ahead",
+            ),
+        ];
+        for (offsets, verdict, found) in cases {
+            let met = offsets.iter().enumerate();
+            let met = met.map(|(at, o)| peer(&format!("P{at}"), true, "tally/1", Some(*o)));
             let finding = clocks(&peers(met.collect()));
-            assert_eq!(finding.verdict, verdict, "{offsets:?} {}", finding.found);
+            assert_eq!(
+                (finding.verdict, finding.found.as_str()),
+                (*verdict, *found)
+            );
         }
     }
 
