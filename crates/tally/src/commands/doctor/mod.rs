@@ -10,7 +10,7 @@ mod validity;
 
 use std::path::PathBuf;
 
-use node::bootstrap::load_node_dir;
+use node::bootstrap::{BootstrapError, load_node_dir};
 use node::config::NodeConfig;
 use primitives::Coded;
 
@@ -67,6 +67,8 @@ impl Args {
                 findings.extend(folder::certificates(files));
                 findings.push(machine::clock(files));
             }
+            // The finding on the configuration has said so.
+            Err(BootstrapError::Config(_)) if config.is_err() => {}
             Err(error) => {
                 findings.push(Finding::problem(
                     "identity",
