@@ -1,4 +1,4 @@
-//! Evaluates a constant from its source: whole numbers, `+ - * / <<`, brackets, durations and other constants.
+//! Evaluates a constant from its source: whole numbers, `+ - * / <<`, brackets, durations, amounts and other constants.
 
 use std::collections::BTreeMap;
 
@@ -128,6 +128,10 @@ impl<'a> Reader<'_, 'a> {
                 let millis = number(inner)?.checked_mul(factor)?;
                 self.taken(&[")"]).then_some(Value::Millis(millis))
             }
+            ("MinorUnits", "new") => {
+                let inner = self.taken(&["("]).then(|| self.shifted()).flatten()?;
+                self.taken(&[")"]).then_some(inner)
+            }
             ("u8", "MAX") => Some(Value::Number(u8::MAX.into())),
             ("u16", "MAX") => Some(Value::Number(u16::MAX.into())),
             ("u32", "MAX") => Some(Value::Number(u32::MAX.into())),
@@ -182,6 +186,7 @@ mod tests {
                 "std::time::Duration::from_millis(5)",
                 Some(Value::Millis(5)),
             ),
+            ("MinorUnits::new(u8::MAX / 2)", Some(Value::Number(127))),
             ("1_usize", Some(Value::Number(1))),
             ("B", None),
             ("C", None),

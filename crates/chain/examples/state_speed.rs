@@ -11,8 +11,8 @@ use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::{MemoryStore, Overlay, apply_block, next_header, prune, turn, undo_block};
 use chain::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Transaction, TxId, WholeTokens,
-    key_of_passphrase,
+    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, MinorUnits, Transaction, TxId,
+    WholeTokens, key_of_passphrase,
 };
 use primitives::PublicKey;
 
@@ -49,7 +49,10 @@ fn genesis(accounts: usize) -> Genesis {
             .map(|n| BalanceSpec {
                 passphrase: Some(n.to_string().into()),
                 amounts: (1..=CHAINS)
-                    .map(|id| (symbol(id), 100_000_000_000_000_000 / accounts as u64))
+                    .map(|id| {
+                        let amount = 100_000_000_000_000_000 / accounts as u64;
+                        (symbol(id), MinorUnits::new(amount))
+                    })
                     .collect(),
                 ..BalanceSpec::default()
             })
@@ -77,7 +80,7 @@ fn block(
             time,
             deadline_minutes: 60,
             sender: keys[n % keys.len()],
-            fee,
+            fee: MinorUnits::new(fee),
             anchor: Anchor::at(Height::GENESIS, &genesis.hash),
             body,
             signature: [1; 64],
@@ -91,7 +94,7 @@ fn block(
                 let to = ids[(n * 7 + round) % ids.len()];
                 let body = Body::Payment {
                     to,
-                    amount: (round * PAYMENTS + n) as u64 + 1,
+                    amount: MinorUnits::new((round * PAYMENTS + n) as u64 + 1),
                     message: Vec::new(),
                 };
                 carry(n, chain, 100_000_000, body)

@@ -17,15 +17,16 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Overlay, fee_min, next_header, turn};
 use crate::transaction::PAYMENT_BYTES;
 use crate::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Rejection, Transaction, TxId,
+    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, MinorUnits, Rejection, Transaction,
+    TxId,
 };
 
 pub use signed_payments::SignedPayments;
 
 /// Maximum bytes that a child block adds to its transactions.
 const CHILD_BLOCK_BYTES: usize = PAYMENT_BYTES + 64;
-/// Amounts repeat after this many values. They are small, so that no account runs out of tokens in a long history, and numerous
-/// enough that no two payments of one second are equal.
+/// Amounts, in minor units, repeat after this many values. They are small, so that no account runs out of tokens in a long history,
+/// and numerous enough that no two payments of one second are equal.
 const AMOUNTS: u64 = 100_000;
 /// A child payment's fee is a whole token divided by this number.
 const CHILD_FEE_PART: u64 = 100;
@@ -44,7 +45,7 @@ struct Account {
 #[derive(Debug)]
 struct Lane {
     chain: ChainId,
-    fee: u64,
+    fee: MinorUnits,
     /// Maximum number of payments of this chain in a block.
     most: usize,
 }
@@ -184,7 +185,7 @@ impl History {
         let Lane { chain, fee, .. } = self.lanes[lane];
         let body = Body::Payment {
             to: self.accounts[to as usize].id,
-            amount: 1 + number / accounts / (accounts - 1) % AMOUNTS,
+            amount: MinorUnits::new(1 + number / accounts / (accounts - 1) % AMOUNTS),
             message: Vec::new(),
         };
         Some(self.signed(&self.accounts[from as usize], chain, fee, batch.time, body))
@@ -194,7 +195,7 @@ impl History {
         &self,
         account: &Account,
         chain: ChainId,
-        fee: u64,
+        fee: MinorUnits,
         time: u32,
         body: Body,
     ) -> Carried {
@@ -285,7 +286,7 @@ impl History {
                 count: ids.len() as u32,
                 root: root_of(&ids),
             };
-            let carried = self.signed(bundler, ChainId::PARENT, 0, time, carries);
+            let carried = self.signed(bundler, ChainId::PARENT, MinorUnits::ZERO, time, carries);
             body.push(CarriedEntry {
                 transaction: Arc::new(carried),
                 children,
@@ -298,7 +299,8 @@ impl History {
             .iter()
             .flat_map(|entry| std::iter::once(&entry.transaction).chain(&entry.children));
         Candidate {
-            fees: fees.sum(),
+            // Fees beyond 64 bits are more than any account can pay. Such a block is refused as a whole.
+            fees: MinorUnits::checked_sum(fees).unwrap_or(MinorUnits::MAX),
             // Bounded by the limits of the parameters, which are 32 bits wide.
             child_count: body.iter().map(|entry| entry.children.len()).sum::<usize>() as u32,
             body_bytes: all.map(|carried| carried.bytes).sum(),
@@ -320,7 +322,7 @@ fn lanes(genesis: &Genesis) -> Vec<Lane> {
         // A genesis has at most 12 decimals.
         let whole = 10u64.pow(u32::from(info.decimals));
         let (fee, most) = match info.id.is_child() {
-            true => ((whole / CHILD_FEE_PART).max(1), child),
+            true => (MinorUnits::new((whole / CHILD_FEE_PART).max(1)), child),
             false => (params.parent_fee_min, parent),
         };
         Lane {

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::WholeTokens;
 use crate::message::IDS_MAX;
 use crate::transaction::EXTENSION_BYTES_MAX;
+use crate::{MinorUnits, WholeTokens};
 
 /// Maximum length of a block's body in any network, in bytes. Peers receive a whole body in one answer.
 pub const BLOCK_BYTES_MAX: usize = 16 << 20;
@@ -23,10 +23,10 @@ pub struct Params {
     pub child_block_bytes_max: u32,
     /// Maximum length of a block's body, in bytes. A block is bounded by work and not only by count.
     pub block_bytes_max: u32,
-    /// Minimum fee of a parent transaction, in minor units of the parent token.
-    pub parent_fee_min: u64,
-    /// Minimum fee that a child block pays for each transaction that it carries, in minor units of the parent token.
-    pub child_block_fee_per_transaction: u64,
+    /// Minimum fee of a parent transaction, in the parent token.
+    pub parent_fee_min: MinorUnits,
+    /// Minimum fee that a child block pays for each transaction that it carries, in the parent token.
+    pub child_block_fee_per_transaction: MinorUnits,
     /// Maximum length of a message, in bytes.
     pub message_bytes_max: u32,
     /// Maximum deadline of a transaction, in minutes. Ids are remembered for this time.
@@ -79,8 +79,8 @@ impl Params {
             child_transactions_max: 100,
             child_block_bytes_max: 128 << 10,
             block_bytes_max: 1 << 20,
-            parent_fee_min: 100_000_000,
-            child_block_fee_per_transaction: 1_000_000,
+            parent_fee_min: MinorUnits::new(100_000_000),
+            child_block_fee_per_transaction: MinorUnits::new(1_000_000),
             message_bytes_max: 1_000,
             deadline_minutes_max: 1_440,
             anchor_depth_min: 60,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A number of whole parent tokens, the unit of stake. A part of a token has no weight in forging (Ardor's effective balance).
 ///
-/// Balances and fees count minor units instead. [`Genesis`](crate::Genesis) converts between the two, because it holds the decimals.
+/// Balances and fees count [`MinorUnits`](crate::MinorUnits) instead. [`Genesis`](crate::Genesis) converts between the two, because it holds the decimals.
 /// The number is at most the supply. As JSON it is a plain number.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Params, Percent};
+use crate::{MinorUnits, Params, Percent};
 
 /// The price of a bundler: minor units of the child's token for each whole parent token that a carried transaction costs (Ardor's
 /// bundling rate). The lower rate is the cheaper one. A rate of 0 carries for nothing.
@@ -47,15 +47,15 @@ impl BundlerRate {
         u64::try_from(raised).ok().map(Self)
     }
 
-    /// Returns the minimum child fee of a transaction at this rate, in minor units of the child's token, rounded up. The bundler pays
+    /// Returns the minimum child fee of a transaction at this rate, in the child's token, rounded up. The bundler pays
     /// the minimum parent fee raised by `overpay` for the transaction.
     #[must_use]
-    pub fn fee(self, overpay: Percent, params: &Params, parent_decimals: u8) -> u64 {
-        let cost = overpay.hundred_times_raised(params.child_block_fee_per_transaction);
+    pub fn fee(self, overpay: Percent, params: &Params, parent_decimals: u8) -> MinorUnits {
+        let cost = overpay.hundred_times_raised(params.child_block_fee_per_transaction.get());
         // A fee beyond 64 bits is one that no account can pay.
         let whole = 10u128.saturating_pow(u32::from(parent_decimals));
         let fee = u128::from(self.0).saturating_mul(cost);
-        u64::try_from(fee.div_ceil(whole.saturating_mul(100))).unwrap_or(u64::MAX)
+        MinorUnits::from_u128(fee.div_ceil(whole.saturating_mul(100))).unwrap_or(MinorUnits::MAX)
     }
 
     /// Encodes the rate as a big-endian integer.

@@ -10,7 +10,8 @@ use crate::forge::{chain_key, may_stand, stands};
 use crate::pool::{ChildBlock, Pool};
 use crate::transaction::Body;
 use crate::{
-    AccountId, Anchor, Carried, ChainId, ChainTime, Height, Params, Rejection, Transaction, TxId,
+    AccountId, Anchor, Carried, ChainId, ChainTime, Height, MinorUnits, Params, Rejection,
+    Transaction, TxId,
 };
 
 /// The state of the chain that a bundler needs.
@@ -30,13 +31,13 @@ pub struct Scene<'a> {
     pub anchor: Anchor,
 }
 
-/// The parent tokens that a bundler can spend, in minor units.
+/// The parent tokens that a bundler can spend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Means {
     /// Its confirmed balance.
-    pub balance: u64,
+    pub balance: MinorUnits,
     /// Fees of its child blocks of this chain in blocks. They count towards `total_fee_max`.
-    pub spent: u64,
+    pub spent: MinorUnits,
 }
 
 /// The decision of a bundler.
@@ -96,10 +97,10 @@ pub fn propose(
 
 /// The cost of transactions to a bundler, and the fee that they must pay.
 struct Price {
-    /// The parent fee of a hundred transactions.
+    /// The parent fee of a hundred transactions, in minor units.
     hundred: u128,
     /// The minimum child fee of one transaction.
-    child_fee_min: u64,
+    child_fee_min: MinorUnits,
 }
 
 impl Price {
@@ -107,7 +108,7 @@ impl Price {
         let least = scene.params.child_block_fee_per_transaction;
         let overpay = rules.overpay_percent;
         Self {
-            hundred: overpay.hundred_times_raised(least),
+            hundred: overpay.hundred_times_raised(least.get()),
             child_fee_min: rules
                 .rate_min
                 .fee(overpay, scene.params, scene.parent_decimals),
@@ -115,10 +116,10 @@ impl Price {
     }
 
     /// Returns the parent fee of a number of transactions, rounded up.
-    fn fee_of(&self, count: usize) -> u64 {
+    fn fee_of(&self, count: usize) -> MinorUnits {
         // A fee beyond 64 bits is one that no account can pay.
         let fee = self.hundred.saturating_mul(count as u128).div_ceil(100);
-        u64::try_from(fee).unwrap_or(u64::MAX)
+        MinorUnits::from_u128(fee).unwrap_or(MinorUnits::MAX)
     }
 
     /// Returns the number of transactions that the bundler can pay for.
@@ -131,22 +132,26 @@ impl Price {
     ) -> usize {
         let pending = pool.pending_debit(account, ChainId::PARENT);
         // Parked transactions count in full, so the waiting debits may be above the balance.
-        let mut room = means.balance.saturating_sub(pending);
+        let mut room = means
+            .balance
+            .checked_sub(pending)
+            .unwrap_or(MinorUnits::ZERO);
         if let Some(total) = rules.total_fee_max {
             // Child blocks that wait in the pool may still be paid for.
             let own = pool.child_blocks(rules.child).map(|offer| offer.block);
             let waiting = own
                 .filter(|block| block.transaction().sender == account)
-                // Beyond the limit the bundler spends nothing more.
-                .fold(0, |sum: u64, block| sum.saturating_add(block.fee()));
-            let left = total.saturating_sub(means.spent).saturating_sub(waiting);
-            room = room.min(left);
+                .map(|block| block.fee().get_u128());
+            let used = means.spent.get_u128() + waiting.sum::<u128>();
+            // Beyond the limit the bundler spends nothing more.
+            let left = MinorUnits::from_u128(total.get_u128().saturating_sub(used));
+            room = room.min(left.expect("at most the limit"));
         }
         if self.hundred == 0 {
             return usize::MAX;
         }
         // The caller bounds the count.
-        usize::try_from(u128::from(room) * 100 / self.hundred).unwrap_or(usize::MAX)
+        usize::try_from(room.get_u128() * 100 / self.hundred).unwrap_or(usize::MAX)
     }
 }
 
@@ -193,7 +198,7 @@ fn make(
     pair: &KeyPair,
     key: [u8; 32],
     ids: Vec<TxId>,
-    fee: u64,
+    fee: MinorUnits,
     rules: &BundlerRules,
     settings: &BundleSettings,
     scene: &Scene<'_>,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::SignedRates;
-use crate::{ChainId, Params, Rejection};
+use crate::{ChainId, MinorUnits, Params, Rejection};
 
 /// Maximum number of bundlers of one chain that are kept. Those with the largest balances stay.
 pub const BUNDLERS_MAX: usize = 64;
@@ -17,7 +17,7 @@ pub const RATES_EVERY_SECONDS: u32 = 60;
 #[derive(Clone, Debug)]
 struct BundlerRates {
     rates: SignedRates,
-    balance: u64,
+    balance: MinorUnits,
 }
 
 /// The bundlers of each chain and their rates. The number is bounded: a bundler without the means to bundle is not kept, and
@@ -34,12 +34,15 @@ impl RateBook {
     pub fn insert(
         &mut self,
         rates: SignedRates,
-        balance: u64,
+        balance: MinorUnits,
         now: u32,
         params: &Params,
     ) -> Result<bool, Rejection> {
         self.check(&rates, now, params)?;
-        if balance < params.child_block_fee_per_transaction.max(1) {
+        let least = params
+            .child_block_fee_per_transaction
+            .max(MinorUnits::new(1));
+        if balance < least {
             return Err(Rejection::new(
                 "chain_rates.no_means",
                 format!(

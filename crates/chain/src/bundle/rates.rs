@@ -6,7 +6,7 @@ use primitives::{
 
 use super::{BundlerRate, BundlerRules};
 use crate::forge::chain_key;
-use crate::{AccountId, ChainId, Params, Percent, Rejection};
+use crate::{AccountId, ChainId, MinorUnits, Params, Percent, Rejection};
 
 /// Length of signed rates: version 1, child 1, bundler 32, rate 8, time 4, signature 64.
 pub const RATES_BYTES: usize = 1 + 1 + 32 + 8 + 4 + Signature::LENGTH;
@@ -115,9 +115,9 @@ impl SignedRates {
         AccountId::of_key(&self.bundler)
     }
 
-    /// Returns the minimum child fee that this bundler accepts for a transaction, in minor units of the child's token.
+    /// Returns the minimum child fee that this bundler accepts for a transaction, in the child's token.
     #[must_use]
-    pub fn fee(&self, params: &Params, parent_decimals: u8) -> u64 {
+    pub fn fee(&self, params: &Params, parent_decimals: u8) -> MinorUnits {
         self.rate.fee(Percent::ZERO, params, parent_decimals)
     }
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::block::CarriedBlock;
 use crate::transaction::Body;
-use crate::{AccountId, ChainId, Height};
+use crate::{AccountId, ChainId, Height, MinorUnits};
 
 /// Number of recent blocks. A rate counts as proven if its bundler has bundled at it in one of them.
 pub const PROVEN_BLOCKS: usize = 60;
 
 /// The lowest child fee that each bundler has accepted for a transaction of another account.
-type LeastFees = BTreeMap<(ChainId, AccountId), u64>;
+type LeastFees = BTreeMap<(ChainId, AccountId), MinorUnits>;
 
 /// The lowest fees that bundlers carried in each of the last [`PROVEN_BLOCKS`] blocks. A bundler's own transactions prove
 /// nothing.
@@ -47,7 +47,7 @@ impl BundleRecord {
 
     /// Returns whether a bundler has recently carried a transaction of another account for this fee or less.
     #[must_use]
-    pub fn is_proven(&self, child: ChainId, bundler: &AccountId, fee: u64) -> bool {
+    pub fn is_proven(&self, child: ChainId, bundler: &AccountId, fee: MinorUnits) -> bool {
         let mut carried = self.blocks.iter();
         carried.any(|(_, least)| {
             let carried = least.get(&(child, *bundler));

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::BundlerRate;
 use crate::transaction::Body;
-use crate::{AccountId, Carried, ChainId, Percent};
+use crate::{AccountId, Carried, ChainId, MinorUnits, Percent};
 
 /// A bundler's rules. A transaction is carried if it satisfies all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,9 +17,9 @@ pub struct BundlerRules {
     /// Percentage that is added to the minimum parent fee, so that forgers prefer this child block.
     #[serde(default)]
     pub overpay_percent: Percent,
-    /// Total parent fees after which the bundler stops. `None` sets no limit.
+    /// Total parent fees after which the bundler stops, in the parent token. `None` sets no limit.
     #[serde(default)]
-    pub total_fee_max: Option<u64>,
+    pub total_fee_max: Option<MinorUnits>,
     /// Senders whose transactions are carried. An empty list allows all senders.
     #[serde(default)]
     pub senders: Vec<AccountId>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Params, Percent};
+use crate::{MinorUnits, Params, Percent};
 
 /// Settings of all bundlers of a node. They are not rules of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,9 +72,10 @@ impl BundleSettings {
     }
 
     /// Returns whether a child block of this fee and count is worth making in addition to another one.
-    pub(super) fn is_better(&self, mine: (u64, usize), other: (u64, usize)) -> bool {
+    pub(super) fn is_better(&self, mine: (MinorUnits, usize), other: (MinorUnits, usize)) -> bool {
         let raised = |other| self.better_percent.hundred_times_raised(other);
         let beats = |mine: u64, other: u64| u128::from(mine) * 100 >= raised(other) && mine > other;
-        beats(mine.0, other.0) || (mine.0 >= other.0 && beats(mine.1 as u64, other.1 as u64))
+        beats(mine.0.get(), other.0.get())
+            || (mine.0 >= other.0 && beats(mine.1 as u64, other.1 as u64))
     }
 }

@@ -7,7 +7,7 @@ use primitives::Hash;
 use crate::block::{CarriedEntry, root_of};
 use crate::pool::{ChildBlock, FeeRate, Pool};
 use crate::transaction::PAYMENT_BYTES;
-use crate::{Carried, ChainId, Height, Params, TxId};
+use crate::{Carried, ChainId, Height, MinorUnits, Params, TxId};
 
 /// The body of a future block, in its final order.
 #[derive(Clone, Debug)]
@@ -18,8 +18,8 @@ pub struct Candidate {
     pub child_count: u32,
     /// Length of the body in bytes.
     pub body_bytes: u32,
-    /// The forger's fees, in minor units of the parent token.
-    pub fees: u64,
+    /// The forger's fees, in the parent token.
+    pub fees: MinorUnits,
     /// The Merkle root of the parent transactions' ids.
     pub root: Hash,
 }
@@ -175,7 +175,7 @@ impl<'a> Choice<'a> {
             .map(|chosen| chosen.transaction.transaction.fee);
         Candidate {
             // Fees of a pool may exceed 64 bits only before its debits are checked. Such a block is refused as a whole.
-            fees: fees.fold(0, u64::saturating_add),
+            fees: MinorUnits::checked_sum(fees).unwrap_or(MinorUnits::MAX),
             // Bounded by the limits of the parameters, which are 32 bits wide.
             child_count: children as u32,
             body_bytes: self.bytes as u32,

@@ -8,7 +8,7 @@ use super::*;
 use crate::block::{CarriedBlock, Header, root_of};
 use crate::pool::tests::{Pay, account, all_have, block, child_block, genesis, plain, put};
 use crate::pool::{ChildBlock, Pool, PoolSettings};
-use crate::{Carried, ChainId, Height, Params, TxId, key_of_passphrase};
+use crate::{Carried, ChainId, Height, MinorUnits, Params, TxId, key_of_passphrase};
 
 fn params() -> Params {
     Params {
@@ -68,7 +68,7 @@ fn an_empty_pool_gives_an_empty_body() {
     assert!(candidate.body.is_empty());
     assert_eq!(
         (candidate.body_bytes, candidate.child_count, candidate.fees),
-        (0, 0, 0)
+        (0, 0, MinorUnits::ZERO)
     );
     assert_eq!(candidate.root, Hash::ZERO);
 }
@@ -197,7 +197,7 @@ fn the_best_child_block_of_each_chain_goes_before_parent_transactions() {
     assert_eq!(chosen(&pool), sorted(&[better.id(), other.id()]));
     let candidate = assemble(&pool, &params(), Height::new(20), 10);
     assert_eq!(candidate.child_count, 3);
-    assert_eq!(candidate.fees, 25);
+    assert_eq!(candidate.fees, MinorUnits::new(25));
     assert_eq!(candidate.body_bytes, 3 * 149 + 2 * 184);
     let roomy = Params {
         block_bytes_max: 1_000,

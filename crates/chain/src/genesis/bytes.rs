@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{BALANCES_MAX, CHAINS_MAX, ChainInfo, Genesis, NAME_BYTES_MAX, overrides};
-use crate::{AccountId, ChainId, Rejection};
+use crate::{AccountId, ChainId, MinorUnits, Rejection};
 
 /// Maximum number of constants, far above the actual number.
 const NUMBERS_MAX: usize = 255;
@@ -60,7 +60,7 @@ impl Genesis {
                 name: reader.text()?,
                 symbol: reader.text()?,
                 decimals,
-                supply: 0,
+                supply: MinorUnits::ZERO,
             });
         }
         let count = u32::from_be_bytes(reader.take()?) as usize;
@@ -80,7 +80,7 @@ impl Genesis {
             {
                 return Err(malformed("the balances are not in ascending order"));
             }
-            balances.insert(place, u64::from_be_bytes(reader.take()?));
+            balances.insert(place, MinorUnits::from_be_bytes(reader.take()?));
         }
         if !reader.0.is_empty() {
             return Err(malformed(format!("{} bytes are left over", reader.0.len())));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use primitives::{Domain, Hash};
 
 use crate::pos::{self, BaseTarget};
-use crate::{AccountId, ChainId, Params, Rejection, WholeTokens};
+use crate::{AccountId, ChainId, MinorUnits, Params, Rejection, WholeTokens};
 
 /// Maximum number of chains of a network, including the parent.
 pub const CHAINS_MAX: usize = 64;
@@ -18,7 +18,7 @@ pub const SYMBOL_BYTES_MAX: usize = 12;
 /// Maximum number of decimals of a token.
 pub const DECIMALS_MAX: u8 = 12;
 /// Maximum supply of a token in minor units, so that no sum of two balances overflows.
-pub const SUPPLY_MAX: u64 = u64::MAX / 2;
+pub const SUPPLY_MAX: MinorUnits = MinorUnits::new(u64::MAX / 2);
 
 /// A chain of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +31,8 @@ pub struct ChainInfo {
     pub symbol: String,
     /// Decimals of the token. A whole token has `10^decimals` minor units.
     pub decimals: u8,
-    /// The total supply in minor units.
-    pub supply: u64,
+    /// The total supply.
+    pub supply: MinorUnits,
 }
 
 /// A checked genesis.
@@ -49,7 +49,7 @@ pub struct Genesis {
     /// The chains.
     pub chains: BTreeMap<ChainId, ChainInfo>,
     /// The initial balances, none zero.
-    pub balances: BTreeMap<(AccountId, ChainId), u64>,
+    pub balances: BTreeMap<(AccountId, ChainId), MinorUnits>,
     /// The base target before the first block.
     pub base_target: BaseTarget,
     /// Whether the genesis file names accounts by passphrases, so that anyone can spend from them. Not part of the hash.
@@ -63,7 +63,7 @@ impl Genesis {
         time_ms: u64,
         params: Params,
         chains: Vec<ChainInfo>,
-        balances: BTreeMap<(AccountId, ChainId), u64>,
+        balances: BTreeMap<(AccountId, ChainId), MinorUnits>,
     ) -> Result<Self, Rejection> {
         text("network", &network, NAME_BYTES_MAX)?;
         params
@@ -77,7 +77,7 @@ impl Genesis {
                 ChainId::PARENT
             )));
         };
-        let tokens = WholeTokens::new(parent.supply / ten_to(parent.decimals));
+        let tokens = WholeTokens::new(parent.supply.get() / ten_to(parent.decimals));
         let least = params.effective_tokens_min.max(WholeTokens::new(1));
         if tokens < least {
             return Err(rejected(
@@ -120,10 +120,10 @@ impl Genesis {
             .map_or(1, |parent| ten_to(parent.decimals))
     }
 
-    /// Returns the whole parent tokens of a balance in minor units. The rest, less than a token, does not count.
+    /// Returns the whole parent tokens of a balance on the parent chain. The rest, less than a token, does not count.
     #[must_use]
-    pub fn parent_tokens(&self, balance: u64) -> WholeTokens {
-        WholeTokens::new(balance / self.parent_unit())
+    pub fn parent_tokens(&self, balance: MinorUnits) -> WholeTokens {
+        WholeTokens::new(balance.get() / self.parent_unit())
     }
 
     /// Returns the minor units of a number of whole parent tokens. Above the supply they may exceed the 64 bits of a balance.
@@ -186,7 +186,7 @@ fn checked_chains(list: Vec<ChainInfo>) -> Result<BTreeMap<ChainId, ChainInfo>, 
 /// Computes the supply of each token.
 fn supply(
     chains: &mut BTreeMap<ChainId, ChainInfo>,
-    balances: &BTreeMap<(AccountId, ChainId), u64>,
+    balances: &BTreeMap<(AccountId, ChainId), MinorUnits>,
 ) -> Result<(), Rejection> {
     if balances.len() > BALANCES_MAX {
         return Err(rejected(
@@ -195,7 +195,7 @@ fn supply(
         ));
     }
     for chain in chains.values_mut() {
-        chain.supply = 0;
+        chain.supply = MinorUnits::ZERO;
     }
     for ((account, id), balance) in balances {
         let Some(chain) = chains.get_mut(id) else {
@@ -204,7 +204,7 @@ fn supply(
                 format!("{account} has tokens of chain {id}, which does not exist"),
             ));
         };
-        if *balance == 0 {
+        if balance.is_zero() {
             return Err(rejected(
                 "chain_genesis.balances",
                 format!("{account} has a balance of 0 on chain {id}; omit it"),

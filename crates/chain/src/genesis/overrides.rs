@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Params, WholeTokens};
+use crate::{MinorUnits, Params, WholeTokens};
 
 /// A type of constants. The format has 64 bits for each of them.
 trait Constant: Sized {
@@ -27,7 +27,17 @@ macro_rules! integer_constants {
     )*};
 }
 
-integer_constants!(u16, u32, u64);
+integer_constants!(u16, u32);
+
+impl Constant for MinorUnits {
+    fn number(self) -> u64 {
+        self.get()
+    }
+
+    fn of_number(number: u64) -> Option<Self> {
+        Some(Self::new(number))
+    }
+}
 
 impl Constant for WholeTokens {
     fn number(self) -> u64 {
@@ -108,8 +118,8 @@ overrides! {
     child_transactions_max: u32,
     child_block_bytes_max: u32,
     block_bytes_max: u32,
-    parent_fee_min: u64,
-    child_block_fee_per_transaction: u64,
+    parent_fee_min: MinorUnits,
+    child_block_fee_per_transaction: MinorUnits,
     message_bytes_max: u32,
     deadline_minutes_max: u16,
     anchor_depth_min: u32,

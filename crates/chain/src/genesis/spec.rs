@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::rejected;
 use super::{BALANCES_MAX, ChainInfo, Genesis, ParamsOverrides};
-use crate::{AccountId, ChainId, Params, Rejection, key_of_passphrase};
+use crate::{AccountId, ChainId, MinorUnits, Params, Rejection, key_of_passphrase};
 
 /// A genesis file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +55,8 @@ pub struct BalanceSpec {
     /// A passphrase that need not be secret. For test networks only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passphrase: Option<SecretText>,
-    /// Minor units, by the symbol of the token.
-    pub amounts: BTreeMap<String, u64>,
+    /// The amounts, by the symbol of the token.
+    pub amounts: BTreeMap<String, MinorUnits>,
 }
 
 fn is_default(overrides: &ParamsOverrides) -> bool {
@@ -152,7 +152,7 @@ impl ChainSpec {
             name: self.name.clone(),
             symbol: self.symbol.clone(),
             decimals: self.decimals,
-            supply: 0,
+            supply: MinorUnits::ZERO,
         }
     }
 }
@@ -162,7 +162,7 @@ impl ChainSpec {
 pub(crate) fn small_genesis() -> Genesis {
     let balance = BalanceSpec {
         passphrase: Some("1".into()),
-        amounts: [("TALLY".to_owned(), 10_000_000_000)].into(),
+        amounts: [("TALLY".to_owned(), MinorUnits::new(10_000_000_000))].into(),
         ..BalanceSpec::default()
     };
     let spec = GenesisSpec {

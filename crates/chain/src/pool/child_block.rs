@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::block::root_of;
 use crate::transaction::Body;
-use crate::{Carried, ChainId, Rejection, TxId};
+use crate::{Carried, ChainId, MinorUnits, Rejection, TxId};
 
 /// A child block with its list. Count and root of the list match the transaction.
 #[derive(Debug, PartialEq, Eq)]
@@ -71,9 +71,9 @@ impl ChildBlock {
         &self.ids
     }
 
-    /// Returns the fee that the forger earns.
+    /// Returns the fee that the forger earns, in the parent token.
     #[must_use]
-    pub fn fee(&self) -> u64 {
+    pub fn fee(&self) -> MinorUnits {
         self.transaction.transaction.fee
     }
 }

@@ -33,7 +33,7 @@ impl Pool {
             .iter()
             .map(|slot| self.slots.get(*slot))
             .filter(|entry| entry.carried.sender == carried.sender && !entry.parked)
-            .map(|entry| u128::from(entry.debit))
+            .map(|entry| entry.debit.get_u128())
             .sum();
         if let Err(rejection) = self.check_cover(carried, freed, balances)? {
             return Ok(Err(rejection));

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::{ChildBlock, FeeRate};
-use crate::{AccountId, Carried, ChainId};
+use crate::{AccountId, Carried, ChainId, MinorUnits};
 
 /// A position in the order of a chain: greater fee rates first, and earlier arrival among equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,8 +31,8 @@ impl Turn {
 }
 
 /// Returns a transaction's debit to its sender. If the debit overflows, returns a value that no account can cover.
-pub(super) fn debit_of(carried: &Carried) -> u64 {
-    carried.transaction.debit().unwrap_or(u64::MAX)
+pub(super) fn debit_of(carried: &Carried) -> MinorUnits {
+    carried.transaction.debit().unwrap_or(MinorUnits::MAX)
 }
 
 /// A transaction in the pool.
@@ -41,7 +41,7 @@ pub(super) struct Entry {
     pub(super) carried: Arc<Carried>,
     pub(super) turn: Turn,
     /// The debit to its sender.
-    pub(super) debit: u64,
+    pub(super) debit: MinorUnits,
     /// The second at which it leaves, because its deadline or its wait for a balance ends.
     pub(super) ends: u32,
     /// Whether its sender's balance does not cover it now. It is not included in blocks then.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::entry::Turn;
 use super::{FeeRate, Pool};
-use crate::{Carried, ChainId, Rejection};
+use crate::{Carried, ChainId, MinorUnits, Rejection};
 
 impl Pool {
     /// Returns the transactions that must leave for this one. Empty while there is room.
@@ -70,7 +70,7 @@ impl Pool {
                 "{held}; the fee rate is {} per 1000 bytes, the lowest of the waiting ones is {rate}; a fee of {} would be accepted",
                 FeeRate::of(carried.transaction.fee, carried.bytes),
                 // A fee beyond 64 bits is one that no account can pay.
-                rate.fee_above(carried.bytes).unwrap_or(u64::MAX)
+                rate.fee_above(carried.bytes).unwrap_or(MinorUnits::MAX)
             ),
             None => held,
         };

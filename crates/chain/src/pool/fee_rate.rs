@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::MinorUnits;
+
 /// Number of bytes that a fee rate refers to.
 const RATE_BYTES: u64 = 1_000;
 
@@ -13,11 +15,11 @@ const RATE_BYTES: u64 = 1_000;
 pub struct FeeRate(u64);
 
 impl FeeRate {
-    /// Returns the rate of a fee in minor units for a number of bytes. The greatest rate stands for all above it. No bytes count
+    /// Returns the rate of a fee for a number of bytes. The greatest rate stands for all above it. No bytes count
     /// as one.
     #[must_use]
-    pub fn of(fee: u64, bytes: u32) -> Self {
-        let rate = u128::from(fee) * u128::from(RATE_BYTES) / u128::from(bytes.max(1));
+    pub fn of(fee: MinorUnits, bytes: u32) -> Self {
+        let rate = fee.get_u128() * u128::from(RATE_BYTES) / u128::from(bytes.max(1));
         // All rates beyond 64 bits are equally good.
         Self(u64::try_from(rate).unwrap_or(u64::MAX))
     }
@@ -25,9 +27,9 @@ impl FeeRate {
     /// Returns the lowest fee of a number of bytes whose rate is above this one, or `None` beyond 64 bits. No account can pay such
     /// a fee.
     #[must_use]
-    pub fn fee_above(self, bytes: u32) -> Option<u64> {
+    pub fn fee_above(self, bytes: u32) -> Option<MinorUnits> {
         let fee = (u128::from(self.0) + 1) * u128::from(bytes);
-        u64::try_from(fee.div_ceil(u128::from(RATE_BYTES))).ok()
+        MinorUnits::from_u128(fee.div_ceil(u128::from(RATE_BYTES)))
     }
 }
 
@@ -43,6 +45,7 @@ mod tests {
 
     #[test]
     fn it_is_the_fee_for_a_thousand_bytes_rounded_down() {
+        let of = |fee, bytes| FeeRate::of(MinorUnits::new(fee), bytes);
         for (fee, bytes, rate) in [
             (0, 149, 0),
             (149, 149, 1_000),
@@ -51,19 +54,20 @@ mod tests {
             (u64::MAX, 1_000, u64::MAX),
             (u64::MAX, 149, u64::MAX),
         ] {
-            assert_eq!(FeeRate::of(fee, bytes), FeeRate(rate), "{fee} / {bytes}");
+            assert_eq!(of(fee, bytes), FeeRate(rate), "{fee} / {bytes}");
         }
-        assert!(FeeRate::of(2, 100) > FeeRate::of(3, 200));
+        assert!(of(2, 100) > of(3, 200));
         assert_eq!(FeeRate(1_006).to_string(), "1006");
     }
 
     #[test]
     fn the_fee_above_is_the_lowest_with_a_better_rate() {
         for (fee, bytes) in [(0, 149), (1, 149), (149, 149), (999_999, 1_200), (5, 1)] {
-            let rate = FeeRate::of(fee, bytes);
+            let rate = FeeRate::of(MinorUnits::new(fee), bytes);
             let above = rate.fee_above(bytes).unwrap();
+            let below = above.checked_sub(MinorUnits::new(1)).unwrap();
             assert!(FeeRate::of(above, bytes) > rate, "{fee} / {bytes}");
-            assert!(FeeRate::of(above - 1, bytes) <= rate, "{fee} / {bytes}");
+            assert!(FeeRate::of(below, bytes) <= rate, "{fee} / {bytes}");
         }
         assert_eq!(FeeRate(u64::MAX).fee_above(1_001), None);
     }

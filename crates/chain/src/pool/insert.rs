@@ -91,7 +91,7 @@ impl Pool {
     }
 
     /// Checks whether the sender's confirmed balance covers the transaction in addition to its other waiting ones. `freed` is the
-    /// debit of those that leave for it.
+    /// debit of those that leave for it, in minor units.
     pub(super) fn check_cover(
         &self,
         carried: &Carried,
@@ -104,7 +104,7 @@ impl Pool {
         let purse = self.purses.get(&(carried.sender, chain));
         let pending = purse.map_or(0, |purse| purse.pending) - freed;
         let countable = carried.transaction.debit().is_some();
-        if countable && pending + u128::from(debit) <= u128::from(balance) {
+        if countable && pending + debit.get_u128() <= balance.get_u128() {
             return Ok(Ok(()));
         }
         Ok(Err(Rejection::new(

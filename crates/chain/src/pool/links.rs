@@ -142,7 +142,7 @@ impl Pool {
         if parked {
             self.parked += 1;
         } else {
-            purse.pending += u128::from(debit);
+            purse.pending += debit.get_u128();
             self.carried_became(&id, owner.1, true);
         }
     }
@@ -162,7 +162,7 @@ impl Pool {
             if parked {
                 self.parked -= 1;
             } else {
-                purse.pending -= u128::from(debit);
+                purse.pending -= debit.get_u128();
             }
             if purse.is_empty() {
                 self.purses.remove(&owner);

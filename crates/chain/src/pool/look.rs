@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::{ChildBlock, Pool};
-use crate::{AccountId, Carried, ChainId, TxId};
+use crate::{AccountId, Carried, ChainId, MinorUnits, TxId};
 
 /// The status of a transaction in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,12 +103,14 @@ impl Pool {
         ids.filter(|id| !self.contains(id)).copied().collect()
     }
 
-    /// Returns the debit of an account's ready transactions on a chain, in minor units.
+    /// Returns the debit of an account's ready transactions on a chain. The greatest amount stands for all above it.
     #[must_use]
-    pub fn pending_debit(&self, account: AccountId, chain: ChainId) -> u64 {
+    pub fn pending_debit(&self, account: AccountId, chain: ChainId) -> MinorUnits {
         let purse = self.purses.get(&(account, chain));
         // Debits beyond 64 bits leave nothing of any balance.
-        purse.map_or(0, |purse| u64::try_from(purse.pending).unwrap_or(u64::MAX))
+        purse.map_or(MinorUnits::ZERO, |purse| {
+            MinorUnits::from_u128(purse.pending).unwrap_or(MinorUnits::MAX)
+        })
     }
 
     /// Returns the transactions of a chain that a block may include, without child blocks: the greatest fee rate first, then the

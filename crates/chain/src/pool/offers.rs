@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use super::ChildBlock;
 use super::entry::Turn;
+use crate::MinorUnits;
 
 /// The child blocks of one chain in the order that forgers prefer: by greater fee, then greater count, then earlier arrival.
 #[derive(Debug, Default)]
 pub(super) struct Offers {
-    pub(super) best: BTreeMap<(Reverse<u64>, Reverse<usize>, i64), u32>,
+    pub(super) best: BTreeMap<(Reverse<MinorUnits>, Reverse<usize>, i64), u32>,
 }
 
 impl Offers {
@@ -22,7 +23,7 @@ impl Offers {
     }
 }
 
-fn merit(block: &ChildBlock, turn: Turn) -> (Reverse<u64>, Reverse<usize>, i64) {
+fn merit(block: &ChildBlock, turn: Turn) -> (Reverse<MinorUnits>, Reverse<usize>, i64) {
     (
         Reverse(block.fee()),
         Reverse(block.ids().len()),

@@ -26,16 +26,16 @@ impl Pool {
             return Ok(false);
         };
         let owner = (carried.sender, carried.transaction.chain);
-        let balance = u128::from(balances.balance(owner.0, owner.1)?);
+        let balance = balances.balance(owner.0, owner.1)?.get_u128();
         // A balance that covers everything lacks nothing.
-        let mut short = (self.pending(owner) + u128::from(debit)).saturating_sub(balance);
+        let mut short = (self.pending(owner) + debit.get_u128()).saturating_sub(balance);
         let mut parked = Vec::new();
         for slot in self.unlisted(owner) {
             if short == 0 {
                 break;
             }
             // The last parked transaction may free more than is lacking.
-            short = short.saturating_sub(u128::from(self.slots.get(slot).debit));
+            short = short.saturating_sub(self.slots.get(slot).debit.get_u128());
             parked.push(slot);
         }
         if short > 0 {

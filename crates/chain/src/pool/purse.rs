@@ -77,7 +77,7 @@ impl Line {
 /// child block lists are parked first, beginning with the last one.
 #[derive(Debug, Default)]
 pub(super) struct Purse {
-    /// The debit of the ready transactions.
+    /// The debit of the ready transactions, in minor units. 2^32 debits of 64 bits fit into 128 bits.
     pub(super) pending: u128,
     pub(super) ready: Line,
     pub(super) parked: Line,

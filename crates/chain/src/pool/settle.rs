@@ -14,7 +14,7 @@ impl Pool {
     /// again. Transactions that child blocks list are preferred. After a failure, the other accounts are still unsettled.
     pub fn settle(&mut self, now: u32, balances: &mut impl Balances) -> Result<(), StoreFailure> {
         while let Some(owner) = self.unsettled.first().copied() {
-            let balance = u128::from(balances.balance(owner.0, owner.1)?);
+            let balance = balances.balance(owner.0, owner.1)?.get_u128();
             self.park_uncovered(owner, balance, now);
             self.make_ready(owner, balance);
             self.unsettled.remove(&owner);
@@ -54,7 +54,7 @@ impl Pool {
         let others = waiting().enumerate();
         let others = others.filter(|(at, slot)| *at >= LISTED_WITHIN || !listed(slot));
         for slot in preferred.chain(others.map(|(_, slot)| slot)) {
-            let debit = u128::from(self.slots.get(slot).debit);
+            let debit = self.slots.get(slot).debit.get_u128();
             if debit <= room {
                 room -= debit;
                 covered.push(slot);

@@ -13,7 +13,7 @@ use super::{BlockFault, Overlay, Point, check_header};
 use crate::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::transaction::{Body, Carried};
-use crate::{AccountId, ChainId, Genesis, Height, TxId};
+use crate::{AccountId, ChainId, Genesis, Height, MinorUnits, TxId};
 
 /// A block that the state has accepted, with its effects. Only [`apply_block`] returns one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct AppliedBlock {
     height: Height,
     hash: Hash,
     touched: Vec<Touched>,
-    fees: u64,
+    fees: MinorUnits,
 }
 
 impl AppliedBlock {
@@ -43,9 +43,9 @@ impl AppliedBlock {
         &self.touched
     }
 
-    /// Returns the fees of parent transactions, which the forger earns.
+    /// Returns the fees of parent transactions in the parent token, which the forger earns.
     #[must_use]
-    pub fn fees(&self) -> u64 {
+    pub fn fees(&self) -> MinorUnits {
         self.fees
     }
 }
@@ -208,8 +208,8 @@ fn ascending<'a>(transactions: impl Iterator<Item = &'a std::sync::Arc<Carried>>
 
 #[derive(Default)]
 struct Flow {
-    debit: u64,
-    credit: u64,
+    debit: MinorUnits,
+    credit: MinorUnits,
 }
 
 /// Sums up debits and credits. Every account must have its debits before the block. All debits are checked before any credit is
@@ -217,7 +217,7 @@ struct Flow {
 fn settle<R: Reads<Table>>(
     overlay: &Overlay<R>,
     block: &CarriedBlock,
-) -> Result<(Vec<Touched>, u64), BlockFault> {
+) -> Result<(Vec<Touched>, MinorUnits), BlockFault> {
     let mut flows: HashMap<(AccountId, ChainId), Flow> = HashMap::new();
     let fees = add_up(block, &mut flows).ok_or_else(|| {
         BlockFault::invalid("chain_block.overdrawn", "a sum of amounts exceeds 64 bits")
@@ -254,8 +254,11 @@ fn settle<R: Reads<Table>>(
 }
 
 /// Sums up the flows and the fees. Returns `None` if a sum exceeds 64 bits.
-fn add_up(block: &CarriedBlock, flows: &mut HashMap<(AccountId, ChainId), Flow>) -> Option<u64> {
-    let mut fees = 0u64;
+fn add_up(
+    block: &CarriedBlock,
+    flows: &mut HashMap<(AccountId, ChainId), Flow>,
+) -> Option<MinorUnits> {
+    let mut fees = MinorUnits::ZERO;
     let mut pay = |carried: &Carried| {
         let transaction = &carried.transaction;
         let flow = flows
@@ -272,7 +275,7 @@ fn add_up(block: &CarriedBlock, flows: &mut HashMap<(AccountId, ChainId), Flow>)
     for entry in &block.body {
         pay(&entry.transaction)?;
         fees = fees.checked_add(entry.transaction.transaction.fee)?;
-        let mut child_fees = 0u64;
+        let mut child_fees = MinorUnits::ZERO;
         for child in &entry.children {
             pay(child)?;
             child_fees = child_fees.checked_add(child.transaction.fee)?;
@@ -284,7 +287,7 @@ fn add_up(block: &CarriedBlock, flows: &mut HashMap<(AccountId, ChainId), Flow>)
     }
     earned.push(((block.header.forger_account(), ChainId::PARENT), fees));
     for (who, fees) in earned {
-        if fees > 0 {
+        if !fees.is_zero() {
             let flow = flows.entry(who).or_default();
             flow.credit = flow.credit.checked_add(fees)?;
         }
@@ -297,7 +300,7 @@ fn write<R: Reads<Table>>(
     genesis: &Genesis,
     block: &CarriedBlock,
     touched: &[Touched],
-    fees: u64,
+    fees: MinorUnits,
 ) -> Result<(), StoreFailure> {
     let height = block.header.height;
     let mut former = Vec::with_capacity(touched.len());
@@ -308,7 +311,7 @@ fn write<R: Reads<Table>>(
             continue;
         }
         let key = rows::balance_key(&change.account, change.chain);
-        let before = (change.before > 0).then(|| change.before.to_be_bytes().to_vec());
+        let before = (!change.before.is_zero()).then(|| change.before.to_be_bytes().to_vec());
         former.push((Table::Balances, key.to_vec(), before));
         overlay.set_balance(&change.account, change.chain, change.after);
         if change.chain == ChainId::PARENT {

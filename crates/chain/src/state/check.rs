@@ -4,7 +4,7 @@ use super::{Fault, Overlay};
 use crate::genesis::SUPPLY_MAX;
 use crate::port::{Reads, Table};
 use crate::transaction::{Body, Carried, Transaction};
-use crate::{Anchor, ChainId, Genesis, Height, Params, Rejection};
+use crate::{Anchor, ChainId, Genesis, Height, MinorUnits, Params, Rejection};
 
 /// The block that is to include a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,13 +79,13 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
             amount,
             message,
         } => {
-            if transaction.fee == 0 && (*amount == 0 || *to == carried.sender) {
+            if transaction.fee.is_zero() && (amount.is_zero() || *to == carried.sender) {
                 return no(
                     "chain_tx.free",
                     format!("fee 0 for {amount} to {to}, expected a fee of at least 1"),
                 );
             }
-            if *amount == 0 && message.is_empty() {
+            if amount.is_zero() && message.is_empty() {
                 return no("chain_tx.amount", "amount 0 without a message".into());
             }
             if message.len() > params.message_bytes_max as usize {
@@ -137,14 +137,15 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
 /// Returns the minimum fee of a transaction in its chain's token. On child chains it is 0, because bundlers set their own
 /// minimum.
 #[must_use]
-pub fn fee_min(params: &Params, transaction: &Transaction) -> u64 {
+pub fn fee_min(params: &Params, transaction: &Transaction) -> MinorUnits {
     match transaction.body {
         // A fee beyond 64 bits is one that no account can pay.
         Body::ChildBlock { count, .. } => params
             .child_block_fee_per_transaction
-            .saturating_mul(u64::from(count)),
+            .checked_mul(u64::from(count))
+            .unwrap_or(MinorUnits::MAX),
         _ if transaction.chain == ChainId::PARENT => params.parent_fee_min,
-        _ => 0,
+        _ => MinorUnits::ZERO,
     }
 }
 

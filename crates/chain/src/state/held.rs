@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::rows;
 use crate::port::{Reads, StoreFailure, Table};
-use crate::{AccountId, Height};
+use crate::{AccountId, Height, MinorUnits};
 
 /// Maximum number of cached accounts.
 const ACCOUNTS_MAX: usize = 256;
@@ -15,15 +15,15 @@ const PAGES: [usize; 2] = [8, 512];
 #[derive(Debug)]
 struct Rows {
     /// Height and balance, ascending. The first row may be at or below `floor` and then gives the balance there.
-    rows: VecDeque<(Height, u64)>,
+    rows: VecDeque<(Height, MinorUnits)>,
     /// The lowest height with a known balance.
     floor: Height,
 }
 
 impl Rows {
     /// Returns the lowest balance at the ends of the heights `lowest..=highest`. The balance before the first row is zero.
-    fn least(&self, lowest: Height, highest: Height) -> u64 {
-        let mut least = u64::MAX;
+    fn least(&self, lowest: Height, highest: Height) -> MinorUnits {
+        let mut least = MinorUnits::MAX;
         for (height, balance) in self.rows.iter().rev() {
             if *height > highest {
                 continue;
@@ -33,7 +33,7 @@ impl Rows {
                 return least;
             }
         }
-        0
+        MinorUnits::ZERO
     }
 }
 
@@ -60,7 +60,7 @@ impl HeldCache {
         account: &AccountId,
         lowest: Height,
         highest: Height,
-    ) -> Result<u64, StoreFailure> {
+    ) -> Result<MinorUnits, StoreFailure> {
         if let Some(rows) = self.accounts.get(account)
             && rows.floor <= lowest
         {
@@ -90,7 +90,7 @@ impl HeldCache {
             return;
         };
         let last = known.rows.back().map(|(height, _)| *height);
-        match value.map(rows::read_u64) {
+        match value.map(rows::read_minor_units) {
             Some(Ok(balance)) if last.is_none_or(|last| last < height) => {
                 known.rows.push_back((height, balance));
                 // A young chain has rows from genesis on.
@@ -137,7 +137,7 @@ fn load(
         let rows_read = reads.scan(Table::Held, &from, Some(&end), page)?;
         for (key, value) in &rows_read {
             let height = rows::read_held_key(key)?.1;
-            found.push_front((height, rows::read_u64(value)?));
+            found.push_front((height, rows::read_minor_units(value)?));
             if height <= floor {
                 break 'pages;
             }

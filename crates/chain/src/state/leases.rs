@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::rows::{self, Lease, LeaseRow};
 use super::{Overlay, rows::Former};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{AccountId, Genesis, Height};
+use crate::{AccountId, Genesis, Height, MinorUnits};
 
 /// Maximum number of accounts that lease to one account. A further lease costs its fee and has no effect.
 pub const LESSORS_MAX: u32 = 1_024;
@@ -64,16 +64,16 @@ pub fn lessors(
 }
 
 /// Returns the minimum balance that a new lessor must have held through the effective age to lease to an account with this number
-/// of lessors, in minor units.
+/// of lessors, in the parent token.
 ///
 /// The minimum doubles with every [`LESSORS_PER_DOUBLING`] lessors. To keep a lessor with some stake out, an attacker must have
 /// held a multiple of that stake for the same time, in accounts of its own.
 #[must_use]
-pub fn leased_stake_min(genesis: &Genesis, lessors: u32) -> u64 {
+pub fn leased_stake_min(genesis: &Genesis, lessors: u32) -> MinorUnits {
     let first = genesis.parent_minor_units(genesis.params.effective_tokens_min);
     let doublings = (lessors / LESSORS_PER_DOUBLING).min(LESSORS_MAX / LESSORS_PER_DOUBLING);
     // No account has a balance beyond 64 bits.
-    u64::try_from(first << doublings).unwrap_or(u64::MAX)
+    MinorUnits::from_u128(first << doublings).unwrap_or(MinorUnits::MAX)
 }
 
 /// Changes lease rows and records their earlier values.
@@ -183,16 +183,16 @@ impl<R: Reads<Table>> Leasing<'_, R> {
             return Ok(true);
         }
         let held = self.held_through_age(genesis, height, lessor)?;
-        Ok(u128::from(held) >= genesis.parent_minor_units(least))
+        Ok(held.get_u128() >= genesis.parent_minor_units(least))
     }
 
-    /// Returns the least that an account held through the effective age before a block of this height, in minor units.
+    /// Returns the least that an account held through the effective age before a block of this height.
     fn held_through_age(
         &self,
         genesis: &Genesis,
         height: Height,
         account: &AccountId,
-    ) -> Result<u64, StoreFailure> {
+    ) -> Result<MinorUnits, StoreFailure> {
         let last = height.previous().expect("genesis has no transactions");
         // In a young chain the window begins at genesis.
         let first = height.minus_or_genesis(genesis.params.effective_age_blocks);

@@ -12,7 +12,7 @@ use super::window::{BlockSummary, Window};
 use super::{Fault, Point, rows};
 use crate::genesis::write_genesis;
 use crate::port::{Reads, Row, StoreFailure, Table, WriteBatch, damaged};
-use crate::{AccountId, ChainId, Genesis, Height, TxId};
+use crate::{AccountId, ChainId, Genesis, Height, MinorUnits, TxId};
 use primitives::storage::TableSet;
 
 /// Pending rows of one table: the new value, or `None` for a deleted row.
@@ -184,21 +184,24 @@ impl<R: Reads<Table>> Overlay<R> {
     }
 
     /// Sets a balance. A zero balance has no row.
-    pub(super) fn set_balance(&mut self, account: &AccountId, chain: ChainId, balance: u64) {
+    pub(super) fn set_balance(&mut self, account: &AccountId, chain: ChainId, balance: MinorUnits) {
         let key = rows::balance_key(account, chain);
-        let value = (balance > 0).then(|| balance.to_be_bytes().to_vec());
+        let value = (!balance.is_zero()).then(|| balance.to_be_bytes().to_vec());
         self.write(Table::Balances, key.to_vec(), value);
         self.balances.get_mut().keep(key, balance);
     }
 
-    /// Returns an account's balance on a chain, in minor units.
-    pub fn balance(&self, account: &AccountId, chain: ChainId) -> Result<u64, StoreFailure> {
+    /// Returns an account's balance on a chain.
+    pub fn balance(&self, account: &AccountId, chain: ChainId) -> Result<MinorUnits, StoreFailure> {
         let key = rows::balance_key(account, chain);
         if let Some(balance) = self.balances.borrow_mut().find(&key) {
             return Ok(balance);
         }
         let value = self.get(Table::Balances, &key)?;
-        let balance = value.map_or(Ok(0), |value| rows::read_u64(&value))?;
+        let balance = match value {
+            Some(value) => rows::read_minor_units(&value)?,
+            None => MinorUnits::ZERO,
+        };
         self.balances.borrow_mut().keep(key, balance);
         Ok(balance)
     }
@@ -209,7 +212,7 @@ impl<R: Reads<Table>> Overlay<R> {
         account: &AccountId,
         lowest: Height,
         highest: Height,
-    ) -> Result<u64, StoreFailure> {
+    ) -> Result<MinorUnits, StoreFailure> {
         let mut held = self.held.borrow_mut();
         held.least(self, account, lowest, highest)
     }

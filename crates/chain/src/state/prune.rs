@@ -211,7 +211,7 @@ fn prune_held<R: Reads<Table>>(
             account = Some(of);
             pruned.settled = false;
         }
-        let empty = height <= horizon && rows::read_u64(value)? == 0;
+        let empty = height <= horizon && rows::read_minor_units(value)?.is_zero();
         let is_last = match page.get(at + 1) {
             Some((next, _)) => rows::read_held_key(next)?.0 != of,
             None => at_end,

@@ -4,7 +4,7 @@ use super::rows::{self, HeaderRow, Place};
 use crate::block::Header;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::transaction::{self, EXTENSION_BYTES_MAX, PAYMENT_BYTES, Transaction};
-use crate::{AccountId, ChainId, Height, TxId};
+use crate::{AccountId, ChainId, Height, MinorUnits, TxId};
 use primitives::Hash;
 
 /// Maximum length of one transaction, in bytes.
@@ -170,7 +170,7 @@ impl<'a, R: Reads<Table>> TransactionReader<'a, R> {
 pub fn balances(
     reads: &impl Reads<Table>,
     account: &AccountId,
-) -> Result<Vec<(ChainId, u64)>, StoreFailure> {
+) -> Result<Vec<(ChainId, MinorUnits)>, StoreFailure> {
     let to = [&rows::balance_key(account, ChainId(u8::MAX))[..], &[0]].concat();
     let found = reads.scan(Table::Balances, &account.0, Some(&to), 256)?;
     found
@@ -178,7 +178,7 @@ pub fn balances(
         .map(|(key, value)| {
             let chain = key.get(16).copied();
             let chain = chain.ok_or_else(|| damaged("a balance's key has a wrong length"))?;
-            Ok((ChainId(chain), rows::read_u64(&value)?))
+            Ok((ChainId(chain), rows::read_minor_units(&value)?))
         })
         .collect()
 }

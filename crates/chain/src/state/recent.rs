@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::TxId;
+use crate::{MinorUnits, TxId};
 
 /// Maximum number of remembered ids in blocks. Older ones are looked up in the store.
 const IDS_MAX: usize = 1 << 20;
@@ -89,12 +89,12 @@ type BalanceKey = [u8; 17];
 /// Recently used balances in two generations. The older one is dropped when the younger is full.
 #[derive(Debug, Default)]
 pub(super) struct BalanceCache {
-    young: HashMap<BalanceKey, u64>,
-    old: HashMap<BalanceKey, u64>,
+    young: HashMap<BalanceKey, MinorUnits>,
+    old: HashMap<BalanceKey, MinorUnits>,
 }
 
 impl BalanceCache {
-    pub(super) fn find(&mut self, key: &BalanceKey) -> Option<u64> {
+    pub(super) fn find(&mut self, key: &BalanceKey) -> Option<MinorUnits> {
         if let Some(balance) = self.young.get(key) {
             return Some(*balance);
         }
@@ -103,7 +103,7 @@ impl BalanceCache {
         Some(balance)
     }
 
-    pub(super) fn keep(&mut self, key: BalanceKey, balance: u64) {
+    pub(super) fn keep(&mut self, key: BalanceKey, balance: MinorUnits) {
         if self.young.len() >= BALANCES_MAX && !self.young.contains_key(&key) {
             self.old = std::mem::take(&mut self.young);
         }

@@ -176,7 +176,7 @@ impl<R: Reads<Table>> Examination<'_, R> {
                     // A zero balance is equivalent to no row, unless an older row would take its place.
                     Some(value) if height <= horizon && !found.contains_key(&height) => {
                         let older = found.range(..height).next().is_some();
-                        (older || rows::read_u64(value)? > 0).then_some(value)
+                        (older || !rows::read_minor_units(value)?.is_zero()).then_some(value)
                     }
                     value => value,
                 };

@@ -4,7 +4,7 @@ use primitives::Hash;
 
 use crate::block::{HEADER_BYTES, Header, read_header};
 use crate::port::{StoreFailure, Table, damaged};
-use crate::{AccountId, ChainId, Height};
+use crate::{AccountId, ChainId, Height, MinorUnits};
 
 /// Version of the tables' layout.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -42,7 +42,12 @@ pub fn balance_key(account: &AccountId, chain: ChainId) -> [u8; 17] {
     key
 }
 
-/// Decodes a number that is the whole value of a row (balances, held balances).
+/// Decodes an amount that is the whole value of a row (balances, held balances, fees that a bundler has paid).
+pub fn read_minor_units(value: &[u8]) -> Result<MinorUnits, StoreFailure> {
+    read_u64(value).map(MinorUnits::new)
+}
+
+/// Decodes a number that is the whole value of a row (numbers of removals).
 pub fn read_u64(value: &[u8]) -> Result<u64, StoreFailure> {
     let mut reader = RowReader::new(value, "a number");
     let number = reader.u64()?;
@@ -139,8 +144,8 @@ pub struct HeaderRow {
     pub header: Header,
     /// The block's hash.
     pub hash: Hash,
-    /// Fees of its parent transactions, in minor units of the parent token.
-    pub fees: u64,
+    /// Fees of its parent transactions, in the parent token.
+    pub fees: MinorUnits,
     /// Number of lease rows that the block changed. The undo row has their earlier values.
     pub leases: u32,
     /// Its child blocks: chain and number of transactions, ascending by chain.
@@ -170,7 +175,7 @@ impl HeaderRow {
         let header = read_header(reader.slice(HEADER_BYTES)?)
             .map_err(|rejection| damaged(rejection.to_string()))?;
         let hash = reader.hash()?;
-        let fees = reader.u64()?;
+        let fees = MinorUnits::from_be_bytes(reader.take()?);
         let leases = reader.u32()?;
         let count = reader.take::<1>()?[0];
         let children = (0..count)

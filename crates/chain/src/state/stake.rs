@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Overlay, leases, rows};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{AccountId, Genesis, Height, Params, WholeTokens};
+use crate::{AccountId, Genesis, Height, MinorUnits, Params, WholeTokens};
 
 /// Lease rows as they were at some block, for rows that differ from those at the tip.
 pub(super) type Former = BTreeMap<(Table, Vec<u8>), Option<Vec<u8>>>;
@@ -63,7 +63,7 @@ impl<R: Reads<Table>> LeasesAt<'_, R> {
     }
 }
 
-/// Returns the effective balance of an account for a block of `height`, in minor units. This is the lowest balance at the ends of
+/// Returns the effective balance of an account for a block of `height`, in the parent token. This is the lowest balance at the ends of
 /// those heights of the window that lie at or below `common`, or zero while the account is leased out. The same is added for
 /// every account that leases to it.
 ///
@@ -75,7 +75,7 @@ pub(super) fn effective<R: Reads<Table>>(
     account: &AccountId,
     height: Height,
     common: Height,
-) -> Result<Option<u64>, StoreFailure> {
+) -> Result<Option<MinorUnits>, StoreFailure> {
     // In a young chain the window begins at genesis.
     let lowest = height.minus_or_genesis(params.effective_age_blocks);
     // At or below the common block all leases are known.
@@ -93,7 +93,7 @@ pub(super) fn effective<R: Reads<Table>>(
     let mut sum = match leases.covering(account, height)? {
         // A lease that follows may be replaced above the common block by one that begins too late to matter. The account then
         // counts for itself again.
-        Some(lease) if exact || !lease.follows => 0,
+        Some(lease) if exact || !lease.follows => MinorUnits::ZERO,
         _ => held(account)?,
     };
     for lessor in leases.lessors(account)? {
@@ -109,8 +109,8 @@ pub(super) fn effective<R: Reads<Table>>(
     Ok(Some(sum))
 }
 
-/// Returns the whole tokens of an effective balance in minor units, or none if they are below the minimum for forging.
-pub(super) fn tokens(genesis: &Genesis, balance: u64) -> WholeTokens {
+/// Returns the whole tokens of an effective balance, or none if they are below the minimum for forging.
+pub(super) fn tokens(genesis: &Genesis, balance: MinorUnits) -> WholeTokens {
     let tokens = genesis.parent_tokens(balance);
     if tokens < genesis.params.effective_tokens_min {
         WholeTokens::ZERO

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{AccountId, ChainId};
+use crate::{AccountId, ChainId, MinorUnits};
 
 /// A balance that a block changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,11 +12,11 @@ pub struct Touched {
     /// The chain.
     pub chain: ChainId,
     /// The balance before the block.
-    pub before: u64,
+    pub before: MinorUnits,
     /// The balance after the block.
-    pub after: u64,
+    pub after: MinorUnits,
     /// The debit of the block's transactions. The block may also credit the account.
-    pub debit: u64,
+    pub debit: MinorUnits,
 }
 
 /// Returns whether the balances of each chain have the same sum before and after the block. Payments move tokens, and forgers and
@@ -25,8 +25,8 @@ pub(super) fn conserves_supply(touched: &[Touched]) -> bool {
     let mut sums: BTreeMap<ChainId, (u128, u128)> = BTreeMap::new();
     for change in touched {
         let (before, after) = sums.entry(change.chain).or_default();
-        *before += u128::from(change.before);
-        *after += u128::from(change.after);
+        *before += change.before.get_u128();
+        *after += change.after.get_u128();
     }
     sums.values().all(|(before, after)| before == after)
 }
@@ -39,9 +39,9 @@ mod tests {
         Touched {
             account: AccountId([chain; 16]),
             chain: ChainId(chain),
-            before,
-            after,
-            debit: 0,
+            before: MinorUnits::new(before),
+            after: MinorUnits::new(after),
+            debit: MinorUnits::ZERO,
         }
     }
 

@@ -8,7 +8,7 @@ use super::rows::{self, LeaseRow, Place};
 use super::undo::carried_block;
 use super::{Pruned, check_shape, read};
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{AccountId, ChainId, Genesis, Height};
+use crate::{AccountId, ChainId, Genesis, Height, MinorUnits};
 
 /// The results of a verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,11 +113,11 @@ fn verify_balances(
         let (account, chain) = key
             .split_first_chunk::<16>()
             .ok_or_else(|| damaged("a balance's key has a wrong length"))?;
-        let (account, balance) = (AccountId(*account), rows::read_u64(value)?);
+        let (account, balance) = (AccountId(*account), rows::read_minor_units(value)?);
         let [chain] = *chain else {
             return Err(damaged("a balance's key has a wrong length"));
         };
-        *sums.entry(ChainId(chain)).or_default() += u128::from(balance);
+        *sums.entry(ChainId(chain)).or_default() += balance.get_u128();
         verified.balances += 1;
         if ChainId(chain) == ChainId::PARENT && newest_held(reads, &account)? != balance {
             return Err(damaged(format!(
@@ -129,7 +129,7 @@ fn verify_balances(
     for (id, chain) in &genesis.chains {
         // A chain without balances has nothing.
         let sum = sums.remove(id).unwrap_or(0);
-        if sum != u128::from(chain.supply) {
+        if sum != chain.supply.get_u128() {
             return Err(damaged(format!(
                 "chain {id}: the balances add up to {sum}, expected {}",
                 chain.supply
@@ -144,13 +144,14 @@ fn verify_balances(
     }
 }
 
-fn newest_held(reads: &impl Reads<Table>, account: &AccountId) -> Result<u64, StoreFailure> {
+fn newest_held(reads: &impl Reads<Table>, account: &AccountId) -> Result<MinorUnits, StoreFailure> {
     let from = rows::held_key(account, Height::LAST);
     let to = [&rows::held_key(account, Height::GENESIS)[..], &[0]].concat();
     let found = reads.scan(Table::Held, &from, Some(&to), 1)?;
-    found
-        .first()
-        .map_or(Ok(0), |(_, value)| rows::read_u64(value))
+    match found.first() {
+        Some((_, value)) => rows::read_minor_units(value),
+        None => Ok(MinorUnits::ZERO),
+    }
 }
 
 fn verify_leases(reads: &impl Reads<Table>) -> Result<(), StoreFailure> {

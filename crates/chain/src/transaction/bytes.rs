@@ -3,7 +3,7 @@
 use primitives::Hash;
 
 use super::{Anchor, Body, Transaction};
-use crate::{AccountId, ChainId, Height, Rejection};
+use crate::{AccountId, ChainId, Height, MinorUnits, Rejection};
 
 /// Length of an ordinary payment on any chain, with its signature.
 pub const PAYMENT_BYTES: usize = 149;
@@ -30,17 +30,18 @@ impl Transaction {
     /// Appends the encoded transaction.
     pub fn write(&self, out: &mut Vec<u8>) {
         let child_root: [u8; 33];
-        let (kind, to, amount, extension): (u8, AccountId, u64, &[u8]) = match &self.body {
+        // A lease and a child block have a number of blocks or transactions in place of the amount.
+        let (kind, to, number, extension): (u8, AccountId, u64, &[u8]) = match &self.body {
             Body::Payment {
                 to,
                 amount,
                 message,
-            } if message.is_empty() => (PAYMENT, *to, *amount, &[]),
+            } if message.is_empty() => (PAYMENT, *to, amount.get(), &[]),
             Body::Payment {
                 to,
                 amount,
                 message,
-            } => (PAYMENT_WITH_MESSAGE, *to, *amount, message),
+            } => (PAYMENT_WITH_MESSAGE, *to, amount.get(), message),
             Body::Lease { to, blocks } => (LEASE, *to, u64::from(*blocks), &[]),
             Body::ChildBlock { child, count, root } => {
                 let mut extension = [child.0; 33];
@@ -59,7 +60,7 @@ impl Transaction {
         out.extend_from_slice(&self.deadline_minutes.to_be_bytes());
         out.extend_from_slice(&self.sender);
         out.extend_from_slice(&to.0);
-        out.extend_from_slice(&amount.to_be_bytes());
+        out.extend_from_slice(&number.to_be_bytes());
         out.extend_from_slice(&self.fee.to_be_bytes());
         out.extend_from_slice(&self.anchor.height.to_be_bytes());
         out.extend_from_slice(&self.anchor.id);
@@ -97,8 +98,8 @@ pub fn read(bytes: &[u8]) -> Result<(Transaction, usize), Rejection> {
     let deadline_minutes = u16::from_be_bytes(reader.take()?);
     let sender = reader.take()?;
     let to = AccountId(reader.take()?);
-    let amount = u64::from_be_bytes(reader.take()?);
-    let fee = u64::from_be_bytes(reader.take()?);
+    let number = u64::from_be_bytes(reader.take()?);
+    let fee = MinorUnits::from_be_bytes(reader.take()?);
     let anchor = Anchor {
         height: Height::from_be_bytes(reader.take()?),
         id: reader.take()?,
@@ -117,12 +118,12 @@ pub fn read(bytes: &[u8]) -> Result<(Transaction, usize), Rejection> {
     let body = match kind {
         PAYMENT | PAYMENT_WITH_MESSAGE => Body::Payment {
             to,
-            amount,
+            amount: MinorUnits::new(number),
             message: extension.to_vec(),
         },
         LEASE => Body::Lease {
             to,
-            blocks: small(amount)?,
+            blocks: small(number)?,
         },
         CHILD_BLOCK => {
             let [child, root @ ..]: [u8; 33] = extension
@@ -133,7 +134,7 @@ pub fn read(bytes: &[u8]) -> Result<(Transaction, usize), Rejection> {
             }
             Body::ChildBlock {
                 child: ChainId(child),
-                count: small(amount)?,
+                count: small(number)?,
                 root: Hash::from_bytes(root),
             }
         }
@@ -204,7 +205,7 @@ mod tests {
             (account.clone(), any::<u64>(), message).prop_map(|(to, amount, message)| {
                 Body::Payment {
                     to,
-                    amount,
+                    amount: MinorUnits::new(amount),
                     message,
                 }
             }),
@@ -225,7 +226,7 @@ mod tests {
             height: u32, id: [u8; 8], body in body(), signature: [u8; 64],
         ) -> Transaction {
             Transaction {
-                chain: ChainId(chain), time, deadline_minutes, sender, fee,
+                chain: ChainId(chain), time, deadline_minutes, sender, fee: MinorUnits::new(fee),
                 anchor: Anchor { height: Height::new(height), id }, body, signature,
             }
         }
@@ -264,14 +265,14 @@ mod tests {
             time: u32::MAX,
             deadline_minutes: u16::MAX,
             sender: [255; 32],
-            fee: u64::MAX,
+            fee: MinorUnits::MAX,
             anchor: Anchor {
                 height: Height::LAST,
                 id: [255; 8],
             },
             body: Body::Payment {
                 to: AccountId([255; 16]),
-                amount: u64::MAX,
+                amount: MinorUnits::MAX,
                 message: Vec::new(),
             },
             signature: [255; 64],

@@ -8,7 +8,7 @@ use primitives::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::{AccountId, ChainId, Height};
+use crate::{AccountId, ChainId, Height, MinorUnits};
 
 /// A transaction's full id: its time (`u32`, big-endian) and the first 28 bytes of its hash. Ids sort by time, so an index of ids
 /// grows at its end, and lookups of recent ids stay in the cached part.
@@ -101,8 +101,8 @@ pub enum Body {
     Payment {
         /// The recipient.
         to: AccountId,
-        /// The amount in minor units.
-        amount: u64,
+        /// The amount, in the token of the transaction's chain.
+        amount: MinorUnits,
         /// A public message, possibly empty.
         message: Vec<u8>,
     },
@@ -135,8 +135,8 @@ pub struct Transaction {
     pub deadline_minutes: u16,
     /// The sender's Ed25519 key.
     pub sender: [u8; 32],
-    /// The fee, in minor units of the chain's token.
-    pub fee: u64,
+    /// The fee, in the chain's token.
+    pub fee: MinorUnits,
     /// The block that it refers to.
     pub anchor: Anchor,
     /// Its effect.
@@ -211,7 +211,7 @@ impl Transaction {
 
     /// Returns the debit to the sender on its chain, with the fee. `None` if it overflows.
     #[must_use]
-    pub fn debit(&self) -> Option<u64> {
+    pub fn debit(&self) -> Option<MinorUnits> {
         match self.body {
             Body::Payment { amount, .. } => amount.checked_add(self.fee),
             Body::Lease { .. } | Body::ChildBlock { .. } => Some(self.fee),

@@ -1,7 +1,7 @@
 //! Genesis: refusals with their codes, decoding, and the coverage of the hash.
 
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, SUPPLY_MAX};
-use chain::{ChainId, Genesis, key_of_passphrase};
+use chain::{ChainId, Genesis, MinorUnits, key_of_passphrase};
 use primitives::{PublicKey, hex};
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn spec() -> GenesisSpec {
 fn balance(passphrase: &str, symbol: &str, amount: u64) -> BalanceSpec {
     BalanceSpec {
         passphrase: Some(passphrase.into()),
-        amounts: [(symbol.to_string(), amount)].into(),
+        amounts: [(symbol.to_string(), MinorUnits::new(amount))].into(),
         ..BalanceSpec::default()
     }
 }
@@ -82,14 +82,14 @@ fn a_genesis_that_breaks_a_rule_is_refused_with_its_code() {
             s.balances[0].key = Some("00".repeat(31));
         }),
         ("chain_genesis.supply", |s| {
-            s.balances.push(balance("2", "C", SUPPLY_MAX))
+            s.balances.push(balance("2", "C", SUPPLY_MAX.get()))
         }),
         ("chain_genesis.supply", |s| {
             s.balances[0] = balance("0", "P", 9_999_999)
         }),
         ("chain_genesis.supply", |s| {
             s.chains[0].decimals = 0;
-            s.balances[0] = balance("0", "P", SUPPLY_MAX);
+            s.balances[0] = balance("0", "P", SUPPLY_MAX.get());
         }),
     ];
     let mut codes = std::collections::BTreeSet::from(["chain_genesis.malformed"]);
@@ -144,7 +144,7 @@ fn every_part_goes_into_the_hash() {
         |s| s.chains[1].symbol = "X".into(),
         |s| s.chains[1].decimals = 5,
         |s| s.chains[1].id = ChainId(3),
-        |s| s.balances[0].amounts = [("P".to_string(), 50_000_001)].into(),
+        |s| s.balances[0].amounts = [("P".to_string(), MinorUnits::new(50_000_001))].into(),
         |s| s.balances[0].passphrase = Some("2".into()),
     ];
     let first = spec().build().unwrap().hash;
@@ -153,7 +153,7 @@ fn every_part_goes_into_the_hash() {
         change(&mut spec);
         if let Some(balance) = spec.balances.get_mut(1) {
             let symbol = spec.chains[1].symbol.clone();
-            balance.amounts = [(symbol, 7)].into();
+            balance.amounts = [(symbol, MinorUnits::new(7))].into();
         }
         assert_ne!(spec.build().unwrap().hash, first, "case {number}");
     }

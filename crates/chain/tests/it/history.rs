@@ -6,7 +6,7 @@ use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec};
 use chain::history::{History, SignedPayments};
 use chain::state::{MemoryStore, Overlay, apply_block, verify_store};
-use chain::{ChainId, Genesis, key_of_passphrase};
+use chain::{ChainId, Genesis, MinorUnits, key_of_passphrase};
 use primitives::{KeyPair, SignatureChecker};
 
 const ACCOUNTS: usize = 4;
@@ -30,7 +30,7 @@ fn genesis(profile: &str, children: u8, named: usize) -> Arc<Genesis> {
             .map(|n| BalanceSpec {
                 passphrase: Some(n.to_string().into()),
                 amounts: (1..=children + 1)
-                    .map(|id| (symbol(id), 1_000_000_000_000_000))
+                    .map(|id| (symbol(id), MinorUnits::new(1_000_000_000_000_000)))
                     .collect(),
                 ..BalanceSpec::default()
             })

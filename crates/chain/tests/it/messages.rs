@@ -8,7 +8,8 @@ use std::path::Path;
 use chain::bundle::{BundlerRate, BundlerRules, SignedRates};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::{
-    AccountId, Anchor, Body, ChainId, Header, Height, Transaction, TxId, key_of_passphrase,
+    AccountId, Anchor, Body, ChainId, Header, Height, MinorUnits, Transaction, TxId,
+    key_of_passphrase,
 };
 use primitives::{Hash, hex};
 use proptest::prelude::*;
@@ -25,11 +26,11 @@ fn payment(message: &[u8]) -> Transaction {
         time: 1_000,
         deadline_minutes: 60,
         sender: *public(&key),
-        fee: 7,
+        fee: MinorUnits::new(7),
         anchor: Anchor::at(Height::GENESIS, &genesis()),
         body: Body::Payment {
             to: AccountId([3; 16]),
-            amount: 500,
+            amount: MinorUnits::new(500),
             message: message.to_vec(),
         },
         signature: [0; 64],

@@ -14,8 +14,8 @@ use chain::state::rows::{
 };
 use chain::transaction::{PAYMENT_BYTES, read_exact};
 use chain::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Params, Transaction, TxId,
-    WholeTokens, key_of_passphrase, pos,
+    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, MinorUnits, Params, Transaction,
+    TxId, WholeTokens, key_of_passphrase, pos,
 };
 use primitives::{Hash, KeyPair, PublicKey, hex};
 use serde_json::{Value, json};
@@ -41,7 +41,9 @@ fn genesis_spec() -> GenesisSpec {
     };
     let balance = |passphrase: &str| BalanceSpec {
         passphrase: Some(passphrase.into()),
-        amounts: [("T".to_string(), 1_000_000_000_000), ("C".to_string(), 50)].into(),
+        amounts: [("T", 1_000_000_000_000), ("C", 50)]
+            .map(|(symbol, amount)| (symbol.to_string(), MinorUnits::new(amount)))
+            .into(),
         ..BalanceSpec::default()
     };
     GenesisSpec {
@@ -66,7 +68,7 @@ fn transactions(genesis: &Hash) -> Vec<(&'static str, Transaction)> {
             time: 1_000,
             deadline_minutes: 60,
             sender,
-            fee,
+            fee: MinorUnits::new(fee),
             anchor: Anchor::at(Height::GENESIS, genesis),
             body,
             signature: [0; 64],
@@ -76,7 +78,7 @@ fn transactions(genesis: &Hash) -> Vec<(&'static str, Transaction)> {
     };
     let payment = |amount: u64, message: &[u8]| Body::Payment {
         to: account("1"),
-        amount,
+        amount: MinorUnits::new(amount),
         message: message.to_vec(),
     };
     let child = make(2, 3, payment(70, b""));
@@ -204,7 +206,7 @@ fn row_vectors(genesis: &Genesis) -> Value {
     let row = HeaderRow {
         header: header.clone(),
         hash,
-        fees: 100_000_000,
+        fees: MinorUnits::new(100_000_000),
         leases: 0,
         children: vec![(ChainId(2), 7)],
     };

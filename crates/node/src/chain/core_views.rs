@@ -8,7 +8,7 @@ use api::chain::{
 };
 use chain::core::{BundlerFigures, Core};
 use chain::state::{Fault, effective_tokens, recent_forgers};
-use chain::{AccountId, Body, Carried, ChainId, TxId, pos};
+use chain::{AccountId, Body, Carried, ChainId, MinorUnits, TxId, pos};
 use primitives::hex;
 
 use super::store::Store;
@@ -147,7 +147,7 @@ pub(super) fn bundler_view(bundler: &BundlerFigures) -> BundlerView {
         chain: bundler.child.0,
         rate_min: bundler.rules.rate_min.get(),
         overpay_percent: bundler.rules.overpay_percent.get(),
-        total_fee_max: bundler.rules.total_fee_max,
+        total_fee_max: bundler.rules.total_fee_max.map(MinorUnits::get),
     }
 }
 
@@ -184,11 +184,11 @@ mod tests {
             time,
             deadline_minutes: 60,
             sender: [7; 32],
-            fee: 1,
+            fee: MinorUnits::new(1),
             anchor: Anchor::at(Height::GENESIS, &Hash::ZERO),
             body: Body::Payment {
                 to: AccountId([1; 16]),
-                amount: 1,
+                amount: MinorUnits::new(1),
                 message: Vec::new(),
             },
             signature: [0; 64],

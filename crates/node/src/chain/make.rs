@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use chain::bundle::{BundlerRate, BundlerRules};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
-use chain::{AccountId, ChainId, Percent};
+use chain::{AccountId, ChainId, MinorUnits, Percent};
 use ledger::LegalName;
 use primitives::{Hash, SecretText};
 
@@ -188,11 +188,11 @@ fn genesis_spec(plan: &NetworkPlan, passphrases: &[SecretText]) -> GenesisSpec {
             symbol: (*symbol).to_owned(),
             decimals: *decimals,
         });
-    let amounts: BTreeMap<String, u64> = CHAINS
+    let amounts: BTreeMap<String, MinorUnits> = CHAINS
         .iter()
         .map(|(_, symbol, decimals)| {
             let amount = TOKENS_EACH * 10u64.pow(u32::from(*decimals));
-            ((*symbol).to_owned(), amount)
+            ((*symbol).to_owned(), MinorUnits::new(amount))
         })
         .collect();
     GenesisSpec {

@@ -342,7 +342,7 @@ impl Reader {
         Ok(all
             .map(|id| ChainBalance {
                 chain: id.0,
-                balance: of(*id).map_or(0, |(_, balance)| *balance),
+                balance: of(*id).map_or(0, |(_, balance)| balance.get()),
             })
             .collect())
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use api::chain::{ItemRefusal, Prepare, SubmitAnswer, codes};
 use chain::bundle::BundlerRate;
 use chain::state::{fee_min, read};
-use chain::{AccountId, Anchor, Body, ChainId, Height, Percent, Rejection, Transaction};
+use chain::{
+    AccountId, Anchor, Body, ChainId, Height, MinorUnits, Percent, Rejection, Transaction,
+};
 use primitives::Hash;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -89,7 +91,7 @@ pub(super) struct TransactionRequest {
     pub(super) chain: ChainId,
     pub(super) sender: [u8; 32],
     pub(super) body: Body,
-    pub(super) fee: Option<u64>,
+    pub(super) fee: Option<MinorUnits>,
     pub(super) deadline_minutes: Option<u16>,
 }
 
@@ -120,7 +122,7 @@ impl TransactionRequest {
         let body = match (prepare.amount, prepare.lease_blocks) {
             (Some(amount), None) => Body::Payment {
                 to,
-                amount,
+                amount: MinorUnits::new(amount),
                 message,
             },
             (None, Some(blocks)) if message.is_empty() && chain == ChainId::PARENT => {
@@ -139,7 +141,7 @@ impl TransactionRequest {
             chain,
             sender: key(&prepare.sender)?,
             body,
-            fee: prepare.fee,
+            fee: prepare.fee.map(MinorUnits::new),
             deadline_minutes: prepare.deadline_minutes,
         })
     }
@@ -162,7 +164,7 @@ impl TransactionRequest {
             time: shared.clock.now(),
             deadline_minutes: deadline.min(params.deadline_minutes_max),
             sender: self.sender,
-            fee: 0,
+            fee: MinorUnits::ZERO,
             anchor,
             body: self.body,
             signature: [0; 64],
@@ -194,7 +196,7 @@ fn anchor(reader: &Reader, depth: u32) -> Result<Anchor, Fault> {
 async fn child_fee(
     shared: &ChainNodeState,
     child: ChainId,
-) -> Result<(u64, Option<AccountId>), Refusal> {
+) -> Result<(MinorUnits, Option<AccountId>), Refusal> {
     let usable = shared
         .query(|to| ChainQuery::UsableRates(child, to))
         .await?;
@@ -209,5 +211,8 @@ async fn child_fee(
     let parent_decimals = decimals(ChainId::PARENT);
     let fee = rate.fee(Percent::ZERO, &shared.genesis.params, parent_decimals);
     // A payment without a fee costs nothing to repeat: networks refuse it unless it moves something.
-    Ok((fee.max(1), cheapest.map(|cheapest| cheapest.bundler)))
+    Ok((
+        fee.max(MinorUnits::new(1)),
+        cheapest.map(|cheapest| cheapest.bundler),
+    ))
 }

@@ -23,7 +23,7 @@ pub(super) fn view_of(transaction: &Transaction, id: &TxId) -> TransactionView {
         sender_key: hex::encode(&transaction.sender),
         recipient: None,
         amount: None,
-        fee: transaction.fee,
+        fee: transaction.fee.get(),
         time: transaction.time,
         expires: transaction.expires(),
         anchor_height: transaction.anchor.height.get(),
@@ -42,7 +42,7 @@ pub(super) fn view_of(transaction: &Transaction, id: &TxId) -> TransactionView {
             message,
         } => {
             view.recipient = Some(to.to_string());
-            view.amount = Some(*amount);
+            view.amount = Some(amount.get());
             match std::str::from_utf8(message) {
                 Ok("") => {}
                 Ok(text) => view.message = Some(text.to_owned()),
@@ -90,7 +90,7 @@ pub(super) fn block_view(row: &HeaderRow, genesis: &Genesis, tip: Height) -> Blo
         child_count: header.child_count,
         body_bytes: header.body_bytes,
         confirmations: confirmations(tip, header.height),
-        fees: row.fees,
+        fees: row.fees.get(),
         children: row
             .children
             .iter()
@@ -117,7 +117,7 @@ pub(super) fn child_blocks(block: &CarriedBlock) -> Vec<ChildBlockView> {
             chain: child.0,
             count,
             bundler: carried.sender.to_string(),
-            fee: carried.transaction.fee,
+            fee: carried.transaction.fee.get(),
         })
     });
     entries.collect()

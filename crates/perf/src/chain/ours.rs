@@ -7,8 +7,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use ::chain as ledger;
 use api::chain::{BlockView, StartBundler, StartForging, TransactionKind, TransactionState};
 use client::{ChainClient, ClientError, Endpoint};
-use ledger::Height;
 use ledger::transaction::{Anchor, Body, Transaction};
+use ledger::{Height, MinorUnits};
 use primitives::{Hash, KeyPair, SecretText, hex, whole_ms};
 
 use super::codes::MALFORMED;
@@ -167,11 +167,11 @@ impl TallyTarget {
             time: self.now(),
             deadline_minutes: self.options.deadline_minutes,
             sender: public(key)?,
-            fee: chain.map_or(0, |chain| chain.fee),
+            fee: MinorUnits::new(chain.map_or(0, |chain| chain.fee)),
             anchor,
             body: Body::Payment {
                 to: *to,
-                amount: payment.amount,
+                amount: MinorUnits::new(payment.amount),
                 message: Vec::new(),
             },
             signature: [0; 64],

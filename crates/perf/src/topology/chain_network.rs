@@ -7,10 +7,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chain::ChainId;
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides, SUPPLY_MAX};
 use chain::history::History;
 use chain::key_of_passphrase;
+use chain::{ChainId, MinorUnits};
 use client::Endpoint;
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -340,11 +340,11 @@ fn spec_of(plan: &ChainPlan) -> GenesisSpec {
         let wanted = 10u64
             .checked_pow(u32::from(decimals))
             .and_then(|unit| unit.checked_mul(TOKENS_EACH));
-        let most = SUPPLY_MAX / plan.accounts.len().max(1) as u64;
+        let most = SUPPLY_MAX.get() / plan.accounts.len().max(1) as u64;
         // An amount that does not fit is above the maximum too.
-        wanted.unwrap_or(most).min(most)
+        MinorUnits::new(wanted.unwrap_or(most).min(most))
     };
-    let amounts: BTreeMap<String, u64> = plan
+    let amounts: BTreeMap<String, MinorUnits> = plan
         .chains
         .iter()
         .map(|chain| (symbol(chain.id.0), each(chain.decimals)))

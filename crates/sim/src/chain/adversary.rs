@@ -8,7 +8,7 @@ use chain::block::{CarriedBlock, CarriedEntry, root_of};
 use chain::core::{Event, Ticket};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::state::{next_header, turn};
-use chain::{Body, Carried, ChainId, Header, Height, Transaction, TxId};
+use chain::{Body, Carried, ChainId, Header, Height, MinorUnits, Transaction, TxId};
 use primitives::Hash;
 
 use super::Scenario;
@@ -226,7 +226,7 @@ impl Adversary {
             .map(|n| {
                 let body = Body::Payment {
                     to: account(1),
-                    amount: LITTLE * 10 + n,
+                    amount: MinorUnits::new(LITTLE * 10 + n),
                     message: Vec::new(),
                 };
                 let mut spam = transaction(world, target, POOR, ChainId(2), 100, body);
@@ -261,7 +261,7 @@ impl Adversary {
         let genesis = world.plan.genesis.clone();
         let body = Body::Payment {
             to: account(2),
-            amount: LITTLE * 100,
+            amount: MinorUnits::new(LITTLE * 100),
             message: Vec::new(),
         };
         let payment = transaction(world, target, POOR, ChainId::PARENT, 1_000, body);

@@ -172,12 +172,12 @@ fn supply(world: &mut World) {
     let mut sums: BTreeMap<ChainId, u64> = BTreeMap::new();
     for (key, value) in store.rows(Table::Balances) {
         let chain = ChainId(*key.last().expect("a key of a balance"));
-        *sums.entry(chain).or_default() += rows::read_u64(&value).expect("a balance");
+        *sums.entry(chain).or_default() += rows::read_minor_units(&value).expect("a balance").get();
     }
     for (id, chain) in &world.plan.genesis.clone().chains {
         // A token without balances has a sum of 0.
         let sum = sums.get(id).copied().unwrap_or(0);
-        if sum != chain.supply {
+        if sum != chain.supply.get() {
             world.violated(format!("chain {id}: {sum} of {}", chain.supply));
         }
     }

@@ -8,7 +8,7 @@ use chain::block::{CarriedBlock, CarriedEntry, root_of};
 use chain::core::{Event, Ticket};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::state::{next_header, turn};
-use chain::{Body, Carried, ChainId, Header};
+use chain::{Body, Carried, ChainId, Header, MinorUnits};
 use primitives::Hash;
 
 use super::plan::{ACCOUNTS, account, key, public};
@@ -105,7 +105,7 @@ impl Equivocator {
         for amount in 1..=RIVALS as u64 {
             let body = Body::Payment {
                 to: account(1),
-                amount,
+                amount: MinorUnits::new(amount),
                 message: Vec::new(),
             };
             let paid = transaction(world, target, ACCOUNTS - 1, ChainId::PARENT, 1_000, body);

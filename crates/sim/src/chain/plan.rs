@@ -6,7 +6,7 @@ use chain::bundle::{Bundler, BundlerRate, BundlerRules};
 use chain::core::Settings;
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::pool::PoolSettings;
-use chain::{AccountId, ChainId, Genesis, Percent, WholeTokens, key_of_passphrase};
+use chain::{AccountId, ChainId, Genesis, MinorUnits, Percent, WholeTokens, key_of_passphrase};
 use primitives::{KeyPair, PublicKey};
 
 use super::bug::ChainBug;
@@ -146,7 +146,10 @@ fn genesis(attackers_percent: u64, production: bool) -> Arc<Genesis> {
         false => small(),
     };
     let symbols = ["TALLY", "ONE", "TWO", "THREE"];
-    let amounts = |each: u64| symbols.iter().map(|s| ((*s).to_owned(), each)).collect();
+    let amounts = |each: u64| {
+        let each = MinorUnits::new(each);
+        symbols.iter().map(|s| ((*s).to_owned(), each)).collect()
+    };
     let balances = (0..=POOR).map(|n| BalanceSpec {
         passphrase: Some(n.to_string().into()),
         amounts: amounts(of(n)),
@@ -175,8 +178,8 @@ fn genesis(attackers_percent: u64, production: bool) -> Arc<Genesis> {
 fn small() -> ParamsOverrides {
     ParamsOverrides {
         block_seconds: Some(BLOCK_SECONDS),
-        parent_fee_min: Some(100),
-        child_block_fee_per_transaction: Some(10),
+        parent_fee_min: Some(MinorUnits::new(100)),
+        child_block_fee_per_transaction: Some(MinorUnits::new(10)),
         anchor_depth_min: Some(4),
         clock_drift_seconds: Some(6),
         effective_age_blocks: Some(60),

@@ -32,7 +32,7 @@ pub(super) fn resign(transaction: &mut Transaction, genesis: &Hash, passphrase: 
 #[cfg(test)]
 mod tests {
     use chain::transaction::Carried;
-    use chain::{Anchor, Body, ChainId, Height};
+    use chain::{Anchor, Body, ChainId, Height, MinorUnits};
     use primitives::SignatureChecker;
 
     use super::super::plan::{account, key, public};
@@ -46,11 +46,11 @@ mod tests {
             time: 5,
             deadline_minutes: 30,
             sender: public(&key(3)),
-            fee: 100,
+            fee: MinorUnits::new(100),
             anchor: Anchor::at(Height::GENESIS, &genesis),
             body: Body::Payment {
                 to: account(4),
-                amount: 1,
+                amount: MinorUnits::new(1),
                 message: Vec::new(),
             },
             signature: [0; 64],

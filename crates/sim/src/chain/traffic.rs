@@ -1,6 +1,6 @@
 //! Clients that send payments on all chains, and invalid transactions.
 
-use chain::{Anchor, Body, ChainId, Height, Transaction};
+use chain::{Anchor, Body, ChainId, Height, MinorUnits, Transaction};
 
 use super::plan::{ACCOUNTS, CHILDREN, LITTLE, POOR, account, key, public};
 use super::resign::resign;
@@ -137,7 +137,7 @@ fn signed(
 ) -> Transaction {
     let body = Body::Payment {
         to: account(to),
-        amount,
+        amount: MinorUnits::new(amount),
         message: if world.chance.per_mille(100) {
             b"rent".to_vec()
         } else {
@@ -173,7 +173,7 @@ pub(super) fn transaction(
         time: u32::try_from(node.clock_ms(world.now_ms) / 1_000).expect("a time of the simulation"),
         deadline_minutes: 30,
         sender: public(&key(from)),
-        fee,
+        fee: MinorUnits::new(fee),
         anchor,
         body,
         signature: [0; 64],

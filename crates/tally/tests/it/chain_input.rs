@@ -1,7 +1,7 @@
 //! Bad input at the HTTP API of a chain node, and on the command line: refused with codes, and the node goes on.
 
 use api::chain::{StartForging, codes};
-use chain::{AccountId, Anchor, Body, ChainId, Height, Transaction, key_of_passphrase};
+use chain::{AccountId, Anchor, Body, ChainId, Height, MinorUnits, Transaction, key_of_passphrase};
 use primitives::{Hash, PublicKey, hex};
 
 use crate::chain_stage::{Chain, code, reaches};
@@ -23,11 +23,11 @@ async fn bad_input_is_refused_with_a_code() {
         time: now,
         deadline_minutes: 30,
         sender,
-        fee: 100_000_000,
+        fee: MinorUnits::new(100_000_000),
         anchor: Anchor::at(Height::GENESIS, &genesis),
         body: Body::Payment {
             to: AccountId([7; 16]),
-            amount: 1,
+            amount: MinorUnits::new(1),
             message: Vec::new(),
         },
         signature: [0; 64],
@@ -36,12 +36,12 @@ async fn bad_input_is_refused_with_a_code() {
     let changes: &[(&str, Change)] = &[
         ("chain_tx.from_future", |t| t.time += 10_000),
         ("chain_tx.anchor_unknown", |t| t.anchor.id = [9; 8]),
-        ("chain_tx.fee", |t| t.fee = 1),
+        ("chain_tx.fee", |t| t.fee = MinorUnits::new(1)),
         ("chain_tx.deadline", |t| t.deadline_minutes = 0),
         ("chain_tx.unknown_chain", |t| t.chain = ChainId(77)),
         ("chain_pool.insufficient_balance", |t| {
             if let Body::Payment { amount, .. } = &mut t.body {
-                *amount = u64::MAX / 4;
+                *amount = MinorUnits::new(u64::MAX / 4);
             }
         }),
     ];

@@ -1,7 +1,7 @@
 //! Tests of the arithmetic of a bundler's rate.
 
 use super::super::*;
-use crate::{Params, Percent};
+use crate::{MinorUnits, Params, Percent};
 
 #[test]
 fn a_raised_rate_is_rounded_up_or_too_high() {
@@ -21,7 +21,7 @@ fn a_raised_rate_is_rounded_up_or_too_high() {
 #[test]
 fn a_fee_is_rounded_up_and_stays_within_64_bits() {
     let params = Params {
-        child_block_fee_per_transaction: 10,
+        child_block_fee_per_transaction: MinorUnits::new(10),
         ..Params::loadtest()
     };
     // With two decimals a transaction costs a tenth of a parent token.
@@ -36,6 +36,7 @@ fn a_fee_is_rounded_up_and_stays_within_64_bits() {
         (u64::MAX, u32::MAX, u8::MAX, 1),
     ] {
         let found = BundlerRate::new(rate).fee(Percent::new(overpay), &params, decimals);
+        let fee = MinorUnits::new(fee);
         assert_eq!(found, fee, "{rate} + {overpay} %, {decimals} decimals");
     }
 }

@@ -7,12 +7,14 @@ use primitives::{Hash, SignatureChecker};
 use super::super::*;
 use crate::pool::tests::{Pay, account, all_have, child_block, genesis, put};
 use crate::pool::{ChildBlock, Pool, PoolSettings};
-use crate::{AccountId, Anchor, ChainId, Height, Params, Percent, TxId, key_of_passphrase};
+use crate::{
+    AccountId, Anchor, ChainId, Height, MinorUnits, Params, Percent, TxId, key_of_passphrase,
+};
 
 /// One parent token has 100 units, and a carried transaction costs 10.
 fn params() -> Params {
     Params {
-        child_block_fee_per_transaction: 10,
+        child_block_fee_per_transaction: MinorUnits::new(10),
         child_transactions_max: 3,
         child_block_bytes_max: 149 * 4,
         block_bytes_max: 149 * 9,
@@ -44,8 +46,8 @@ fn pay(from: u8) -> Pay {
 }
 
 const RICH: Means = Means {
-    balance: 1_000_000,
-    spent: 0,
+    balance: MinorUnits::new(1_000_000),
+    spent: MinorUnits::ZERO,
 };
 
 fn propose_with(pool: &Pool, rules: BundlerRules, means: Means) -> Proposal {
@@ -96,7 +98,7 @@ fn a_child_block_is_signed_and_pays_for_each_that_it_carries() {
     let (pool, ids) = pool_of(&[pay(1), pay(2)]);
     let block = made(propose_with(&pool, rules(), RICH));
     assert_eq!(ids_of(&block, &ids), [0, 1]);
-    assert_eq!(block.fee(), 20);
+    assert_eq!(block.fee().get(), 20);
     let again = ChildBlock::new(block.transaction().clone(), block.ids().to_vec());
     assert_eq!(again.as_ref(), Ok(&*block));
     assert_eq!(block.transaction().sender, bundler());
@@ -108,7 +110,7 @@ fn a_child_block_is_signed_and_pays_for_each_that_it_carries() {
         rate_min: BundlerRate::new(1),
         ..rules()
     };
-    assert_eq!(made(propose_with(&pool, dear, RICH)).fee(), 31);
+    assert_eq!(made(propose_with(&pool, dear, RICH)).fee().get(), 31);
 }
 
 #[test]
@@ -301,10 +303,13 @@ fn limits_of_the_network_bound_it_and_the_best_fees_go_first() {
 fn it_spends_no_more_than_it_may() {
     let (mut pool, _) = pool_of(&[pay(1), pay(2), pay(3)]);
     let limit = |total| BundlerRules {
-        total_fee_max: Some(total),
+        total_fee_max: Some(MinorUnits::new(total)),
         ..rules()
     };
-    let means = |balance, spent| Means { balance, spent };
+    let means = |balance, spent| Means {
+        balance: MinorUnits::new(balance),
+        spent: MinorUnits::new(spent),
+    };
     let cases: &[(&str, BundlerRules, Means, usize)] = &[
         ("enough", limit(30), means(30, 0), 3),
         ("a limit", limit(29), means(30, 0), 2),
@@ -351,7 +356,7 @@ fn it_makes_none_beside_one_that_is_as_good() {
         rate_min: BundlerRate::new(1),
         ..rules()
     };
-    assert_eq!(made(propose_with(&pool, more, RICH)).fee(), 32);
+    assert_eq!(made(propose_with(&pool, more, RICH)).fee().get(), 32);
 }
 
 #[test]

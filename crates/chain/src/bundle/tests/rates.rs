@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::super::*;
 use crate::pool::tests::genesis;
-use crate::{ChainId, Params, Percent, key_of_passphrase};
+use crate::{ChainId, MinorUnits, Params, Percent, key_of_passphrase};
 
 fn rules(rate_min: u64) -> BundlerRules {
     BundlerRules {
@@ -59,7 +59,7 @@ proptest! {
 #[test]
 fn the_book_takes_what_is_of_now_and_new() {
     let params = Params::loadtest();
-    let enough = params.child_block_fee_per_transaction;
+    let enough = params.child_block_fee_per_transaction.get();
     let mut book = RateBook::default();
     type Case<'a> = (&'a str, SignedRates, u64, u32, Result<bool, &'a str>);
     let cases: &[Case<'_>] = &[
@@ -92,7 +92,8 @@ fn the_book_takes_what_is_of_now_and_new() {
         ),
     ];
     for (name, rates, balance, now, expected) in cases {
-        let outcome = book.insert(rates.clone(), *balance, *now, &params);
+        let balance = MinorUnits::new(*balance);
+        let outcome = book.insert(rates.clone(), balance, *now, &params);
         assert_eq!(outcome.map_err(|refused| refused.code), *expected, "{name}");
     }
     assert!(book.knows(&rates(1, 1, 1_015)) && !book.knows(&rates(1, 1, 1_016)));
@@ -112,20 +113,18 @@ fn the_book_takes_what_is_of_now_and_new() {
 #[test]
 fn of_too_many_bundlers_the_richest_stay() {
     let params = Params::loadtest();
-    let least = params.child_block_fee_per_transaction;
+    let least = params.child_block_fee_per_transaction.get();
     let mut book = RateBook::default();
+    let insert = |book: &mut RateBook, number, more| {
+        let balance = MinorUnits::new(least + more);
+        book.insert(rates(number, 1, 0), balance, 0, &params)
+    };
     for number in 0..BUNDLERS_MAX as u8 {
-        let balance = least + u64::from(number) + 1;
-        assert_eq!(
-            book.insert(rates(number, 1, 0), balance, 0, &params),
-            Ok(true)
-        );
+        let more = u64::from(number) + 1;
+        assert_eq!(insert(&mut book, number, more), Ok(true));
     }
-    assert_eq!(book.insert(rates(100, 1, 0), least, 0, &params), Ok(false));
-    assert_eq!(
-        book.insert(rates(101, 1, 0), least + 50, 0, &params),
-        Ok(true)
-    );
+    assert_eq!(insert(&mut book, 100, 0), Ok(false));
+    assert_eq!(insert(&mut book, 101, 50), Ok(true));
     assert_eq!(book.bundlers(ChainId(2)).count(), BUNDLERS_MAX);
     assert!(!book.knows(&rates(0, 1, 0)) && book.knows(&rates(101, 1, 0)));
 }

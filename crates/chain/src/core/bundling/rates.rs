@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::bundle::{BundleRecord, BundlerRate, RateBook};
 use crate::core::part::Part;
 use crate::state::Point;
-use crate::{AccountId, ChainId};
+use crate::{AccountId, ChainId, MinorUnits};
 
 /// The known rates, and the time of the next announcement.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub(in crate::core) struct Rates {
     /// The lowest fees that bundlers accepted in recent blocks.
     pub(in crate::core) record: BundleRecord,
     /// The lowest fee that a chain's usable bundlers ask, for the chains computed so far for this tip and these rates.
-    pub(super) floors: BTreeMap<ChainId, Option<u64>>,
+    pub(super) floors: BTreeMap<ChainId, Option<MinorUnits>>,
 }
 
 /// A rate that a wallet may rely on.

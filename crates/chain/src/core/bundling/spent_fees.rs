@@ -3,11 +3,11 @@
 use crate::block::CarriedBlock;
 use crate::core::Core;
 use crate::port::{Reads, StoreFailure, Table};
+use crate::state::rows;
 use crate::transaction::Body;
-use crate::{AccountId, ChainId};
+use crate::{AccountId, ChainId, MinorUnits};
 
-/// Key prefix in `Meta`, followed by account and chain, for the fees that a local bundler has paid, in minor units of the parent
-/// token.
+/// Key prefix in `Meta`, followed by account and chain, for the fees that a local bundler has paid, in the parent token.
 const SPENT: &[u8] = b"spent";
 
 fn spent_key(account: &AccountId, child: ChainId) -> Vec<u8> {
@@ -15,14 +15,17 @@ fn spent_key(account: &AccountId, child: ChainId) -> Vec<u8> {
 }
 
 impl<R: Reads<Table>> Core<R> {
-    /// Returns the fees paid by a bundler's child blocks of a chain, in minor units of the parent token.
+    /// Returns the fees paid by a bundler's child blocks of a chain, in the parent token.
     pub(in crate::core) fn spent(
         &self,
         account: &AccountId,
         child: ChainId,
-    ) -> Result<u64, StoreFailure> {
+    ) -> Result<MinorUnits, StoreFailure> {
         let row = self.rows.get(Table::Meta, &spent_key(account, child))?;
-        row.map_or(Ok(0), |value| crate::state::rows::read_u64(&value))
+        match row {
+            Some(value) => rows::read_minor_units(&value),
+            None => Ok(MinorUnits::ZERO),
+        }
     }
 
     /// Adds the fees that local bundlers pay in a block that joins, or subtracts those of a block that is rolled back.
@@ -48,11 +51,14 @@ impl<R: Reads<Table>> Core<R> {
             }
             let account = entry.transaction.sender;
             let before = self.spent(&account, child)?;
-            // Blocks that were applied before the bundler was added are not counted, so the sum may be short of them.
             let after = if joins {
-                before.saturating_add(transaction.fee)
+                // A sum beyond 64 bits is above every limit.
+                let sum = before.checked_add(transaction.fee);
+                sum.unwrap_or(MinorUnits::MAX)
             } else {
-                before.saturating_sub(transaction.fee)
+                // Blocks that were applied before the bundler was added are not counted, so the sum may be short of them.
+                let rest = before.checked_sub(transaction.fee);
+                rest.unwrap_or(MinorUnits::ZERO)
             };
             let key = spent_key(&account, child);
             self.rows.put(Table::Meta, key, after.to_be_bytes());

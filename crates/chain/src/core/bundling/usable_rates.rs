@@ -5,7 +5,7 @@ use crate::bundle::SignedRates;
 use crate::core::Core;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::effective_tokens;
-use crate::{Carried, ChainId, Percent};
+use crate::{Carried, ChainId, MinorUnits, Percent};
 
 impl<R: Reads<Table>> Core<R> {
     /// Returns the known rates of a chain's bundlers, the cheapest first.
@@ -52,7 +52,7 @@ impl<R: Reads<Table>> Core<R> {
     pub(in crate::core) fn fee_floor(
         &mut self,
         child: ChainId,
-    ) -> Result<Option<u64>, StoreFailure> {
+    ) -> Result<Option<MinorUnits>, StoreFailure> {
         if let Some(known) = self.rates.floors.get(&child) {
             return Ok(*known);
         }
@@ -69,8 +69,12 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Returns the least fee of a transaction of a child chain that this node passes on. It is one unit while no bundler is known, and
     /// at least one unit at any rate: a bundler that asks nothing must not let others fill the pools for free.
-    pub(in crate::core) fn fee_least(&mut self, child: ChainId) -> Result<u64, StoreFailure> {
-        Ok(self.fee_floor(child)?.unwrap_or(1).max(1))
+    pub(in crate::core) fn fee_least(
+        &mut self,
+        child: ChainId,
+    ) -> Result<MinorUnits, StoreFailure> {
+        let unit = MinorUnits::new(1);
+        Ok(self.fee_floor(child)?.unwrap_or(unit).max(unit))
     }
 
     /// Returns whether a bundler of this node carries a transaction, regardless of the network's rates.

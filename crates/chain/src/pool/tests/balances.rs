@@ -42,7 +42,8 @@ fn a_debit_from_outside_parks_who_came_last_and_a_credit_brings_it_back() {
     pool.settle(20, &mut all_have(901)).unwrap();
     assert_eq!(order(&pool, 1), [ids[1], ids[0]]);
     assert_eq!(reasons(&mut pool), []);
-    assert_eq!(pool.pending_debit(account(1), ChainId::PARENT), 900);
+    let pending = pool.pending_debit(account(1), ChainId::PARENT);
+    assert_eq!(pending, MinorUnits::new(900));
 }
 
 #[test]
@@ -88,7 +89,8 @@ fn what_depends_on_a_payment_of_a_lost_branch_waits_for_it() {
     .unwrap();
     pool.block_popped(&funded, 5);
     pool.settle(5, &mut |who, _| {
-        Ok(if who == account(7) { 1_000 } else { 0 })
+        let balance = if who == account(7) { 1_000 } else { 0 };
+        Ok(MinorUnits::new(balance))
     })
     .unwrap();
     assert_eq!(order(&pool, 1), [gift.id]);

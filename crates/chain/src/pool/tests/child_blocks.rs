@@ -321,7 +321,8 @@ fn a_popped_child_block_comes_back_with_what_it_carries() {
     pool.settle(0, &mut all_have(1_000)).unwrap();
     assert_eq!(offers(&pool), [(taken.id(), true)]);
     assert_eq!(order(&pool, 2).len(), 2);
-    assert_eq!(pool.pending_debit(account(7), ChainId::PARENT), 10);
+    let pending = pool.pending_debit(account(7), ChainId::PARENT);
+    assert_eq!(pending, MinorUnits::new(10));
     assert_eq!(reasons(&mut pool), []);
 }
 

@@ -34,7 +34,7 @@ impl Ledger {
             let debit = debits
                 .entry((carried.sender, carried.transaction.chain))
                 .or_default();
-            *debit += carried.transaction.debit().unwrap();
+            *debit += carried.transaction.debit().unwrap().get();
         }
         let covered = debits
             .iter()
@@ -77,17 +77,17 @@ fn changes(block: &CarriedBlock) -> Vec<(Owner, u64, u64)> {
             let chain = carried.transaction.chain;
             changes.push((
                 (carried.sender, chain),
-                carried.transaction.debit().unwrap(),
+                carried.transaction.debit().unwrap().get(),
                 0,
             ));
             if let Body::Payment { to, amount, .. } = &carried.transaction.body {
-                credits.push(((*to, chain), 0, *amount));
+                credits.push(((*to, chain), 0, amount.get()));
             }
         }
-        credits.push((forger, 0, parent.transaction.fee));
+        credits.push((forger, 0, parent.transaction.fee.get()));
         for child in &entry.children {
             let bundler = (parent.sender, child.transaction.chain);
-            credits.push((bundler, 0, child.transaction.fee));
+            credits.push((bundler, 0, child.transaction.fee.get()));
         }
     }
     changes.extend(credits);

@@ -16,7 +16,7 @@ use super::*;
 use crate::block::{CarriedBlock, CarriedEntry, Header, root_of};
 use crate::port::StoreFailure;
 use crate::transaction::Body;
-use crate::{AccountId, Anchor, Carried, ChainId, Height, Transaction, TxId};
+use crate::{AccountId, Anchor, Carried, ChainId, Height, MinorUnits, Transaction, TxId};
 
 /// The parameters of a payment that tests vary.
 #[derive(Clone, Debug)]
@@ -64,14 +64,14 @@ impl Pay {
             time: self.time,
             deadline_minutes: self.minutes,
             sender: [self.from; 32],
-            fee: self.fee,
+            fee: MinorUnits::new(self.fee),
             anchor: Anchor {
                 height: Height::new(self.anchor),
                 id: [0; 8],
             },
             body: Body::Payment {
                 to: account(self.to),
-                amount: self.amount,
+                amount: MinorUnits::new(self.amount),
                 message: vec![b'm'; self.message],
             },
             signature: [0; 64],
@@ -95,7 +95,7 @@ pub(crate) fn child_block(
         time,
         deadline_minutes: 60,
         sender: [bundler; 32],
-        fee,
+        fee: MinorUnits::new(fee),
         anchor: Anchor::default(),
         body: Body::ChildBlock {
             child: ChainId(child),
@@ -147,8 +147,8 @@ pub(crate) fn carrying(block: &ChildBlock, children: &[Arc<Carried>]) -> Carried
 /// Gives every account the same balance on every chain.
 pub(crate) fn all_have(
     balance: u64,
-) -> impl FnMut(AccountId, ChainId) -> Result<u64, StoreFailure> {
-    move |_, _| Ok(balance)
+) -> impl FnMut(AccountId, ChainId) -> Result<MinorUnits, StoreFailure> {
+    move |_, _| Ok(MinorUnits::new(balance))
 }
 
 /// Inserts a payment, with this balance for all accounts.

@@ -31,7 +31,7 @@ impl Item {
     }
 
     fn debit(&self) -> u64 {
-        self.carried.transaction.debit().unwrap()
+        self.carried.transaction.debit().unwrap().get()
     }
 
     fn rate(&self) -> FeeRate {
@@ -143,7 +143,7 @@ impl Model {
             .filter(|item| item.owner() == owner && item.parked.is_none())
             .map(Item::debit)
             .sum();
-        let debit = carried.transaction.debit().unwrap();
+        let debit = carried.transaction.debit().unwrap().get();
         if self.pending(owner) - freed + debit > ledger.balance(owner) {
             let listed = list.is_none() && !self.carriers(&carried.id).is_empty();
             if !listed || !self.make_way(owner, debit, now, ledger) {

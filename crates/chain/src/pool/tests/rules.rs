@@ -130,19 +130,19 @@ fn a_balance_is_looked_up_before_a_signature_is_checked() {
         ..Pay::default()
     };
     let carried = pay.carried();
-    let debit = carried.transaction.debit().unwrap();
+    let debit = carried.transaction.debit().unwrap().get();
     for (balance, expected) in [
         (debit, None),
         (debit - 1, Some("chain_pool.insufficient_balance")),
         (0, Some("chain_pool.insufficient_balance")),
     ] {
-        let mut balances = |_, _| Ok(balance);
+        let mut balances = |_, _| Ok(MinorUnits::new(balance));
         let checked = pool.check(&carried, 0, &mut balances).unwrap();
         assert_eq!(checked.err().map(|no| no.code), expected, "{balance}");
     }
     // With another one of the same sender in the pool, the balance has to cover both.
     put(&mut pool, &Pay { fee: 101, ..pay }, 2 * debit + 1).unwrap();
-    let mut balances = |_, _| Ok(2 * debit);
+    let mut balances = |_, _| Ok(MinorUnits::new(2 * debit));
     let checked = pool.check(&carried, 0, &mut balances).unwrap();
     assert_eq!(checked.unwrap_err().code, "chain_pool.insufficient_balance");
 }
@@ -166,7 +166,7 @@ fn a_full_pool_takes_who_pays_more_and_names_the_fee_for_others() {
         ..Pay::default()
     }
     .carried();
-    let mut rich = |_, _| Ok(1_000);
+    let mut rich = |_, _| Ok(MinorUnits::new(1_000));
     let refused = pool.check(&low, 0, &mut rich).unwrap().unwrap_err();
     assert_eq!(refused.code, "chain_pool.full");
     assert!(

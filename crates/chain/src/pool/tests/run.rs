@@ -207,7 +207,7 @@ impl Run {
         // Settle first: the core inserts no transaction before accounts are settled.
         self.settle();
         let ledger = &self.ledger;
-        let mut balances = |who, chain| Ok(ledger.balance((who, chain)));
+        let mut balances = |who, chain| Ok(MinorUnits::new(ledger.balance((who, chain))));
         let outcome = match list.clone() {
             Some(list) => self.pool.insert_child_block(list, self.now, &mut balances),
             None => self.pool.insert(carried.clone(), self.now, &mut balances),
@@ -277,9 +277,8 @@ impl Run {
 
     fn settle(&mut self) {
         let ledger = &self.ledger;
-        self.pool
-            .settle(self.now, &mut |who, chain| Ok(ledger.balance((who, chain))))
-            .unwrap();
+        let mut balances = |who, chain| Ok(MinorUnits::new(ledger.balance((who, chain))));
+        self.pool.settle(self.now, &mut balances).unwrap();
         self.model.settle(self.now, ledger);
         self.settled = true;
     }
@@ -337,7 +336,7 @@ impl Run {
                 let owner = (account(number), ChainId(chain));
                 let pending = self.pool.pending_debit(owner.0, owner.1);
                 assert!(
-                    pending <= self.ledger.balance(owner),
+                    pending.get() <= self.ledger.balance(owner),
                     "what is ready is covered"
                 );
             }

@@ -5,7 +5,7 @@ use chain::core::{Core, Event, Notice, Settings, Verdict, limits, removal_reason
 use chain::message::{Answer, Question, Status};
 use chain::port::{Table, WriteBatch};
 use chain::state::{Fault, Pruned};
-use chain::{AccountId, Anchor, Body, ChainId, ChainTime, Height, Transaction};
+use chain::{AccountId, Anchor, Body, ChainId, ChainTime, Height, MinorUnits, Transaction};
 use primitives::{Hash, KeyPair};
 
 use crate::core::bench::{Bench, Maker, Manner};
@@ -23,11 +23,11 @@ fn pay(pair: &KeyPair, sender: [u8; 32], to: AccountId, amount: u64) -> Transact
         time: 1,
         deadline_minutes: 1_440,
         sender,
-        fee: 100,
+        fee: MinorUnits::new(100),
         anchor: Anchor::at(Height::GENESIS, &genesis.hash),
         body: Body::Payment {
             to,
-            amount,
+            amount: MinorUnits::new(amount),
             message: Vec::new(),
         },
         signature: [0; 64],
@@ -106,7 +106,7 @@ fn a_longer_branch_is_followed_by_its_headers_and_payments_of_ours_wait_again() 
         "it waits for a block again"
     );
     let balance = bench.core.overlay().balance(&account(1), ChainId::PARENT);
-    assert!(balance.unwrap() >= EACH + 7);
+    assert!(balance.unwrap().get() >= EACH + 7);
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn what_has_no_room_when_it_is_taken_back_and_is_in_the_branch_has_not_left() {
     bench.run_to(5_020);
     assert_eq!(bench.tip(), ours.blocks[6].hash);
     let mut dearer = payment(3, 1);
-    dearer.fee = 10_000;
+    dearer.fee = MinorUnits::new(10_000);
     dearer.sign(&genesis().hash, &key(3));
     bench.tell(Event::Submit {
         ticket: 1,

@@ -3,7 +3,7 @@
 use chain::bundle::{BundlerRate, SignedRates};
 use chain::core::{Event, Notice, Settings};
 use chain::message::Gossip;
-use chain::{AccountId, ChainId, Transaction};
+use chain::{AccountId, ChainId, MinorUnits, Transaction};
 use primitives::KeyPair;
 
 use crate::core::kit::{EACH, SmallNetwork, account, bundler, key, peer};
@@ -129,7 +129,7 @@ fn bundlers_take_turns() {
 /// Returns a payment on chain 2 with a fee.
 fn paying(room: &SmallNetwork, from: usize, to: usize, amount: u64, fee: u64) -> Transaction {
     let mut payment = room.payment(from, to, 2, amount);
-    payment.fee = fee;
+    payment.fee = MinorUnits::new(fee);
     payment.sign(&room.genesis.hash, &key(from));
     payment
 }

@@ -8,8 +8,8 @@ use chain::core::{Action, Core, Event, Notice, PeerId, Settings, Ticket};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::MemoryStore;
 use chain::{
-    AccountId, Anchor, Body, ChainId, ChainTime, Genesis, Height, Percent, Rejection, Transaction,
-    TxId, WholeTokens, key_of_passphrase,
+    AccountId, Anchor, Body, ChainId, ChainTime, Genesis, Height, MinorUnits, Percent, Rejection,
+    Transaction, TxId, WholeTokens, key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
 
@@ -60,8 +60,8 @@ fn genesis_of(others: ParamsOverrides) -> Arc<Genesis> {
         profile: "loadtest".into(),
         params: ParamsOverrides {
             block_seconds: others.block_seconds.or(Some(4)),
-            parent_fee_min: Some(100),
-            child_block_fee_per_transaction: Some(10),
+            parent_fee_min: Some(MinorUnits::new(100)),
+            child_block_fee_per_transaction: Some(MinorUnits::new(10)),
             anchor_depth_min: Some(5),
             effective_age_blocks: Some(20),
             effective_tokens_min: Some(WholeTokens::new(10)),
@@ -82,7 +82,10 @@ fn genesis_of(others: ParamsOverrides) -> Arc<Genesis> {
         balances: (0..ACCOUNTS)
             .map(|n| BalanceSpec {
                 passphrase: Some(n.to_string().into()),
-                amounts: symbols.iter().map(|s| (s.to_string(), EACH)).collect(),
+                amounts: symbols
+                    .iter()
+                    .map(|s| (s.to_string(), MinorUnits::new(EACH)))
+                    .collect(),
                 ..BalanceSpec::default()
             })
             .collect(),
@@ -307,11 +310,11 @@ impl SmallNetwork {
             time: (self.now_ms / 1_000) as u32,
             deadline_minutes: 60,
             sender: public(from),
-            fee: 100,
+            fee: MinorUnits::new(100),
             anchor: Anchor::at(Height::GENESIS, &self.genesis.hash),
             body: Body::Payment {
                 to: account(to),
-                amount,
+                amount: MinorUnits::new(amount),
                 message: Vec::new(),
             },
             signature: [0; 64],
@@ -333,7 +336,8 @@ impl SmallNetwork {
 
     pub fn balance(&self, n: usize, of: usize, chain: u8) -> u64 {
         let overlay = self.nodes[n].core.overlay();
-        overlay.balance(&account(of), ChainId(chain)).unwrap()
+        let balance = overlay.balance(&account(of), ChainId(chain));
+        balance.unwrap().get()
     }
 
     pub fn tip(&self, n: usize) -> (u32, primitives::Hash) {

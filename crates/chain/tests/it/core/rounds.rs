@@ -6,7 +6,7 @@ use chain::block::CarriedBlock;
 use chain::core::{Event, Settings, Verdict, limits::ROUND_BYTES, removal_reason};
 use chain::message::{Announcement, Gossip};
 use chain::port::{Reads, Table, WriteBatch};
-use chain::{Anchor, Body, Genesis, Height, Transaction};
+use chain::{Anchor, Body, Genesis, Height, MinorUnits, Transaction};
 use primitives::Hash;
 
 use crate::core::bench::{Bench, Maker, Manner};
@@ -19,7 +19,7 @@ pub fn heavy(from: usize, count: u64, first: u64) -> Vec<Transaction> {
         let mut transaction = payment(from, n);
         transaction.body = Body::Payment {
             to: account(1),
-            amount: first + n,
+            amount: MinorUnits::new(first + n),
             message: vec![b'x'; 1_000],
         };
         transaction

@@ -25,7 +25,8 @@ fn payments_and_fees_arrive_and_an_undone_block_leaves_no_trace() {
     net.apply(&block).unwrap();
     let has = |net: &Net, who: usize, chain: u8| {
         let fees = if who == forger && chain == 1 { 110 } else { 0 };
-        net.overlay.balance(&account(who), ChainId(chain)).unwrap() - fees
+        let balance = net.overlay.balance(&account(who), ChainId(chain));
+        balance.unwrap().get() - fees
     };
     assert_eq!(has(&net, 1, 1), EACH - 600);
     assert_eq!(has(&net, 2, 1), EACH + 500);

@@ -8,8 +8,8 @@ use chain::state::{
     AppliedBlock, BlockFault, MemoryStore, Overlay, apply_block, next_header, turn,
 };
 use chain::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, Transaction, TxId, WholeTokens,
-    key_of_passphrase,
+    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, MinorUnits, Transaction, TxId,
+    WholeTokens, key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
 
@@ -35,8 +35,8 @@ pub fn account(n: usize) -> AccountId {
 /// Returns limits small enough to see leases, ages and pruning within some dozen blocks.
 pub fn small() -> ParamsOverrides {
     ParamsOverrides {
-        parent_fee_min: Some(100),
-        child_block_fee_per_transaction: Some(10),
+        parent_fee_min: Some(MinorUnits::new(100)),
+        child_block_fee_per_transaction: Some(MinorUnits::new(10)),
         deadline_minutes_max: Some(1_440),
         anchor_depth_min: Some(5),
         effective_age_blocks: Some(20),
@@ -67,7 +67,10 @@ pub fn spec(params: ParamsOverrides) -> GenesisSpec {
         balances: (0..ACCOUNTS)
             .map(|n| BalanceSpec {
                 passphrase: Some(n.to_string().into()),
-                amounts: symbols.iter().map(|s| (s.to_string(), EACH)).collect(),
+                amounts: symbols
+                    .iter()
+                    .map(|s| (s.to_string(), MinorUnits::new(EACH)))
+                    .collect(),
                 ..BalanceSpec::default()
             })
             .collect(),
@@ -125,7 +128,7 @@ impl Net {
             time: self.overlay.tip().time.max(self.clock),
             deadline_minutes: self.genesis.params.deadline_minutes_max,
             sender: public(from),
-            fee,
+            fee: MinorUnits::new(fee),
             anchor: Anchor::at(Height::GENESIS, &self.genesis.hash),
             body,
             signature: [7; 64],
@@ -146,7 +149,7 @@ impl Net {
     ) -> Arc<Carried> {
         let body = Body::Payment {
             to: account(to),
-            amount,
+            amount: MinorUnits::new(amount),
             message: Vec::new(),
         };
         self.carry(self.transaction(from, chain, fee, body))

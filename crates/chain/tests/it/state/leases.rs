@@ -100,7 +100,7 @@ fn a_lease_to_one_with_as_many_lessors_as_there_may_be_costs_its_fee_and_has_no_
             .touched()
             .iter()
             .find(|t| (t.account, t.chain) == of);
-        touched.map(|touched| touched.debit)
+        touched.map(|touched| touched.debit.get())
     };
     assert_eq!((paid(1), paid(3)), (Some(100), Some(100)));
     assert_eq!(leases_of(&net.overlay, &account(1)).unwrap(), None);
@@ -109,7 +109,7 @@ fn a_lease_to_one_with_as_many_lessors_as_there_may_be_costs_its_fee_and_has_no_
 
 #[test]
 fn further_lessors_need_stake_that_doubles() {
-    let stake = |lessors| leased_stake_min(&Net::new().genesis, lessors) / 10_000;
+    let stake = |lessors| leased_stake_min(&Net::new().genesis, lessors).get() / 10_000;
     let expected = [(0, 10), (63, 10), (64, 20), (128, 40), (1_023, 327_680)];
     for (lessors, tokens) in expected {
         assert_eq!(stake(lessors), tokens, "{lessors}");

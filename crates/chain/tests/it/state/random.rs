@@ -40,7 +40,7 @@ struct Purse<'a> {
 impl Purse<'_> {
     fn left(&self, who: usize, chain: u8) -> u64 {
         let balance = self.net.overlay.balance(&account(who), ChainId(chain));
-        balance.unwrap() - self.spent.get(&(who, chain)).copied().unwrap_or(0)
+        balance.unwrap().get() - self.spent.get(&(who, chain)).copied().unwrap_or(0)
     }
 
     fn spend(&mut self, who: usize, chain: u8, amount: u64) -> bool {

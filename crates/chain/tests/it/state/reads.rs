@@ -6,7 +6,7 @@ use chain::state::rows::{
     HeaderRow, LeaseRow, Place, read_account_txs, read_held_key, read_tip, read_undo,
 };
 use chain::state::{carried_block, read};
-use chain::{AccountId, Body, ChainId, Height, Transaction};
+use chain::{AccountId, Body, ChainId, Height, MinorUnits, Transaction};
 use proptest::prelude::*;
 
 use crate::state::kit::{ACCOUNTS, CHILDREN, Net, account};
@@ -146,7 +146,7 @@ fn a_transaction_is_found_across_pieces_of_a_body() {
     for n in 0..1_500u64 {
         let body = Body::Payment {
             to: account(2),
-            amount: n + 1,
+            amount: MinorUnits::new(n + 1),
             message: vec![b'x'; (n % 7) as usize * 20],
         };
         entries.push(Net::entry(net.carry(net.transaction(1, 1, 100, body))));

@@ -12,7 +12,7 @@ use chain::state::{
     BlockFault, Branch, Fault, Judged, MemoryStore, Overlay, When, carried_block, check_clock,
     check_transaction, undo_block,
 };
-use chain::{Anchor, Body, Carried, ChainId, Genesis, Height, Transaction};
+use chain::{Anchor, Body, Carried, ChainId, Genesis, Height, MinorUnits, Transaction};
 use primitives::Hash;
 
 use crate::state::kit::{ACCOUNTS, EACH, Net, account, small, spec};
@@ -20,7 +20,7 @@ use crate::state::kit::{ACCOUNTS, EACH, Net, account, small, spec};
 fn pay(to: usize, amount: u64) -> Body {
     Body::Payment {
         to: account(to),
-        amount,
+        amount: MinorUnits::new(amount),
         message: Vec::new(),
     }
 }
@@ -54,7 +54,7 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
     let good = net.transaction(1, 1, 100, pay(2, 5));
     let message = |bytes: usize| Body::Payment {
         to: account(2),
-        amount: 0,
+        amount: MinorUnits::ZERO,
         message: vec![b'x'; bytes],
     };
     type Change<'a> = Box<dyn Fn(&mut Transaction) + 'a>;
@@ -67,10 +67,13 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
         ("", set(lease(2, 3))),
         ("", set(lease(2, 100))),
         ("", set(child_block(2, 10))),
-        ("", Box::new(|tx| (tx.chain, tx.fee) = (ChainId(2), 0))),
+        (
+            "",
+            Box::new(|tx| (tx.chain, tx.fee) = (ChainId(2), MinorUnits::ZERO)),
+        ),
         ("", Box::new(|tx| tx.time += 15)),
         ("chain_tx.amount", set(pay(2, 0))),
-        ("chain_tx.amount", set(pay(2, SUPPLY_MAX))),
+        ("chain_tx.amount", set(pay(2, SUPPLY_MAX.get()))),
         ("chain_tx.amount", set(pay(2, u64::MAX))),
         ("chain_tx.anchor_young", anchor(young)),
         (
@@ -94,7 +97,7 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
         ("chain_tx.child_block", set(child_block(77, 1))),
         (
             "chain_tx.child_block",
-            Box::new(|tx| (tx.body, tx.fee) = (child_block(2, 10_001), 1_000_000)),
+            Box::new(|tx| (tx.body, tx.fee) = (child_block(2, 10_001), MinorUnits::new(1_000_000))),
         ),
         ("chain_tx.deadline", Box::new(|tx| tx.deadline_minutes = 0)),
         (
@@ -109,19 +112,21 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
             "chain_tx.expired",
             Box::new(|tx| (tx.time, tx.deadline_minutes) = (0, 1)),
         ),
-        ("chain_tx.fee", Box::new(|tx| tx.fee = 99)),
+        ("chain_tx.fee", Box::new(|tx| tx.fee = MinorUnits::new(99))),
         ("chain_tx.fee", set(child_block(2, 11))),
         (
             "chain_tx.free",
-            Box::new(|tx| (tx.chain, tx.fee, tx.body) = (ChainId(2), 0, message(9))),
+            Box::new(|tx| (tx.chain, tx.fee, tx.body) = (ChainId(2), MinorUnits::ZERO, message(9))),
         ),
         (
             "chain_tx.free",
-            Box::new(|tx| (tx.chain, tx.fee, tx.body) = (ChainId(2), 0, pay(1, 5))),
+            Box::new(|tx| (tx.chain, tx.fee, tx.body) = (ChainId(2), MinorUnits::ZERO, pay(1, 5))),
         ),
         (
             "",
-            Box::new(|tx| (tx.chain, tx.fee, tx.body) = (ChainId(2), 1, pay(1, 5))),
+            Box::new(|tx| {
+                (tx.chain, tx.fee, tx.body) = (ChainId(2), MinorUnits::new(1), pay(1, 5))
+            }),
         ),
         ("chain_tx.from_future", Box::new(|tx| tx.time += 16)),
         ("chain_tx.from_future", Box::new(|tx| tx.time = u32::MAX)),
@@ -264,10 +269,13 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
     let highest = (0..ACCOUNTS).max_by_key(by_account).unwrap();
     let promises: Vec<_> = (0..2)
         .map(|n| {
-            let time = net.transaction(highest, 2, 0, pay(lowest, SUPPLY_MAX)).time - n;
+            let time = net
+                .transaction(highest, 2, 0, pay(lowest, SUPPLY_MAX.get()))
+                .time
+                - n;
             net.carry(Transaction {
                 time,
-                ..net.transaction(highest, 2, 0, pay(lowest, SUPPLY_MAX))
+                ..net.transaction(highest, 2, 0, pay(lowest, SUPPLY_MAX.get()))
             })
         })
         .collect();
@@ -279,7 +287,7 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
     let long = {
         let body = Body::Payment {
             to: account(1),
-            amount: 1,
+            amount: MinorUnits::new(1),
             message: vec![b'x'; 900],
         };
         net.carry(net.transaction(2, 1, 100, body))
@@ -440,7 +448,7 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
             "invalid",
             "chain_block.overdrawn",
             of((2..6)
-                .map(|to| Net::entry(net.payment(1, to, 1, SUPPLY_MAX - 100, 100)))
+                .map(|to| Net::entry(net.payment(1, to, 1, SUPPLY_MAX.get() - 100, 100)))
                 .collect()),
         ),
         // The amount promised to an account that comes before its payer exceeds 64 bits.

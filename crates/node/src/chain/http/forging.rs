@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use chain::bundle::{Bundler, BundlerRate, BundlerRules};
 use chain::core::Event;
-use chain::{AccountId, ChainId, Percent};
+use chain::{AccountId, ChainId, MinorUnits, Percent};
 
 use super::parameters::{LimitQuery, account as account_of_text, key};
 use super::reads::failed;
@@ -127,7 +127,7 @@ pub(super) async fn start_bundler(State(api): State<Arc<Api>>, body: ClaimedBody
         child,
         rate_min: BundlerRate::new(start.rate_min),
         overpay_percent: Percent::new(start.overpay_percent),
-        total_fee_max: start.total_fee_max,
+        total_fee_max: start.total_fee_max.map(MinorUnits::new),
         senders: accounts(&start.senders)?,
         recipients: accounts(&start.recipients)?,
         purpose: start.purpose,

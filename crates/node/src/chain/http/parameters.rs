@@ -169,6 +169,7 @@ pub(super) fn key(
 
 #[cfg(test)]
 mod tests {
+    use chain::MinorUnits;
     use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 
     use super::*;
@@ -187,7 +188,7 @@ mod tests {
             params: ParamsOverrides::default(),
             chains: vec![chain],
             balances: vec![BalanceSpec {
-                amounts: [("TLY".to_owned(), 1_000_000)].into(),
+                amounts: [("TLY".to_owned(), MinorUnits::new(1_000_000))].into(),
                 ..owner
             }],
         };

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use api::chain::{ChainInfo, Constants, TransactionAnswer, TransactionState};
 use chain::bundle::BundlerRate;
 use chain::state::fee_min;
-use chain::{AccountId, Anchor, Body, ChainId, Height, Params, Percent, Transaction};
+use chain::{AccountId, Anchor, Body, ChainId, Height, MinorUnits, Params, Percent, Transaction};
 use client::ChainClient;
 use primitives::{Hash, PublicKey, hex};
 use serde::Serialize;
@@ -107,7 +107,7 @@ impl Args {
                 sender: AccountId::of_key(&sender).to_string(),
                 recipient: to.clone(),
                 amount,
-                fee: transaction.fee,
+                fee: transaction.fee.get(),
                 height: found.as_ref().and_then(|found| found.height),
                 confirmations: found.as_ref().and_then(|found| found.confirmations),
             };
@@ -162,11 +162,11 @@ impl Args {
             time: status.now,
             deadline_minutes: self.deadline.clamp(1, params.deadline_minutes_max),
             sender,
-            fee: 0,
+            fee: MinorUnits::ZERO,
             anchor: Anchor::at(height, &block),
             body: Body::Payment {
                 to,
-                amount,
+                amount: MinorUnits::new(amount),
                 message: self.message.clone().into_bytes(),
             },
             signature: [0; 64],
@@ -176,7 +176,7 @@ impl Args {
             return Err(bad_value(format!("a message has at most {most} bytes")));
         }
         transaction.fee = match &self.fee {
-            Some(fee) => tokens(fee, chain)?,
+            Some(fee) => MinorUnits::new(tokens(fee, chain)?),
             None if chain.id == ChainId::PARENT.0 => fee_min(&params, &transaction),
             None => {
                 let rates = client.rates().await?.rates;
