@@ -128,6 +128,11 @@ impl<'a> Reader<'_, 'a> {
                 let millis = number(inner)?.checked_mul(factor)?;
                 self.taken(&[")"]).then_some(Value::Millis(millis))
             }
+            ("Seconds", "new") => {
+                let inner = self.taken(&["("]).then(|| self.shifted()).flatten()?;
+                let millis = number(inner)?.checked_mul(1_000)?;
+                self.taken(&[")"]).then_some(Value::Millis(millis))
+            }
             ("MinorUnits", "new") => {
                 let inner = self.taken(&["("]).then(|| self.shifted()).flatten()?;
                 self.taken(&[")"]).then_some(inner)
@@ -186,6 +191,7 @@ mod tests {
                 "std::time::Duration::from_millis(5)",
                 Some(Value::Millis(5)),
             ),
+            ("Seconds::new(2 * 60)", Some(Value::Millis(120_000))),
             ("MinorUnits::new(u8::MAX / 2)", Some(Value::Number(127))),
             ("1_usize", Some(Value::Number(1))),
             ("B", None),

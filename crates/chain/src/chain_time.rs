@@ -1,7 +1,7 @@
 //! The time of a chain.
 
-/// A reading of a chain's clock: milliseconds since genesis. A duration, a time of day and the second of a block are other
-/// quantities, so none of them can stand in for this one.
+/// A reading of a chain's clock: milliseconds since genesis. A duration, a time of day and the time of a block
+/// ([`BlockTimestamp`](crate::BlockTimestamp), in seconds) are other quantities, so none of them can stand in for this one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainTime(u64);
 
@@ -21,13 +21,6 @@ impl ChainTime {
         self.0
     }
 
-    /// Returns the whole seconds since genesis, the unit of a block's time.
-    #[must_use]
-    pub fn seconds(self) -> u32 {
-        // After the last second that a block may have, the time stays there.
-        u32::try_from(self.0 / 1_000).unwrap_or(u32::MAX)
-    }
-
     /// Returns the milliseconds from this reading to a later one, or `None` if the other one is earlier.
     #[must_use]
     pub const fn ms_until(self, later: Self) -> Option<u64> {
@@ -38,19 +31,6 @@ impl ChainTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn seconds_are_whole_and_end_with_the_last_one() {
-        for (ms, seconds) in [
-            (0, 0),
-            (999, 0),
-            (1_000, 1),
-            (u64::from(u32::MAX) * 1_000, u32::MAX),
-            (u64::MAX, u32::MAX),
-        ] {
-            assert_eq!(ChainTime::from_ms(ms).seconds(), seconds, "{ms}");
-        }
-    }
 
     #[test]
     fn durations_never_lead_back() {

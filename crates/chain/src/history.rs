@@ -17,8 +17,8 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Overlay, fee_min, next_header, turn};
 use crate::transaction::PAYMENT_BYTES;
 use crate::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, MinorUnits, Rejection, Transaction,
-    TxId,
+    AccountId, Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Height, MinorUnits,
+    Rejection, Transaction, TxId,
 };
 
 pub use signed_payments::SignedPayments;
@@ -55,8 +55,8 @@ struct Lane {
 pub struct Batch {
     /// The number of the first payment.
     first: u64,
-    /// The time of the payments, in seconds since genesis.
-    time: u32,
+    /// The time of the payments.
+    time: BlockTimestamp,
     /// The number of payments for each chain.
     shares: Vec<usize>,
 }
@@ -138,7 +138,7 @@ impl History {
     /// Returns the payments of a block: at most `count`, numbered from `first` and spread evenly over all chains as far as each
     /// has room. Their time is `time`, which must not be later than the block's.
     #[must_use]
-    pub fn batch(&self, first: u64, count: u64, time: u32) -> Batch {
+    pub fn batch(&self, first: u64, count: u64, time: BlockTimestamp) -> Batch {
         // The block bounds the count.
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let mut left = count.min(self.per_block);
@@ -196,7 +196,7 @@ impl History {
         account: &Account,
         chain: ChainId,
         fee: MinorUnits,
-        time: u32,
+        time: BlockTimestamp,
         body: Body,
     ) -> Carried {
         let mut transaction = Transaction {
@@ -217,7 +217,7 @@ impl History {
     }
 
     /// Returns the block after the tip with these payments, forged by the account whose turn comes first. Returns `None` if that
-    /// turn is later than `latest` (seconds since genesis). With `jump`, a chain that stood still for longer than the network's
+    /// turn is later than `latest`. With `jump`, a chain that stood still for longer than the network's
     /// standstill continues at `latest`.
     ///
     /// # Errors
@@ -226,10 +226,10 @@ impl History {
         &self,
         overlay: &Overlay<R>,
         payments: SignedPayments,
-        latest: u32,
+        latest: BlockTimestamp,
         jump: bool,
     ) -> Result<Result<Option<CheckedBlock>, Rejection>, StoreFailure> {
-        let mut first: Option<(u32, &Account)> = None;
+        let mut first: Option<(BlockTimestamp, &Account)> = None;
         for account in &self.accounts {
             if let Some(time) = turn(overlay, &self.genesis, &account.public)?
                 && first.is_none_or(|(earliest, _)| time < earliest)
@@ -245,7 +245,7 @@ impl History {
             return Ok(Ok(None));
         }
         // Without such a second the chain never stands still.
-        let stood = time.saturating_add(self.genesis.params.standstill_seconds);
+        let stood = time.plus_or_last(self.genesis.params.standstill_seconds);
         if jump && latest >= stood {
             time = latest;
         }
@@ -256,7 +256,12 @@ impl History {
         Ok(block.map(CheckedBlock::from_checked_parts).map(Some))
     }
 
-    fn candidate(&self, payments: Vec<Arc<Carried>>, time: u32, height: Height) -> Candidate {
+    fn candidate(
+        &self,
+        payments: Vec<Arc<Carried>>,
+        time: BlockTimestamp,
+        height: Height,
+    ) -> Candidate {
         let mut body: Vec<CarriedEntry> = Vec::new();
         let mut lanes: Vec<Vec<Arc<Carried>>> = vec![Vec::new(); self.lanes.len()];
         for carried in payments {

@@ -10,6 +10,7 @@
 
 mod account;
 pub mod block;
+mod block_timestamp;
 pub mod bundle;
 mod chain_id;
 mod chain_time;
@@ -26,12 +27,14 @@ mod percent;
 pub mod pool;
 pub mod port;
 pub mod pos;
+mod seconds;
 pub mod state;
 pub mod transaction;
 mod whole_tokens;
 
 pub use account::{AccountId, AccountIdError, key_of_passphrase};
 pub use block::{Block, Header};
+pub use block_timestamp::BlockTimestamp;
 pub use chain_id::ChainId;
 pub use chain_time::ChainTime;
 pub use errors::{ERRORS, Rejection};
@@ -40,5 +43,6 @@ pub use height::Height;
 pub use minor_units::MinorUnits;
 pub use params::Params;
 pub use percent::Percent;
+pub use seconds::Seconds;
 pub use transaction::{Anchor, Body, Carried, Transaction, TxId};
 pub use whole_tokens::WholeTokens;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::IDS_MAX;
 use crate::transaction::EXTENSION_BYTES_MAX;
-use crate::{MinorUnits, WholeTokens};
+use crate::{MinorUnits, Seconds, WholeTokens};
 
 /// Maximum length of a block's body in any network, in bytes. Peers receive a whole body in one answer.
 pub const BLOCK_BYTES_MAX: usize = 16 << 20;
@@ -13,8 +13,8 @@ pub const BLOCK_BYTES_MAX: usize = 16 << 20;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Params {
-    /// Target time between blocks, in seconds.
-    pub block_seconds: u32,
+    /// Target time between blocks.
+    pub block_seconds: Seconds,
     /// Maximum number of parent transactions in a block, including child blocks.
     pub parent_transactions_max: u32,
     /// Maximum number of transactions in a child block.
@@ -33,8 +33,8 @@ pub struct Params {
     pub deadline_minutes_max: u16,
     /// Minimum depth of an anchor block below the block of the transaction. Genesis is always deep enough.
     pub anchor_depth_min: u32,
-    /// Maximum lead of a transaction over a node's clock, in seconds. For blocks see [`Params::block_drift_seconds`].
-    pub clock_drift_seconds: u32,
+    /// Maximum lead of a transaction over a node's clock. For blocks see [`Params::block_drift_seconds`].
+    pub clock_drift_seconds: Seconds,
     /// Number of blocks that a balance must have been held to count for forging.
     pub effective_age_blocks: u32,
     /// Minimum number of whole parent tokens that an account needs to forge.
@@ -58,9 +58,9 @@ pub struct Params {
     pub base_target_min_percent: u32,
     /// Maximum base target, as a percentage of the initial one.
     pub base_target_max_percent: u32,
-    /// Standstill in seconds after a forger's hit. Its block may then have any later time, so a network that stood still does not
+    /// Standstill after a forger's hit. Its block may then have any later time, so a network that stood still does not
     /// have to catch up block by block.
-    pub standstill_seconds: u32,
+    pub standstill_seconds: Seconds,
     /// Minimum time between blocks in the computation of work, as a percentage of `block_seconds`. A block that follows sooner has
     /// no more work, so a forger gains little by choosing accounts with early hits on a secret branch (decision 0010).
     pub work_elapsed_min_percent: u32,
@@ -74,7 +74,7 @@ impl Params {
     #[must_use]
     pub fn production() -> Self {
         Self {
-            block_seconds: 60,
+            block_seconds: Seconds::new(60),
             parent_transactions_max: 10,
             child_transactions_max: 100,
             child_block_bytes_max: 128 << 10,
@@ -84,7 +84,7 @@ impl Params {
             message_bytes_max: 1_000,
             deadline_minutes_max: 1_440,
             anchor_depth_min: 60,
-            clock_drift_seconds: 15,
+            clock_drift_seconds: Seconds::new(15),
             effective_age_blocks: 1_440,
             effective_tokens_min: WholeTokens::new(1_000),
             lease_delay_blocks: 1_440,
@@ -96,7 +96,7 @@ impl Params {
             base_target_gamma_percent: 64,
             base_target_min_percent: 90,
             base_target_max_percent: 5_000,
-            standstill_seconds: 3_600,
+            standstill_seconds: Seconds::new(3_600),
             work_elapsed_min_percent: 17,
             lease_renewal_tokens_min: WholeTokens::new(1_000),
         }
@@ -106,7 +106,7 @@ impl Params {
     #[must_use]
     pub fn loadtest() -> Self {
         Self {
-            block_seconds: 5,
+            block_seconds: Seconds::new(5),
             parent_transactions_max: 10_000,
             child_transactions_max: 10_000,
             child_block_bytes_max: 10 << 20,
@@ -129,19 +129,19 @@ impl Params {
         }
     }
 
-    /// Returns the maximum lead of an announced block over a node's clock, in seconds: a quarter of the block time, at least one
+    /// Returns the maximum lead of an announced block over a node's clock: a quarter of the block time, at least one
     /// second and at most `clock_drift_seconds`. The block is held until its time. This is a rule of nodes and not of consensus.
     #[must_use]
-    pub fn block_drift_seconds(&self) -> u32 {
-        (self.block_seconds / 4)
-            .max(1)
+    pub fn block_drift_seconds(&self) -> Seconds {
+        Seconds::new(self.block_seconds.get() / 4)
+            .max(Seconds::new(1))
             .min(self.clock_drift_seconds)
     }
 
     /// Checks the constants. The error is the field and the rule that it breaks.
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         let at_least_one = [
-            ("block_seconds", self.block_seconds),
+            ("block_seconds", self.block_seconds.get()),
             ("parent_transactions_max", self.parent_transactions_max),
             ("child_transactions_max", self.child_transactions_max),
             ("child_block_bytes_max", self.child_block_bytes_max),
@@ -150,7 +150,7 @@ impl Params {
             ("rollback_blocks_max", self.rollback_blocks_max),
             ("base_target_span", self.base_target_span),
             ("base_target_min_percent", self.base_target_min_percent),
-            ("standstill_seconds", self.standstill_seconds),
+            ("standstill_seconds", self.standstill_seconds.get()),
         ];
         for (field, value) in at_least_one {
             if value == 0 {
@@ -215,7 +215,7 @@ impl Params {
             ),
             (
                 "block_seconds",
-                self.block_seconds <= 3_600,
+                self.block_seconds <= Seconds::new(3_600),
                 "must be at most 3600".into(),
             ),
         ];
@@ -242,8 +242,10 @@ mod tests {
     fn the_drift_of_a_block_follows_the_block_time() {
         for (block, clock, drift) in [(60, 15, 15), (5, 15, 1), (1, 15, 1), (40, 6, 6), (5, 0, 0)] {
             let mut params = Params::production();
-            (params.block_seconds, params.clock_drift_seconds) = (block, clock);
-            assert_eq!(params.block_drift_seconds(), drift, "{block} s a block");
+            params.block_seconds = Seconds::new(block);
+            params.clock_drift_seconds = Seconds::new(clock);
+            let found = params.block_drift_seconds();
+            assert_eq!(found, Seconds::new(drift), "{block} s a block");
         }
     }
 
@@ -251,7 +253,7 @@ mod tests {
     fn a_broken_rule_names_its_field() {
         type Break = fn(&mut Params);
         let cases: &[(&str, Break)] = &[
-            ("block_seconds", |p| p.block_seconds = 0),
+            ("block_seconds", |p| p.block_seconds = Seconds::ZERO),
             ("effective_age_blocks", |p| p.effective_age_blocks = 719),
             ("lease_delay_blocks", |p| p.lease_delay_blocks = 1),
             ("message_bytes_max", |p| p.message_bytes_max = 5_000),

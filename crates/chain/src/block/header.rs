@@ -5,7 +5,7 @@ use primitives::{
 };
 
 use crate::pos::BaseTarget;
-use crate::{AccountId, Height, Rejection};
+use crate::{AccountId, BlockTimestamp, Height, Rejection};
 
 /// Length of an encoded header, with its signature.
 pub const HEADER_BYTES: usize = 1 + 4 + 4 + 32 + 32 + 32 + 8 + 16 + 4 + 4 + 4 + 32 + 64;
@@ -17,8 +17,8 @@ const VERSION: u8 = 1;
 pub struct Header {
     /// Number of earlier blocks. Genesis has height 0 and no such header.
     pub height: Height,
-    /// Seconds since genesis.
-    pub time: u32,
+    /// Its time, later than the previous block's.
+    pub time: BlockTimestamp,
     /// Hash of the previous block, or the genesis hash at height 1.
     pub previous: Hash,
     /// The forger's public key.
@@ -120,7 +120,7 @@ pub fn read_header(bytes: &[u8]) -> Result<Header, Rejection> {
     let mut at = 1;
     Ok(Header {
         height: Height::from_be_bytes(take(bytes, &mut at)),
-        time: u32::from_be_bytes(take(bytes, &mut at)),
+        time: BlockTimestamp::from_be_bytes(take(bytes, &mut at)),
         previous: Hash::from_bytes(take(bytes, &mut at)),
         forger: take(bytes, &mut at),
         generation: Hash::from_bytes(take(bytes, &mut at)),

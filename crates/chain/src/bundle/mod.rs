@@ -21,7 +21,7 @@ pub use bundler::Bundler;
 pub use bundler_rate::BundlerRate;
 pub use plan::{Expected, plan, rank};
 pub use propose::{Means, Proposal, Scene, Skipped, propose};
-pub use rate_book::{BUNDLERS_MAX, RATES_AGE_SECONDS, RATES_EVERY_SECONDS, RateBook};
+pub use rate_book::{BUNDLERS_MAX, RATES_AGE_MAX, RATES_INTERVAL, RateBook};
 pub use rates::{RATES_BYTES, SignedRates};
 pub use record::{BundleRecord, PROVEN_BLOCKS};
 pub use rules::BundlerRules;

@@ -10,8 +10,8 @@ use crate::forge::{chain_key, may_stand, stands};
 use crate::pool::{ChildBlock, Pool};
 use crate::transaction::Body;
 use crate::{
-    AccountId, Anchor, Carried, ChainId, ChainTime, Height, MinorUnits, Params, Rejection,
-    Transaction, TxId,
+    AccountId, Anchor, BlockTimestamp, Carried, ChainId, ChainTime, Height, MinorUnits, Params,
+    Rejection, Transaction, TxId,
 };
 
 /// The state of the chain that a bundler needs.
@@ -80,7 +80,7 @@ pub fn propose(
         return Ok(Proposal::Skip(Skipped::NothingWaits));
     }
     let fee = price.fee_of(chosen.len());
-    let (child, now) = (bundler.rules.child, scene.now.seconds());
+    let (child, now) = (bundler.rules.child, BlockTimestamp::at(scene.now));
     let offers = pool.child_blocks(child).filter(|offer| offer.complete);
     let mut rivals = offers
         .map(|offer| offer.block)
@@ -168,9 +168,9 @@ fn choose<'a>(
     // A block too small for a child block holds no transaction of one.
     let bytes_max = (limits.child_block_bytes_max as usize)
         .min((limits.block_bytes_max as usize).saturating_sub(CHILD_BLOCK_BYTES));
-    let now = scene.now.seconds();
+    let now = BlockTimestamp::at(scene.now);
     // No deadline is beyond the last second.
-    let until = now.saturating_add(settings.margin_seconds(limits));
+    let until = now.plus_or_last(settings.margin_seconds(limits));
     let mut bytes = 0;
     let mut chosen = Vec::new();
     for carried in pool.waiting(rules.child) {
@@ -205,7 +205,7 @@ fn make(
 ) -> ChildBlock {
     let mut transaction = Transaction {
         chain: ChainId::PARENT,
-        time: scene.now.seconds(),
+        time: BlockTimestamp::at(scene.now),
         deadline_minutes: settings.deadline_minutes(scene.params),
         sender: key,
         fee,

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::SignedRates;
-use crate::{ChainId, MinorUnits, Params, Rejection};
+use crate::{BlockTimestamp, ChainId, MinorUnits, Params, Rejection, Seconds};
 
 /// Maximum number of bundlers of one chain that are kept. Those with the largest balances stay.
 pub const BUNDLERS_MAX: usize = 64;
 
-/// Age in seconds after which rates are forgotten. Bundlers announce them again before that.
-pub const RATES_AGE_SECONDS: u32 = 600;
+/// Age after which rates are forgotten. Bundlers announce them again before that.
+pub const RATES_AGE_MAX: Seconds = Seconds::new(600);
 
-/// Interval at which a bundler announces its rates, in seconds.
-pub const RATES_EVERY_SECONDS: u32 = 60;
+/// Interval at which a bundler announces its rates.
+pub const RATES_INTERVAL: Seconds = Seconds::new(60);
 
 #[derive(Clone, Debug)]
 struct BundlerRates {
@@ -35,7 +35,7 @@ impl RateBook {
         &mut self,
         rates: SignedRates,
         balance: MinorUnits,
-        now: u32,
+        now: BlockTimestamp,
         params: &Params,
     ) -> Result<bool, Rejection> {
         self.check(&rates, now, params)?;
@@ -71,15 +71,20 @@ impl RateBook {
     }
 
     /// Checks the time of rates, before their signature is checked.
-    pub fn check(&self, rates: &SignedRates, now: u32, params: &Params) -> Result<(), Rejection> {
+    pub fn check(
+        &self,
+        rates: &SignedRates,
+        now: BlockTimestamp,
+        params: &Params,
+    ) -> Result<(), Rejection> {
         let stale = |detail: String| Err(Rejection::new("chain_rates.stale", detail));
-        // No time is beyond the last second.
-        if rates.time > now.saturating_add(params.clock_drift_seconds) {
-            return stale(format!("dated {} s ahead of now", rates.time - now));
-        }
         // Rates from a clock that is ahead are new.
-        let age = now.saturating_sub(rates.time);
-        if age > RATES_AGE_SECONDS {
+        let ahead = rates.time.since(now).unwrap_or(Seconds::ZERO);
+        if ahead > params.clock_drift_seconds {
+            return stale(format!("dated {ahead} s ahead of now"));
+        }
+        let age = age_of(rates, now);
+        if age > RATES_AGE_MAX {
             return stale(format!("announced {age} s ago"));
         }
         Ok(())
@@ -93,10 +98,9 @@ impl RateBook {
     }
 
     /// Forgets rates that are too old.
-    pub fn expire(&mut self, now: u32) {
+    pub fn expire(&mut self, now: BlockTimestamp) {
         self.known
-            // Rates from a clock that is ahead are new.
-            .retain(|_, known| now.saturating_sub(known.rates.time) <= RATES_AGE_SECONDS);
+            .retain(|_, known| age_of(&known.rates, now) <= RATES_AGE_MAX);
     }
 
     /// Returns whether no rates are known.
@@ -123,4 +127,10 @@ impl RateBook {
         let chain = (child, [0; 32])..=(child, [u8::MAX; 32]);
         self.known.range(chain).map(|((_, bundler), _)| *bundler)
     }
+}
+
+/// Returns the age of rates.
+fn age_of(rates: &SignedRates, now: BlockTimestamp) -> Seconds {
+    // Rates from a clock that is ahead are new.
+    now.since(rates.time).unwrap_or(Seconds::ZERO)
 }

@@ -6,7 +6,7 @@ use primitives::{
 
 use super::{BundlerRate, BundlerRules};
 use crate::forge::chain_key;
-use crate::{AccountId, ChainId, MinorUnits, Params, Percent, Rejection};
+use crate::{AccountId, BlockTimestamp, ChainId, MinorUnits, Params, Percent, Rejection};
 
 /// Length of signed rates: version 1, child 1, bundler 32, rate 8, time 4, signature 64.
 pub const RATES_BYTES: usize = 1 + 1 + 32 + 8 + 4 + Signature::LENGTH;
@@ -23,8 +23,8 @@ pub struct SignedRates {
     /// The child fee for each whole parent token of the minimum parent fee. It already includes the bundler's overpayment above
     /// the minimum.
     pub rate: BundlerRate,
-    /// Time of the announcement, in seconds since genesis.
-    pub time: u32,
+    /// Time of the announcement.
+    pub time: BlockTimestamp,
     /// The bundler's signature over the genesis hash and the other fields.
     pub signature: [u8; 64],
 }
@@ -34,7 +34,7 @@ impl SignedRates {
     pub fn new(
         key: &KeyPair,
         rules: &BundlerRules,
-        time: u32,
+        time: BlockTimestamp,
         genesis: &Hash,
     ) -> Result<Self, Rejection> {
         let rate = rules.rate_min.raised_by(rules.overpay_percent);
@@ -77,7 +77,7 @@ impl SignedRates {
             child: ChainId(bytes[1]),
             bundler: [0; 32],
             rate: BundlerRate::ZERO,
-            time: 0,
+            time: BlockTimestamp::GENESIS,
             signature: [0; 64],
         };
         let (mut rate, mut time) = ([0; 8], [0; 4]);
@@ -86,7 +86,7 @@ impl SignedRates {
         time.copy_from_slice(&bytes[42..46]);
         rates.signature.copy_from_slice(&bytes[46..]);
         rates.rate = BundlerRate::from_be_bytes(rate);
-        rates.time = u32::from_be_bytes(time);
+        rates.time = BlockTimestamp::from_be_bytes(time);
         Ok(rates)
     }
 

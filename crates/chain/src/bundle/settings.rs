@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MinorUnits, Params, Percent};
+use crate::{MinorUnits, Params, Percent, Seconds};
 
 /// Settings of all bundlers of a node. They are not rules of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,8 +13,8 @@ pub struct BundleSettings {
     pub lead_ms: Option<u64>,
     /// The same time if the forger is on this node, which needs no network delay. The default is a quarter of `lead_ms`.
     pub local_lead_ms: Option<u64>,
-    /// Transactions that expire within this number of seconds are not carried. The default is ten block times.
-    pub margin_seconds: Option<u32>,
+    /// Transactions that expire within this time are not carried. The default is ten block times.
+    pub margin_seconds: Option<Seconds>,
     /// Minimum improvement over a waiting child block, in percent of its fee, or of its count at
     /// no lower fee. A smaller improvement is not worth another child block.
     pub better_percent: Percent,
@@ -44,7 +44,7 @@ impl BundleSettings {
     /// Returns the lead, in milliseconds.
     #[must_use]
     pub fn lead_ms(&self, params: &Params) -> u64 {
-        let quarter = u64::from(params.block_seconds) * 1_000 / 4;
+        let quarter = params.block_seconds.as_ms() / 4;
         // The default.
         self.lead_ms.unwrap_or(quarter.min(LEAD_MS_MAX))
     }
@@ -57,12 +57,12 @@ impl BundleSettings {
         self.local_lead_ms.unwrap_or(lead / 4).min(lead)
     }
 
-    /// Returns the margin. Transactions that expire within this number of seconds are not carried.
+    /// Returns the margin. Transactions that expire within this time are not carried.
     #[must_use]
-    pub fn margin_seconds(&self, params: &Params) -> u32 {
-        // No deadline is beyond the last second.
+    pub fn margin_seconds(&self, params: &Params) -> Seconds {
+        // The default.
         self.margin_seconds
-            .unwrap_or(params.block_seconds.saturating_mul(MARGIN_BLOCKS))
+            .unwrap_or(params.block_seconds.times_or_max(MARGIN_BLOCKS))
     }
 
     /// Returns the minutes that a child block may wait.

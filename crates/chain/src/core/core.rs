@@ -21,7 +21,7 @@ use crate::genesis::Genesis;
 use crate::pool::Pool;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Fault, Overlay};
-use crate::{ChainTime, Height, TxId};
+use crate::{BlockTimestamp, ChainTime, Height, TxId};
 
 /// A node's deciding core: events in, rounds out.
 #[derive(Debug)]
@@ -206,7 +206,7 @@ impl<R: Reads<Table>> Core<R> {
         self.more = false;
         self.check_intake()?;
         self.expire_requests()?;
-        self.pool.expire(self.now_seconds());
+        self.pool.expire(self.timestamp_now());
         self.step_reorg()?;
         self.release_pending(Release::BeforeOwn)?;
         self.advance_sync()?;
@@ -250,9 +250,9 @@ impl<R: Reads<Table>> Core<R> {
         wakes.into_iter().flatten().min().map(ChainTime::from_ms)
     }
 
-    /// Returns the time in whole seconds since genesis.
-    pub(super) fn now_seconds(&self) -> u32 {
-        ChainTime::from_ms(self.now_ms).seconds()
+    /// Returns the timestamp of a block that is made now.
+    pub(super) fn timestamp_now(&self) -> BlockTimestamp {
+        BlockTimestamp::at(ChainTime::from_ms(self.now_ms))
     }
 
     /// Returns the pool.

@@ -9,7 +9,7 @@ use crate::message::Status;
 use crate::pool::PoolFigures;
 use crate::port::{Reads, Table};
 use crate::state::Point;
-use crate::{AccountId, ChainId, Height};
+use crate::{AccountId, BlockTimestamp, ChainId, Height};
 
 /// A key that forges on this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub struct ForgerFigures {
     pub account: AccountId,
     /// The key.
     pub key: [u8; 32],
-    /// The second since genesis of its turn after the tip. `None` without enough stake.
-    pub turn: Option<u32>,
+    /// The time of its turn after the tip. `None` without enough stake.
+    pub turn: Option<BlockTimestamp>,
 }
 
 /// An account that bundles on this node.

@@ -1,4 +1,6 @@
-//! Limits of a core's memory, work and waiting times. All times are milliseconds.
+//! Limits of a core's memory, work and waiting times. A plain number of time is in milliseconds.
+
+use crate::Seconds;
 
 /// Connected peers that are tracked. Others get no answers.
 pub const PEERS_MAX: usize = 256;
@@ -83,9 +85,8 @@ pub const MISSING_IDS_MAX: usize = 2 * crate::message::IDS_MAX;
 pub const CHILD_BLOCKS_FETCHED_MAX: usize = 64;
 /// Interval between comparisons of pools.
 pub const COMPARE_MS: u64 = 10_000;
-/// Age in seconds at which a locally accepted transaction that is in no block is gossiped again. A peer that refused it may
-/// accept it now.
-pub const REPEAT_SECONDS: u32 = 20;
+/// Age at which a locally accepted transaction that is in no block is gossiped again. A peer that refused it may accept it now.
+pub const REPEAT_AGE: Seconds = Seconds::new(20);
 /// Number of the oldest such transactions that each comparison of pools gossips again.
 pub const REPEAT_STEP: usize = 1_000;
 /// Cool-down of a peer after its branch failed.

@@ -20,6 +20,6 @@ pub(super) trait Part {
 
 impl Part for Pool {
     fn next_time_ms(&self) -> Option<u64> {
-        self.next_expiry().map(|second| u64::from(second) * 1_000)
+        self.next_expiry().map(|time| time.chain_time().as_ms())
     }
 }

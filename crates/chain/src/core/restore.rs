@@ -51,7 +51,7 @@ impl<R: Reads<Table>> Core<R> {
             // It was received again while blocks joined.
             return Ok(());
         }
-        let now = self.now_seconds();
+        let now = self.timestamp_now();
         let when = When {
             time: now,
             height: self.rows.tip().next_height(),
@@ -94,7 +94,7 @@ impl<R: Reads<Table>> Core<R> {
         for hash in self.side_blocks.hashes() {
             if let Some(header) = self.side_blocks.header(&self.rows, &hash)?
                 && !self.is_distrusted(header.height, &hash)
-                && header.time <= self.now_seconds()
+                && header.time <= self.timestamp_now()
             {
                 headers.push((header, hash));
             }

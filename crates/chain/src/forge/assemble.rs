@@ -7,7 +7,7 @@ use primitives::Hash;
 use crate::block::{CarriedEntry, root_of};
 use crate::pool::{ChildBlock, FeeRate, Pool};
 use crate::transaction::PAYMENT_BYTES;
-use crate::{Carried, ChainId, Height, MinorUnits, Params, TxId};
+use crate::{BlockTimestamp, Carried, ChainId, Height, MinorUnits, Params, TxId};
 
 /// The body of a future block, in its final order.
 #[derive(Clone, Debug)]
@@ -26,10 +26,10 @@ pub struct Candidate {
 
 /// Returns whether a transaction's own fields allow it in a block of this height and time.
 #[must_use]
-pub fn may_stand(carried: &Carried, params: &Params, height: Height, time: u32) -> bool {
+pub fn may_stand(carried: &Carried, params: &Params, height: Height, time: BlockTimestamp) -> bool {
     let transaction = &carried.transaction;
     // No time is beyond the last second.
-    let begun = transaction.time <= time.saturating_add(params.clock_drift_seconds);
+    let begun = transaction.time <= time.plus_or_last(params.clock_drift_seconds);
     begun
         && time <= transaction.expires()
         && transaction.anchor.is_deep(params.anchor_depth_min, height)
@@ -37,17 +37,23 @@ pub fn may_stand(carried: &Carried, params: &Params, height: Height, time: u32) 
 
 /// Returns whether a child block of the pool, with all that it carries, may be in the block at `height` with the time `time`.
 #[must_use]
-pub fn stands(pool: &Pool, params: &Params, block: &ChildBlock, height: Height, time: u32) -> bool {
+pub fn stands(
+    pool: &Pool,
+    params: &Params,
+    block: &ChildBlock,
+    height: Height,
+    time: BlockTimestamp,
+) -> bool {
     let choice = Choice::new(pool, params, height, time);
     let loaded = choice.load(block);
     loaded.is_some_and(|loaded| loaded.bytes <= choice.bytes_left())
 }
 
-/// Chooses the body of the block at `height` with the time `time` (seconds since genesis), within the limits: the best child
+/// Chooses the body of the block at `height` with the time `time`, within the limits: the best child
 /// block of each chain by the fee per byte of everything it adds, then parent transactions by fee rate. It costs `O(chosen log
 /// chosen)`.
 #[must_use]
-pub fn assemble(pool: &Pool, params: &Params, height: Height, time: u32) -> Candidate {
+pub fn assemble(pool: &Pool, params: &Params, height: Height, time: BlockTimestamp) -> Candidate {
     let mut choice = Choice::new(pool, params, height, time);
     choice.take_child_blocks();
     choice.take_parent_transactions();
@@ -58,7 +64,7 @@ struct Choice<'a> {
     pool: &'a Pool,
     params: &'a Params,
     height: Height,
-    time: u32,
+    time: BlockTimestamp,
     body: Vec<CarriedEntry>,
     bytes: usize,
 }
@@ -70,7 +76,7 @@ struct Loaded {
 }
 
 impl<'a> Choice<'a> {
-    fn new(pool: &'a Pool, params: &'a Params, height: Height, time: u32) -> Self {
+    fn new(pool: &'a Pool, params: &'a Params, height: Height, time: BlockTimestamp) -> Self {
         Self {
             pool,
             params,

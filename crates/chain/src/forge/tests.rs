@@ -6,9 +6,9 @@ use primitives::Hash;
 
 use super::*;
 use crate::block::{CarriedBlock, Header, root_of};
-use crate::pool::tests::{Pay, account, all_have, block, child_block, genesis, plain, put};
+use crate::pool::tests::{Pay, account, all_have, at, block, child_block, genesis, plain, put};
 use crate::pool::{ChildBlock, Pool, PoolSettings};
-use crate::{Carried, ChainId, Height, MinorUnits, Params, TxId, key_of_passphrase};
+use crate::{Carried, ChainId, Height, MinorUnits, Params, Seconds, TxId, key_of_passphrase};
 
 fn params() -> Params {
     Params {
@@ -16,7 +16,7 @@ fn params() -> Params {
         child_transactions_max: 3,
         child_block_bytes_max: 149 * 3,
         block_bytes_max: 149 * 6,
-        clock_drift_seconds: 5,
+        clock_drift_seconds: Seconds::new(5),
         anchor_depth_min: 10,
         ..Params::loadtest()
     }
@@ -44,14 +44,14 @@ fn bundled(pool: &mut Pool, chain: u8, from: &[u8], fee: u64) -> Arc<ChildBlock>
         })
         .collect();
     let made = child_block(7, chain, fee, 0, &ids);
-    pool.insert_child_block(made.clone(), 0, &mut all_have(1_000_000))
+    pool.insert_child_block(made.clone(), at(0), &mut all_have(1_000_000))
         .unwrap()
         .unwrap();
     made
 }
 
 fn chosen(pool: &Pool) -> Vec<TxId> {
-    let candidate = assemble(pool, &params(), Height::new(20), 10);
+    let candidate = assemble(pool, &params(), Height::new(20), at(10));
     let parents = candidate.body.iter();
     parents.map(|entry| entry.transaction.id).collect()
 }
@@ -64,7 +64,7 @@ fn sorted(ids: &[TxId]) -> Vec<TxId> {
 
 #[test]
 fn an_empty_pool_gives_an_empty_body() {
-    let candidate = assemble(&pool(), &params(), Height::new(1), 1);
+    let candidate = assemble(&pool(), &params(), Height::new(1), at(1));
     assert!(candidate.body.is_empty());
     assert_eq!(
         (candidate.body_bytes, candidate.child_count, candidate.fees),
@@ -159,7 +159,7 @@ fn a_transaction_stands_where_its_own_fields_let_it() {
     for (name, pay, expected) in cases {
         let carried = pay.carried();
         assert_eq!(
-            may_stand(&carried, &params(), Height::new(20), 10),
+            may_stand(&carried, &params(), Height::new(20), at(10)),
             *expected,
             "{name}"
         );
@@ -173,8 +173,8 @@ fn a_transaction_stands_where_its_own_fields_let_it() {
     }
     .carried();
     assert!(
-        may_stand(&over, &params(), Height::new(20), 60)
-            && !may_stand(&over, &params(), Height::new(20), 61)
+        may_stand(&over, &params(), Height::new(20), at(60))
+            && !may_stand(&over, &params(), Height::new(20), at(61))
     );
 }
 
@@ -195,7 +195,7 @@ fn the_best_child_block_of_each_chain_goes_before_parent_transactions() {
     let other = bundled(&mut pool, 3, &[1], 5);
     // The two child blocks have 3 * 149 and 2 * 184 bytes. Another payment does not fit into 6 * 149.
     assert_eq!(chosen(&pool), sorted(&[better.id(), other.id()]));
-    let candidate = assemble(&pool, &params(), Height::new(20), 10);
+    let candidate = assemble(&pool, &params(), Height::new(20), at(10));
     assert_eq!(candidate.child_count, 3);
     assert_eq!(candidate.fees, MinorUnits::new(25));
     assert_eq!(candidate.body_bytes, 3 * 149 + 2 * 184);
@@ -203,7 +203,7 @@ fn the_best_child_block_of_each_chain_goes_before_parent_transactions() {
         block_bytes_max: 1_000,
         ..params()
     };
-    let candidate = assemble(&pool, &roomy, Height::new(20), 10);
+    let candidate = assemble(&pool, &roomy, Height::new(20), at(10));
     assert!(
         candidate
             .body
@@ -245,7 +245,7 @@ fn a_child_block_that_can_not_stand_gives_way_to_the_next_best() {
                 ..Pay::default()
             };
             pool.block_added(&block(vec![plain(&foreign.carried())]));
-            pool.settle(0, &mut all_have(0)).unwrap();
+            pool.settle(at(0), &mut all_have(0)).unwrap();
         },
     ];
     for (at, spoil) in spoils.iter().enumerate() {
@@ -269,7 +269,7 @@ fn where_the_best_is_too_long_for_what_is_left_a_shorter_one_goes() {
             block_bytes_max: bytes,
             ..params()
         };
-        let candidate = assemble(&pool, &limits, Height::new(20), 10);
+        let candidate = assemble(&pool, &limits, Height::new(20), at(10));
         let ids = candidate.body.iter().map(|entry| entry.transaction.id);
         ids.collect::<Vec<_>>()
     };
@@ -296,7 +296,7 @@ fn a_block_of_transactions_that_carry_too_many_or_too_long_ones_is_left_out() {
     )
     .unwrap();
     let made = child_block(7, 3, 50, 0, &[long.id]);
-    pool.insert_child_block(made, 0, &mut all_have(1_000))
+    pool.insert_child_block(made, at(0), &mut all_have(1_000))
         .unwrap()
         .unwrap();
     assert_eq!(chosen(&pool), []);
@@ -305,7 +305,7 @@ fn a_block_of_transactions_that_carry_too_many_or_too_long_ones_is_left_out() {
 fn header(forger: [u8; 32]) -> Header {
     Header {
         height: Height::new(20),
-        time: 10,
+        time: at(10),
         previous: genesis(),
         forger,
         generation: Hash::ZERO,
@@ -326,7 +326,7 @@ fn a_sealed_block_says_what_it_holds() {
     bundled(&mut pool, 2, &[1, 2], 10);
     let key = key_of_passphrase("0");
     let forger = chain_key(&key).unwrap();
-    let candidate = assemble(&pool, &params(), Height::new(20), 10);
+    let candidate = assemble(&pool, &params(), Height::new(20), at(10));
     let sealed: CarriedBlock = seal(candidate.clone(), header(forger), &genesis(), &key).unwrap();
     let said = &sealed.header;
     assert_eq!((said.parent_count, said.child_count), (2, 2));
@@ -351,5 +351,6 @@ fn a_sealed_block_says_what_it_holds() {
     let foreign = primitives::KeyPair::from_seed(primitives::Scheme::EcdsaP256, [1; 32]);
     let other = seal(candidate, header(forger), &genesis(), &foreign);
     assert_eq!(other.unwrap_err().code, "chain_forge.wrong_key");
-    assert_eq!(pool.pending_debit(account(7), ChainId::PARENT), 10);
+    let pending = pool.pending_debit(account(7), ChainId::PARENT);
+    assert_eq!(pending, MinorUnits::new(10));
 }

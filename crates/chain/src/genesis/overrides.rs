@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MinorUnits, Params, WholeTokens};
+use crate::{MinorUnits, Params, Seconds, WholeTokens};
 
 /// A type of constants. The format has 64 bits for each of them.
 trait Constant: Sized {
@@ -28,6 +28,16 @@ macro_rules! integer_constants {
 }
 
 integer_constants!(u16, u32);
+
+impl Constant for Seconds {
+    fn number(self) -> u64 {
+        u64::from(self.get())
+    }
+
+    fn of_number(number: u64) -> Option<Self> {
+        u32::of_number(number).map(Self::new)
+    }
+}
 
 impl Constant for MinorUnits {
     fn number(self) -> u64 {
@@ -113,7 +123,7 @@ pub(super) fn of_numbers(version: u8, mut numbers: Vec<u64>) -> Option<Params> {
 // The order is part of the genesis format. New constants go to the end, with a new version, and their value 0 stands for the earlier
 // rule.
 overrides! {
-    block_seconds: u32,
+    block_seconds: Seconds,
     parent_transactions_max: u32,
     child_transactions_max: u32,
     child_block_bytes_max: u32,
@@ -123,7 +133,7 @@ overrides! {
     message_bytes_max: u32,
     deadline_minutes_max: u16,
     anchor_depth_min: u32,
-    clock_drift_seconds: u32,
+    clock_drift_seconds: Seconds,
     effective_age_blocks: u32,
     effective_tokens_min: WholeTokens,
     lease_delay_blocks: u32,
@@ -135,7 +145,7 @@ overrides! {
     base_target_gamma_percent: u32,
     base_target_min_percent: u32,
     base_target_max_percent: u32,
-    standstill_seconds: u32,
+    standstill_seconds: Seconds,
     work_elapsed_min_percent: u32,
     lease_renewal_tokens_min: WholeTokens,
 }

@@ -8,7 +8,7 @@ use super::links::End;
 use super::{ChildBlock, Pool, Removal};
 use crate::block::{CarriedBlock, CarriedEntry};
 use crate::transaction::Body;
-use crate::{AccountId, Carried, ChainId, Rejection};
+use crate::{AccountId, BlockTimestamp, Carried, ChainId, Rejection};
 
 impl Pool {
     /// Handles a block that joined the chain. Removes its transactions and the other child blocks that carry one of them. Marks
@@ -40,9 +40,9 @@ impl Pool {
         }
     }
 
-    /// Handles the rollback of the last block at second `now`. Its transactions wait again, before all others with the same fee
+    /// Handles the rollback of the last block at `now`. Its transactions wait again, before all others with the same fee
     /// rate, in the block's order. The accounts that it credited become unsettled. Transactions without room leave as evicted.
-    pub fn block_popped(&mut self, block: &CarriedBlock, now: u32) {
+    pub fn block_popped(&mut self, block: &CarriedBlock, now: BlockTimestamp) {
         // Insert from the last one, each at the beginning, to keep the block's order.
         for entry in block.body.iter().rev() {
             for child in entry.children.iter().rev() {
@@ -62,7 +62,7 @@ impl Pool {
     }
 
     /// Puts a transaction back, regardless of its sender's count, because it was in a block.
-    fn take_back(&mut self, carried: &Arc<Carried>, now: u32) -> Result<(), Rejection> {
+    fn take_back(&mut self, carried: &Arc<Carried>, now: BlockTimestamp) -> Result<(), Rejection> {
         refused_as_known(self, carried, now)?;
         let turn = self.turn_at_beginning(carried);
         let victims = self
@@ -73,7 +73,11 @@ impl Pool {
         Ok(())
     }
 
-    fn take_child_block_back(&mut self, entry: &CarriedEntry, now: u32) -> Result<(), Rejection> {
+    fn take_child_block_back(
+        &mut self,
+        entry: &CarriedEntry,
+        now: BlockTimestamp,
+    ) -> Result<(), Rejection> {
         let ids = entry.children.iter().map(|child| child.id).collect();
         let block = Arc::new(ChildBlock::new(entry.transaction.clone(), ids)?);
         refused_as_known(self, block.transaction(), now)?;

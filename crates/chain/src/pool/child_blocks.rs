@@ -6,8 +6,8 @@ use super::entry::Turn;
 use super::insert::refused_as_known;
 use super::links::End;
 use super::{Balances, ChildBlock, Pool};
-use crate::Rejection;
 use crate::port::StoreFailure;
+use crate::{BlockTimestamp, Rejection};
 
 impl Pool {
     /// Inserts a child block or returns the reason for its refusal. Worse child blocks of the same bundler or chain make room for
@@ -18,7 +18,7 @@ impl Pool {
     pub fn insert_child_block(
         &mut self,
         block: Arc<ChildBlock>,
-        now: u32,
+        now: BlockTimestamp,
         balances: &mut impl Balances,
     ) -> Result<Result<(), Rejection>, StoreFailure> {
         let carried = block.transaction();
@@ -49,7 +49,11 @@ impl Pool {
 
     /// Checks whether a child block would be accepted, as far as possible without a balance. Used before its signature is
     /// checked.
-    pub fn check_child_block(&self, block: &ChildBlock, now: u32) -> Result<(), Rejection> {
+    pub fn check_child_block(
+        &self,
+        block: &ChildBlock,
+        now: BlockTimestamp,
+    ) -> Result<(), Rejection> {
         refused_as_known(self, block.transaction(), now)?;
         self.room_for_child_block(block).map(drop)
     }

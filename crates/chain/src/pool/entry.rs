@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::{ChildBlock, FeeRate};
-use crate::{AccountId, Carried, ChainId, MinorUnits};
+use crate::{AccountId, BlockTimestamp, Carried, ChainId, MinorUnits};
 
 /// A position in the order of a chain: greater fee rates first, and earlier arrival among equals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,8 +42,8 @@ pub(super) struct Entry {
     pub(super) turn: Turn,
     /// The debit to its sender.
     pub(super) debit: MinorUnits,
-    /// The second at which it leaves, because its deadline or its wait for a balance ends.
-    pub(super) ends: u32,
+    /// The time at which it leaves, because its deadline or its wait for a balance ends.
+    pub(super) ends: BlockTimestamp,
     /// Whether its sender's balance does not cover it now. It is not included in blocks then.
     pub(super) parked: bool,
     /// The previous and the next entry in its sender's line.
@@ -65,10 +65,11 @@ impl Entry {
         (self.carried.sender, self.carried.transaction.chain)
     }
 
-    /// Returns the second at which its deadline is over.
-    pub(super) fn deadline(&self) -> u32 {
+    /// Returns the time at which its deadline is over.
+    pub(super) fn deadline(&self) -> BlockTimestamp {
+        let next = self.carried.transaction.expires().next();
         // A deadline at the last second is never over.
-        self.carried.transaction.expires().saturating_add(1)
+        next.unwrap_or(BlockTimestamp::LAST)
     }
 }
 

@@ -7,7 +7,7 @@ use super::links::End;
 use super::{Balances, FeeRate, Pool};
 use crate::port::StoreFailure;
 use crate::transaction::Body;
-use crate::{Carried, Rejection};
+use crate::{BlockTimestamp, Carried, Rejection};
 
 impl Pool {
     /// Inserts a transaction or returns the reason for its refusal. Child blocks need [`Pool::insert_child_block`]. In a full
@@ -15,7 +15,7 @@ impl Pool {
     pub fn insert(
         &mut self,
         carried: Arc<Carried>,
-        now: u32,
+        now: BlockTimestamp,
         balances: &mut impl Balances,
     ) -> Result<Result<(), Rejection>, StoreFailure> {
         if let Err(rejection) = self.check_known(&carried, now) {
@@ -40,7 +40,7 @@ impl Pool {
 
     /// Inserts a transaction that was accepted before this node restarted, regardless of its sender's balance. It is parked if
     /// the balance does not cover it.
-    pub fn restore(&mut self, carried: Arc<Carried>, now: u32) -> Result<(), Rejection> {
+    pub fn restore(&mut self, carried: Arc<Carried>, now: BlockTimestamp) -> Result<(), Rejection> {
         self.check_known(&carried, now)?;
         let turn = turn_of(&carried, self.last_place + 1);
         let victims = self.evictions_for(&carried, turn)?;
@@ -57,7 +57,7 @@ impl Pool {
     pub fn check(
         &self,
         carried: &Carried,
-        now: u32,
+        now: BlockTimestamp,
         balances: &mut impl Balances,
     ) -> Result<Result<(), Rejection>, StoreFailure> {
         let turn = turn_of(carried, i64::MAX);
@@ -71,7 +71,7 @@ impl Pool {
         self.check_cover(carried, 0, balances)
     }
 
-    fn check_known(&self, carried: &Carried, now: u32) -> Result<(), Rejection> {
+    fn check_known(&self, carried: &Carried, now: BlockTimestamp) -> Result<(), Rejection> {
         if matches!(carried.transaction.body, Body::ChildBlock { .. }) {
             return Err(Rejection::new(
                 "chain_pool.wrong_list",
@@ -128,7 +128,11 @@ pub(super) fn turn_of(carried: &Carried, place: i64) -> Turn {
 }
 
 /// Refuses a transaction that is already in the pool or has expired.
-pub(super) fn refused_as_known(pool: &Pool, carried: &Carried, now: u32) -> Result<(), Rejection> {
+pub(super) fn refused_as_known(
+    pool: &Pool,
+    carried: &Carried,
+    now: BlockTimestamp,
+) -> Result<(), Rejection> {
     if pool.ids.contains_key(&carried.id) {
         return Err(Rejection::new(
             "chain_pool.known",

@@ -1,12 +1,12 @@
 //! Removal of transactions without a block, with the reasons.
 
 use super::{Pool, Removal};
-use crate::{Anchor, ChainId, Height, TxId};
+use crate::{Anchor, BlockTimestamp, ChainId, Height, TxId};
 
 impl Pool {
-    /// Removes transactions whose deadline or wait for a balance is over at second `now`. A child block leaves with the first of
+    /// Removes transactions whose deadline or wait for a balance is over at `now`. A child block leaves with the first of
     /// its transactions that expires.
-    pub fn expire(&mut self, now: u32) {
+    pub fn expire(&mut self, now: BlockTimestamp) {
         while let Some((ends, slot)) = self.ends.first().copied()
             && ends <= now
         {
@@ -21,9 +21,9 @@ impl Pool {
         }
     }
 
-    /// Returns the second at which [`Pool::expire`] next has work.
+    /// Returns the time at which [`Pool::expire`] next has work.
     #[must_use]
-    pub fn next_expiry(&self) -> Option<u32> {
+    pub fn next_expiry(&self) -> Option<BlockTimestamp> {
         self.ends.first().map(|(ends, _)| *ends)
     }
 

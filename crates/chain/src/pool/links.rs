@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::entry::{Carrier, Entry, Turn, debit_of};
 use super::purse::NO_SLOT;
 use super::{ChildBlock, Pool};
-use crate::{Carried, ChainId, TxId};
+use crate::{BlockTimestamp, Carried, ChainId, TxId};
 
 /// An end of a sender's line.
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ impl Pool {
             debit: debit_of(&carried),
             carried,
             turn,
-            ends: 0,
+            ends: BlockTimestamp::GENESIS,
             parked: false,
             neighbours: (NO_SLOT, NO_SLOT),
             carrier,
@@ -108,9 +108,9 @@ impl Pool {
         entry
     }
 
-    /// Parks a ready transaction or makes a parked one ready. `ends` is the second at which it then leaves. Parked transactions
+    /// Parks a ready transaction or makes a parked one ready. `ends` is the time at which it then leaves. Parked transactions
     /// are examined in their order of arrival: one that is parked later arrived earlier.
-    pub(super) fn set_parked(&mut self, slot: u32, parked: bool, ends: u32) {
+    pub(super) fn set_parked(&mut self, slot: u32, parked: bool, ends: BlockTimestamp) {
         self.leave_orders(slot);
         let entry = self.slots.get_mut(slot);
         self.ends.remove(&(entry.ends, slot));

@@ -9,7 +9,7 @@ use super::entry::Slots;
 use super::lanes::Lane;
 use super::offers::Offers;
 use super::purse::Purse;
-use crate::{AccountId, Carried, ChainId, Height, TxId};
+use crate::{AccountId, BlockTimestamp, Carried, ChainId, Height, TxId};
 
 /// A transaction that left the pool without being in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +37,8 @@ pub struct Pool {
     pub(super) purses: HashMap<(AccountId, ChainId), Purse>,
     /// Number of each sender's transactions, without child blocks.
     pub(super) senders: HashMap<AccountId, u32>,
-    /// The second at which each entry leaves, with its slot.
-    pub(super) ends: BTreeSet<(u32, u32)>,
+    /// The time at which each entry leaves, with its slot.
+    pub(super) ends: BTreeSet<(BlockTimestamp, u32)>,
     /// Slots by the height of their anchor, except for anchors at genesis. A reorg examines only the lost heights.
     pub(super) anchors: BTreeSet<(Height, u32)>,
     /// Accounts whose balance may no longer cover their ready transactions, or may cover parked ones.

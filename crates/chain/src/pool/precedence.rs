@@ -8,7 +8,7 @@
 use super::purse::NO_SLOT;
 use super::{Balances, ChildBlock, Pool};
 use crate::port::StoreFailure;
-use crate::{AccountId, Carried, ChainId};
+use crate::{AccountId, BlockTimestamp, Carried, ChainId};
 
 /// Transactions of one account that are examined at most, those that came last first, to find unlisted ones.
 const EXAMINED_MAX: usize = 1_024;
@@ -19,7 +19,7 @@ impl Pool {
     pub(super) fn make_way(
         &mut self,
         carried: &Carried,
-        now: u32,
+        now: BlockTimestamp,
         balances: &mut impl Balances,
     ) -> Result<bool, StoreFailure> {
         let Some(debit) = carried.transaction.debit() else {
@@ -52,7 +52,7 @@ impl Pool {
     pub(super) fn prefer_listed(
         &mut self,
         block: &ChildBlock,
-        now: u32,
+        now: BlockTimestamp,
         balances: &mut impl Balances,
     ) -> Result<(), StoreFailure> {
         if self.parked == 0 {
@@ -84,9 +84,9 @@ impl Pool {
     }
 
     /// Parks a ready transaction for as long as the settings allow.
-    pub(super) fn park(&mut self, slot: u32, now: u32) {
+    pub(super) fn park(&mut self, slot: u32, now: BlockTimestamp) {
         // A deadline at the last second is never over.
-        let patient = now.saturating_add(self.settings.patience_seconds());
+        let patient = now.plus_or_last(self.settings.patience_seconds());
         let ends = self.slots.get(slot).deadline().min(patient);
         self.set_parked(slot, true, ends);
     }

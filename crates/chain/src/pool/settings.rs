@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Seconds;
+
 /// Limits of a pool. They are a node's own choice and not rules of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -19,9 +21,9 @@ pub struct PoolSettings {
     pub per_bundler_max: usize,
     /// Maximum number of ids that all child blocks together carry.
     pub carried_max: usize,
-    /// Time in seconds that an accepted transaction waits for a balance that a block or a rollback has taken away. The default is
+    /// Time that an accepted transaction waits for a balance that a block or a rollback has taken away. The default is
     /// twenty block times, at least two minutes.
-    pub patience_seconds: Option<u32>,
+    pub patience_seconds: Option<Seconds>,
 }
 
 impl Default for PoolSettings {
@@ -38,27 +40,26 @@ impl Default for PoolSettings {
     }
 }
 
-/// Minimum default patience, in seconds.
-const PATIENCE_SECONDS_MIN: u32 = 120;
+/// Minimum default patience.
+const PATIENCE_MIN: Seconds = Seconds::new(120);
 
 /// Default patience, in block times.
 const PATIENCE_BLOCKS: u32 = 20;
 
 impl PoolSettings {
-    /// Sets the default patience for a network with this block time in seconds.
+    /// Sets the default patience for a network with this block time.
     #[must_use]
-    pub fn for_blocks_of(mut self, block_seconds: u32) -> Self {
-        // The greatest patience is no limit.
-        let chosen = block_seconds.saturating_mul(PATIENCE_BLOCKS);
+    pub fn for_blocks_of(mut self, block_time: Seconds) -> Self {
+        let chosen = block_time.times_or_max(PATIENCE_BLOCKS);
         self.patience_seconds
-            .get_or_insert(chosen.max(PATIENCE_SECONDS_MIN));
+            .get_or_insert(chosen.max(PATIENCE_MIN));
         self
     }
 
-    /// Returns the time that a parked transaction waits, in seconds.
+    /// Returns the time that a parked transaction waits.
     #[must_use]
-    pub fn patience_seconds(&self) -> u32 {
+    pub fn patience_seconds(&self) -> Seconds {
         // The default of a network with short blocks.
-        self.patience_seconds.unwrap_or(PATIENCE_SECONDS_MIN)
+        self.patience_seconds.unwrap_or(PATIENCE_MIN)
     }
 }

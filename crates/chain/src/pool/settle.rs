@@ -2,7 +2,7 @@
 
 use super::{Balances, Pool};
 use crate::port::StoreFailure;
-use crate::{AccountId, ChainId};
+use crate::{AccountId, BlockTimestamp, ChainId};
 
 /// The first parked transactions of an account, among which those that child blocks list become ready first.
 const LISTED_WITHIN: usize = 1_024;
@@ -12,7 +12,11 @@ const PASSED_OVER_MAX: usize = 16;
 impl Pool {
     /// Looks at the unsettled accounts. Parks transactions that the balance no longer covers, and makes ready those that it covers
     /// again. Transactions that child blocks list are preferred. After a failure, the other accounts are still unsettled.
-    pub fn settle(&mut self, now: u32, balances: &mut impl Balances) -> Result<(), StoreFailure> {
+    pub fn settle(
+        &mut self,
+        now: BlockTimestamp,
+        balances: &mut impl Balances,
+    ) -> Result<(), StoreFailure> {
         while let Some(owner) = self.unsettled.first().copied() {
             let balance = balances.balance(owner.0, owner.1)?.get_u128();
             self.park_uncovered(owner, balance, now);
@@ -32,7 +36,7 @@ impl Pool {
         self.purses.get(&owner).map_or(0, |purse| purse.pending)
     }
 
-    fn park_uncovered(&mut self, owner: (AccountId, ChainId), balance: u128, now: u32) {
+    fn park_uncovered(&mut self, owner: (AccountId, ChainId), balance: u128, now: BlockTimestamp) {
         while self.pending(owner) > balance {
             let Some(slot) = self.first_to_park(owner) else {
                 return;

@@ -7,7 +7,7 @@ use super::stake::{Former, LeasesAt, effective, tokens};
 use super::{Fault, Overlay, Point, rows};
 use crate::block::Header;
 use crate::port::{Reads, StoreFailure, Table, damaged};
-use crate::{Genesis, Height, pos};
+use crate::{BlockTimestamp, Genesis, Height, pos};
 
 /// The verdict on a header that breaks no rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Branch {
     common_hash: Hash,
     tip: Point,
     /// Times of its blocks above the common one.
-    times: Vec<u32>,
+    times: Vec<BlockTimestamp>,
     /// The tip of the main branch when `former` was made.
     main_tip: Hash,
     /// Leases as they were at the common block.
@@ -156,7 +156,7 @@ impl Branch {
         &self,
         overlay: &Overlay<R>,
         genesis: &Genesis,
-    ) -> Result<Option<u32>, StoreFailure> {
+    ) -> Result<Option<BlockTimestamp>, StoreFailure> {
         let next = self.tip.height.next();
         let Some(start) = next.and_then(|next| span_start(genesis, next)) else {
             return Ok(None);

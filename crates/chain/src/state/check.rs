@@ -4,13 +4,15 @@ use super::{Fault, Overlay};
 use crate::genesis::SUPPLY_MAX;
 use crate::port::{Reads, Table};
 use crate::transaction::{Body, Carried, Transaction};
-use crate::{Anchor, ChainId, Genesis, Height, MinorUnits, Params, Rejection};
+use crate::{
+    Anchor, BlockTimestamp, ChainId, Genesis, Height, MinorUnits, Params, Rejection, Seconds,
+};
 
 /// The block that is to include a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
     /// Its time. For a future block, the clock's time.
-    pub time: u32,
+    pub time: BlockTimestamp,
     /// Its height. For a future block, the height after the tip.
     pub height: Height,
 }
@@ -150,19 +152,22 @@ pub fn fee_min(params: &Params, transaction: &Transaction) -> MinorUnits {
 }
 
 /// Checks whether a transaction may be in a block of this time.
-pub fn check_times(params: &Params, transaction: &Transaction, time: u32) -> Result<(), Rejection> {
-    // No time is beyond the last second.
-    if transaction.time > time.saturating_add(params.clock_drift_seconds) {
-        return Err(Rejection::new(
-            "chain_tx.from_future",
-            format!("its time is {} s ahead", transaction.time - time),
-        ));
+pub fn check_times(
+    params: &Params,
+    transaction: &Transaction,
+    time: BlockTimestamp,
+) -> Result<(), Rejection> {
+    if let Some(ahead) = transaction.time.since(time)
+        && ahead > params.clock_drift_seconds
+    {
+        let detail = format!("its time is {ahead} s ahead");
+        return Err(Rejection::new("chain_tx.from_future", detail));
     }
-    if transaction.expires() < time {
-        return Err(Rejection::new(
-            "chain_tx.expired",
-            format!("its deadline passed {} s ago", time - transaction.expires()),
-        ));
+    if let Some(over) = time.since(transaction.expires())
+        && over > Seconds::ZERO
+    {
+        let detail = format!("its deadline passed {over} s ago");
+        return Err(Rejection::new("chain_tx.expired", detail));
     }
     Ok(())
 }

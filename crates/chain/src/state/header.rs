@@ -7,7 +7,7 @@ use super::{Fault, Overlay, Point};
 use crate::block::Header;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::pos::{self, BaseTarget, Hit};
-use crate::{Genesis, Height, Rejection, WholeTokens};
+use crate::{BlockTimestamp, Genesis, Height, Rejection, Seconds, WholeTokens};
 
 /// Returns the height of the block that begins the span, if the base target changes at `height`.
 pub(super) fn span_start(genesis: &Genesis, height: Height) -> Option<Height> {
@@ -21,12 +21,12 @@ pub(super) fn span_start(genesis: &Genesis, height: Height) -> Option<Height> {
 pub(super) fn follow(
     genesis: &Genesis,
     previous: &Point,
-    span_time: Option<u32>,
-    time: u32,
+    span_time: Option<BlockTimestamp>,
+    time: BlockTimestamp,
 ) -> (BaseTarget, u128) {
     let base_target = span_time.map_or(previous.base_target, |start| {
         // A header that is not later than the one before is refused afterwards.
-        let elapsed = time.saturating_sub(start);
+        let elapsed = time.since(start).unwrap_or(Seconds::ZERO);
         pos::next_base_target(
             &genesis.params,
             genesis.base_target,
@@ -35,7 +35,7 @@ pub(super) fn follow(
         )
     });
     // See above: such a header is refused.
-    let elapsed = time.saturating_sub(previous.time);
+    let elapsed = time.since(previous.time).unwrap_or(Seconds::ZERO);
     let work = pos::work(&genesis.params, previous.base_target, elapsed);
     // No chain of 32-bit heights comes near the limit.
     (base_target, previous.difficulty.saturating_add(work))
@@ -45,7 +45,7 @@ pub(super) fn follow(
 pub(super) fn check_links(
     genesis: &Genesis,
     previous: &Point,
-    span_time: Option<u32>,
+    span_time: Option<BlockTimestamp>,
     header: &Header,
 ) -> Result<(), Fault> {
     let no = |code, detail: String| Err(Fault::refused(code, detail));
@@ -103,7 +103,7 @@ pub(super) fn hit_time(
     previous: &Point,
     header: &Header,
     tokens: WholeTokens,
-) -> Result<u32, Rejection> {
+) -> Result<BlockTimestamp, Rejection> {
     let hit = Hit::of(&header.generation);
     pos::hit_time(previous.time, hit, previous.base_target, tokens).ok_or_else(|| {
         Rejection::new(
@@ -114,17 +114,16 @@ pub(super) fn hit_time(
 }
 
 /// Checks that a header is not beyond the clock drift of blocks. A refused header may be valid later.
-pub fn check_clock(genesis: &Genesis, header: &Header, now: u32) -> Result<(), Rejection> {
-    // No time is beyond the last second.
-    if header.time > now.saturating_add(genesis.params.block_drift_seconds()) {
-        return Err(Rejection::new(
-            "chain_block.from_future",
-            format!(
-                "second {} is {} s ahead of this node's clock",
-                header.time,
-                header.time - now
-            ),
-        ));
+pub fn check_clock(
+    genesis: &Genesis,
+    header: &Header,
+    now: BlockTimestamp,
+) -> Result<(), Rejection> {
+    if let Some(ahead) = header.time.since(now)
+        && ahead > genesis.params.block_drift_seconds()
+    {
+        let detail = format!("second {} is {ahead} s ahead of this node's clock", header.time);
+        return Err(Rejection::new("chain_block.from_future", detail));
     }
     Ok(())
 }
@@ -133,7 +132,7 @@ fn span_time<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
     height: Height,
-) -> Result<Option<u32>, StoreFailure> {
+) -> Result<Option<BlockTimestamp>, StoreFailure> {
     let Some(start) = span_start(genesis, height) else {
         return Ok(None);
     };
@@ -193,7 +192,7 @@ pub fn next_header<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
     forger: &[u8; 32],
-    time: u32,
+    time: BlockTimestamp,
 ) -> Result<Header, StoreFailure> {
     let previous = overlay.tip();
     let height = previous
@@ -218,15 +217,15 @@ pub fn next_header<R: Reads<Table>>(
     })
 }
 
-/// Returns the second of a forger's block after the tip, or `None` without enough stake. Later than `standstill_seconds` after
-/// the hit, any second is allowed.
+/// Returns the time of a forger's block after the tip, or `None` without enough stake. Later than `standstill_seconds` after
+/// the hit, any time is allowed.
 pub fn turn<R: Reads<Table>>(
     overlay: &Overlay<R>,
     genesis: &Genesis,
     forger: &[u8; 32],
-) -> Result<Option<u32>, StoreFailure> {
+) -> Result<Option<BlockTimestamp>, StoreFailure> {
     let tip = overlay.tip();
     let tokens = effective_tokens(overlay, genesis, &crate::AccountId::of_key(forger))?;
     let hit = Hit::of(&pos::generation(&tip.generation, forger));
-    Ok(pos::hit_time(tip.time, hit, tip.base_target, tokens).and_then(pos::block_time))
+    Ok(pos::hit_time(tip.time, hit, tip.base_target, tokens).and_then(pos::block_timestamp))
 }

@@ -12,7 +12,7 @@ use super::window::{BlockSummary, Window};
 use super::{Fault, Point, rows};
 use crate::genesis::write_genesis;
 use crate::port::{Reads, Row, StoreFailure, Table, WriteBatch, damaged};
-use crate::{AccountId, ChainId, Genesis, Height, MinorUnits, TxId};
+use crate::{AccountId, BlockTimestamp, ChainId, Genesis, Height, MinorUnits, TxId};
 use primitives::storage::TableSet;
 
 /// Pending rows of one table: the new value, or `None` for a deleted row.
@@ -90,7 +90,7 @@ impl<R: Reads<Table>> Overlay<R> {
             for write in write_genesis(genesis).writes {
                 overlay.write(write.table, write.key, write.value);
             }
-            overlay.recent.start(0);
+            overlay.recent.start(BlockTimestamp::GENESIS);
             return Ok(overlay);
         };
         let version = overlay.get(Table::Meta, rows::META_VERSION)?;
@@ -147,8 +147,9 @@ impl<R: Reads<Table>> Overlay<R> {
         let latest = self
             .tip
             .time
-            .saturating_add(genesis.params.clock_drift_seconds);
-        self.recent.start(latest.saturating_add(1));
+            .plus_or_last(genesis.params.clock_drift_seconds);
+        self.recent
+            .start(latest.next().unwrap_or(BlockTimestamp::LAST));
         Ok(())
     }
 
@@ -234,9 +235,9 @@ impl<R: Reads<Table>> Overlay<R> {
     }
 
     /// Returns the time of the block at a height of this branch. Genesis has height 0.
-    pub fn time_at(&self, height: Height) -> Result<Option<u32>, StoreFailure> {
+    pub fn time_at(&self, height: Height) -> Result<Option<BlockTimestamp>, StoreFailure> {
         if height.is_genesis() {
-            return Ok(Some(0));
+            return Ok(Some(BlockTimestamp::GENESIS));
         }
         if let Some(seen) = self.window.get(height) {
             return Ok(Some(seen.time));

@@ -4,7 +4,7 @@ use primitives::Hash;
 
 use crate::block::Header;
 use crate::pos::BaseTarget;
-use crate::{Genesis, Height};
+use crate::{BlockTimestamp, Genesis, Height};
 
 /// The data of a block that the next one needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,8 +13,8 @@ pub struct Point {
     pub height: Height,
     /// Its hash.
     pub hash: Hash,
-    /// Its time, in seconds since genesis.
-    pub time: u32,
+    /// Its time.
+    pub time: BlockTimestamp,
     /// Its generation signature.
     pub generation: Hash,
     /// The base target after it.
@@ -30,7 +30,7 @@ impl Point {
         Self {
             height: Height::GENESIS,
             hash: genesis.hash,
-            time: 0,
+            time: BlockTimestamp::GENESIS,
             generation: genesis.hash,
             base_target: genesis.base_target,
             difficulty: 0,

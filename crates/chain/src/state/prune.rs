@@ -5,7 +5,7 @@ use super::rows::{self, RowReader};
 use super::undo::carried_block;
 use super::{Overlay, apply::account_places};
 use crate::port::{Reads, StoreFailure, Table};
-use crate::{AccountId, Genesis, Height};
+use crate::{AccountId, BlockTimestamp, Genesis, Height, Seconds};
 
 /// The progress of pruning: the row [`rows::META_PRUNED`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -115,8 +115,8 @@ pub fn prunable<R: Reads<Table>>(
             .minus(left / 2)
             .expect("half of the distance to a lower height");
         // A block without a header counts as young, so it is kept.
-        let time = overlay.time_at(middle)?.unwrap_or(u32::MAX);
-        if time.saturating_add(remembered) < fixed_time {
+        let time = overlay.time_at(middle)?.unwrap_or(BlockTimestamp::LAST);
+        if time.plus_or_last(remembered) < fixed_time {
             old = middle;
         } else {
             until = middle.previous().expect("above a lower height");
@@ -125,13 +125,13 @@ pub fn prunable<R: Reads<Table>>(
     Ok(old)
 }
 
-/// Returns the time in seconds during which a transaction might be submitted again.
-fn remembered(genesis: &Genesis) -> u32 {
+/// Returns the time during which a transaction might be submitted again.
+fn remembered(genesis: &Genesis) -> Seconds {
     // A time beyond the range keeps all bodies.
     let params = &genesis.params;
     params
         .clock_drift_seconds
-        .saturating_add(u32::from(params.deadline_minutes_max) * 60)
+        .plus_or_max(Seconds::new(u32::from(params.deadline_minutes_max) * 60))
 }
 
 /// Returns the number of blocks that can be undone. It is twice the rollback limit, so that a branch beyond the limit can be
@@ -160,8 +160,8 @@ fn prune_bodies<R: Reads<Table>>(
             return Ok(());
         }
         // A block without a header counts as young, so it is kept.
-        let time = overlay.time_at(height)?.unwrap_or(u32::MAX);
-        if time.saturating_add(remembered) >= fixed_time {
+        let time = overlay.time_at(height)?.unwrap_or(BlockTimestamp::LAST);
+        if time.plus_or_last(remembered) >= fixed_time {
             return Ok(());
         }
         if let Some(block) = carried_block(overlay, genesis, height)? {

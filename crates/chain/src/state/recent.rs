@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::{MinorUnits, TxId};
+use crate::{BlockTimestamp, MinorUnits, TxId};
 
 /// Maximum number of remembered ids in blocks. Older ones are looked up in the store.
 const IDS_MAX: usize = 1 << 20;
@@ -16,15 +16,15 @@ const BALANCES_MAX: usize = 1 << 16;
 /// is in no block.
 #[derive(Debug, Default)]
 pub(super) struct RecentIds {
-    by_time: BTreeMap<u32, HashMap<[u8; 8], u32>>,
+    by_time: BTreeMap<BlockTimestamp, HashMap<[u8; 8], u32>>,
     count: usize,
     /// All ids of this second and later are held.
-    complete_from: u32,
+    complete_from: BlockTimestamp,
 }
 
 impl RecentIds {
     /// Clears the cache. No block may have an id of this second or later.
-    pub(super) fn start(&mut self, complete_from: u32) {
+    pub(super) fn start(&mut self, complete_from: BlockTimestamp) {
         *self = Self {
             complete_from,
             ..Self::default()
@@ -60,7 +60,7 @@ impl RecentIds {
             };
             self.count -= ids.values().map(|count| *count as usize).sum::<usize>();
             // After the last second there are no more ids.
-            self.complete_from = time.saturating_add(1);
+            self.complete_from = time.next().unwrap_or(BlockTimestamp::LAST);
         }
     }
 

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use primitives::Hash;
 
 use super::rows::HeaderRow;
-use crate::Height;
 use crate::port::{StoreFailure, damaged};
+use crate::{BlockTimestamp, Height};
 
 /// The remembered data of a block.
 #[derive(Clone, Debug)]
 pub(super) struct BlockSummary {
     pub(super) hash: Hash,
-    pub(super) time: u32,
+    pub(super) time: BlockTimestamp,
     pub(super) forger: [u8; 32],
     /// Number of lease rows that the block changed.
     pub(super) leases: u32,

@@ -3,7 +3,7 @@
 use primitives::Hash;
 
 use super::{Anchor, Body, Transaction};
-use crate::{AccountId, ChainId, Height, MinorUnits, Rejection};
+use crate::{AccountId, BlockTimestamp, ChainId, Height, MinorUnits, Rejection};
 
 /// Length of an ordinary payment on any chain, with its signature.
 pub const PAYMENT_BYTES: usize = 149;
@@ -94,7 +94,7 @@ pub fn read(bytes: &[u8]) -> Result<(Transaction, usize), Rejection> {
     if version != VERSION {
         return Err(unknown(format!("version {version}")));
     }
-    let time = u32::from_be_bytes(reader.take()?);
+    let time = BlockTimestamp::from_be_bytes(reader.take()?);
     let deadline_minutes = u16::from_be_bytes(reader.take()?);
     let sender = reader.take()?;
     let to = AccountId(reader.take()?);
@@ -226,7 +226,7 @@ mod tests {
             height: u32, id: [u8; 8], body in body(), signature: [u8; 64],
         ) -> Transaction {
             Transaction {
-                chain: ChainId(chain), time, deadline_minutes, sender, fee: MinorUnits::new(fee),
+                chain: ChainId(chain), time: BlockTimestamp::new(time), deadline_minutes, sender, fee: MinorUnits::new(fee),
                 anchor: Anchor { height: Height::new(height), id }, body, signature,
             }
         }
@@ -262,7 +262,7 @@ mod tests {
     fn an_ordinary_payment_has_149_bytes_whatever_the_amounts() {
         let payment = Transaction {
             chain: ChainId(255),
-            time: u32::MAX,
+            time: BlockTimestamp::LAST,
             deadline_minutes: u16::MAX,
             sender: [255; 32],
             fee: MinorUnits::MAX,

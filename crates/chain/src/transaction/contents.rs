@@ -8,7 +8,7 @@ use primitives::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::{AccountId, ChainId, Height, MinorUnits};
+use crate::{AccountId, BlockTimestamp, ChainId, Height, MinorUnits, Seconds};
 
 /// A transaction's full id: its time (`u32`, big-endian) and the first 28 bytes of its hash. Ids sort by time, so an index of ids
 /// grows at its end, and lookups of recent ids stay in the cached part.
@@ -16,10 +16,10 @@ use crate::{AccountId, ChainId, Height, MinorUnits};
 pub struct TxId(pub [u8; 32]);
 
 impl TxId {
-    /// Returns the transaction's time, in seconds since genesis.
+    /// Returns the transaction's time.
     #[must_use]
-    pub fn time(&self) -> u32 {
-        u32::from_be_bytes([self.0[0], self.0[1], self.0[2], self.0[3]])
+    pub fn time(&self) -> BlockTimestamp {
+        BlockTimestamp::from_be_bytes([self.0[0], self.0[1], self.0[2], self.0[3]])
     }
 
     /// Returns the id as a leaf of a Merkle tree.
@@ -129,8 +129,8 @@ pub enum Body {
 pub struct Transaction {
     /// The chain whose token is used for amount and fee.
     pub chain: ChainId,
-    /// Time of its creation, in seconds since genesis.
-    pub time: u32,
+    /// Time of its creation.
+    pub time: BlockTimestamp,
     /// Minutes after `time` during which blocks may include it.
     pub deadline_minutes: u16,
     /// The sender's Ed25519 key.
@@ -201,12 +201,12 @@ impl Transaction {
         }
     }
 
-    /// Returns the last second since genesis at which a block may include it.
+    /// Returns the last time of a block that may include it.
     #[must_use]
-    pub fn expires(&self) -> u32 {
+    pub fn expires(&self) -> BlockTimestamp {
         // No deadline is beyond the last second.
         self.time
-            .saturating_add(u32::from(self.deadline_minutes) * 60)
+            .plus_or_last(Seconds::new(u32::from(self.deadline_minutes) * 60))
     }
 
     /// Returns the debit to the sender on its chain, with the fee. `None` if it overflows.

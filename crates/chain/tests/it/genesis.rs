@@ -1,7 +1,7 @@
 //! Genesis: refusals with their codes, decoding, and the coverage of the hash.
 
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, SUPPLY_MAX};
-use chain::{ChainId, Genesis, MinorUnits, key_of_passphrase};
+use chain::{ChainId, Genesis, MinorUnits, Seconds, key_of_passphrase};
 use primitives::{PublicKey, hex};
 use proptest::prelude::*;
 
@@ -43,7 +43,9 @@ fn a_genesis_that_breaks_a_rule_is_refused_with_its_code() {
             (s.chains[1].symbol, s.balances) = ("C".repeat(13), s.balances[..1].to_vec())
         }),
         ("chain_genesis.params", |s| s.profile = "mine".into()),
-        ("chain_genesis.params", |s| s.params.block_seconds = Some(0)),
+        ("chain_genesis.params", |s| {
+            s.params.block_seconds = Some(Seconds::ZERO)
+        }),
         ("chain_genesis.params", |s| {
             s.params.lease_delay_blocks = Some(719)
         }),
@@ -138,8 +140,8 @@ fn every_part_goes_into_the_hash() {
     let changes: &[Change] = &[
         |s| s.network.push('x'),
         |s| s.time_ms += 1,
-        |s| s.params.block_seconds = Some(6),
-        |s| s.params.standstill_seconds = Some(1),
+        |s| s.params.block_seconds = Some(Seconds::new(6)),
+        |s| s.params.standstill_seconds = Some(Seconds::new(1)),
         |s| s.chains[1].name.push('x'),
         |s| s.chains[1].symbol = "X".into(),
         |s| s.chains[1].decimals = 5,

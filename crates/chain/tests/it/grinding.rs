@@ -2,7 +2,7 @@
 //! branches. Trying costs hashes only.
 
 use chain::pos::{self, BaseTarget};
-use chain::{Height, Params, WholeTokens};
+use chain::{BlockTimestamp, Height, Params, WholeTokens};
 use primitives::Hash;
 
 /// Accounts of each side.
@@ -18,10 +18,10 @@ const BLOCKS: u32 = 150;
 #[derive(Clone)]
 struct Tip {
     generation: Hash,
-    time: u32,
+    time: BlockTimestamp,
     base_target: BaseTarget,
     /// Time of the block that began the span of the base target.
-    span_began: u32,
+    span_began: BlockTimestamp,
     work: u128,
 }
 
@@ -43,15 +43,16 @@ impl Side {
     fn next(&self, params: &Params, tip: &Tip, height: u32) -> Vec<Tip> {
         let turns = pos::next_forgers(tip.time, &tip.generation, tip.base_target, &self.forgers);
         let next = |turn: &pos::Turn| {
+            let elapsed = turn.time.since(tip.time).expect("a later block");
             let mut next = Tip {
                 generation: pos::generation(&tip.generation, &turn.forger),
                 time: turn.time,
-                work: tip.work + pos::work(params, tip.base_target, turn.time - tip.time),
+                work: tip.work + pos::work(params, tip.base_target, elapsed),
                 ..tip.clone()
             };
             if pos::adjusts(params, Height::new(height)) {
                 let initial = first(params).base_target;
-                let elapsed = next.time - tip.span_began;
+                let elapsed = next.time.since(tip.span_began).expect("a later block");
                 next.base_target = pos::next_base_target(params, initial, tip.base_target, elapsed);
                 next.span_began = next.time;
             }
@@ -64,10 +65,10 @@ impl Side {
 fn first(params: &Params) -> Tip {
     Tip {
         generation: Hash::plain(b"genesis"),
-        time: 0,
+        time: BlockTimestamp::GENESIS,
         base_target: pos::initial_base_target(params, WholeTokens::new(TOKENS))
             .expect("a base target"),
-        span_began: 0,
+        span_began: BlockTimestamp::GENESIS,
         work: 0,
     }
 }
@@ -79,9 +80,9 @@ fn outgrows(params: &Params, stake_percent: u64) -> bool {
     for height in 1..=BLOCKS {
         tip = honest.next(params, &tip, height).swap_remove(0);
     }
-    let (work, time) = (tip.work as i128, i128::from(tip.time));
+    let (work, time) = (tip.work as i128, i128::from(tip.time.get()));
     // Positive for more work than the honest branch has made after the same time.
-    let lead = |tip: &Tip| tip.work as i128 * time - work * i128::from(tip.time);
+    let lead = |tip: &Tip| tip.work as i128 * time - work * i128::from(tip.time.get());
     let attacker = Side::new(b'a', stake_percent);
     let mut branches = vec![first(params)];
     for height in 1..=BLOCKS {

@@ -6,7 +6,7 @@ use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec};
 use chain::history::{History, SignedPayments};
 use chain::state::{MemoryStore, Overlay, apply_block, verify_store};
-use chain::{ChainId, Genesis, MinorUnits, key_of_passphrase};
+use chain::{BlockTimestamp, ChainId, Genesis, MinorUnits, key_of_passphrase};
 use primitives::{KeyPair, SignatureChecker};
 
 const ACCOUNTS: usize = 4;
@@ -68,7 +68,7 @@ fn blocks_of_a_history_keep_every_rule_and_every_signature_holds() {
             // In two slices, as threads do it.
             let mut payments = history.payments(&batch, 0..batch.len() / 2);
             payments.append(history.payments(&batch, batch.len() / 2..batch.len()));
-            let block = history.block(&overlay, payments, u32::MAX, false);
+            let block = history.block(&overlay, payments, BlockTimestamp::LAST, false);
             let block = block.unwrap().unwrap().unwrap();
             let block = CheckedBlock::check(block.into_inner(), &mut checker).unwrap();
             apply_block(&mut overlay, &genesis, &block).unwrap();
@@ -89,7 +89,7 @@ fn a_block_with_a_wrong_signature_is_never_checked() {
     let overlay = Overlay::open(MemoryStore::new(), &genesis).unwrap();
     let batch = history.batch(0, 20, overlay.tip().time);
     let payments = history.payments(&batch, 0..batch.len());
-    let block = history.block(&overlay, payments, u32::MAX, false);
+    let block = history.block(&overlay, payments, BlockTimestamp::LAST, false);
     let block = block.unwrap().unwrap().unwrap().into_inner();
     let code = |block: &CarriedBlock| {
         let checked = CheckedBlock::check(block.clone(), &mut SignatureChecker::new());
@@ -126,7 +126,7 @@ fn all_chains_share_a_block_as_evenly_as_their_limits_allow() {
         (30, vec![8, 11, 11]),
         (10_000, vec![8, 100, 100]),
     ] {
-        let batch = history.batch(0, count, 0);
+        let batch = history.batch(0, count, BlockTimestamp::GENESIS);
         let payments = history.payments(&batch, 0..batch.len());
         let on = |chain| {
             payments
@@ -155,11 +155,14 @@ fn a_history_needs_accounts_and_time() {
             .unwrap()
             .unwrap()
     };
-    assert_eq!(block(0, false), None);
-    let stood = genesis.params.standstill_seconds + 1_000;
-    let times: Vec<u32> = [false, true]
+    assert_eq!(block(BlockTimestamp::GENESIS, false), None);
+    let stood = BlockTimestamp::new(genesis.params.standstill_seconds.get() + 1_000);
+    let times: Vec<BlockTimestamp> = [false, true]
         .iter()
         .filter_map(|jump| Some(block(stood, *jump)?.header.time))
         .collect();
-    assert!(times[0] < 1_000 && times[1] == stood, "{times:?}");
+    assert!(
+        times[0] < BlockTimestamp::new(1_000) && times[1] == stood,
+        "{times:?}"
+    );
 }

@@ -8,8 +8,8 @@ use std::path::Path;
 use chain::bundle::{BundlerRate, BundlerRules, SignedRates};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::{
-    AccountId, Anchor, Body, ChainId, Header, Height, MinorUnits, Transaction, TxId,
-    key_of_passphrase,
+    AccountId, Anchor, BlockTimestamp, Body, ChainId, Header, Height, MinorUnits, Transaction,
+    TxId, key_of_passphrase,
 };
 use primitives::{Hash, hex};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn payment(message: &[u8]) -> Transaction {
     let key = key_of_passphrase("0");
     let mut transaction = Transaction {
         chain: ChainId(2),
-        time: 1_000,
+        time: BlockTimestamp::new(1_000),
         deadline_minutes: 60,
         sender: *public(&key),
         fee: MinorUnits::new(7),
@@ -68,7 +68,13 @@ fn rates() -> SignedRates {
         recipients: Vec::new(),
         purpose: String::new(),
     };
-    SignedRates::new(&key_of_passphrase("2"), &rules, 1_000, &genesis()).unwrap()
+    SignedRates::new(
+        &key_of_passphrase("2"),
+        &rules,
+        BlockTimestamp::new(1_000),
+        &genesis(),
+    )
+    .unwrap()
 }
 
 fn ids() -> Vec<TxId> {
@@ -79,7 +85,7 @@ fn header() -> Header {
     let key = key_of_passphrase("1");
     let mut header = Header {
         height: Height::new(9),
-        time: 1_010,
+        time: BlockTimestamp::new(1_010),
         previous: Hash::plain(b"8"),
         forger: *public(&key),
         generation: Hash::plain(b"generation"),

@@ -14,8 +14,8 @@ use chain::state::rows::{
 };
 use chain::transaction::{PAYMENT_BYTES, read_exact};
 use chain::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, MinorUnits, Params, Transaction,
-    TxId, WholeTokens, key_of_passphrase, pos,
+    AccountId, Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Height, MinorUnits, Params,
+    Seconds, Transaction, TxId, WholeTokens, key_of_passphrase, pos,
 };
 use primitives::{Hash, KeyPair, PublicKey, hex};
 use serde_json::{Value, json};
@@ -65,7 +65,7 @@ fn transactions(genesis: &Hash) -> Vec<(&'static str, Transaction)> {
     let make = |chain: u8, fee: u64, body: Body| {
         let mut transaction = Transaction {
             chain: ChainId(chain),
-            time: 1_000,
+            time: BlockTimestamp::new(1_000),
             deadline_minutes: 60,
             sender,
             fee: MinorUnits::new(fee),
@@ -108,12 +108,12 @@ fn header(genesis: &Genesis, ids: &[TxId]) -> Header {
     let (pair, forger) = key("1");
     let mut header = Header {
         height: Height::new(1),
-        time: 1_030,
+        time: BlockTimestamp::new(1_030),
         previous: genesis.hash,
         forger,
         generation: pos::generation(&genesis.hash, &forger),
         base_target: genesis.base_target,
-        difficulty: pos::work(&genesis.params, genesis.base_target, 1_030),
+        difficulty: pos::work(&genesis.params, genesis.base_target, Seconds::new(1_030)),
         parent_count: ids.len() as u32,
         child_count: 0,
         body_bytes: ids.len() as u32 * PAYMENT_BYTES as u32,
@@ -144,7 +144,7 @@ fn transaction_vectors(genesis: &Hash) -> Vec<Value> {
 fn forging(genesis: &Genesis) -> Vec<Value> {
     let forgers = [key("0").1, key("1").1];
     let (mut generation, mut target, mut difficulty) = (genesis.hash, genesis.base_target, 0u128);
-    let mut times = vec![0u32];
+    let mut times = vec![BlockTimestamp::GENESIS];
     let mut blocks = Vec::new();
     let params = &genesis.params;
     for height in 1..=12u32 {
@@ -152,18 +152,20 @@ fn forging(genesis: &Genesis) -> Vec<Value> {
         let candidates = forgers.map(|forger| (forger, WholeTokens::new(10_000)));
         let turn = pos::next_forgers(before, &generation, target, &candidates)[0];
         generation = pos::generation(&generation, &turn.forger);
-        difficulty += pos::work(params, target, turn.time - before);
+        let elapsed = turn.time.since(before).unwrap();
+        difficulty += pos::work(params, target, elapsed);
         times.push(turn.time);
         if pos::adjusts(params, Height::new(height)) {
             let start = times[(height - params.base_target_span) as usize];
-            target = pos::next_base_target(params, genesis.base_target, target, turn.time - start);
+            let elapsed = turn.time.since(start).unwrap();
+            target = pos::next_base_target(params, genesis.base_target, target, elapsed);
         }
         blocks.push(json!({
             "height": height,
             "forger": turn.account.to_string(),
             "generation": generation.to_string(),
             "hit": pos::Hit::of(&generation).to_string(),
-            "time": turn.time,
+            "time": turn.time.get(),
             "base_target": target.to_string(),
             "difficulty": difficulty.to_string(),
         }));
@@ -180,11 +182,12 @@ fn base_targets() -> Vec<Value> {
         let initial = pos::initial_base_target(&params, WholeTokens::new(1_000_000_000))
             .unwrap()
             .get();
-        let aim = params.block_seconds * params.base_target_span;
+        let aim = params.block_seconds.get() * params.base_target_span;
         for current in [initial, initial * 10, initial * 50, initial / 10 * 9] {
             for elapsed in [0, 1, aim / 2, aim - 1, aim, aim + 1, aim * 2, u32::MAX] {
                 let [initial, current] = [initial, current].map(BaseTarget::new);
-                let next = pos::next_base_target(&params, initial, current, elapsed);
+                let span = Seconds::new(elapsed);
+                let next = pos::next_base_target(&params, initial, current, span);
                 vectors.push(json!({
                     "profile": name,
                     "initial": initial.to_string(),
@@ -310,7 +313,7 @@ fn stakes_times_and_targets_keep_to_their_limits() {
     // cent of 12 per cent.
     let next = |current: u64, elapsed: u32| {
         let [initial, current] = [initial, current].map(BaseTarget::new);
-        pos::next_base_target(&params, initial, current, elapsed).get()
+        pos::next_base_target(&params, initial, current, Seconds::new(elapsed)).get()
     };
     assert_eq!(next(initial, 120), initial);
     assert_eq!(next(initial * 2, 10_000), initial * 2 * 112 / 100);
@@ -328,13 +331,26 @@ fn stakes_times_and_targets_keep_to_their_limits() {
         (0, u64::MAX, 1, 1, None),
     ] {
         let (hit, target) = (pos::Hit::new(hit), BaseTarget::new(target));
+        let previous_time = BlockTimestamp::new(previous_time);
         let found = pos::hit_time(previous_time, hit, target, WholeTokens::new(tokens));
-        assert_eq!(found, time, "{hit} / ({target} x {tokens})");
+        assert_eq!(
+            found,
+            time.map(BlockTimestamp::new),
+            "{hit} / ({target} x {tokens})"
+        );
     }
-    assert!(pos::time_fits(&params, 15, 16) && pos::time_fits(&params, 15, 3_616));
-    assert!(!pos::time_fits(&params, 15, 15) && !pos::time_fits(&params, 15, 17));
-    assert!(!pos::time_fits(&params, 15, 3_615) && !pos::time_fits(&params, u32::MAX, 1));
-    let work_of = |params, target, elapsed| pos::work(params, BaseTarget::new(target), elapsed);
+    let fits = |hit_time, time| {
+        pos::time_fits(
+            &params,
+            BlockTimestamp::new(hit_time),
+            BlockTimestamp::new(time),
+        )
+    };
+    assert!(fits(15, 16) && fits(15, 3_616));
+    assert!(!fits(15, 15) && !fits(15, 17));
+    assert!(!fits(15, 3_615) && !fits(u32::MAX, 1));
+    let work_of =
+        |params, target, elapsed| pos::work(params, BaseTarget::new(target), Seconds::new(elapsed));
     assert_eq!(work_of(&params, u64::MAX, u32::MAX), 1);
     // 17 per cent of 60 seconds are 10 seconds; 2^64 x 60 / 2^60 is 960.
     for (elapsed, work) in [(0, 96), (1, 96), (9, 96), (10, 96), (12, 80), (60, 16)] {

@@ -7,8 +7,8 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use chain::ChainTime;
 use chain::port::StoreFailure;
+use chain::{BlockTimestamp, ChainTime};
 use kernel::errors::CLOCK_JUMPED;
 use primitives::storage::FailureKind;
 use rustix::time::{ClockId, clock_gettime};
@@ -64,9 +64,9 @@ impl ChainClock {
         ChainTime::from_ms(self.now_ms())
     }
 
-    /// Whole seconds since genesis.
-    pub(super) fn now(&self) -> u32 {
-        self.time().seconds()
+    /// Returns the current second of the chain.
+    pub(super) fn now(&self) -> BlockTimestamp {
+        BlockTimestamp::at(self.time())
     }
 
     /// Returns the failure of a clock that went back after the chain had followed it forward. The chain is ahead then: its blocks

@@ -8,7 +8,7 @@ use api::chain::{
 };
 use chain::core::{BundlerFigures, Core};
 use chain::state::{Fault, effective_tokens, recent_forgers};
-use chain::{AccountId, Body, Carried, ChainId, MinorUnits, TxId, pos};
+use chain::{AccountId, BlockTimestamp, Body, Carried, ChainId, MinorUnits, TxId, pos};
 use primitives::hex;
 
 use super::store::Store;
@@ -103,7 +103,7 @@ pub(super) fn forging(core: &Core<Store>) -> Result<Vec<ForgingAccount>, Fault> 
             key: hex::encode(&forger.key),
             effective_tokens: effective_tokens(core.overlay(), core.genesis(), &forger.account)?
                 .get(),
-            hit_time: forger.turn,
+            hit_time: forger.turn.map(BlockTimestamp::get),
         });
     }
     accounts.sort_by_key(|account| (account.hit_time.is_none(), account.hit_time));
@@ -133,7 +133,7 @@ pub(super) fn forgers(core: &Core<Store>, limit: usize) -> Result<Vec<ForgerView
     };
     let views = turns.into_iter().take(limit).map(|turn| ForgerView {
         account: turn.account.to_string(),
-        hit_time: turn.time,
+        hit_time: turn.time.get(),
         effective_tokens: tokens_of(&turn.forger),
         here: own.contains(&turn.forger),
     });
@@ -162,7 +162,7 @@ pub(super) fn rates(core: &Core<Store>) -> Result<Vec<RateView>, Fault> {
                 account: account.to_string(),
                 chain: rates.child.0,
                 rate: rates.rate.get(),
-                time: rates.time,
+                time: rates.time.get(),
                 proven: core.is_proven(rates),
                 usable: usable.iter().any(|one| one.bundler == account),
             });
@@ -181,7 +181,7 @@ mod tests {
     fn payments(count: u32) -> Vec<Arc<Carried>> {
         let one = |time| Transaction {
             chain: ChainId::PARENT,
-            time,
+            time: BlockTimestamp::new(time),
             deadline_minutes: 60,
             sender: [7; 32],
             fee: MinorUnits::new(1),

@@ -16,7 +16,7 @@ use chain::genesis::GenesisSpec;
 use chain::history::{Batch, History, SignedPayments};
 use chain::port::{StoreFailure, Table, WriteBatch};
 use chain::state::{BlockFault, Fault, Overlay, apply_block, prune};
-use chain::{Height, Rejection, key_of_passphrase};
+use chain::{Height, Rejection, Seconds, key_of_passphrase};
 use store::Embedded;
 
 use super::clock::ChainClock;
@@ -216,20 +216,25 @@ impl Maker<'_> {
     fn check_room(&self, wanted: u64) -> Result<(), ChainStartError> {
         let blocks = wanted.div_ceil(self.history.per_block() as u64);
         // A time that is clipped is longer than every chain has.
-        let needed = blocks.saturating_mul(u64::from(self.files.genesis.params.block_seconds));
-        // Clipped at 0: a tip ahead of the clock leaves no time.
-        let room = self.clock.now().saturating_sub(self.overlay.tip().time);
-        if needed > u64::from(room) {
+        let block_seconds = self.files.genesis.params.block_seconds.get();
+        let needed = blocks.saturating_mul(u64::from(block_seconds));
+        if needed > u64::from(self.tip_age().get()) {
             return Err(self.no_time(format!("{blocks} blocks take about {needed} s")));
         }
         Ok(())
     }
 
+    /// Returns the time from the tip until now.
+    fn tip_age(&self) -> Seconds {
+        let age = self.clock.now().since(self.overlay.tip().time);
+        // Clipped at 0: a tip ahead of the clock leaves no time.
+        age.unwrap_or(Seconds::ZERO)
+    }
+
     fn no_time(&self, what: String) -> ChainStartError {
         let detail = format!(
             "the tip is {} s old, with {} payments a block: {what}",
-            // Clipped at 0: the tip may be ahead of the clock.
-            self.clock.now().saturating_sub(self.overlay.tip().time),
+            self.tip_age(),
             self.history.per_block()
         );
         ChainStartError::Chain(Rejection::new("chain_history.no_time", detail))

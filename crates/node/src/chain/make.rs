@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use chain::bundle::{BundlerRate, BundlerRules};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
-use chain::{AccountId, ChainId, MinorUnits, Percent};
+use chain::{AccountId, ChainId, MinorUnits, Percent, Seconds};
 use ledger::LegalName;
 use primitives::{Hash, SecretText};
 
@@ -200,7 +200,7 @@ fn genesis_spec(plan: &NetworkPlan, passphrases: &[SecretText]) -> GenesisSpec {
         time_ms: plan.time_ms,
         profile: plan.profile.clone(),
         params: ParamsOverrides {
-            block_seconds: plan.block_seconds,
+            block_seconds: plan.block_seconds.map(Seconds::new),
             ..ParamsOverrides::default()
         },
         chains: chains.collect(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chain::core::{Action, Notice};
 use chain::port::StoreFailure;
+use chain::{BlockTimestamp, ChainTime, Seconds};
 use runtime::Shell;
 
 use super::chain_core::ChainCore;
@@ -87,10 +88,10 @@ fn note(shared: &ChainNodeState, notice: Notice) {
             metrics.transactions.add(transactions);
             shared.lock_shown().block(now_ms, transactions as i64);
             // Clipped at 0: the forger's clock may be ahead.
-            let late = (now_ms / 1_000).saturating_sub(u64::from(header.time));
+            let late = BlockTimestamp::at(ChainTime::from_ms(now_ms)).since(header.time);
             metrics
                 .block_age
-                .record_time(std::time::Duration::from_secs(late));
+                .record_time(late.unwrap_or(Seconds::ZERO).duration());
             tracing::debug!(height = header.height.get(), %hash, own, transactions, "a block joined");
         }
         Notice::Popped { header, hash } => {

@@ -268,7 +268,7 @@ impl Reader {
         }
         if let Some((time, code)) = chain::core::removal_reason(&self.store, id)? {
             answer.state = TransactionState::Left;
-            answer.left_at = Some(time);
+            answer.left_at = Some(time.get());
             answer.reason = Some(code);
             return Ok(Some(answer));
         }

@@ -24,8 +24,8 @@ pub(super) fn view_of(transaction: &Transaction, id: &TxId) -> TransactionView {
         recipient: None,
         amount: None,
         fee: transaction.fee.get(),
-        time: transaction.time,
-        expires: transaction.expires(),
+        time: transaction.time.get(),
+        expires: transaction.expires().get(),
         anchor_height: transaction.anchor.height.get(),
         anchor_id: hex::encode(&transaction.anchor.id),
         message: None,
@@ -76,11 +76,11 @@ pub(super) fn block_view(row: &HeaderRow, genesis: &Genesis, tip: Height) -> Blo
         height: header.height.get(),
         hash: row.hash.to_string(),
         previous: header.previous.to_string(),
-        time: header.time,
+        time: header.time.get(),
         // A genesis at the end of time is a mistake, and this is only shown.
         time_ms: genesis
             .time_ms
-            .saturating_add(u64::from(header.time) * 1_000),
+            .saturating_add(header.time.chain_time().as_ms()),
         forger: header.forger_account().to_string(),
         forger_key: hex::encode(&header.forger),
         generation: header.generation.to_string(),

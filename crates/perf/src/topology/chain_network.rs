@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides, SUPPLY_MAX};
 use chain::history::History;
 use chain::key_of_passphrase;
-use chain::{ChainId, MinorUnits};
+use chain::{ChainId, MinorUnits, Seconds};
 use client::Endpoint;
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -355,7 +355,7 @@ fn spec_of(plan: &ChainPlan) -> GenesisSpec {
         time_ms: whole_millis(unix_now().saturating_sub(BEFORE)),
         profile: plan.profile.clone(),
         params: ParamsOverrides {
-            block_seconds: Some(plan.block_s),
+            block_seconds: Some(Seconds::new(plan.block_s)),
             ..ParamsOverrides::default()
         },
         chains: plan

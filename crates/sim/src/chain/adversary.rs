@@ -8,7 +8,7 @@ use chain::block::{CarriedBlock, CarriedEntry, root_of};
 use chain::core::{Event, Ticket};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::state::{next_header, turn};
-use chain::{Body, Carried, ChainId, Header, Height, MinorUnits, Transaction, TxId};
+use chain::{Body, Carried, ChainId, Header, Height, MinorUnits, Seconds, Transaction, TxId};
 use primitives::Hash;
 
 use super::Scenario;
@@ -181,13 +181,13 @@ impl Adversary {
         for _ in 0..INVENTED {
             let mut header = Header {
                 height: point.next_height(),
-                time: point.time + 1,
+                time: point.time.next().expect("a second of the simulation"),
                 previous: point.hash,
                 forger: public(&nobody),
                 generation: chain::pos::generation(&point.generation, &public(&nobody)),
                 base_target: point.base_target,
                 difficulty: point.difficulty
-                    + chain::pos::work(&genesis.params, point.base_target, 1),
+                    + chain::pos::work(&genesis.params, point.base_target, Seconds::new(1)),
                 parent_count: 0,
                 child_count: 0,
                 body_bytes: 0,
@@ -271,7 +271,7 @@ impl Adversary {
         let Ok(Some(time)) = turn(core.overlay(), &genesis, &public(&forger)) else {
             return;
         };
-        if u64::from(time) > clock + 3 || payment.time > time {
+        if u64::from(time.get()) > clock + 3 || payment.time > time {
             return;
         }
         let Ok(mut header) = next_header(core.overlay(), &genesis, &public(&forger), time) else {

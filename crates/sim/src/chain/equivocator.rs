@@ -145,7 +145,7 @@ impl Equivocator {
         }
         let forger = public(&key(ACCOUNTS - 1));
         let time = turn(overlay, genesis, &forger).ok()??;
-        if u64::from(time) * 1_000 > node.clock_ms(world.now_ms) {
+        if time.chain_time().as_ms() > node.clock_ms(world.now_ms) {
             return None;
         }
         next_header(overlay, genesis, &forger, time).ok()

@@ -6,7 +6,9 @@ use chain::bundle::{Bundler, BundlerRate, BundlerRules};
 use chain::core::Settings;
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::pool::PoolSettings;
-use chain::{AccountId, ChainId, Genesis, MinorUnits, Percent, WholeTokens, key_of_passphrase};
+use chain::{
+    AccountId, ChainId, Genesis, MinorUnits, Percent, Seconds, WholeTokens, key_of_passphrase,
+};
 use primitives::{KeyPair, PublicKey};
 
 use super::bug::ChainBug;
@@ -177,11 +179,11 @@ fn genesis(attackers_percent: u64, production: bool) -> Arc<Genesis> {
 
 fn small() -> ParamsOverrides {
     ParamsOverrides {
-        block_seconds: Some(BLOCK_SECONDS),
+        block_seconds: Some(Seconds::new(BLOCK_SECONDS)),
         parent_fee_min: Some(MinorUnits::new(100)),
         child_block_fee_per_transaction: Some(MinorUnits::new(10)),
         anchor_depth_min: Some(4),
-        clock_drift_seconds: Some(6),
+        clock_drift_seconds: Some(Seconds::new(6)),
         effective_age_blocks: Some(60),
         effective_tokens_min: Some(WholeTokens::new(10)),
         lease_delay_blocks: Some(60),
@@ -228,7 +230,7 @@ impl Plan {
                 plan.genesis = genesis(100 / ACCOUNTS as u64, false);
                 plan.adversaries = 0;
                 plan.calm(blocks);
-                let drift_ms = u64::from(plan.genesis.params.block_drift_seconds()) * 1_000;
+                let drift_ms = plan.genesis.params.block_drift_seconds().as_ms();
                 plan.skews_ms[0] = (drift_ms * u64::from(drift_percent) / 100) as i64;
             }
         }
@@ -237,7 +239,7 @@ impl Plan {
 
     /// Removes all faults except the attack, for the duration of this many blocks.
     fn calm(&mut self, blocks: u32) {
-        let block_ms = u64::from(self.genesis.params.block_seconds) * 1_000;
+        let block_ms = self.genesis.params.block_seconds.as_ms();
         self.skews_ms.fill(0);
         self.splits.clear();
         self.crashes.clear();
@@ -337,7 +339,7 @@ impl Plan {
             forgers: (0..honest).filter(forges).map(key).collect(),
             bundlers: bundlers.collect(),
             pool: PoolSettings {
-                patience_seconds: Some(25),
+                patience_seconds: Some(Seconds::new(25)),
                 ..PoolSettings::default()
             },
             ..Settings::default()

@@ -32,7 +32,7 @@ pub(super) fn resign(transaction: &mut Transaction, genesis: &Hash, passphrase: 
 #[cfg(test)]
 mod tests {
     use chain::transaction::Carried;
-    use chain::{Anchor, Body, ChainId, Height, MinorUnits};
+    use chain::{Anchor, BlockTimestamp, Body, ChainId, Height, MinorUnits};
     use primitives::SignatureChecker;
 
     use super::super::plan::{account, key, public};
@@ -43,7 +43,7 @@ mod tests {
         let genesis = Hash::plain(b"genesis");
         let mut transaction = Transaction {
             chain: ChainId::PARENT,
-            time: 5,
+            time: BlockTimestamp::new(5),
             deadline_minutes: 30,
             sender: public(&key(3)),
             fee: MinorUnits::new(100),

@@ -9,7 +9,7 @@ use chain::message::{Answer, HEADERS_MAX, Question, Status};
 use chain::state::{
     MemoryStore, Overlay, Point, apply_block, carried_block, next_header, read, turn,
 };
-use chain::{Genesis, Header, Height, pos};
+use chain::{BlockTimestamp, ChainTime, Genesis, Header, Height, Seconds, pos};
 use primitives::{Hash, KeyPair, SignatureChecker};
 
 use super::plan::{ACCOUNTS, key, public};
@@ -67,7 +67,7 @@ impl Siege {
     /// Forges on the secret branch, and claims it once it can be extended without stake.
     pub(super) fn attack(&mut self, world: &mut World, at: usize) {
         let genesis = world.plan.genesis.clone();
-        let block_ms = u64::from(genesis.params.block_seconds) * 1_000;
+        let block_ms = genesis.params.block_seconds.as_ms();
         if world.now_ms > world.plan.attacks_ms {
             return;
         }
@@ -84,12 +84,13 @@ impl Siege {
                 .below(genesis.params.rollback_blocks_max as usize) as u32;
             self.branch = Secret::begin(world, tip.minus_or_genesis(back / 2));
         }
-        let now = world.nodes[0].clock_ms(world.now_ms) / 1_000;
+        let clock_ms = world.nodes[0].clock_ms(world.now_ms);
+        let now = BlockTimestamp::at(ChainTime::from_ms(clock_ms));
         let Some(branch) = &mut self.branch else {
             return;
         };
         branch.count_joined(world);
-        branch.forge(&genesis, now as u32);
+        branch.forge(&genesis, now);
         if !branch.is_old_enough(&genesis) {
             return;
         }
@@ -99,7 +100,7 @@ impl Siege {
         if !self.looks.is_multiple_of(every) {
             return;
         }
-        branch.invent(&genesis, now as u32, &self.nobodies);
+        branch.invent(&genesis, now, &self.nobodies);
         let Some((header, hash)) = branch.headers.last() else {
             return;
         };
@@ -231,7 +232,7 @@ impl Secret {
     }
 
     /// Forges the blocks whose time has come with the attackers' account, up to the number that can be judged.
-    fn forge(&mut self, genesis: &Arc<Genesis>, now: u32) {
+    fn forge(&mut self, genesis: &Arc<Genesis>, now: BlockTimestamp) {
         self.headers.truncate(self.real);
         let pair = key(ACCOUNTS - 1);
         while !self.is_old_enough(genesis)
@@ -256,7 +257,7 @@ impl Secret {
     }
 
     /// Extends the branch with keys without stake, one block per second, as far as the clock allows.
-    fn invent(&mut self, genesis: &Genesis, now: u32, nobodies: &[KeyPair]) {
+    fn invent(&mut self, genesis: &Genesis, now: BlockTimestamp, nobodies: &[KeyPair]) {
         let params = &genesis.params;
         let mut point = self.overlay.tip().clone();
         let mut times = vec![point.time];
@@ -266,7 +267,10 @@ impl Secret {
             times.insert(0, row.header.time);
         }
         for _ in 0..INVENTED_MAX {
-            let (height, time) = (point.next_height(), point.time + 1);
+            let height = point.next_height();
+            let Some(time) = point.time.next() else {
+                return;
+            };
             let hit =
                 |pair: &&KeyPair| pos::Hit::of(&pos::generation(&point.generation, &public(pair)));
             let Some(pair) = nobodies.iter().min_by_key(hit).filter(|_| time <= now) else {
@@ -275,7 +279,7 @@ impl Secret {
             let start = times.len().checked_sub(params.base_target_span as usize);
             let base_target = match (pos::adjusts(params, height), start) {
                 (true, Some(start)) => {
-                    let elapsed = time - times[start];
+                    let elapsed = time.since(times[start]).expect("later than its parent");
                     pos::next_base_target(params, genesis.base_target, point.base_target, elapsed)
                 }
                 _ => point.base_target,
@@ -287,7 +291,8 @@ impl Secret {
                 forger: public(pair),
                 generation: pos::generation(&point.generation, &public(pair)),
                 base_target,
-                difficulty: point.difficulty + pos::work(params, point.base_target, 1),
+                difficulty: point.difficulty
+                    + pos::work(params, point.base_target, Seconds::new(1)),
                 parent_count: 0,
                 child_count: 0,
                 body_bytes: 0,

@@ -1,6 +1,8 @@
 //! Clients that send payments on all chains, and invalid transactions.
 
-use chain::{Anchor, Body, ChainId, Height, MinorUnits, Transaction};
+use chain::{
+    Anchor, BlockTimestamp, Body, ChainId, ChainTime, Height, MinorUnits, Seconds, Transaction,
+};
 
 use super::plan::{ACCOUNTS, CHILDREN, LITTLE, POOR, account, key, public};
 use super::resign::resign;
@@ -99,7 +101,7 @@ impl Traffic {
         match world.chance.below(6) {
             0 => payment.signature[5] ^= 1,
             1 => payment.anchor.id[0] ^= 1,
-            2 => payment.time += 1_000,
+            2 => payment.time = payment.time.plus_or_last(Seconds::new(1_000)),
             3 => payment = signed(world, n, POOR, chain, 1, u64::MAX / 4, 100),
             4 => payment.chain = ChainId(99),
             _ => payment.deadline_minutes = 0,
@@ -170,7 +172,7 @@ pub(super) fn transaction(
     }
     let mut transaction = Transaction {
         chain,
-        time: u32::try_from(node.clock_ms(world.now_ms) / 1_000).expect("a time of the simulation"),
+        time: BlockTimestamp::at(ChainTime::from_ms(node.clock_ms(world.now_ms))),
         deadline_minutes: 30,
         sender: public(&key(from)),
         fee: MinorUnits::new(fee),

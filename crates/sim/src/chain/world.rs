@@ -150,7 +150,7 @@ impl World {
 
     /// Returns the time between two probes. An honest majority fails to make a block in it once in ten million times.
     fn probe_ms(&self) -> u64 {
-        u64::from(self.plan.genesis.params.block_seconds) * 1_000 * PROBE_BLOCKS
+        self.plan.genesis.params.block_seconds.as_ms() * PROBE_BLOCKS
     }
 
     /// Checks that every node's chain has grown since the last probe, so that no node has stopped following or forging.

@@ -1,7 +1,10 @@
 //! Bad input at the HTTP API of a chain node, and on the command line: refused with codes, and the node goes on.
 
 use api::chain::{StartForging, codes};
-use chain::{AccountId, Anchor, Body, ChainId, Height, MinorUnits, Transaction, key_of_passphrase};
+use chain::{
+    AccountId, Anchor, BlockTimestamp, Body, ChainId, Height, MinorUnits, Seconds, Transaction,
+    key_of_passphrase,
+};
 use primitives::{Hash, PublicKey, hex};
 
 use crate::chain_stage::{Chain, code, reaches};
@@ -20,7 +23,7 @@ async fn bad_input_is_refused_with_a_code() {
     };
     let good = Transaction {
         chain: ChainId::PARENT,
-        time: now,
+        time: BlockTimestamp::new(now),
         deadline_minutes: 30,
         sender,
         fee: MinorUnits::new(100_000_000),
@@ -34,7 +37,9 @@ async fn bad_input_is_refused_with_a_code() {
     };
     type Change = fn(&mut Transaction);
     let changes: &[(&str, Change)] = &[
-        ("chain_tx.from_future", |t| t.time += 10_000),
+        ("chain_tx.from_future", |t| {
+            t.time = t.time.plus_or_last(Seconds::new(10_000));
+        }),
         ("chain_tx.anchor_unknown", |t| t.anchor.id = [9; 8]),
         ("chain_tx.fee", |t| t.fee = MinorUnits::new(1)),
         ("chain_tx.deadline", |t| t.deadline_minutes = 0),

@@ -1,7 +1,7 @@
 //! Tests of the times of bundling.
 
 use super::super::*;
-use crate::{ChainId, Height, Params};
+use crate::{ChainId, Height, Params, Seconds};
 
 fn at(at_ms: u64) -> Expected {
     Expected {
@@ -64,13 +64,13 @@ fn ranks_take_turns_ahead_of_the_next_forger() {
 #[test]
 fn the_lead_follows_the_block_time_or_the_setting() {
     let with = |block_seconds| Params {
-        block_seconds,
+        block_seconds: Seconds::new(block_seconds),
         ..Params::loadtest()
     };
     let own = BundleSettings {
         lead_ms: Some(3_000),
         local_lead_ms: Some(9_000),
-        margin_seconds: Some(7),
+        margin_seconds: Some(Seconds::new(7)),
         deadline_minutes: 0,
         ..BundleSettings::default()
     };
@@ -84,7 +84,7 @@ fn the_lead_follows_the_block_time_or_the_setting() {
         [125, 250, 250]
     );
     assert_eq!(
-        [2, 5, 60].map(|s| usual.margin_seconds(&with(s))),
+        [2, 5, 60].map(|s| usual.margin_seconds(&with(s)).get()),
         [20, 50, 600]
     );
     assert_eq!(
@@ -93,7 +93,7 @@ fn the_lead_follows_the_block_time_or_the_setting() {
     );
     assert_eq!(
         (own.margin_seconds(&with(5)), own.deadline_minutes(&with(5))),
-        (7, 1)
+        (Seconds::new(7), 1)
     );
 }
 

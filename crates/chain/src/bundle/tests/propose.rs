@@ -5,7 +5,7 @@ use std::sync::Arc;
 use primitives::{Hash, SignatureChecker};
 
 use super::super::*;
-use crate::pool::tests::{Pay, account, all_have, child_block, genesis, put};
+use crate::pool::tests::{Pay, account, all_have, at, child_block, genesis, put};
 use crate::pool::{ChildBlock, Pool, PoolSettings};
 use crate::{
     AccountId, Anchor, ChainId, Height, MinorUnits, Params, Percent, TxId, key_of_passphrase,
@@ -103,7 +103,8 @@ fn a_child_block_is_signed_and_pays_for_each_that_it_carries() {
     assert_eq!(again.as_ref(), Ok(&*block));
     assert_eq!(block.transaction().sender, bundler());
     let transaction = &block.transaction().transaction;
-    assert_eq!((transaction.time, transaction.deadline_minutes), (10, 10));
+    assert_eq!(transaction.time, at(10));
+    assert_eq!(transaction.deadline_minutes, 10);
     assert!(SignatureChecker::new().check(&block.transaction().signed_message()));
     let dear = BundlerRules {
         overpay_percent: Percent::new(55),
@@ -331,7 +332,7 @@ fn it_spends_no_more_than_it_may() {
     }
     // The bundler's waiting child block and the account's other pending payments count.
     let own = made(propose_with(&pool, limit(10), RICH));
-    pool.insert_child_block(own, 10, &mut all_have(1_000))
+    pool.insert_child_block(own, at(10), &mut all_have(1_000))
         .unwrap()
         .unwrap();
     let used_up = Proposal::Skip(Skipped::MeansUsedUp);
@@ -345,7 +346,7 @@ fn it_makes_none_beside_one_that_is_as_good() {
     let (mut pool, ids) = pool_of(&[pay(1), pay(2), pay(3)]);
     let rival = |fee, ids: &[TxId]| child_block(7, 2, fee, 0, ids);
     let good = rival(25, &ids);
-    pool.insert_child_block(good.clone(), 10, &mut all_have(1_000))
+    pool.insert_child_block(good.clone(), at(10), &mut all_have(1_000))
         .unwrap()
         .unwrap();
     // Its own child block would pay 30, which is less than a quarter more.
@@ -368,7 +369,7 @@ fn one_that_no_block_can_have_is_no_rival() {
         child_block(9, 2, 900, 100, &ids[..1]),
     ];
     for rival in rivals {
-        pool.insert_child_block(rival, 10, &mut all_have(1_000))
+        pool.insert_child_block(rival, at(10), &mut all_have(1_000))
             .unwrap()
             .unwrap();
     }
@@ -388,7 +389,7 @@ fn the_fee_that_wallets_are_told_is_enough() {
             ..rules()
         };
         let key = key_of_passphrase("0");
-        let rates = SignedRates::new(&key, &own, 0, &Hash::ZERO).unwrap();
+        let rates = SignedRates::new(&key, &own, at(0), &Hash::ZERO).unwrap();
         let told = rates.fee(&params(), decimals);
         assert!(told >= rate_min.fee(overpay_percent, &params(), decimals));
     }

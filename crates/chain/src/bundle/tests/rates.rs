@@ -4,7 +4,7 @@ use primitives::{KeyPair, Scheme, SignatureChecker};
 use proptest::prelude::*;
 
 use super::super::*;
-use crate::pool::tests::genesis;
+use crate::pool::tests::{at, genesis};
 use crate::{ChainId, MinorUnits, Params, Percent, key_of_passphrase};
 
 fn rules(rate_min: u64) -> BundlerRules {
@@ -21,12 +21,12 @@ fn rules(rate_min: u64) -> BundlerRules {
 
 fn rates(number: u8, rate_min: u64, time: u32) -> SignedRates {
     let key = KeyPair::from_seed(Scheme::Ed25519, [number; 32]);
-    SignedRates::new(&key, &rules(rate_min), time, &genesis()).unwrap()
+    SignedRates::new(&key, &rules(rate_min), at(time), &genesis()).unwrap()
 }
 
 #[test]
 fn rates_are_signed_and_lead_back() {
-    let rates = SignedRates::new(&key_of_passphrase("0"), &rules(95), 7, &genesis()).unwrap();
+    let rates = SignedRates::new(&key_of_passphrase("0"), &rules(95), at(7), &genesis()).unwrap();
     assert_eq!(rates.rate.get(), 105, "95 and a tenth, rounded up");
     assert_eq!(SignedRates::read(&rates.to_bytes()), Ok(rates.clone()));
     let mut checker = SignatureChecker::new();
@@ -35,7 +35,7 @@ fn rates_are_signed_and_lead_back() {
     forged.rate = BundlerRate::new(forged.rate.get() - 1);
     assert!(!checker.check(&forged.signed_message(&genesis())));
     let foreign = KeyPair::from_seed(Scheme::EcdsaP256, [1; 32]);
-    let refused = SignedRates::new(&foreign, &rules(1), 7, &genesis());
+    let refused = SignedRates::new(&foreign, &rules(1), at(7), &genesis());
     assert_eq!(refused.unwrap_err().code, "chain_forge.wrong_key");
 }
 
@@ -93,7 +93,7 @@ fn the_book_takes_what_is_of_now_and_new() {
     ];
     for (name, rates, balance, now, expected) in cases {
         let balance = MinorUnits::new(*balance);
-        let outcome = book.insert(rates.clone(), balance, *now, &params);
+        let outcome = book.insert(rates.clone(), balance, at(*now), &params);
         assert_eq!(outcome.map_err(|refused| refused.code), *expected, "{name}");
     }
     assert!(book.knows(&rates(1, 1, 1_015)) && !book.knows(&rates(1, 1, 1_016)));
@@ -104,7 +104,7 @@ fn the_book_takes_what_is_of_now_and_new() {
             .collect::<Vec<_>>()
     };
     assert_eq!(order(&book), [44, 44, 77]);
-    book.expire(1_000);
+    book.expire(at(1_000));
     assert_eq!(order(&book), [44, 77]);
     assert_eq!(book.of(ChainId(3)), Vec::<&SignedRates>::new());
     assert_eq!(book.bundlers(ChainId(2)).count(), 2);
@@ -117,7 +117,7 @@ fn of_too_many_bundlers_the_richest_stay() {
     let mut book = RateBook::default();
     let insert = |book: &mut RateBook, number, more| {
         let balance = MinorUnits::new(least + more);
-        book.insert(rates(number, 1, 0), balance, 0, &params)
+        book.insert(rates(number, 1, 0), balance, at(0), &params)
     };
     for number in 0..BUNDLERS_MAX as u8 {
         let more = u64::from(number) + 1;

@@ -190,7 +190,7 @@ impl<R: Reads<Table>> Core<R> {
         &mut self,
         block: CheckedBlock,
     ) -> Result<(), StoreFailure> {
-        let due_ms = u64::from(block.header.time) * 1_000;
+        let due_ms = block.header.time.chain_time().as_ms();
         if due_ms > self.now_ms {
             self.add_pending(PendingBlock {
                 hash: block.hash,

@@ -134,14 +134,13 @@ impl Part for PendingBlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Header;
-    use crate::Height;
     use crate::block::CarriedBlock;
+    use crate::{BlockTimestamp, Header, Height};
 
     fn header(difficulty: u128) -> Header {
         Header {
             height: Height::FIRST,
-            time: 1,
+            time: BlockTimestamp::new(1),
             previous: Hash::ZERO,
             forger: [1; 32],
             generation: Hash::ZERO,

@@ -170,7 +170,7 @@ impl<R: Reads<Table>> Core<R> {
         );
         self.side_blocks.put(&mut self.rows, &block);
         self.rates.record.popped(block.header.height);
-        self.pool.block_popped(&block, self.now_seconds());
+        self.pool.block_popped(&block, self.timestamp_now());
         self.count_spent(&block, false)?;
         for carried in block.transactions() {
             let bundled = matches!(carried.transaction.body, Body::ChildBlock { .. });

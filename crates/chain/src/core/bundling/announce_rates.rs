@@ -1,6 +1,6 @@
 //! Announces the rates of this node's bundlers, and learns those that peers gossip.
 
-use crate::bundle::{Bundler, PROVEN_BLOCKS, RATES_EVERY_SECONDS, SignedRates};
+use crate::bundle::{Bundler, PROVEN_BLOCKS, RATES_INTERVAL, SignedRates};
 use crate::core::limits::{ROUND_BYTES, points};
 use crate::core::{Action, Core, PeerId, Ticket, Verdict};
 use crate::message::{GOSSIP_RATES_MAX, Gossip};
@@ -41,8 +41,8 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(());
         }
         self.rates.announced_ms = self.now_ms;
-        self.rates.due_ms = self.now_ms + u64::from(RATES_EVERY_SECONDS) * 1_000;
-        let now = self.now_seconds();
+        self.rates.due_ms = self.now_ms + RATES_INTERVAL.as_ms();
+        let now = self.timestamp_now();
         self.rates.book.expire(now);
         self.rates.forget_floors();
         let bundlers: Vec<Bundler> = self
@@ -75,7 +75,7 @@ impl<R: Reads<Table>> Core<R> {
         message: Ticket,
         rates: Vec<SignedRates>,
     ) -> Result<(), StoreFailure> {
-        let now = self.now_seconds();
+        let now = self.timestamp_now();
         let mut fresh = rates;
         fresh.retain(|rates| {
             let is_new = !self.rates.book.knows(rates);
@@ -108,7 +108,7 @@ impl<R: Reads<Table>> Core<R> {
 
     fn learn(&mut self, rates: SignedRates) -> Result<Result<bool, Rejection>, StoreFailure> {
         let balance = self.rows.balance(&rates.account(), ChainId::PARENT)?;
-        let now = self.now_seconds();
+        let now = self.timestamp_now();
         self.rates.forget_floors();
         let book = &mut self.rates.book;
         Ok(book.insert(rates, balance, now, &self.genesis.params))

@@ -88,7 +88,7 @@ impl<R: Reads<Table>> Core<R> {
             outlook.tip_ms,
             last_ms,
         );
-        let quarter = u64::from(params.block_seconds) * 250;
+        let quarter = params.block_seconds.as_ms() / 4;
         // The expected blocks are overdue.
         planned.unwrap_or(self.now_ms + quarter.clamp(AGAIN_MS.0, AGAIN_MS.1))
     }
@@ -113,7 +113,7 @@ impl<R: Reads<Table>> Core<R> {
             forgers: turns
                 .iter()
                 .map(|turn| Expected {
-                    at_ms: u64::from(turn.time) * 1_000,
+                    at_ms: turn.time.chain_time().as_ms(),
                     local: self.forging.keys().any(|key| *key == turn.forger),
                 })
                 .collect(),
@@ -163,7 +163,7 @@ impl<R: Reads<Table>> Core<R> {
     fn publish_child_block(&mut self, block: Arc<ChildBlock>) -> Result<(), StoreFailure> {
         let rows = &self.rows;
         let mut balances = |account: AccountId, chain| rows.balance(&account, chain);
-        let now = self.now_seconds();
+        let now = self.timestamp_now();
         let taken = self
             .pool
             .insert_child_block(block.clone(), now, &mut balances)?;

@@ -3,7 +3,6 @@
 use primitives::Hash;
 
 use super::forgers::KeyTurn;
-use crate::AccountId;
 use crate::block::{CarriedBlock, CheckedBlock};
 use crate::core::limits::{PATIENCE_MS, PEER_GATHERING_MS};
 use crate::core::sync::SyncStage;
@@ -13,6 +12,7 @@ use crate::message::{Announcement, GOSSIP_BYTES_MAX, Gossip, IDS_MAX};
 use crate::pool::Pool;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{next_header, turn};
+use crate::{AccountId, BlockTimestamp};
 
 /// Delay before the next attempt after an own block was invalid, in milliseconds.
 const RETRY_MS: u64 = 1_000;
@@ -54,7 +54,7 @@ impl<R: Reads<Table>> Core<R> {
     /// If an old copy of the data lacks a block that the key already forged on this parent, the key would otherwise sign a second
     /// one.
     fn forging_ms(&self, turn: &KeyTurn) -> u64 {
-        let turn_ms = u64::from(turn.due) * 1_000 + self.settings.forging_delay_ms;
+        let turn_ms = turn.due.chain_time().as_ms() + self.settings.forging_delay_ms;
         let opened_ms = self.forging.opened_ms;
         let met_ms = match &self.sync.state {
             _ if turn_ms >= opened_ms => 0,
@@ -94,10 +94,10 @@ impl<R: Reads<Table>> Core<R> {
         Ok(first.filter(|turn| self.forging_ms(turn) <= self.now_ms))
     }
 
-    /// Returns the second of the turn of a key that forges here now, in milliseconds.
+    /// Returns the time of the turn of a key that forges here now, in milliseconds.
     pub(in crate::core) fn due_turn_ms(&mut self) -> Result<Option<u64>, StoreFailure> {
         let turn = self.due_turn()?;
-        Ok(turn.map(|turn| u64::from(turn.time) * 1_000))
+        Ok(turn.map(|turn| turn.time.chain_time().as_ms()))
     }
 
     pub(in crate::core) fn forge_if_due(&mut self) -> Result<(), StoreFailure> {
@@ -119,8 +119,8 @@ impl<R: Reads<Table>> Core<R> {
         // Without such a second the key stays out of turn.
         let still = turn
             .time
-            .saturating_add(self.genesis.params.standstill_seconds);
-        let now = self.now_seconds();
+            .plus_or_last(self.genesis.params.standstill_seconds);
+        let now = self.timestamp_now();
         let is_still = now >= still;
         let tip = self.rows.tip();
         let height = tip.next_height();
@@ -147,7 +147,7 @@ impl<R: Reads<Table>> Core<R> {
             return Ok(false);
         };
         let header = &block.header;
-        if self.is_distrusted(header.height, hash) || header.time > self.now_seconds() {
+        if self.is_distrusted(header.height, hash) || header.time > self.timestamp_now() {
             return Ok(false);
         }
         let announcement = announce(&block);
@@ -160,7 +160,7 @@ impl<R: Reads<Table>> Core<R> {
         Ok(true)
     }
 
-    fn forge(&mut self, key: &[u8; 32], time: u32) -> Result<(), StoreFailure> {
+    fn forge(&mut self, key: &[u8; 32], time: BlockTimestamp) -> Result<(), StoreFailure> {
         let height = self.rows.tip().next_height();
         let candidate = assemble(&self.pool, &self.genesis.params, height, time);
         let empty = candidate.body.is_empty();
@@ -183,7 +183,7 @@ impl<R: Reads<Table>> Core<R> {
     fn seal_and_join(
         &mut self,
         key: &[u8; 32],
-        time: u32,
+        time: BlockTimestamp,
         candidate: crate::forge::Candidate,
     ) -> Result<bool, StoreFailure> {
         let Some(pair) = self.forging.keys.get(key) else {
@@ -213,8 +213,8 @@ impl<R: Reads<Table>> Core<R> {
         Ok(true)
     }
 
-    /// Returns the keys that forge on this node, with their accounts and the seconds of their turns.
-    pub(in crate::core) fn forgers(&self) -> Vec<(AccountId, [u8; 32], Option<u32>)> {
+    /// Returns the keys that forge on this node, with their accounts and the times of their turns.
+    pub(in crate::core) fn forgers(&self) -> Vec<(AccountId, [u8; 32], Option<BlockTimestamp>)> {
         self.forging
             .keys()
             .map(|key| (AccountId::of_key(key), *key, self.forging.turn_of(key)))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use primitives::{KeyPair, PublicKey};
 
+use crate::BlockTimestamp;
 use crate::core::limits::FORGERS_MAX;
 use crate::core::part::Part;
 use crate::state::Point;
@@ -11,11 +12,11 @@ use crate::state::Point;
 /// The turn of a key after the tip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::core) struct KeyTurn {
-    /// The second at which the key is tried. It is later than `time` if the key signed a block on this parent that the store no
+    /// The time at which the key is tried. It is later than `time` if the key signed a block on this parent that the store no
     /// longer has.
-    pub(super) due: u32,
-    /// The second of its block.
-    pub(super) time: u32,
+    pub(super) due: BlockTimestamp,
+    /// The time of its block.
+    pub(super) time: BlockTimestamp,
     pub(super) key: [u8; 32],
 }
 
@@ -66,8 +67,8 @@ impl Forging {
         self.keys.keys()
     }
 
-    /// Returns the second of a key's turn after the tip. `None` before the turns are computed, or without stake.
-    pub(in crate::core) fn turn_of(&self, key: &[u8; 32]) -> Option<u32> {
+    /// Returns the time of a key's turn after the tip. `None` before the turns are computed, or without stake.
+    pub(in crate::core) fn turn_of(&self, key: &[u8; 32]) -> Option<BlockTimestamp> {
         let turns = self.turns.as_ref()?;
         turns
             .iter()
@@ -80,7 +81,7 @@ impl Forging {
     }
 
     /// Skips a turn. The key is tried again after a standstill of the network.
-    pub(super) fn skip_turn(&mut self, key: &[u8; 32], due: u32) {
+    pub(super) fn skip_turn(&mut self, key: &[u8; 32], due: BlockTimestamp) {
         if let Some(turns) = &mut self.turns {
             for turn in turns.iter_mut().filter(|turn| turn.key == *key) {
                 turn.due = due;

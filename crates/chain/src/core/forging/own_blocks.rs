@@ -93,13 +93,14 @@ fn decode_key(key: &[u8]) -> Option<OwnBlockKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::BlockTimestamp;
     use crate::genesis::small_genesis;
     use crate::state::MemoryStore;
 
     fn header(height: Height, parent: u8) -> Header {
         Header {
             height,
-            time: 1,
+            time: BlockTimestamp::new(1),
             previous: Hash::plain(&[parent]),
             forger: [3; 32],
             generation: Hash::ZERO,

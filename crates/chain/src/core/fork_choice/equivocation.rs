@@ -96,7 +96,7 @@ impl<R: Reads<Table>> Core<R> {
     /// Keeps two headers with valid signatures, unless there is already evidence against the forger on this parent.
     pub(in crate::core) fn keep_evidence(&mut self, first: Header, second: Header) {
         let found = Equivocation {
-            noticed: self.now_seconds(),
+            noticed: self.timestamp_now(),
             first,
             second,
         };

@@ -12,7 +12,7 @@ use crate::block::{HEADER_BYTES, read_header};
 use crate::core::limits::{EQUIVOCATIONS_MAX, EQUIVOCATIONS_PER_FORGER_MAX};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::state::Overlay;
-use crate::{Header, Height, Rejection};
+use crate::{BlockTimestamp, Header, Height, Rejection};
 
 /// Key prefix in `Meta`, followed by forger, height and parent, for both headers of an equivocation.
 const EVIDENCE: &[u8] = b"equivocation";
@@ -22,8 +22,8 @@ pub const EVIDENCE_PLACE_BYTES: usize = 32 + 4 + 32;
 /// Two signed headers by one forger on one parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Equivocation {
-    /// The time at which this node noticed it, in seconds since genesis.
-    pub noticed: u32,
+    /// The time at which this node noticed it.
+    pub noticed: BlockTimestamp,
     /// The header that this node saw first.
     pub first: Header,
     /// The other header.
@@ -90,7 +90,7 @@ impl Equivocation {
         let (first, second) = headers.split_at_checked(HEADER_BYTES).ok_or_else(wrong)?;
         let header = |bytes: &[u8]| read_header(bytes).map_err(|_| wrong());
         Ok(Self {
-            noticed: u32::from_be_bytes(*noticed),
+            noticed: BlockTimestamp::from_be_bytes(*noticed),
             first: header(first)?,
             second: header(second)?,
         })
@@ -232,7 +232,7 @@ mod tests {
         key[..4].copy_from_slice(&forger.to_be_bytes());
         let header = |time| Header {
             height,
-            time,
+            time: BlockTimestamp::new(time),
             previous: Hash::plain(&height.to_be_bytes()),
             forger: key,
             generation: Hash::ZERO,
@@ -245,7 +245,7 @@ mod tests {
             signature: [0; 64],
         };
         Equivocation {
-            noticed: 7,
+            noticed: BlockTimestamp::new(7),
             first: header(1),
             second: header(2),
         }

@@ -10,7 +10,7 @@ use crate::core::Core;
 use crate::core::sync::PeerBranch;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::read;
-use crate::{Header, Height};
+use crate::{BlockTimestamp, Header, Height};
 
 impl<R: Reads<Table>> Core<R> {
     /// Returns whether a chain with this difficulty and tip beats ours.
@@ -20,10 +20,9 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Returns whether a block's time is further ahead of this node's clock than the drift allows.
-    pub(in crate::core) fn is_beyond_drift(&self, time: u32) -> bool {
-        let drift = self.genesis.params.block_drift_seconds();
-        // No time is beyond the last second.
-        time > self.now_seconds().saturating_add(drift)
+    pub(in crate::core) fn is_beyond_drift(&self, time: BlockTimestamp) -> bool {
+        let ahead = time.since(self.timestamp_now());
+        ahead.is_some_and(|ahead| ahead > self.genesis.params.block_drift_seconds())
     }
 
     /// Returns whether a block contradicts a trusted block.

@@ -155,7 +155,7 @@ impl<R: Reads<Table>> Core<R> {
             ))));
         }
         let when = When {
-            time: self.now_seconds(),
+            time: self.timestamp_now(),
             height: self.rows.tip().next_height(),
         };
         match check_transaction(&self.rows, &self.genesis, carried, when) {
@@ -163,7 +163,7 @@ impl<R: Reads<Table>> Core<R> {
             Err(Fault::InBlock(_)) => return Ok(Err(Refusal::Known)),
             Err(fault) => return Ok(Err(Refusal::Refused(fault.rejection()?))),
         }
-        let now = self.now_seconds();
+        let now = self.timestamp_now();
         let rows = &self.rows;
         let mut balances = |account: crate::AccountId, chain| rows.balance(&account, chain);
         let checked = match block {
@@ -229,7 +229,7 @@ impl<R: Reads<Table>> Core<R> {
             self.already_known(&carried, source);
             return Ok(());
         }
-        let now = self.now_seconds();
+        let now = self.timestamp_now();
         let rows = &self.rows;
         let mut balances = |account: crate::AccountId, chain| rows.balance(&account, chain);
         let entered = match &block {

@@ -13,7 +13,7 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Lets the pool check the accounts that blocks have changed.
     pub(in crate::core) fn settle_pool(&mut self) -> Result<(), StoreFailure> {
-        let (rows, now) = (&self.rows, self.now_seconds());
+        let (rows, now) = (&self.rows, self.timestamp_now());
         let mut balances = |account: crate::AccountId, chain| rows.balance(&account, chain);
         self.pool.settle(now, &mut balances)
     }

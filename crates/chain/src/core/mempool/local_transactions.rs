@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::TxId;
 use crate::port::{Reads, Table};
 use crate::state::Overlay;
 use crate::transaction::Carried;
+use crate::{BlockTimestamp, TxId};
 
 /// The ids of the transactions in the table `Pool`, oldest first.
 #[derive(Debug, Default)]
@@ -37,9 +37,9 @@ impl LocalTransactions {
         }
     }
 
-    /// Returns the transactions that were made before this second.
-    pub(in crate::core) fn older_than(&self, second: u32) -> impl Iterator<Item = TxId> {
-        let is_old = move |id: &&TxId| id.time() < second;
+    /// Returns the transactions that were made before this time.
+    pub(in crate::core) fn older_than(&self, time: BlockTimestamp) -> impl Iterator<Item = TxId> {
+        let is_old = move |id: &&TxId| id.time() < time;
         self.ids.iter().take_while(is_old).copied()
     }
 }

@@ -37,7 +37,7 @@ impl<R: Reads<Table>> Core<R> {
         id: &TxId,
         reason: &'static str,
     ) -> Result<(), StoreFailure> {
-        let now = self.now_seconds();
+        let now = self.timestamp_now();
         match removal_reason(&self.rows, id)? {
             Some((before, _)) => self.rows.delete(Table::LeftOrder, order_key(before, id)),
             None => self.removals.count += 1,

@@ -1,7 +1,7 @@
 //! Gossip of transactions: of new ones in batches, and again after a reorg or a long wait.
 
 use crate::core::Core;
-use crate::core::limits::{REGOSSIP_STEP, REPEAT_SECONDS, REPEAT_STEP};
+use crate::core::limits::{REGOSSIP_STEP, REPEAT_AGE, REPEAT_STEP};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::transaction::Carried;
 
@@ -34,7 +34,7 @@ impl<R: Reads<Table>> Core<R> {
             return;
         }
         // In the first seconds no transaction is old.
-        let before = self.now_seconds().saturating_sub(REPEAT_SECONDS);
+        let before = self.timestamp_now().minus_or_genesis(REPEAT_AGE);
         self.regossip
             .extend(self.local.older_than(before).take(REPEAT_STEP));
     }

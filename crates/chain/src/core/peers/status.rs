@@ -36,7 +36,7 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Returns the interval between status questions to each peer.
     fn status_every_ms(&self) -> u64 {
-        let block_ms = u64::from(self.genesis.params.block_seconds) * 1_000;
+        let block_ms = self.genesis.params.block_seconds.as_ms();
         block_ms.clamp(STATUS_MS_MIN, STATUS_MS_MAX)
     }
 

@@ -24,7 +24,7 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Returns a quarter of the block time.
     pub(in crate::core) fn forging_pause_ms(&self) -> u64 {
-        u64::from(self.genesis.params.block_seconds) * 1_000 / FORGING_PAUSE_PARTS
+        self.genesis.params.block_seconds.as_ms() / FORGING_PAUSE_PARTS
     }
 
     /// Lets blocks join, and requests more bodies.

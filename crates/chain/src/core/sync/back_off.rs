@@ -1,5 +1,6 @@
 //! Back-off from peers whose branch failed or cannot be judged now.
 
+use crate::BlockTimestamp;
 use crate::core::limits::{BACK_OFF_DOUBLINGS_MAX, BACK_OFF_MS};
 use crate::core::{Core, PeerId};
 use crate::port::{Reads, Table};
@@ -39,11 +40,11 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Waits for a peer whose branch continues with a block of this time, which is ahead of our clock. The peer is asked again at
     /// that time, or after the cool-down if the block is beyond the drift.
-    pub(in crate::core) fn retry_at(&mut self, peer: PeerId, time: u32) {
+    pub(in crate::core) fn retry_at(&mut self, peer: PeerId, time: BlockTimestamp) {
         if self.is_beyond_drift(time) {
             self.back_off(peer);
         } else if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.back_off_until_ms = u64::from(time) * 1_000;
+            peer.back_off_until_ms = time.chain_time().as_ms();
         }
     }
 }

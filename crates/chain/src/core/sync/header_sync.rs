@@ -8,7 +8,7 @@ use primitives::Hash;
 use crate::core::PeerId;
 use crate::message::Status;
 use crate::state::Branch;
-use crate::{Header, Height};
+use crate::{BlockTimestamp, Header, Height};
 
 /// A branch whose headers are being fetched from one peer and judged.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl PeerBranch {
     }
 
     /// Returns the cumulative work of the headers up to a time, or 0 before the first.
-    fn work_at(&self, time: u32) -> u128 {
+    fn work_at(&self, time: BlockTimestamp) -> u128 {
         let upto = self
             .headers
             .partition_point(|(header, _)| header.time <= time);
@@ -77,7 +77,7 @@ pub(super) enum HeaderVerdict {
     /// All headers count.
     Good,
     /// The headers before this point count. The next header's time, given here, is ahead of our clock.
-    Early(u32),
+    Early(BlockTimestamp),
     /// The headers before this point count. No row bounds the stake of the next header's forger.
     Unbounded,
     /// Our own chain has changed below the branch.
@@ -126,7 +126,7 @@ mod tests {
         let genesis = small_genesis();
         let header = |height: Height| Header {
             height,
-            time: height.get() * seconds,
+            time: BlockTimestamp::new(height.get() * seconds),
             previous: genesis.hash,
             forger: [peer; 32],
             generation: genesis.hash,

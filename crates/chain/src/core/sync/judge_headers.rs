@@ -110,7 +110,7 @@ impl<R: Reads<Table>> Core<R> {
         let Some(branch) = candidate.branch.as_mut() else {
             return Ok(Some(HeaderVerdict::Again));
         };
-        if header.time > self.now_seconds() {
+        if header.time > self.timestamp_now() {
             return Ok(Some(HeaderVerdict::Early(header.time)));
         }
         if self.invalid.contains(&hash) {

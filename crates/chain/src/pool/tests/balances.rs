@@ -4,7 +4,7 @@ use super::*;
 
 fn settings() -> PoolSettings {
     PoolSettings {
-        patience_seconds: Some(30),
+        patience_seconds: Some(Seconds::new(30)),
         ..PoolSettings::default()
     }
 }
@@ -27,7 +27,7 @@ fn a_debit_from_outside_parks_who_came_last_and_a_credit_brings_it_back() {
     pool.block_added(&block(vec![plain(&foreign)]));
     assert!(!pool.is_settled());
     assert_eq!(order(&pool, 1), [], "nobody may have what is not settled");
-    pool.settle(10, &mut all_have(501)).unwrap();
+    pool.settle(at(10), &mut all_have(501)).unwrap();
     assert_eq!(order(&pool, 1), [ids[0]]);
     assert_eq!(pool.standing(&ids[1]), Some(Standing::Parked));
     assert_eq!(pool.figures().parked, 1);
@@ -39,7 +39,7 @@ fn a_debit_from_outside_parks_who_came_last_and_a_credit_brings_it_back() {
     }
     .carried();
     pool.block_added(&block(vec![plain(&credit)]));
-    pool.settle(20, &mut all_have(901)).unwrap();
+    pool.settle(at(20), &mut all_have(901)).unwrap();
     assert_eq!(order(&pool, 1), [ids[1], ids[0]]);
     assert_eq!(reasons(&mut pool), []);
     let pending = pool.pending_debit(account(1), ChainId::PARENT);
@@ -56,10 +56,10 @@ fn patience_ends_with_a_reason() {
     }
     .carried();
     pool.block_added(&block(vec![plain(&foreign)]));
-    pool.settle(10, &mut all_have(1)).unwrap();
-    pool.expire(39);
+    pool.settle(at(10), &mut all_have(1)).unwrap();
+    pool.expire(at(39));
     assert!(pool.contains(&pay.id));
-    pool.expire(40);
+    pool.expire(at(40));
     assert_eq!(
         reasons(&mut pool),
         [(pay.id, "chain_pool.insufficient_balance")]
@@ -87,15 +87,15 @@ fn what_depends_on_a_payment_of_a_lost_branch_waits_for_it() {
         500,
     )
     .unwrap();
-    pool.block_popped(&funded, 5);
-    pool.settle(5, &mut |who, _| {
+    pool.block_popped(&funded, at(5));
+    pool.settle(at(5), &mut |who, _| {
         let balance = if who == account(7) { 1_000 } else { 0 };
         Ok(MinorUnits::new(balance))
     })
     .unwrap();
     assert_eq!(order(&pool, 1), [gift.id]);
     pool.block_added(&funded);
-    pool.settle(6, &mut all_have(500)).unwrap();
+    pool.settle(at(6), &mut all_have(500)).unwrap();
     assert_eq!(order(&pool, 1), [spending.id]);
     assert_eq!(reasons(&mut pool), []);
 }
@@ -122,8 +122,8 @@ fn popped_transactions_go_first_in_their_order() {
         1_000,
     )
     .unwrap();
-    pool.block_popped(&popped, 0);
-    pool.settle(0, &mut all_have(1_000)).unwrap();
+    pool.block_popped(&popped, at(0));
+    pool.settle(at(0), &mut all_have(1_000)).unwrap();
     let expected: Vec<TxId> = popped
         .transactions()
         .map(|one| one.id)
@@ -150,7 +150,7 @@ fn in_a_full_pool_a_popped_transaction_takes_the_place_of_a_later_one_that_pays_
         };
         put(&mut pool, &pay, 1_000).unwrap().id
     });
-    pool.block_popped(&popped, 0);
+    pool.block_popped(&popped, at(0));
     assert_eq!(reasons(&mut pool), [(waiting[1], "chain_pool.evicted")]);
     assert_eq!(order(&pool, 1), [early.carried().id, waiting[0]]);
 }
@@ -159,10 +159,10 @@ fn in_a_full_pool_a_popped_transaction_takes_the_place_of_a_later_one_that_pays_
 fn what_was_accepted_before_a_restart_waits_for_its_balance() {
     let mut pool = Pool::new(settings());
     let carried = Pay::default().carried();
-    pool.restore(carried.clone(), 0).unwrap();
-    pool.settle(0, &mut all_have(0)).unwrap();
+    pool.restore(carried.clone(), at(0)).unwrap();
+    pool.settle(at(0), &mut all_have(0)).unwrap();
     assert_eq!(pool.standing(&carried.id), Some(Standing::Parked));
-    let again = pool.restore(carried.clone(), 0);
+    let again = pool.restore(carried.clone(), at(0));
     assert_eq!(again.unwrap_err().code, "chain_pool.known");
     let gift = Pay {
         from: 7,
@@ -170,16 +170,17 @@ fn what_was_accepted_before_a_restart_waits_for_its_balance() {
         ..Pay::default()
     };
     pool.block_added(&block(vec![plain(&gift.carried())]));
-    pool.settle(0, &mut all_have(1_000)).unwrap();
+    pool.settle(at(0), &mut all_have(1_000)).unwrap();
     assert_eq!(order(&pool, 1), [carried.id]);
 }
 
 #[test]
 fn patience_follows_the_block_time_or_the_setting() {
     let usual = |block_seconds| {
-        let chosen = PoolSettings::default().for_blocks_of(block_seconds);
-        chosen.patience_seconds()
+        let chosen = PoolSettings::default().for_blocks_of(Seconds::new(block_seconds));
+        chosen.patience_seconds().get()
     };
     assert_eq!([2, 5, 10, 60].map(usual), [120, 120, 200, 1_200]);
-    assert_eq!(settings().for_blocks_of(60).patience_seconds(), 30);
+    let own = settings().for_blocks_of(Seconds::new(60));
+    assert_eq!(own.patience_seconds(), Seconds::new(30));
 }

@@ -24,7 +24,7 @@ fn ids(children: &[Arc<Carried>]) -> Vec<TxId> {
 }
 
 fn offer(pool: &mut Pool, block: &Arc<ChildBlock>) -> Result<(), &'static str> {
-    pool.insert_child_block(block.clone(), 0, &mut all_have(1_000))
+    pool.insert_child_block(block.clone(), at(0), &mut all_have(1_000))
         .unwrap()
         .map_err(|rejection| rejection.code)
 }
@@ -58,7 +58,7 @@ fn a_list_must_be_the_one_that_the_child_block_commits_to() {
     );
     let mut pool = Pool::new(PoolSettings::default());
     let outcome = pool
-        .insert(good.transaction().clone(), 0, &mut all_have(1_000))
+        .insert(good.transaction().clone(), at(0), &mut all_have(1_000))
         .unwrap();
     assert_eq!(outcome.unwrap_err().code, "chain_pool.wrong_list");
 }
@@ -89,7 +89,7 @@ fn it_is_complete_while_all_it_carries_is_ready() {
     }
     .carried();
     pool.block_added(&block(vec![plain(&foreign)]));
-    pool.settle(0, &mut all_have(0)).unwrap();
+    pool.settle(at(0), &mut all_have(0)).unwrap();
     assert_eq!(offers(&pool), [(block_7.id(), false)]);
 }
 
@@ -152,7 +152,7 @@ fn what_is_listed_goes_before_an_unlisted_payment_of_the_same_account() {
         }
         .carried(),
     )]));
-    pool.settle(0, &mut all_have(750)).unwrap();
+    pool.settle(at(0), &mut all_have(750)).unwrap();
     assert_eq!(offers(&pool), [(block_8.id(), true)]);
 }
 
@@ -317,8 +317,8 @@ fn a_popped_child_block_comes_back_with_what_it_carries() {
     let added = block(vec![carrying(&taken, &children)]);
     pool.block_added(&added);
     assert_eq!(pool.figures(), PoolFigures::default());
-    pool.block_popped(&added, 0);
-    pool.settle(0, &mut all_have(1_000)).unwrap();
+    pool.block_popped(&added, at(0));
+    pool.settle(at(0), &mut all_have(1_000)).unwrap();
     assert_eq!(offers(&pool), [(taken.id(), true)]);
     assert_eq!(order(&pool, 2).len(), 2);
     let pending = pool.pending_debit(account(7), ChainId::PARENT);
@@ -350,7 +350,7 @@ fn it_expires_with_the_first_that_it_carries() {
     .unwrap();
     let carries = child_block(7, 2, 10, 0, &[short.id, long.id]);
     offer(&mut pool, &carries).unwrap();
-    pool.expire(61);
+    pool.expire(at(61));
     let expired = "chain_pool.expired";
     assert_eq!(
         reasons(&mut pool),

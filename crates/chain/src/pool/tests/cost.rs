@@ -48,7 +48,7 @@ fn pool_cost_with_100_000_transactions() {
     });
     let started = Instant::now();
     for carried in &all {
-        pool.insert(carried.clone(), 100, &mut all_have(u64::MAX / 2))
+        pool.insert(carried.clone(), at(100), &mut all_have(u64::MAX / 2))
             .unwrap()
             .unwrap();
     }
@@ -63,31 +63,31 @@ fn pool_cost_with_100_000_transactions() {
             .map(|one| one.id)
             .collect();
         let block = child_block(11, chain, 5_000_000, 100, &ids);
-        pool.insert_child_block(block, 100, &mut all_have(u64::MAX / 2))
+        pool.insert_child_block(block, at(100), &mut all_have(u64::MAX / 2))
             .unwrap()
             .unwrap();
     }
     each("child blocks: 4 of 5,000, a transaction", 20_000, started);
 
     let started = Instant::now();
-    let candidate = assemble(&pool, &params, Height::new(1), 101);
+    let candidate = assemble(&pool, &params, Height::new(1), at(101));
     let chosen = candidate.body.len() + candidate.child_count as usize;
     each(&format!("assemble {chosen}"), chosen, started);
 
     let added = block(candidate.body);
     let started = Instant::now();
     pool.block_added(&added);
-    pool.settle(101, &mut all_have(u64::MAX / 2)).unwrap();
+    pool.settle(at(101), &mut all_have(u64::MAX / 2)).unwrap();
     each("block added", chosen, started);
 
     let started = Instant::now();
-    pool.block_popped(&added, 102);
-    pool.settle(102, &mut all_have(u64::MAX / 2)).unwrap();
+    pool.block_popped(&added, at(102));
+    pool.settle(at(102), &mut all_have(u64::MAX / 2)).unwrap();
     each("block popped", chosen, started);
 
     let left = pool.figures().transactions;
     let started = Instant::now();
-    pool.expire(u32::MAX);
+    pool.expire(at(u32::MAX));
     each("expire", left, started);
     assert_eq!(pool.figures(), PoolFigures::default());
 }

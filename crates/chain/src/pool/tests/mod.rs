@@ -16,7 +16,10 @@ use super::*;
 use crate::block::{CarriedBlock, CarriedEntry, Header, root_of};
 use crate::port::StoreFailure;
 use crate::transaction::Body;
-use crate::{AccountId, Anchor, Carried, ChainId, Height, MinorUnits, Transaction, TxId};
+use crate::{
+    AccountId, Anchor, BlockTimestamp, Carried, ChainId, Height, MinorUnits, Seconds, Transaction,
+    TxId,
+};
 
 /// The parameters of a payment that tests vary.
 #[derive(Clone, Debug)]
@@ -48,6 +51,11 @@ impl Default for Pay {
     }
 }
 
+/// Returns the time of a block.
+pub(crate) fn at(seconds: u32) -> BlockTimestamp {
+    BlockTimestamp::new(seconds)
+}
+
 pub(crate) fn genesis() -> Hash {
     Hash::plain(b"genesis")
 }
@@ -61,7 +69,7 @@ impl Pay {
     pub(crate) fn carried(&self) -> Arc<Carried> {
         let transaction = Transaction {
             chain: ChainId(self.chain),
-            time: self.time,
+            time: at(self.time),
             deadline_minutes: self.minutes,
             sender: [self.from; 32],
             fee: MinorUnits::new(self.fee),
@@ -92,7 +100,7 @@ pub(crate) fn child_block(
     ids.sort_unstable();
     let transaction = Transaction {
         chain: ChainId::PARENT,
-        time,
+        time: at(time),
         deadline_minutes: 60,
         sender: [bundler; 32],
         fee: MinorUnits::new(fee),
@@ -113,7 +121,7 @@ pub(crate) fn block(mut body: Vec<CarriedEntry>) -> CarriedBlock {
     body.sort_by_key(|entry| entry.transaction.id);
     let header = Header {
         height: Height::FIRST,
-        time: 0,
+        time: at(0),
         previous: genesis(),
         forger: [9; 32],
         generation: Hash::ZERO,
@@ -154,7 +162,7 @@ pub(crate) fn all_have(
 /// Inserts a payment, with this balance for all accounts.
 pub(crate) fn put(pool: &mut Pool, pay: &Pay, balance: u64) -> Result<Arc<Carried>, &'static str> {
     let carried = pay.carried();
-    pool.insert(carried.clone(), pay.time, &mut all_have(balance))
+    pool.insert(carried.clone(), at(pay.time), &mut all_have(balance))
         .unwrap()
         .map(|()| carried)
         .map_err(|rejection| rejection.code)

@@ -11,8 +11,8 @@ pub(super) struct Item {
     place: i64,
     /// Its position in its sender's line, which changes when it is parked or made ready.
     line: i64,
-    /// The second until which it waits for a balance, if it is parked.
-    parked: Option<u32>,
+    /// The time until which it waits for a balance, if it is parked.
+    parked: Option<BlockTimestamp>,
     list: Option<Arc<ChildBlock>>,
 }
 
@@ -120,7 +120,7 @@ impl Model {
         &mut self,
         carried: &Arc<Carried>,
         list: Option<Arc<ChildBlock>>,
-        now: u32,
+        now: BlockTimestamp,
         ledger: &Ledger,
     ) -> Result<(), &'static str> {
         let owner = (carried.sender, carried.transaction.chain);
@@ -174,7 +174,7 @@ impl Model {
     }
 
     /// Parks unlisted transactions of an account, the last first, if that leaves room for so much.
-    fn make_way(&mut self, owner: Owner, debit: u64, now: u32, ledger: &Ledger) -> bool {
+    fn make_way(&mut self, owner: Owner, debit: u64, now: BlockTimestamp, ledger: &Ledger) -> bool {
         let balance = ledger.balance(owner);
         let unlisted: Vec<u64> = self.unlisted(owner).map(|item| item.debit()).collect();
         if self.pending(owner) - unlisted.iter().sum::<u64>() + debit > balance {
@@ -193,7 +193,7 @@ impl Model {
     }
 
     /// Parks the last unlisted transaction of an account, or else the last one.
-    fn park_one(&mut self, owner: Owner, now: u32) {
+    fn park_one(&mut self, owner: Owner, now: BlockTimestamp) {
         let line = self.unlisted(owner).map(|item| item.line).max();
         let ready = |item: &&mut Item| item.owner() == owner && item.parked.is_none();
         let item = self.items.iter_mut().filter(ready);
@@ -201,7 +201,7 @@ impl Model {
         let item = item.max_by_key(|item| item.line).unwrap();
         self.first -= 1;
         item.line = self.first;
-        item.parked = Some(now + self.settings.patience_seconds());
+        item.parked = Some(now.plus_or_last(self.settings.patience_seconds()));
     }
 
     fn add(&mut self, carried: &Arc<Carried>, list: Option<Arc<ChildBlock>>, place: i64) {
@@ -357,7 +357,7 @@ impl Model {
         }
     }
 
-    pub(super) fn block_popped(&mut self, block: &CarriedBlock, now: u32) {
+    pub(super) fn block_popped(&mut self, block: &CarriedBlock, now: BlockTimestamp) {
         for entry in block.body.iter().rev() {
             for carried in entry.children.iter().rev().chain([&entry.transaction]) {
                 let list = matches!(carried.transaction.body, Body::ChildBlock { .. }).then(|| {
@@ -388,7 +388,7 @@ impl Model {
     }
 
     /// Settles every account, while the pool settles only those that it regards as changed.
-    pub(super) fn settle(&mut self, now: u32, ledger: &Ledger) {
+    pub(super) fn settle(&mut self, now: BlockTimestamp, ledger: &Ledger) {
         let mut owners: Vec<Owner> = self.items.iter().map(Item::owner).collect();
         owners.sort_unstable();
         owners.dedup();
@@ -413,7 +413,7 @@ impl Model {
         }
     }
 
-    pub(super) fn expire(&mut self, now: u32) {
+    pub(super) fn expire(&mut self, now: BlockTimestamp) {
         let over = |item: &&Item| item.carried.transaction.expires() < now;
         let expired: Vec<TxId> = self
             .items

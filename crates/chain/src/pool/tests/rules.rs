@@ -8,7 +8,7 @@ fn settings() -> PoolSettings {
         transactions_max: 4,
         bytes_max: 4 * 149,
         per_sender_max: 3,
-        patience_seconds: Some(30),
+        patience_seconds: Some(Seconds::new(30)),
         ..PoolSettings::default()
     }
 }
@@ -117,7 +117,7 @@ fn what_is_refused_has_a_code() {
         ..Pay::default()
     }
     .carried();
-    let outcome = pool.insert(late, 61, &mut all_have(500)).unwrap();
+    let outcome = pool.insert(late, at(61), &mut all_have(500)).unwrap();
     assert_eq!(outcome.unwrap_err().code, "chain_pool.expired");
 }
 
@@ -137,13 +137,13 @@ fn a_balance_is_looked_up_before_a_signature_is_checked() {
         (0, Some("chain_pool.insufficient_balance")),
     ] {
         let mut balances = |_, _| Ok(MinorUnits::new(balance));
-        let checked = pool.check(&carried, 0, &mut balances).unwrap();
+        let checked = pool.check(&carried, at(0), &mut balances).unwrap();
         assert_eq!(checked.err().map(|no| no.code), expected, "{balance}");
     }
     // With another one of the same sender in the pool, the balance has to cover both.
     put(&mut pool, &Pay { fee: 101, ..pay }, 2 * debit + 1).unwrap();
     let mut balances = |_, _| Ok(MinorUnits::new(2 * debit));
-    let checked = pool.check(&carried, 0, &mut balances).unwrap();
+    let checked = pool.check(&carried, at(0), &mut balances).unwrap();
     assert_eq!(checked.unwrap_err().code, "chain_pool.insufficient_balance");
 }
 
@@ -167,7 +167,7 @@ fn a_full_pool_takes_who_pays_more_and_names_the_fee_for_others() {
     }
     .carried();
     let mut rich = |_, _| Ok(MinorUnits::new(1_000));
-    let refused = pool.check(&low, 0, &mut rich).unwrap().unwrap_err();
+    let refused = pool.check(&low, at(0), &mut rich).unwrap().unwrap_err();
     assert_eq!(refused.code, "chain_pool.full");
     assert!(
         refused.detail.ends_with("a fee of 101 would be accepted"),
@@ -310,12 +310,12 @@ fn deadlines_are_kept_to_the_second() {
         1_000,
     )
     .unwrap();
-    assert_eq!(pool.next_expiry(), Some(61));
-    pool.expire(60);
+    assert_eq!(pool.next_expiry(), Some(at(61)));
+    pool.expire(at(60));
     assert_eq!(reasons(&mut pool), []);
-    pool.expire(61);
+    pool.expire(at(61));
     assert_eq!(reasons(&mut pool), [(one.id, "chain_pool.expired")]);
-    pool.expire(1_000);
+    pool.expire(at(1_000));
     assert_eq!(reasons(&mut pool), [(two.id, "chain_pool.expired")]);
     assert_eq!(pool.next_expiry(), None);
 }
@@ -365,7 +365,7 @@ fn lost_anchor_takes_its_child_blocks_along() {
     let lost = put(&mut pool, &pay(5), 1_000).unwrap();
     let kept = put(&mut pool, &pay(0), 1_000).unwrap();
     let carrier = child_block(4, 2, 100, 0, &[lost.id, kept.id]);
-    let inserted = pool.insert_child_block(carrier.clone(), 0, &mut all_have(1_000));
+    let inserted = pool.insert_child_block(carrier.clone(), at(0), &mut all_have(1_000));
     assert_eq!(inserted, Ok(Ok(())));
     pool.drop_lost_anchors(Height::new(4), |_| false);
     let left = [lost.id, carrier.transaction().id];
@@ -385,7 +385,10 @@ fn a_store_that_fails_changes_nothing() {
     let mut pool = Pool::new(PoolSettings::default());
     let mut broken = |_, _| Err(failure());
     let pay = Pay::default();
-    assert_eq!(pool.insert(pay.carried(), 0, &mut broken), Err(failure()));
+    assert_eq!(
+        pool.insert(pay.carried(), at(0), &mut broken),
+        Err(failure())
+    );
     assert_eq!(pool.figures(), PoolFigures::default());
     put(&mut pool, &pay, 1_000).unwrap();
     let foreign = Pay {
@@ -394,7 +397,7 @@ fn a_store_that_fails_changes_nothing() {
     }
     .carried();
     pool.block_added(&block(vec![plain(&foreign)]));
-    assert_eq!(pool.settle(0, &mut broken), Err(failure()));
+    assert_eq!(pool.settle(at(0), &mut broken), Err(failure()));
     assert!(!pool.is_settled());
 }
 

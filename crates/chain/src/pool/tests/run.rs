@@ -72,7 +72,7 @@ struct Run {
     pool: Pool,
     model: Model,
     ledger: Ledger,
-    now: u32,
+    now: BlockTimestamp,
     made: u32,
     /// All transactions that were accepted and whose reason for leaving was not reported.
     accepted: BTreeSet<TxId>,
@@ -88,7 +88,7 @@ impl Run {
             child_blocks_max: 3,
             per_bundler_max: 2,
             carried_max: 8,
-            patience_seconds: Some(50),
+            patience_seconds: Some(Seconds::new(50)),
         };
         let mut ledger = Ledger::default();
         for chain in CHAINS {
@@ -100,7 +100,7 @@ impl Run {
             pool: Pool::new(settings.clone()),
             model: Model::new(settings),
             ledger,
-            now: 0,
+            now: BlockTimestamp::GENESIS,
             made: 0,
             accepted: BTreeSet::new(),
             settled: true,
@@ -124,7 +124,7 @@ impl Run {
                     to: (*from + 1) % ACCOUNTS,
                     amount: *amount,
                     fee: *fee,
-                    time: self.now,
+                    time: self.now.get(),
                     minutes: *minutes,
                     message: *message,
                     anchor: self.made,
@@ -140,7 +140,7 @@ impl Run {
                 let ids = chosen(self.pool.waiting(ChainId(*chain)), *mask);
                 if !ids.is_empty() {
                     let ids: Vec<TxId> = ids.iter().map(|one| one.id).collect();
-                    let list = child_block(*bundler, *chain, *fee, self.now, &ids);
+                    let list = child_block(*bundler, *chain, *fee, self.now.get(), &ids);
                     self.submit(&list.transaction().clone(), Some(list));
                 }
             }
@@ -177,7 +177,7 @@ impl Run {
             Step::Wait { seconds } => {
                 // Wait second by second, because the pool chooses its own order among the ends in between.
                 for _ in 0..*seconds {
-                    self.now += 1;
+                    self.now = self.now.next().unwrap();
                     self.pool.expire(self.now);
                     self.model.expire(self.now);
                 }
@@ -241,7 +241,7 @@ impl Run {
             if !children.is_empty() && mask.is_multiple_of(3) {
                 let ids: Vec<TxId> = children.iter().map(|one| one.id).collect();
                 body.push(carrying(
-                    &child_block(3, chain, 1, self.now, &ids),
+                    &child_block(3, chain, 1, self.now.get(), &ids),
                     &children,
                 ));
             }
@@ -254,7 +254,7 @@ impl Run {
                 chain: *chain,
                 amount: *amount,
                 fee: 1,
-                time: self.now,
+                time: self.now.get(),
                 minutes: 2,
                 anchor: self.made,
                 ..Pay::default()

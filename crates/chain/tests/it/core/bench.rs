@@ -8,7 +8,9 @@ use chain::core::{Action, Core, Event, Notice, PeerId, RequestFailure, Settings,
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::port::{StoreFailure, Table, WriteBatch};
 use chain::state::{MemoryStore, Overlay, apply_block, next_header, turn};
-use chain::{Carried, ChainTime, Genesis, Header, Height, Transaction, pos};
+use chain::{
+    BlockTimestamp, Carried, ChainTime, Genesis, Header, Height, Seconds, Transaction, pos,
+};
 use primitives::{Hash, KeyPair, PublicKey};
 
 use crate::core::kit::{ACCOUNTS, genesis, key, peer, public};
@@ -57,7 +59,7 @@ impl Maker {
 
     /// Returns the next block by the forger at this place in the order of turns, with these parent transactions.
     pub fn make(&self, place: usize, transactions: Vec<Transaction>) -> CarriedBlock {
-        let mut turns: Vec<(u32, usize)> = (0..ACCOUNTS)
+        let mut turns: Vec<(BlockTimestamp, usize)> = (0..ACCOUNTS)
             .filter_map(|n| Some((turn(&self.overlay, &self.genesis, &public(n)).unwrap()?, n)))
             .collect();
         turns.sort_unstable();
@@ -107,9 +109,10 @@ impl Maker {
             let nobody = nobodies.iter().min_by_key(hit).expect("some");
             let forger = forger_of(nobody);
             let height = last.height.next().expect("a height");
-            let time = last.time + 1;
+            let time = last.time.next().expect("a later second");
             let start = height.minus(params.base_target_span).expect("a span");
-            let elapsed = time - blocks[start.get() as usize - 1].header.time;
+            let started = blocks[start.get() as usize - 1].header.time;
+            let elapsed = time.since(started).expect("an earlier block");
             let base_target = match pos::adjusts(params, height) {
                 true => pos::next_base_target(params, initial, last.base_target, elapsed),
                 false => last.base_target,
@@ -121,7 +124,7 @@ impl Maker {
                 forger,
                 generation: pos::generation(&last.generation, &forger),
                 base_target,
-                difficulty: last.difficulty + pos::work(params, last.base_target, 1),
+                difficulty: last.difficulty + pos::work(params, last.base_target, Seconds::new(1)),
                 parent_count: 0,
                 child_count: 0,
                 body_bytes: 0,

@@ -5,7 +5,9 @@ use chain::core::{Core, Event, Notice, Settings, Verdict, limits, removal_reason
 use chain::message::{Answer, Question, Status};
 use chain::port::{Table, WriteBatch};
 use chain::state::{Fault, Pruned};
-use chain::{AccountId, Anchor, Body, ChainId, ChainTime, Height, MinorUnits, Transaction};
+use chain::{
+    AccountId, Anchor, BlockTimestamp, Body, ChainId, ChainTime, Height, MinorUnits, Transaction,
+};
 use primitives::{Hash, KeyPair};
 
 use crate::core::bench::{Bench, Maker, Manner};
@@ -20,7 +22,7 @@ fn pay(pair: &KeyPair, sender: [u8; 32], to: AccountId, amount: u64) -> Transact
     let genesis = genesis();
     let mut transaction = Transaction {
         chain: ChainId::PARENT,
-        time: 1,
+        time: BlockTimestamp::new(1),
         deadline_minutes: 1_440,
         sender,
         fee: MinorUnits::new(100),
@@ -402,7 +404,7 @@ fn a_busy_peer_is_asked_again_and_not_blamed() {
 fn bodies_go_by_order_as_far_as_they_may() {
     let genesis = forgetful();
     let mut maker = Maker::on(genesis.clone());
-    let mut time = 1;
+    let mut time = BlockTimestamp::new(1);
     for _ in 0..400 {
         let mut paid = payment(2, 1);
         (paid.time, paid.deadline_minutes) = (time, 10);
@@ -494,7 +496,7 @@ fn a_branch_with_a_bad_block_is_left_and_the_old_one_comes_back() {
 fn a_block_ahead_of_the_clock_waits_and_one_far_ahead_is_refused() {
     let mut maker = Maker::new();
     maker.add_many(1, 0);
-    let time = maker.blocks[0].header.time;
+    let time = maker.blocks[0].header.time.get();
     for (ahead, verdict, joins) in [(1, Verdict::Accept, true), (2, Verdict::Ignore, false)] {
         let mut bench = Bench::new(Settings::default());
         bench.connect(0, &[], Manner::Honest);
@@ -503,20 +505,20 @@ fn a_block_ahead_of_the_clock_waits_and_one_far_ahead_is_refused() {
         let block = late
             .blocks
             .iter()
-            .find(|block| block.header.time > time + 40)
+            .find(|block| block.header.time.get() > time + 40)
             .expect("so many blocks take longer");
         let height = block.header.height.get() as usize;
-        bench.run_to(block.header.time - ahead);
+        bench.run_to(block.header.time.get() - ahead);
         let chain = late.blocks[..height - 1].to_vec();
         bench.connect(1, &chain, Manner::Honest);
-        bench.run_to(block.header.time - ahead);
+        bench.run_to(block.header.time.get() - ahead);
         if bench.height() as usize != height - 1 {
             // Its predecessor is ahead of the clock too.
             continue;
         }
         assert_eq!(bench.announce(0, block), Some(verdict), "{ahead} s ahead");
         assert_eq!(bench.height() as usize, height - 1);
-        bench.run_to(block.header.time);
+        bench.run_to(block.header.time.get());
         assert_eq!(bench.tip() == block.hash, joins, "{ahead} s ahead");
     }
 }

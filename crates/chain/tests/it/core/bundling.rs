@@ -3,7 +3,7 @@
 use chain::bundle::{BundlerRate, SignedRates};
 use chain::core::{Event, Notice, Settings};
 use chain::message::Gossip;
-use chain::{AccountId, ChainId, MinorUnits, Transaction};
+use chain::{AccountId, BlockTimestamp, ChainId, MinorUnits, Transaction};
 use primitives::KeyPair;
 
 use crate::core::kit::{EACH, SmallNetwork, account, bundler, key, peer};
@@ -20,7 +20,7 @@ fn bundles_for(n: usize, rate_min: u64) -> Settings {
 
 fn rates_of(key: &KeyPair, room: &SmallNetwork, time: u32) -> SignedRates {
     let rules = bundler(0, 2).rules;
-    SignedRates::new(key, &rules, time, &room.genesis.hash).unwrap()
+    SignedRates::new(key, &rules, BlockTimestamp::new(time), &room.genesis.hash).unwrap()
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn rate_without_stake_counts_once_it_was_bundled_at() {
         assert_eq!(usable(&room, n), [(account(POOR), HUNDRED, true)], "{n}");
     }
     // A cheaper rate is not proven by this. The rate of an account with stake counts at once and is sorted by its price.
-    let (staked, now) = (bundler(2, 2), 200);
+    let (staked, now) = (bundler(2, 2), BlockTimestamp::new(200));
     let signed = SignedRates::new(&staked.key, &staked.rules, now, &room.genesis.hash).unwrap();
     let bytes = Gossip::Rates(vec![signed]).to_bytes();
     let event = Event::Gossip {

@@ -137,8 +137,8 @@ fn headers_beyond_known_stake_carry_no_weight() {
 fn a_followed_branch_joins_no_block_before_its_time() {
     let mut maker = Maker::on(slow());
     maker.add_many(6, 0);
-    let last = maker.blocks[5].header.time;
-    let before = maker.blocks[4].header.time;
+    let last = maker.blocks[5].header.time.get();
+    let before = maker.blocks[4].header.time.get();
     let mut bench = Bench::on(slow(), Settings::default());
     bench.run_to(before.max(last - 3));
     bench.connect(0, &maker.blocks, Manner::Honest);
@@ -216,17 +216,17 @@ fn withheld_bodies_delay_forging_by_a_quarter_of_the_block_time() {
     let next = ours.make(0, Vec::new());
     let forger = (0..ACCOUNTS).find(|n| public(*n) == next.header.forger);
     let mut bench = Bench::new(Settings::default());
-    bench.run_to(ours.blocks[6].header.time);
+    bench.run_to(ours.blocks[6].header.time.get());
     bench.connect(0, &ours.blocks, Manner::Honest);
-    bench.run_to(next.header.time - 1);
+    bench.run_to(next.header.time.get() - 1);
     assert_eq!(bench.tip(), ours.blocks[6].hash);
     bench.tell(Event::StartForging(key(forger.expect("an account"))));
     for (n, maker) in better.iter().enumerate() {
         bench.connect(1 + n, &maker.blocks, Manner::WithholdsBodies);
     }
-    bench.run_to(next.header.time);
+    bench.run_to(next.header.time.get());
     assert!(bench.core.figures().catching_up_to.is_some(), "it is asked");
-    bench.run_to(next.header.time + 1);
+    bench.run_to(next.header.time.get() + 1);
     assert_eq!(bench.core.figures().forged, 1);
     assert_eq!(
         bench.core.overlay().hash_at(Height::new(8)),
@@ -253,7 +253,7 @@ fn before_a_draw() -> Maker {
 fn a_block_announced_early_wins_no_draw() {
     let maker = before_a_draw();
     let blocks = [0, 1].map(|place| maker.make(place, Vec::new()));
-    let time = blocks[0].header.time;
+    let time = blocks[0].header.time.get();
     for (own, other) in [(0, 1), (1, 0)] {
         let mut bench = Bench::new(Settings::default());
         bench.run_to(time - 1);

@@ -210,7 +210,7 @@ fn a_key_signs_no_second_block_on_a_parent() {
     assert_eq!(bench.height(), 2);
     assert_eq!(bench.core.figures().turns_refused, 1);
     // The network continues after a standstill of an hour.
-    bench.run_to(now + genesis().params.standstill_seconds + 60);
+    bench.run_to(now + genesis().params.standstill_seconds.get() + 60);
     assert!(bench.height() > 2);
 }
 
@@ -226,7 +226,7 @@ fn an_old_copy_meets_peers_before_it_uses_a_missed_turn() {
         bench.reopen();
         bench.tell(Event::StartForging(key(forger)));
         let turn = turn(bench.core.overlay(), &genesis(), &public(forger));
-        assert!(turn.expect("rows").is_some_and(|turn| turn < 5_000));
+        assert!(turn.expect("rows").is_some_and(|turn| turn.get() < 5_000));
         assert_eq!(bench.height(), 3, "it waits");
         bench.run_to(5_002);
         if meets {

@@ -8,8 +8,8 @@ use chain::core::{Action, Core, Event, Notice, PeerId, Settings, Ticket};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::MemoryStore;
 use chain::{
-    AccountId, Anchor, Body, ChainId, ChainTime, Genesis, Height, MinorUnits, Percent, Rejection,
-    Transaction, TxId, WholeTokens, key_of_passphrase,
+    AccountId, Anchor, BlockTimestamp, Body, ChainId, ChainTime, Genesis, Height, MinorUnits,
+    Percent, Rejection, Seconds, Transaction, TxId, WholeTokens, key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
 
@@ -47,7 +47,7 @@ pub fn forgetful() -> Arc<Genesis> {
 /// Returns the same genesis with forty seconds per block, so that blocks may be announced ten seconds before their time.
 pub fn slow() -> Arc<Genesis> {
     genesis_of(ParamsOverrides {
-        block_seconds: Some(40),
+        block_seconds: Some(Seconds::new(40)),
         ..ParamsOverrides::default()
     })
 }
@@ -59,7 +59,7 @@ fn genesis_of(others: ParamsOverrides) -> Arc<Genesis> {
         time_ms: 1_750_000_000_000,
         profile: "loadtest".into(),
         params: ParamsOverrides {
-            block_seconds: others.block_seconds.or(Some(4)),
+            block_seconds: others.block_seconds.or(Some(Seconds::new(4))),
             parent_fee_min: Some(MinorUnits::new(100)),
             child_block_fee_per_transaction: Some(MinorUnits::new(10)),
             anchor_depth_min: Some(5),
@@ -307,7 +307,7 @@ impl SmallNetwork {
     pub fn payment(&self, from: usize, to: usize, chain: u8, amount: u64) -> Transaction {
         let mut transaction = Transaction {
             chain: ChainId(chain),
-            time: (self.now_ms / 1_000) as u32,
+            time: BlockTimestamp::at(ChainTime::from_ms(self.now_ms)),
             deadline_minutes: 60,
             sender: public(from),
             fee: MinorUnits::new(100),

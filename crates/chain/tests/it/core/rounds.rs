@@ -169,7 +169,7 @@ fn what_is_held_waits_for_a_change_of_branch_that_takes_several_rounds() {
     let height = before.blocks.len();
     let next = better.add(0, Vec::new());
     let mut bench = Bench::on(genesis.clone(), Settings::default());
-    let time = better.blocks[height].header.time;
+    let time = better.blocks[height].header.time.get();
     bench.run_to(time - 8);
     bench.connect(0, &before.blocks, Manner::Honest);
     bench.run_to(time - 2);
@@ -196,7 +196,7 @@ fn what_is_held_waits_for_a_change_of_branch_that_takes_several_rounds() {
     );
     bench.run_to(time);
     assert_eq!(bench.tip(), better.blocks[height].hash);
-    bench.run_to(next.header.time);
+    bench.run_to(next.header.time.get());
     assert_eq!(bench.tip(), next.hash);
 }
 
@@ -206,7 +206,7 @@ fn a_draw(genesis: &Arc<Genesis>, body: impl Fn(u64) -> Vec<Transaction>) -> (Ma
     for place in 0..ACCOUNTS {
         let mut before = Maker::on(genesis.clone());
         for _ in 0..30 {
-            let times = [0, 1].map(|place| before.make(place, Vec::new()).header.time);
+            let times = [0, 1].map(|place| before.make(place, Vec::new()).header.time.get());
             if times[0] == times[1] {
                 let mut both = [0, 1].map(|place| {
                     let mut maker = before.fork(before.blocks.len());
@@ -215,7 +215,7 @@ fn a_draw(genesis: &Arc<Genesis>, body: impl Fn(u64) -> Vec<Transaction>) -> (Ma
                 });
                 let height = before.blocks.len();
                 both.sort_by_key(|maker| std::cmp::Reverse(maker.blocks[height].hash));
-                if both[1].make(0, Vec::new()).header.time <= times[0] + 8 {
+                if both[1].make(0, Vec::new()).header.time.get() <= times[0] + 8 {
                     return (before, both);
                 }
             }

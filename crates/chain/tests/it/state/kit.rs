@@ -8,8 +8,8 @@ use chain::state::{
     AppliedBlock, BlockFault, MemoryStore, Overlay, apply_block, next_header, turn,
 };
 use chain::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, MinorUnits, Transaction, TxId,
-    WholeTokens, key_of_passphrase,
+    AccountId, Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Height, MinorUnits,
+    Seconds, Transaction, TxId, WholeTokens, key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
 
@@ -82,7 +82,7 @@ pub struct Net {
     pub store: MemoryStore,
     pub overlay: Overlay<MemoryStore>,
     /// Time at which transactions are made. The tip's time is used if that is later.
-    pub clock: u32,
+    pub clock: BlockTimestamp,
 }
 
 impl Net {
@@ -98,7 +98,7 @@ impl Net {
             genesis,
             store,
             overlay,
-            clock: 0,
+            clock: BlockTimestamp::GENESIS,
         };
         net.commit();
         net
@@ -114,7 +114,7 @@ impl Net {
     }
 
     /// Returns the next forger and its time.
-    pub fn next(&self) -> (usize, u32) {
+    pub fn next(&self) -> (usize, BlockTimestamp) {
         (0..ACCOUNTS)
             .filter_map(|n| Some((n, turn(&self.overlay, &self.genesis, &public(n)).unwrap()?)))
             .min_by_key(|(_, time)| *time)
@@ -179,6 +179,11 @@ impl Net {
         }
     }
 
+    /// Returns the time that many seconds after another one.
+    pub fn later(time: BlockTimestamp, seconds: u32) -> BlockTimestamp {
+        time.plus(Seconds::new(seconds)).unwrap()
+    }
+
     pub fn entry(transaction: Arc<Carried>) -> CarriedEntry {
         CarriedEntry {
             transaction,
@@ -188,7 +193,12 @@ impl Net {
 
     /// Returns the next block by a forger at a time, with correct counts and root. It is unsigned, because the state does not
     /// check signatures.
-    pub fn block_by(&self, forger: usize, time: u32, mut body: Vec<CarriedEntry>) -> CarriedBlock {
+    pub fn block_by(
+        &self,
+        forger: usize,
+        time: BlockTimestamp,
+        mut body: Vec<CarriedEntry>,
+    ) -> CarriedBlock {
         body.sort_by_key(|entry| entry.transaction.id);
         let mut header = next_header(&self.overlay, &self.genesis, &public(forger), time).unwrap();
         let children: usize = body.iter().map(|entry| entry.children.len()).sum();

@@ -12,7 +12,10 @@ use chain::state::{
     BlockFault, Branch, Fault, Judged, MemoryStore, Overlay, When, carried_block, check_clock,
     check_transaction, undo_block,
 };
-use chain::{Anchor, Body, Carried, ChainId, Genesis, Height, MinorUnits, Transaction};
+use chain::{
+    Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Height, MinorUnits, Seconds,
+    Transaction,
+};
 use primitives::Hash;
 
 use crate::state::kit::{ACCOUNTS, EACH, Net, account, small, spec};
@@ -71,7 +74,7 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
             "",
             Box::new(|tx| (tx.chain, tx.fee) = (ChainId(2), MinorUnits::ZERO)),
         ),
-        ("", Box::new(|tx| tx.time += 15)),
+        ("", Box::new(|tx| tx.time = Net::later(tx.time, 15))),
         ("chain_tx.amount", set(pay(2, 0))),
         ("chain_tx.amount", set(pay(2, SUPPLY_MAX.get()))),
         ("chain_tx.amount", set(pay(2, u64::MAX))),
@@ -110,7 +113,7 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
         ),
         (
             "chain_tx.expired",
-            Box::new(|tx| (tx.time, tx.deadline_minutes) = (0, 1)),
+            Box::new(|tx| (tx.time, tx.deadline_minutes) = (BlockTimestamp::GENESIS, 1)),
         ),
         ("chain_tx.fee", Box::new(|tx| tx.fee = MinorUnits::new(99))),
         ("chain_tx.fee", set(child_block(2, 11))),
@@ -128,8 +131,14 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
                 (tx.chain, tx.fee, tx.body) = (ChainId(2), MinorUnits::new(1), pay(1, 5))
             }),
         ),
-        ("chain_tx.from_future", Box::new(|tx| tx.time += 16)),
-        ("chain_tx.from_future", Box::new(|tx| tx.time = u32::MAX)),
+        (
+            "chain_tx.from_future",
+            Box::new(|tx| tx.time = Net::later(tx.time, 16)),
+        ),
+        (
+            "chain_tx.from_future",
+            Box::new(|tx| tx.time = BlockTimestamp::LAST),
+        ),
         ("chain_tx.lease", set(lease(1, 5))),
         ("chain_tx.lease", set(lease(2, 2))),
         ("chain_tx.lease", set(lease(2, 101))),
@@ -153,7 +162,7 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
     ];
     // Late enough for the first minute to be over.
     let when = When {
-        time: tip.time.max(120),
+        time: tip.time.max(BlockTimestamp::new(120)),
         height: Height::new(next),
     };
     let mut codes = BTreeSet::new();
@@ -230,7 +239,7 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
         ..small()
     });
     // Until the first minute is over.
-    while net.overlay.tip().time <= 60 {
+    while net.overlay.tip().time <= BlockTimestamp::new(60) {
         net.forge_empty(1);
     }
     // Account 9 gives its whole balance away, so that it cannot forge for a while.
@@ -269,10 +278,8 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
     let highest = (0..ACCOUNTS).max_by_key(by_account).unwrap();
     let promises: Vec<_> = (0..2)
         .map(|n| {
-            let time = net
-                .transaction(highest, 2, 0, pay(lowest, SUPPLY_MAX.get()))
-                .time
-                - n;
+            let promise = net.transaction(highest, 2, 0, pay(lowest, SUPPLY_MAX.get()));
+            let time = promise.time.minus_or_genesis(Seconds::new(n));
             net.carry(Transaction {
                 time,
                 ..net.transaction(highest, 2, 0, pay(lowest, SUPPLY_MAX.get()))
@@ -331,12 +338,12 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
         (
             "invalid",
             "chain_block.time",
-            net.block_by(net.next().0, net.next().1 + 1, Vec::new()),
+            net.block_by(net.next().0, Net::later(net.next().1, 1), Vec::new()),
         ),
         (
             "invalid",
             "chain_block.time",
-            net.block_by(net.next().0, net.next().1 + 3_599, Vec::new()),
+            net.block_by(net.next().0, Net::later(net.next().1, 3_599), Vec::new()),
         ),
         (
             "invalid",
@@ -473,7 +480,7 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
             of(vec![
                 Net::entry(long.clone()),
                 Net::entry(net.carry(Transaction {
-                    time: long.transaction.time + 1,
+                    time: Net::later(long.transaction.time, 1),
                     ..long.transaction.clone()
                 })),
             ]),
@@ -490,7 +497,7 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
             "invalid",
             "chain_tx.expired",
             of(vec![Net::entry(net.carry(Transaction {
-                time: 0,
+                time: BlockTimestamp::GENESIS,
                 deadline_minutes: 1,
                 ..net.transaction(1, 1, 100, pay(2, 1))
             }))]),
@@ -507,9 +514,10 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
         assert_eq!(*net.overlay.tip(), tip);
         codes.insert(code);
     }
-    let early = check_clock(&net.genesis, &good.header, good.header.time - 2).unwrap_err();
+    let before = |seconds| good.header.time.minus_or_genesis(Seconds::new(seconds));
+    let early = check_clock(&net.genesis, &good.header, before(2)).unwrap_err();
     codes.insert(early.code);
-    check_clock(&net.genesis, &good.header, good.header.time - 1).unwrap();
+    check_clock(&net.genesis, &good.header, before(1)).unwrap();
     net.apply(&good).unwrap();
     while net.height() > 0 {
         undo_block(&mut net.overlay, &net.genesis).unwrap();
@@ -546,7 +554,7 @@ fn a_network_that_stood_still_goes_on_at_any_later_second() {
     let mut net = Net::new();
     net.forge_empty(2);
     let (forger, time) = net.next();
-    let block = net.block_by(forger, time + 3_600, Vec::new());
+    let block = net.block_by(forger, Net::later(time, 3_600), Vec::new());
     net.apply(&block).unwrap();
 }
 
@@ -563,13 +571,13 @@ fn a_branch_of_who_holds_nothing_is_refused_before_anything_is_taken_back() {
         other.apply(&block.unwrap()).unwrap();
     }
     let code = |fault: Fault| fault.rejection().expect("the store works").code;
-    let header = |forger: usize, time: u32| {
+    let header = |forger: usize, time: BlockTimestamp| {
         let header = other.block_by(forger, time, Vec::new()).header;
         let hash = header.hash(&net.genesis.hash);
         (header, hash)
     };
     // At the end of height 1 it held nothing, and height 1 is in every window up to 21. No time is late enough.
-    let (nothing, hash) = header(9, other.overlay.tip().time + 1_000_000);
+    let (nothing, hash) = header(9, Net::later(other.overlay.tip().time, 1_000_000));
     let mut branch = Branch::at(&net.overlay, &net.genesis, Height::new(5)).unwrap();
     let push = |branch: &mut Branch, header, hash| {
         let pushed = branch.push(&net.overlay, &net.genesis, header, hash);
@@ -578,7 +586,7 @@ fn a_branch_of_who_holds_nothing_is_refused_before_anything_is_taken_back() {
     assert_eq!(push(&mut branch, &nothing, hash), Err("chain_block.stake"));
     // A forger with stake must still respect its hit.
     let (forger, time) = other.next();
-    let (early, hash) = header(forger, time - 1);
+    let (early, hash) = header(forger, time.minus_or_genesis(Seconds::new(1)));
     assert_eq!(push(&mut branch, &early, hash), Err("chain_block.time"));
     let (good, hash) = header(forger, time);
     assert_eq!(push(&mut branch, &good, hash), Ok(Judged::Counted));

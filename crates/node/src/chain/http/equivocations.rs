@@ -60,7 +60,7 @@ fn view(evidence: &Equivocation, genesis: &Genesis) -> Result<EquivocationView, 
     let header = &evidence.first;
     let signed = |header: &Header| SignedHeader {
         hash: header.hash(&genesis.hash).to_string(),
-        time: header.time,
+        time: header.time.get(),
         bytes: hex::encode(&header.to_bytes()),
     };
     Ok(EquivocationView {
@@ -68,7 +68,7 @@ fn view(evidence: &Equivocation, genesis: &Genesis) -> Result<EquivocationView, 
         key: hex::encode(&header.forger),
         height: header.height.get(),
         previous: header.previous.to_string(),
-        noticed: evidence.noticed,
+        noticed: evidence.noticed.get(),
         first: signed(&evidence.first),
         second: signed(&evidence.second),
     })

@@ -66,7 +66,7 @@ fn told(notice: &Notice) -> Option<Bytes> {
             let added = BlockAdded {
                 height: header.height.get(),
                 hash: hash.to_string(),
-                time: header.time,
+                time: header.time.get(),
                 forger: header.forger_account().to_string(),
                 own: *own,
                 parent_count: header.parent_count,

@@ -47,7 +47,7 @@ pub(super) async fn list(State(api): State<Arc<Api>>) -> Answered {
     let (height, accounts) = api.shared.query(ChainQuery::Forging).await?;
     json(&ForgingView {
         height: height.plus_or_last(1).get(),
-        now: api.shared.clock.now(),
+        now: api.shared.clock.now().get(),
         forging_delay_ms: api.config.forging.delay_ms,
         accounts: accounts.map_err(failed)?,
     })
@@ -93,7 +93,7 @@ pub(super) async fn forgers(
     let (height, forgers) = query.await?;
     json(&ForgersView {
         height: height.plus_or_last(1).get(),
-        now: api.shared.clock.now(),
+        now: api.shared.clock.now().get(),
         forgers: forgers.map_err(failed)?,
     })
 }

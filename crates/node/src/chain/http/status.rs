@@ -10,9 +10,9 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse;
-use chain::Height;
 use chain::core::Figures;
 use chain::state::Pruned;
+use chain::{Height, Seconds};
 
 use super::{Answered, Api, Route, json, route};
 use crate::chain::queries::ChainQuery;
@@ -126,13 +126,13 @@ impl Api {
         Ok(ChainStatus {
             genesis: genesis.hash.to_string(),
             genesis_time_ms: genesis.time_ms,
-            block_seconds: genesis.params.block_seconds,
+            block_seconds: genesis.params.block_seconds.get(),
             height: figures.tip.height.get(),
             tip: figures.tip.hash.to_string(),
-            tip_time: figures.tip.time,
+            tip_time: figures.tip.time.get(),
             cumulative_difficulty: figures.tip.difficulty.to_string(),
             base_target: figures.tip.base_target.get(),
-            now: shared.clock.now(),
+            now: shared.clock.now().get(),
             pool_count: figures.pool.transactions as u64,
             pool_bytes: figures.pool.bytes as u64,
             peers: figures.peers as u32,
@@ -179,8 +179,8 @@ impl Api {
             .height
             .set_count(u64::from(figures.tip.height.get()));
         // Clipped at 0: the tip may be ahead of the clock.
-        let age = u64::from(now.saturating_sub(figures.tip.time));
-        metrics.tip_age.set_count(age);
+        let age = now.since(figures.tip.time).unwrap_or(Seconds::ZERO);
+        metrics.tip_age.set_count(u64::from(age.get()));
         // Without a jump there is no doubt.
         let doubt_ms = shared.clock.jump_ms().unwrap_or(0).unsigned_abs();
         metrics.clock_doubt.set_count(doubt_ms / 1_000);

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use api::chain::{ChainInfo, Constants, TransactionAnswer, TransactionState};
 use chain::bundle::BundlerRate;
 use chain::state::fee_min;
-use chain::{AccountId, Anchor, Body, ChainId, Height, MinorUnits, Params, Percent, Transaction};
+use chain::{
+    AccountId, Anchor, BlockTimestamp, Body, ChainId, Height, MinorUnits, Params, Percent,
+    Transaction,
+};
 use client::ChainClient;
 use primitives::{Hash, PublicKey, hex};
 use serde::Serialize;
@@ -159,7 +162,7 @@ impl Args {
             .map_err(|error| bad_value(format!("'{to}': {error}")))?;
         let mut transaction = Transaction {
             chain: ChainId(chain.id),
-            time: status.now,
+            time: BlockTimestamp::new(status.now),
             deadline_minutes: self.deadline.clamp(1, params.deadline_minutes_max),
             sender,
             fee: MinorUnits::ZERO,
