@@ -1,15 +1,17 @@
 //! The times at which bundlers bundle: shortly before the next block, one after the other.
 
+use std::time::Duration;
+
 use primitives::{Domain, Hash};
 
 use super::BundleSettings;
-use crate::{ChainId, Height, Params};
+use crate::{ChainId, ChainTime, Height, Params};
 
 /// A forger whose turn is near, as predicted by `pos`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// Start of its turn, in milliseconds since genesis.
-    pub at_ms: u64,
+    /// Start of its turn.
+    pub at: ChainTime,
     /// Whether it forges on this node.
     pub local: bool,
 }
@@ -18,27 +20,30 @@ pub struct Expected {
 /// little time to receive the child block of the previous one.
 const RANKS: u32 = 4;
 
+/// Minimum time between two looks of a bundler.
+const PAUSE_MIN: Duration = Duration::from_millis(1);
+
 /// Returns the next time at which a bundler of this rank looks at the pool: before the first of `forgers` (sorted by time) that
 /// it has not looked for yet.
 ///
-/// `tip_ms` is the time at which this node received the tip, and `last_ms` the bundler's last look at this height. Returns `None`
-/// if there is no further look before the next block. A time in the past means now.
+/// `tip_received` is the time at which this node received the tip, and `last` the bundler's last look at this height. Returns
+/// `None` if there is no further look before the next block. A time in the past means now.
 #[must_use]
 pub fn plan(
     settings: &BundleSettings,
     params: &Params,
     forgers: &[Expected],
     rank: u32,
-    tip_ms: u64,
-    last_ms: Option<u64>,
-) -> Option<u64> {
-    let lead_ms = settings.lead_ms(params);
+    tip_received: ChainTime,
+    last: Option<ChainTime>,
+) -> Option<ChainTime> {
+    let pause = settings.lead(params).max(PAUSE_MIN);
     // An earlier look would find nothing new.
-    let earliest = last_ms.map_or(0, |last_ms| last_ms.saturating_add(lead_ms.max(1)));
+    let earliest = last.map_or(ChainTime::GENESIS, |last| last.plus_or_last(pause));
     forgers
         .iter()
-        .map(|forger| look_at(settings, params, *forger, rank, tip_ms))
-        .find(|at_ms| *at_ms >= earliest)
+        .map(|forger| look_at(settings, params, *forger, rank, tip_received))
+        .find(|at| *at >= earliest)
 }
 
 /// Returns the time at which a bundler of this rank looks at the pool for a forger.
@@ -47,19 +52,18 @@ fn look_at(
     params: &Params,
     forger: Expected,
     rank: u32,
-    tip_ms: u64,
-) -> u64 {
+    tip_received: ChainTime,
+) -> ChainTime {
+    // A lead before genesis begins at the tip, like every lead before the tip.
+    let begin = |lead| forger.at.minus_or_genesis(lead).max(tip_received);
     if forger.local {
-        let lead_ms = settings.local_lead_ms(params);
-        // A lead before genesis begins at the tip, like every lead before the tip.
-        return forger.at_ms.saturating_sub(lead_ms).max(tip_ms);
+        return begin(settings.local_lead(params));
     }
     // Blocks may follow each other faster than the lead. The turns then share the remaining time.
-    let lead_ms = settings.lead_ms(params);
+    let begin = begin(settings.lead(params));
     // If the tip came after the expected time, there is no room and the look is at once.
-    let begin = forger.at_ms.saturating_sub(lead_ms).max(tip_ms);
-    let room = forger.at_ms.saturating_sub(begin);
-    begin + room * u64::from(rank.min(RANKS - 1)) / u64::from(RANKS)
+    let room = forger.at.since(begin).unwrap_or(Duration::ZERO);
+    begin.plus_or_last(room * rank.min(RANKS - 1) / RANKS)
 }
 
 /// Returns the rank of a bundler among those of a chain at a height, from 0. The rank is a draw by hash of key, chain and height,

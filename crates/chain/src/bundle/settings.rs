@@ -1,5 +1,7 @@
 //! A node's settings for the times and limits of bundling.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{MinorUnits, Params, Percent, Seconds};
@@ -35,26 +37,28 @@ impl Default for BundleSettings {
 }
 
 /// Maximum default lead.
-const LEAD_MS_MAX: u64 = 1_000;
+const LEAD_MAX: Duration = Duration::from_secs(1);
 
 /// Default margin in block times: ten minutes on a public network.
 const MARGIN_BLOCKS: u32 = 10;
 
 impl BundleSettings {
-    /// Returns the lead, in milliseconds.
+    /// Returns the lead.
     #[must_use]
-    pub fn lead_ms(&self, params: &Params) -> u64 {
-        let quarter = params.block_seconds.as_ms() / 4;
+    pub fn lead(&self, params: &Params) -> Duration {
+        let quarter = params.block_seconds.duration() / 4;
+        let set = self.lead_ms.map(Duration::from_millis);
         // The default.
-        self.lead_ms.unwrap_or(quarter.min(LEAD_MS_MAX))
+        set.unwrap_or(quarter.min(LEAD_MAX))
     }
 
-    /// Returns the lead before a forger of this node, in milliseconds.
+    /// Returns the lead before a forger of this node.
     #[must_use]
-    pub fn local_lead_ms(&self, params: &Params) -> u64 {
-        let lead = self.lead_ms(params);
+    pub fn local_lead(&self, params: &Params) -> Duration {
+        let lead = self.lead(params);
+        let set = self.local_lead_ms.map(Duration::from_millis);
         // The default is a quarter of the lead before other forgers.
-        self.local_lead_ms.unwrap_or(lead / 4).min(lead)
+        set.unwrap_or(lead / 4).min(lead)
     }
 
     /// Returns the margin. Transactions that expire within this time are not carried.

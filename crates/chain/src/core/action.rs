@@ -1,5 +1,7 @@
 //! The actions that a node's core requests. All actions of a round are performed in order after its batch is durable.
 
+use std::time::Duration;
+
 use primitives::Hash;
 
 use super::{Equivocation, PeerId, Ticket};
@@ -36,8 +38,8 @@ pub enum Action {
         ticket: Ticket,
         /// The question.
         bytes: Vec<u8>,
-        /// Maximum wait, in milliseconds.
-        patience_ms: u64,
+        /// Maximum wait.
+        patience: Duration,
     },
     /// Answer a peer's question.
     Answer {

@@ -32,7 +32,7 @@ pub struct Core<R> {
     pub(super) pool: Pool,
     pub(super) checker: SignatureChecker,
     /// The latest time passed in. It never goes back.
-    pub(super) now_ms: u64,
+    pub(super) now: ChainTime,
     pub(super) actions: Vec<Action>,
     pub(super) intake: Intake,
     pub(super) gossip_batch: GossipBatch,
@@ -84,7 +84,6 @@ impl<R: Reads<Table>> Core<R> {
         settings: Settings,
         now: ChainTime,
     ) -> Result<Self, Fault> {
-        let now_ms = now.as_ms();
         let rows = Overlay::open(store, &genesis)?;
         let trusted = TrustedBlocks::open(&rows, &settings.trusted)?;
         let mut core = Self {
@@ -95,15 +94,15 @@ impl<R: Reads<Table>> Core<R> {
                     .for_blocks_of(genesis.params.block_seconds),
             ),
             checker: SignatureChecker::new(),
-            now_ms,
+            now,
             actions: Vec::new(),
             intake: Intake::default(),
-            gossip_batch: GossipBatch::new(settings.gossip_linger_ms),
+            gossip_batch: GossipBatch::new(settings.gossip_linger),
             regossip: VecDeque::new(),
             local: LocalTransactions::default(),
             removals: RemovalLog::open(&rows)?,
             peers: Peers::default(),
-            serving_budget: ServingBudget::new(now_ms),
+            serving_budget: ServingBudget::new(now),
             requests: InFlightRequests::default(),
             assemblies: Assemblies::default(),
             pending: PendingBlocks::default(),
@@ -114,7 +113,7 @@ impl<R: Reads<Table>> Core<R> {
             reorg: None,
             invalid: BoundedSet::new(INVALID_BLOCKS_MAX),
             side_blocks: SideBlocks::open(&rows)?,
-            forging: Forging::new(&settings.forgers, now_ms),
+            forging: Forging::new(&settings.forgers, now),
             own_blocks: OwnBlocks::open(&rows)?,
             bundling: Bundling::new(&settings.bundlers),
             rates: Rates::default(),
@@ -142,10 +141,10 @@ impl<R: Reads<Table>> Core<R> {
     /// # Errors
     /// The store fails. The node must stop.
     pub fn handle(&mut self, now: ChainTime, event: Event) -> Result<(), StoreFailure> {
-        self.now_ms = self.now_ms.max(now.as_ms());
+        self.now = self.now.max(now);
         match event {
             Event::PeerUp(peer) => {
-                self.peers.add(peer, self.sync.asked, self.now_ms);
+                self.peers.add(peer, self.sync.asked, self.now);
                 self.rates.announce_soon();
                 Ok(())
             }
@@ -202,7 +201,7 @@ impl<R: Reads<Table>> Core<R> {
     /// # Errors
     /// The store fails. The node must stop.
     pub fn flush(&mut self, now: ChainTime) -> Result<Round, StoreFailure> {
-        self.now_ms = self.now_ms.max(now.as_ms());
+        self.now = self.now.max(now);
         self.more = false;
         self.check_intake()?;
         self.expire_requests()?;
@@ -236,23 +235,23 @@ impl<R: Reads<Table>> Core<R> {
     #[must_use]
     pub fn next_wake(&self) -> Option<ChainTime> {
         if self.more || !self.intake.is_empty() {
-            return Some(ChainTime::from_ms(self.now_ms));
+            return Some(self.now);
         }
         let wakes = [
-            self.parts_next_time_ms(),
-            self.sync_due_ms(),
-            self.forging_due_ms(),
-            self.bundling_due_ms(),
-            self.rates_due_ms(),
-            self.statuses_due_ms(),
-            self.regossip_due_ms(),
+            self.parts_next_time(),
+            self.sync_due(),
+            self.forging_due(),
+            self.bundling_due(),
+            self.rates_due(),
+            self.statuses_due(),
+            self.regossip_due(),
         ];
-        wakes.into_iter().flatten().min().map(ChainTime::from_ms)
+        wakes.into_iter().flatten().min()
     }
 
     /// Returns the timestamp of a block that is made now.
     pub(super) fn timestamp_now(&self) -> BlockTimestamp {
-        BlockTimestamp::at(ChainTime::from_ms(self.now_ms))
+        BlockTimestamp::at(self.now)
     }
 
     /// Returns the pool.

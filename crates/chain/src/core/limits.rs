@@ -1,4 +1,6 @@
-//! Limits of a core's memory, work and waiting times. A plain number of time is in milliseconds.
+//! Limits of a core's memory, work and waiting times.
+
+use std::time::Duration;
 
 use crate::Seconds;
 
@@ -9,11 +11,11 @@ pub const QUESTIONS_MAX: usize = 512;
 /// Open questions to one peer.
 pub const QUESTIONS_PER_PEER_MAX: usize = 8;
 /// Timeout of a question whose answer takes little work.
-pub const PATIENCE_MS: u64 = 5_000;
+pub const PATIENCE: Duration = Duration::from_secs(5);
 /// Timeout of a question for bodies.
-pub const PATIENCE_BODIES_MS: u64 = 15_000;
+pub const PATIENCE_BODIES: Duration = Duration::from_secs(15);
 /// Time after the timeout at which a question is given up even if the transport reports nothing.
-pub const GRACE_MS: u64 = 1_000;
+pub const GRACE: Duration = Duration::from_secs(1);
 /// Size in bytes at which an answer stops growing. A single body may be longer.
 pub const ANSWER_BYTES: usize = 1 << 20;
 /// Long-term rate of answers to one peer, in bytes per second.
@@ -84,13 +86,13 @@ pub const MISSING_IDS_MAX: usize = 2 * crate::message::IDS_MAX;
 /// Maximum number of child blocks that are fetched from the pool of one peer while the tip stays.
 pub const CHILD_BLOCKS_FETCHED_MAX: usize = 64;
 /// Interval between comparisons of pools.
-pub const COMPARE_MS: u64 = 10_000;
+pub const COMPARE_INTERVAL: Duration = Duration::from_secs(10);
 /// Age at which a locally accepted transaction that is in no block is gossiped again. A peer that refused it may accept it now.
 pub const REPEAT_AGE: Seconds = Seconds::new(20);
 /// Number of the oldest such transactions that each comparison of pools gossips again.
 pub const REPEAT_STEP: usize = 1_000;
 /// Cool-down of a peer after its branch failed.
-pub const BACK_OFF_MS: u64 = 5_000;
+pub const BACK_OFF: Duration = Duration::from_secs(5);
 /// Maximum number of times that the cool-down doubles, once for each consecutive failure.
 pub const BACK_OFF_DOUBLINGS_MAX: u32 = 3;
 /// Peers asked for the headers of their branch at the same time.
@@ -102,13 +104,13 @@ pub const HEADER_PEERS_MAX: usize = 32;
 /// Length or fork depth above which a branch is followed only after all peers that claim a better one were asked.
 pub const LONG_BRANCH_BLOCKS: usize = 10;
 /// Time after which a short delivered branch wins without the open answers.
-pub const SHORT_BRANCH_WAIT_MS: u64 = 1_000;
+pub const SHORT_BRANCH_WAIT: Duration = Duration::from_secs(1);
 /// Time after its first peer during which a node follows no long branch, so that it can connect to more peers.
-pub const PEER_GATHERING_MS: u64 = 3_000;
-/// Consecutive timeouts after which a peer is disconnected, counted at most once in each [`PATIENCE_MS`].
+pub const PEER_GATHERING: Duration = Duration::from_secs(3);
+/// Consecutive timeouts after which a peer is disconnected, counted at most once in each [`PATIENCE`].
 pub const TIMEOUTS_MAX: u32 = 6;
 /// Pause before the next request for bodies to a busy peer. The peer is not penalised.
-pub const BUSY_MS: u64 = 500;
+pub const BUSY_PAUSE: Duration = Duration::from_millis(500);
 /// Rows that are kept with the reasons why transactions left the pool.
 pub const REMOVAL_ROWS_MAX: u64 = 1_000_000;
 /// Refused transactions that a peer may send before it is penalised.
@@ -117,7 +119,7 @@ pub const REFUSED_TRANSACTIONS_MAX: u32 = 2_000;
 pub const TRUSTED_MAX: usize = 1_024;
 /// Divisor of the block time. The quotient is the maximum time that forging on our own tip waits for a better branch without
 /// receiving a body, once for each tip of ours.
-pub const FORGING_PAUSE_PARTS: u64 = 4;
+pub const FORGING_PAUSE_PARTS: u32 = 4;
 /// Keys that forge on one node.
 pub const FORGERS_MAX: usize = 64;
 /// Bundlers on one node.

@@ -3,6 +3,7 @@
 use super::PeerId;
 use crate::pool::Pool;
 use crate::state::Point;
+use crate::{BlockTimestamp, ChainTime};
 
 /// A part of the core: a type with state of its own that events of the whole core concern.
 pub(super) trait Part {
@@ -12,14 +13,14 @@ pub(super) trait Part {
     /// Forgets a peer that has disconnected.
     fn peer_down(&mut self, _peer: &PeerId) {}
 
-    /// Returns the time at which the part has work, if no event comes before, in milliseconds since genesis.
-    fn next_time_ms(&self) -> Option<u64> {
+    /// Returns the time at which the part has work, if no event comes before.
+    fn next_time(&self) -> Option<ChainTime> {
         None
     }
 }
 
 impl Part for Pool {
-    fn next_time_ms(&self) -> Option<u64> {
-        self.next_expiry().map(|time| time.chain_time().as_ms())
+    fn next_time(&self) -> Option<ChainTime> {
+        self.next_expiry().map(BlockTimestamp::chain_time)
     }
 }

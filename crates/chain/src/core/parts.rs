@@ -3,6 +3,7 @@
 use super::PeerId;
 use super::core::Core;
 use super::part::Part;
+use crate::ChainTime;
 use crate::port::{Reads, Table};
 
 /// Lists the fields of the core that are parts.
@@ -49,7 +50,7 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Returns the first time at which a part has work that depends on no other part.
-    pub(super) fn parts_next_time_ms(&self) -> Option<u64> {
-        self.parts().filter_map(Part::next_time_ms).min()
+    pub(super) fn parts_next_time(&self) -> Option<ChainTime> {
+        self.parts().filter_map(Part::next_time).min()
     }
 }

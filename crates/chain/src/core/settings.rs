@@ -1,5 +1,7 @@
 //! An operator's settings of a core.
 
+use std::time::Duration;
+
 use primitives::{Hash, KeyPair};
 
 use crate::Height;
@@ -19,11 +21,11 @@ pub struct Settings {
     /// difficulty.
     pub trusted: Vec<(Height, Hash)>,
     /// Delay between a forger's time and the making of its block, so that an earlier block by another forger may arrive first.
-    pub forging_delay_ms: u64,
+    pub forging_delay: Duration,
     /// Settings for the times and limits of child blocks.
     pub bundling: BundleSettings,
     /// Maximum time that a transaction waits to be gossiped with others.
-    pub gossip_linger_ms: u64,
+    pub gossip_linger: Duration,
     /// Number of newest blocks whose bodies are kept, at least the rollback limit. `None` keeps all.
     pub bodies_kept: Option<u32>,
 }
@@ -35,9 +37,9 @@ impl Default for Settings {
             bundlers: Vec::new(),
             pool: PoolSettings::default(),
             trusted: Vec::new(),
-            forging_delay_ms: 0,
+            forging_delay: Duration::ZERO,
             bundling: BundleSettings::default(),
-            gossip_linger_ms: 20,
+            gossip_linger: Duration::from_millis(20),
             bodies_kept: None,
         }
     }

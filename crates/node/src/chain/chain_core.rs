@@ -109,8 +109,8 @@ impl Core for ChainCore {
     fn next_deadline(&self) -> Option<Instant> {
         self.core.next_wake().map(|at| {
             // A time in the past is due now.
-            let left = self.shared.clock.time().ms_until(at).unwrap_or(0);
-            Instant::now() + Duration::from_millis(left)
+            let left = at.since(self.shared.clock.time());
+            Instant::now() + left.unwrap_or(Duration::ZERO)
         })
     }
 }

@@ -96,11 +96,10 @@ impl Peers {
         peer: PeerId,
         ticket: Ticket,
         bytes: Vec<u8>,
-        patience_ms: u64,
+        patience: Duration,
     ) -> Option<Event> {
         // Held while asking: the answer may come before the request's number is known here.
         let mut state = self.lock();
-        let patience = Duration::from_millis(patience_ms);
         match self.handle.request(transport(peer), bytes, patience) {
             Ok(request) => {
                 state.asked.insert(request, ticket);

@@ -34,9 +34,9 @@ fn perform_all(shared: &ChainNodeState, actions: Vec<Action>) {
                 peer,
                 ticket,
                 bytes,
-                patience_ms,
+                patience,
             } => {
-                if let Some(event) = shared.peers.ask(peer, ticket, bytes, patience_ms) {
+                if let Some(event) = shared.peers.ask(peer, ticket, bytes, patience) {
                     shared.tell(event);
                 }
             }

@@ -181,9 +181,9 @@ fn settings(files: &ChainFiles) -> Settings {
         bundlers: files.bundlers.clone(),
         pool: config.pool.clone(),
         trusted: files.checkpoints.clone(),
-        forging_delay_ms: config.forging.delay_ms,
+        forging_delay: Duration::from_millis(config.forging.delay_ms),
         bundling: config.bundling.clone(),
-        gossip_linger_ms: config.p2p.linger_ms,
+        gossip_linger: Duration::from_millis(config.p2p.linger_ms),
         bodies_kept: config.node.keep_blocks,
     }
 }

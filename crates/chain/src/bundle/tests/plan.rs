@@ -1,25 +1,31 @@
 //! Tests of the times of bundling.
 
-use super::super::*;
-use crate::{ChainId, Height, Params, Seconds};
+use std::time::Duration;
 
-fn at(at_ms: u64) -> Expected {
+use super::super::*;
+use crate::{ChainId, ChainTime, Height, Params, Seconds};
+
+fn at(ms: u64) -> Expected {
     Expected {
-        at_ms,
+        at: ChainTime::from_ms(ms),
         local: false,
     }
 }
 
-fn here(at_ms: u64) -> Expected {
-    Expected { at_ms, local: true }
+fn here(ms: u64) -> Expected {
+    Expected {
+        local: true,
+        ..at(ms)
+    }
 }
 
 #[test]
 fn ranks_take_turns_ahead_of_the_next_forger() {
     let params = Params::loadtest();
     let settings = BundleSettings::default();
-    let next = |forgers: &[Expected], rank, tip_ms, last_ms| {
-        plan(&settings, &params, forgers, rank, tip_ms, last_ms)
+    let next = |forgers: &[Expected], rank, tip_ms, last_ms: Option<u64>| {
+        let (tip, last) = (ChainTime::from_ms(tip_ms), last_ms.map(ChainTime::from_ms));
+        plan(&settings, &params, forgers, rank, tip, last).map(ChainTime::as_ms)
     };
     let far = [at(20_000)];
     let cases: &[(&str, Option<u64>, u64)] = &[
@@ -76,11 +82,11 @@ fn the_lead_follows_the_block_time_or_the_setting() {
     };
     let usual = BundleSettings::default();
     assert_eq!(
-        [2, 5, 60].map(|s| usual.lead_ms(&with(s))),
+        [2, 5, 60].map(|s| usual.lead(&with(s)).as_millis()),
         [500, 1_000, 1_000]
     );
     assert_eq!(
-        [2, 5, 60].map(|s| usual.local_lead_ms(&with(s))),
+        [2, 5, 60].map(|s| usual.local_lead(&with(s)).as_millis()),
         [125, 250, 250]
     );
     assert_eq!(
@@ -88,8 +94,8 @@ fn the_lead_follows_the_block_time_or_the_setting() {
         [20, 50, 600]
     );
     assert_eq!(
-        (own.lead_ms(&with(5)), own.local_lead_ms(&with(5))),
-        (3_000, 3_000)
+        (own.lead(&with(5)), own.local_lead(&with(5))),
+        (Duration::from_secs(3), Duration::from_secs(3))
     );
     assert_eq!(
         (own.margin_seconds(&with(5)), own.deadline_minutes(&with(5))),

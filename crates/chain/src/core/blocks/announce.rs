@@ -3,6 +3,8 @@
 //! A header that follows the tip, or beats it at its height, is checked completely and forwarded to other peers at once. Its body
 //! is then assembled, for one block of each forger on each parent. Other headers only show a peer's position.
 
+use std::time::Duration;
+
 use primitives::Hash;
 
 use super::assembly::{Assembly, lists};
@@ -14,8 +16,8 @@ use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{Branch, Fault};
 use crate::{Header, Height};
 
-/// Maximum wait of an announced block for its predecessor, in milliseconds.
-const PREDECESSOR_MS: u64 = 3_000;
+/// Maximum wait of an announced block for its predecessor.
+const PREDECESSOR_WAIT: Duration = Duration::from_secs(3);
 
 /// The position of a header relative to the tip.
 enum TipRelation {
@@ -201,10 +203,10 @@ impl<R: Reads<Table>> Core<R> {
         let follows =
             self.assemblies.contains(&header.previous) || self.is_pending(&header.previous);
         if follows || self.reorg.is_some() {
-            let due_ms = self.now_ms + PREDECESSOR_MS;
+            let due = self.now.plus_or_last(PREDECESSOR_WAIT);
             self.add_pending(PendingBlock {
                 hash,
-                due_ms,
+                due,
                 stage: PendingStage::Orphan {
                     peer,
                     message,

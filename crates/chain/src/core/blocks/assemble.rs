@@ -2,6 +2,7 @@
 //! [`crate::forge`].)
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use primitives::Hash;
 
@@ -29,8 +30,8 @@ impl<R: Reads<Table>> Core<R> {
                 self.assemblies.remove(hash);
                 self.body_complete(block)
             }
-            Progress::Lacks(question, purpose, patience_ms) => {
-                self.ask_for_parts(hash, &question, purpose, patience_ms);
+            Progress::Lacks(question, purpose, patience) => {
+                self.ask_for_parts(hash, &question, purpose, patience);
                 Ok(())
             }
         }
@@ -43,7 +44,7 @@ impl<R: Reads<Table>> Core<R> {
         hash: &Hash,
         question: &Question,
         purpose: Purpose,
-        patience_ms: u64,
+        patience: Duration,
     ) {
         let Some(assembly) = self.assemblies.get(hash) else {
             return;
@@ -66,7 +67,7 @@ impl<R: Reads<Table>> Core<R> {
                     assembly.attempts += 1;
                     assembly.asking = true;
                 }
-                self.ask(peer, purpose, question, patience_ms);
+                self.ask(peer, purpose, question, patience);
             }
             _ => self.assemblies.remove(hash),
         }
@@ -190,11 +191,11 @@ impl<R: Reads<Table>> Core<R> {
         &mut self,
         block: CheckedBlock,
     ) -> Result<(), StoreFailure> {
-        let due_ms = block.header.time.chain_time().as_ms();
-        if due_ms > self.now_ms {
+        let due = block.header.time.chain_time();
+        if due > self.now {
             self.add_pending(PendingBlock {
                 hash: block.hash,
-                due_ms,
+                due,
                 stage: PendingStage::Early(Box::new(block)),
             });
             return Ok(());

@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use primitives::Hash;
 
 use crate::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use crate::core::PeerId;
 use crate::core::fork_choice::Equivocation;
-use crate::core::limits::{ASSEMBLIES_MAX, MISSING_MAX, PATIENCE_BODIES_MS, PATIENCE_MS};
+use crate::core::limits::{ASSEMBLIES_MAX, MISSING_MAX, PATIENCE, PATIENCE_BODIES};
 use crate::core::part::Part;
 use crate::core::peers::Purpose;
 use crate::message::{QUESTION_IDS_MAX, Question};
@@ -42,7 +43,8 @@ pub(in crate::core) struct Assembly {
 /// The progress of an assembly.
 pub(super) enum Progress {
     Whole(CheckedBlock),
-    Lacks(Question, Purpose, u64),
+    /// The question for the missing parts, its purpose, and the patience with the peer.
+    Lacks(Question, Purpose, Duration),
 }
 
 impl Assembly {
@@ -115,7 +117,7 @@ impl Assembly {
                 block,
                 ids: parents,
             };
-            return Progress::Lacks(question, Purpose::Parents(block), PATIENCE_MS);
+            return Progress::Lacks(question, Purpose::Parents(block), PATIENCE);
         }
         if !children.is_empty() {
             children.sort_unstable();
@@ -124,7 +126,7 @@ impl Assembly {
                 block,
                 ids: children,
             };
-            return Progress::Lacks(question, Purpose::Children(block), PATIENCE_MS);
+            return Progress::Lacks(question, Purpose::Children(block), PATIENCE);
         }
         // The header was checked when it was announced, and each transaction by the pool or on arrival.
         Progress::Whole(CheckedBlock::from_checked_parts(CarriedBlock {
@@ -136,7 +138,7 @@ impl Assembly {
 
     fn lacks_body(&self) -> Progress {
         let question = Question::Bodies(vec![self.hash]);
-        Progress::Lacks(question, Purpose::Body(self.hash), PATIENCE_BODIES_MS)
+        Progress::Lacks(question, Purpose::Body(self.hash), PATIENCE_BODIES)
     }
 }
 

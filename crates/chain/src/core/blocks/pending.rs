@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use primitives::Hash;
 
+use crate::ChainTime;
 use crate::block::CheckedBlock;
 use crate::core::limits::{ORPHANS_PER_PEER_MAX, PENDING_BLOCKS_MAX};
 use crate::core::part::Part;
@@ -17,7 +18,8 @@ use crate::message::Announcement;
 #[derive(Debug)]
 pub(in crate::core) struct PendingBlock {
     pub(super) hash: Hash,
-    pub(super) due_ms: u64,
+    /// The time at which it is processed, or given up if its predecessor has not come.
+    pub(super) due: ChainTime,
     pub(in crate::core) stage: PendingStage,
 }
 
@@ -126,8 +128,8 @@ pub(in crate::core) enum Release {
 }
 
 impl Part for PendingBlocks {
-    fn next_time_ms(&self) -> Option<u64> {
-        self.all.iter().map(|pending| pending.due_ms).min()
+    fn next_time(&self) -> Option<ChainTime> {
+        self.all.iter().map(|pending| pending.due).min()
     }
 }
 
@@ -159,7 +161,7 @@ mod tests {
         let block = CheckedBlock::from_checked_parts(block);
         PendingBlock {
             hash: block.hash,
-            due_ms: 0,
+            due: ChainTime::GENESIS,
             stage: PendingStage::Early(Box::new(block)),
         }
     }
@@ -167,7 +169,7 @@ mod tests {
     fn announced(peer: u8, message: Ticket) -> PendingBlock {
         PendingBlock {
             hash: Hash::plain(&message.to_be_bytes()),
-            due_ms: 0,
+            due: ChainTime::GENESIS,
             stage: PendingStage::Orphan {
                 peer: PeerId([peer; 32]),
                 message,

@@ -32,8 +32,8 @@ impl<R: Reads<Table>> Core<R> {
         if self.pending.is_empty() || self.reorg.is_some() {
             return Ok(());
         }
-        let own_ms = match release {
-            Release::BeforeOwn => self.due_turn_ms()?,
+        let own_turn = match release {
+            Release::BeforeOwn => self.due_turn_time()?,
             Release::All => None,
         };
         let mut at = 0;
@@ -46,11 +46,11 @@ impl<R: Reads<Table>> Core<R> {
                 PendingStage::Orphan { announcement, .. } => {
                     announcement.header.previous == self.rows.tip().hash
                 }
-                PendingStage::Early(_) => pending.due_ms <= self.now_ms,
+                PendingStage::Early(_) => pending.due <= self.now,
             };
-            let is_after_own = own_ms.is_some_and(|own| pending.due_ms >= own)
+            let is_after_own = own_turn.is_some_and(|own| pending.due >= own)
                 && matches!(pending.stage, PendingStage::Early(_));
-            let late = pending.due_ms <= self.now_ms;
+            let late = pending.due <= self.now;
             if is_after_own {
                 at += 1;
                 continue;

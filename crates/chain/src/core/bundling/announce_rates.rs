@@ -6,7 +6,7 @@ use crate::core::{Action, Core, PeerId, Ticket, Verdict};
 use crate::message::{GOSSIP_RATES_MAX, Gossip};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::carried_block;
-use crate::{ChainId, Height, Rejection};
+use crate::{ChainId, ChainTime, Height, Rejection};
 
 impl<R: Reads<Table>> Core<R> {
     /// Restores the record of bundlers from the newest blocks after a start.
@@ -30,18 +30,18 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    pub(in crate::core) fn rates_due_ms(&self) -> Option<u64> {
+    pub(in crate::core) fn rates_due(&self) -> Option<ChainTime> {
         let idle = self.bundling.is_empty() && self.rates.book.is_empty();
-        (!idle).then(|| self.rates.due_ms.max(self.now_ms))
+        (!idle).then(|| self.rates.due.max(self.now))
     }
 
     /// Forgets outdated rates, and announces the rates of this node's bundlers. This node learns them first.
     pub(in crate::core) fn announce_rates_if_due(&mut self) -> Result<(), StoreFailure> {
-        if self.rates.due_ms > self.now_ms {
+        if self.rates.due > self.now {
             return Ok(());
         }
-        self.rates.announced_ms = self.now_ms;
-        self.rates.due_ms = self.now_ms + RATES_INTERVAL.as_ms();
+        self.rates.announced = self.now;
+        self.rates.due = self.now.plus_or_last(RATES_INTERVAL.duration());
         let now = self.timestamp_now();
         self.rates.book.expire(now);
         self.rates.forget_floors();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use primitives::PublicKey;
 
@@ -18,9 +19,8 @@ use crate::{AccountId, Anchor, ChainId, ChainTime, pos};
 const FORGERS_OF_BLOCKS: usize = 512;
 /// Maximum number of forgers considered.
 const FORGERS_KNOWN_MAX: usize = 64;
-/// If the expected block does not come, bundlers look again after a quarter of the block time, within these bounds in
-/// milliseconds.
-const AGAIN_MS: (u64, u64) = (250, 5_000);
+/// If the expected block does not come, bundlers look again after a quarter of the block time, within these bounds.
+const AGAIN: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 
 impl<R: Reads<Table>> Core<R> {
     /// Returns whether this node may bundle. During a reorg neither the tip nor the waiting transactions are known.
@@ -28,15 +28,15 @@ impl<R: Reads<Table>> Core<R> {
         self.reorg.is_none() && !self.bundling.bundlers.is_empty()
     }
 
-    pub(in crate::core) fn bundling_due_ms(&self) -> Option<u64> {
+    pub(in crate::core) fn bundling_due(&self) -> Option<ChainTime> {
         if !self.may_bundle() {
             return None;
         }
         match &self.bundling.outlook {
-            None => Some(self.now_ms),
+            None => Some(self.now),
             Some(outlook) => {
-                let first = outlook.due_ms.values().min().copied();
-                first.map(|due| due.max(self.forging_paused_until_ms()))
+                let first = outlook.due.values().min().copied();
+                first.map(|due| due.max(self.forging_paused_until()))
             }
         }
     }
@@ -49,21 +49,21 @@ impl<R: Reads<Table>> Core<R> {
             Some(outlook) => outlook,
             None => self.forecast()?,
         };
-        let now_ms = self.now_ms;
+        let now = self.now;
         let due: Vec<BundlerKey> = outlook
-            .due_ms
+            .due
             .iter()
-            .filter(|(_, due_ms)| **due_ms <= now_ms)
+            .filter(|(_, due)| **due <= now)
             .map(|(place, _)| *place)
             .collect();
         for place in due {
             let Some(bundler) = self.bundling.bundlers.get(&place).cloned() else {
-                outlook.due_ms.remove(&place);
+                outlook.due.remove(&place);
                 continue;
             };
             self.bundle(&bundler)?;
-            let next = self.next_check_ms(&outlook, place, Some(now_ms));
-            outlook.due_ms.insert(place, next);
+            let next = self.next_check(&outlook, place, Some(now));
+            outlook.due.insert(place, next);
         }
         self.bundling.outlook = Some(outlook);
         Ok(())
@@ -71,12 +71,12 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Returns the next time at which a bundler looks at the pool. If the expected blocks do not come, it looks again after a
     /// part of the block time.
-    fn next_check_ms(
+    fn next_check(
         &self,
         outlook: &ForgerForecast,
         (key, child): BundlerKey,
-        last_ms: Option<u64>,
-    ) -> u64 {
+        last: Option<ChainTime>,
+    ) -> ChainTime {
         let height = self.rows.tip().next_height();
         let rank = rank(&key, self.rates.book.bundlers(child), child, height);
         let params = &self.genesis.params;
@@ -85,12 +85,12 @@ impl<R: Reads<Table>> Core<R> {
             params,
             &outlook.forgers,
             rank,
-            outlook.tip_ms,
-            last_ms,
+            outlook.tip_received,
+            last,
         );
-        let quarter = params.block_seconds.as_ms() / 4;
+        let quarter = params.block_seconds.duration() / 4;
         // The expected blocks are overdue.
-        planned.unwrap_or(self.now_ms + quarter.clamp(AGAIN_MS.0, AGAIN_MS.1))
+        planned.unwrap_or(self.now.plus_or_last(quarter.clamp(AGAIN.0, AGAIN.1)))
     }
 
     /// Predicts the next forgers from the recent forgers and the keys that forge here.
@@ -113,16 +113,16 @@ impl<R: Reads<Table>> Core<R> {
             forgers: turns
                 .iter()
                 .map(|turn| Expected {
-                    at_ms: turn.time.chain_time().as_ms(),
+                    at: turn.time.chain_time(),
                     local: self.forging.keys().any(|key| *key == turn.forger),
                 })
                 .collect(),
-            tip_ms: self.now_ms,
-            due_ms: BTreeMap::new(),
+            tip_received: self.now,
+            due: BTreeMap::new(),
         };
         for place in self.bundling.bundlers.keys() {
-            let look = self.next_check_ms(&outlook, *place, None);
-            outlook.due_ms.insert(*place, look);
+            let look = self.next_check(&outlook, *place, None);
+            outlook.due.insert(*place, look);
         }
         Ok(outlook)
     }
@@ -145,7 +145,7 @@ impl<R: Reads<Table>> Core<R> {
                 .chain(ChainId::PARENT)
                 .map_or(0, |parent| parent.decimals),
             height: self.rows.tip().next_height(),
-            now: ChainTime::from_ms(self.now_ms),
+            now: self.now,
             anchor: Anchor::at(deep, &anchor),
         };
         let means = Means {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use primitives::PublicKey;
 
-use crate::ChainId;
 use crate::bundle::{Bundler, Expected};
 use crate::core::limits::BUNDLERS_MAX;
 use crate::core::part::Part;
 use crate::state::Point;
+use crate::{ChainId, ChainTime};
 
 /// A bundler's key and its chain.
 pub(super) type BundlerKey = ([u8; 32], ChainId);
@@ -25,8 +25,10 @@ pub(in crate::core) struct Bundling {
 #[derive(Debug)]
 pub(super) struct ForgerForecast {
     pub(super) forgers: Vec<Expected>,
-    pub(super) tip_ms: u64,
-    pub(super) due_ms: BTreeMap<BundlerKey, u64>,
+    /// The time at which this node received the tip.
+    pub(super) tip_received: ChainTime,
+    /// The time of each bundler's next look.
+    pub(super) due: BTreeMap<BundlerKey, ChainTime>,
 }
 
 impl Bundling {

@@ -1,20 +1,21 @@
 //! The known rates of bundlers, and the time of the next announcement.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::bundle::{BundleRecord, BundlerRate, RateBook};
 use crate::core::part::Part;
 use crate::state::Point;
-use crate::{AccountId, ChainId, MinorUnits};
+use crate::{AccountId, ChainId, ChainTime, MinorUnits};
 
 /// The known rates, and the time of the next announcement.
 #[derive(Debug, Default)]
 pub(in crate::core) struct Rates {
     pub(super) book: RateBook,
-    /// Time of the next announcement, in milliseconds since genesis. 0 means at once.
-    pub(super) due_ms: u64,
-    /// Time of the last announcement.
-    pub(super) announced_ms: u64,
+    /// Time of the next announcement. Genesis means at once.
+    pub(super) due: ChainTime,
+    /// Time of the last announcement. Genesis means never.
+    pub(super) announced: ChainTime,
     /// The lowest fees that bundlers accepted in recent blocks.
     pub(in crate::core) record: BundleRecord,
     /// The lowest fee that a chain's usable bundlers ask, for the chains computed so far for this tip and these rates.
@@ -32,8 +33,8 @@ pub struct UsableRate {
     pub proven: bool,
 }
 
-/// Minimum interval between announcements, in milliseconds, because their times count whole seconds.
-const PAUSE_MS: u64 = 5_000;
+/// Minimum interval between announcements, because their times count whole seconds.
+const ANNOUNCEMENT_PAUSE: Duration = Duration::from_secs(5);
 
 impl Rates {
     /// Discards the computed fees after a change of the tip or of a rate.
@@ -43,9 +44,9 @@ impl Rates {
 
     /// Schedules an announcement soon, because a bundler was added, its rules changed, or a peer connected.
     pub(in crate::core) fn announce_soon(&mut self) {
-        self.due_ms = match self.announced_ms {
-            0 => 0,
-            announced_ms => self.due_ms.min(announced_ms + PAUSE_MS),
+        self.due = match self.announced {
+            ChainTime::GENESIS => ChainTime::GENESIS,
+            announced => self.due.min(announced.plus_or_last(ANNOUNCEMENT_PAUSE)),
         };
     }
 }

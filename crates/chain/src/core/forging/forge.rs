@@ -1,10 +1,12 @@
 //! Forging: the turns of the local keys, and their blocks.
 
+use std::time::Duration;
+
 use primitives::Hash;
 
 use super::forgers::KeyTurn;
 use crate::block::{CarriedBlock, CheckedBlock};
-use crate::core::limits::{PATIENCE_MS, PEER_GATHERING_MS};
+use crate::core::limits::{PATIENCE, PEER_GATHERING};
 use crate::core::sync::SyncStage;
 use crate::core::{Action, Core};
 use crate::forge::{assemble, seal};
@@ -12,10 +14,10 @@ use crate::message::{Announcement, GOSSIP_BYTES_MAX, Gossip, IDS_MAX};
 use crate::pool::Pool;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::{next_header, turn};
-use crate::{AccountId, BlockTimestamp};
+use crate::{AccountId, BlockTimestamp, ChainTime};
 
-/// Delay before the next attempt after an own block was invalid, in milliseconds.
-const RETRY_MS: u64 = 1_000;
+/// Delay before the next attempt after an own block was invalid.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Encodes a block's announcement, with its ids if they fit.
 pub(in crate::core) fn announce(block: &CarriedBlock) -> Vec<u8> {
@@ -40,31 +42,32 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Returns the time at which the next block is forged on this node.
-    pub(in crate::core) fn forging_due_ms(&self) -> Option<u64> {
+    pub(in crate::core) fn forging_due(&self) -> Option<ChainTime> {
         if !self.may_forge() {
             return None;
         }
         if self.forging.turns.is_none() {
-            return Some(self.now_ms);
+            return Some(self.now);
         }
-        Some(self.forging_ms(&self.forging.first()?))
+        Some(self.forging_time(&self.forging.first()?))
     }
 
     /// Returns the time at which a turn is used. A turn before this core was opened waits until peers could show a better branch.
     /// If an old copy of the data lacks a block that the key already forged on this parent, the key would otherwise sign a second
     /// one.
-    fn forging_ms(&self, turn: &KeyTurn) -> u64 {
-        let turn_ms = turn.due.chain_time().as_ms() + self.settings.forging_delay_ms;
-        let opened_ms = self.forging.opened_ms;
-        let met_ms = match &self.sync.state {
-            _ if turn_ms >= opened_ms => 0,
-            SyncStage::Headers(_) => opened_ms + PEER_GATHERING_MS + PATIENCE_MS,
-            SyncStage::Idle | SyncStage::Bodies(_) => opened_ms + PEER_GATHERING_MS,
+    fn forging_time(&self, turn: &KeyTurn) -> ChainTime {
+        let turn_time = turn.due.chain_time();
+        let turn_time = turn_time.plus_or_last(self.settings.forging_delay);
+        let opened = self.forging.opened;
+        let met = match &self.sync.state {
+            _ if turn_time >= opened => ChainTime::GENESIS,
+            SyncStage::Headers(_) => opened.plus_or_last(PEER_GATHERING + PATIENCE),
+            SyncStage::Idle | SyncStage::Bodies(_) => opened.plus_or_last(PEER_GATHERING),
         };
-        turn_ms
-            .max(met_ms)
-            .max(self.forging.not_before_ms)
-            .max(self.forging_paused_until_ms())
+        turn_time
+            .max(met)
+            .max(self.forging.not_before)
+            .max(self.forging_paused_until())
     }
 
     /// Computes the turns after a new tip.
@@ -91,13 +94,13 @@ impl<R: Reads<Table>> Core<R> {
         }
         self.compute_turns()?;
         let first = self.forging.first();
-        Ok(first.filter(|turn| self.forging_ms(turn) <= self.now_ms))
+        Ok(first.filter(|turn| self.forging_time(turn) <= self.now))
     }
 
-    /// Returns the time of the turn of a key that forges here now, in milliseconds.
-    pub(in crate::core) fn due_turn_ms(&mut self) -> Result<Option<u64>, StoreFailure> {
+    /// Returns the time of the turn of a key that forges here now.
+    pub(in crate::core) fn due_turn_time(&mut self) -> Result<Option<ChainTime>, StoreFailure> {
         let turn = self.due_turn()?;
-        Ok(turn.map(|turn| turn.time.chain_time().as_ms()))
+        Ok(turn.map(|turn| turn.time.chain_time()))
     }
 
     pub(in crate::core) fn forge_if_due(&mut self) -> Result<(), StoreFailure> {
@@ -176,7 +179,7 @@ impl<R: Reads<Table>> Core<R> {
                 return Ok(());
             }
         }
-        self.forging.not_before_ms = self.now_ms + RETRY_MS;
+        self.forging.not_before = self.now.plus_or_last(RETRY_DELAY);
         Ok(())
     }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use primitives::{KeyPair, PublicKey};
 
-use crate::BlockTimestamp;
 use crate::core::limits::FORGERS_MAX;
 use crate::core::part::Part;
 use crate::state::Point;
+use crate::{BlockTimestamp, ChainTime};
 
 /// The turn of a key after the tip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,18 +26,19 @@ pub(in crate::core) struct Forging {
     pub(super) keys: BTreeMap<[u8; 32], KeyPair>,
     /// Earliest first. `None` until they are computed for this tip.
     pub(super) turns: Option<Vec<KeyTurn>>,
-    pub(super) not_before_ms: u64,
+    /// The time before which no key forges, because a block of this node was invalid.
+    pub(super) not_before: ChainTime,
     /// The time at which the core was opened.
-    pub(super) opened_ms: u64,
+    pub(super) opened: ChainTime,
 }
 
 impl Forging {
-    pub(in crate::core) fn new(keys: &[KeyPair], opened_ms: u64) -> Self {
+    pub(in crate::core) fn new(keys: &[KeyPair], opened: ChainTime) -> Self {
         let mut forging = Self {
             keys: BTreeMap::new(),
             turns: None,
-            not_before_ms: 0,
-            opened_ms,
+            not_before: ChainTime::GENESIS,
+            opened,
         };
         for key in keys {
             forging.start(key.clone());

@@ -259,7 +259,7 @@ impl<R: Reads<Table>> Core<R> {
                 if let Some(block) = block {
                     let peer = self.intake.messages[at].peer;
                     let missing = self.pool.missing_of(&block);
-                    self.reconciliation.add(peer, missing, self.now_ms);
+                    self.reconciliation.add(peer, missing, self.now);
                 }
             }
             Source::Fetched(_) => {}

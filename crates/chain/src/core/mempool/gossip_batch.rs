@@ -1,10 +1,12 @@
 //! Batches of transactions to gossip.
 
-use crate::Transaction;
+use std::time::Duration;
+
 use crate::core::Action;
 use crate::core::limits::BATCH_BYTES;
 use crate::core::part::Part;
 use crate::message::GOSSIP_TRANSACTIONS_MAX;
+use crate::{ChainTime, Transaction};
 
 /// The first byte of a gossiped batch.
 const KIND: u8 = 1;
@@ -14,18 +16,19 @@ const KIND: u8 = 1;
 pub(in crate::core) struct GossipBatch {
     bytes: Vec<u8>,
     count: usize,
-    since_ms: u64,
+    /// The arrival of the first transaction.
+    since: ChainTime,
     /// Maximum time that a transaction waits in the batch.
-    linger_ms: u64,
+    linger: Duration,
 }
 
 impl GossipBatch {
-    pub(in crate::core) fn new(linger_ms: u64) -> Self {
+    pub(in crate::core) fn new(linger: Duration) -> Self {
         Self {
             bytes: Vec::new(),
             count: 0,
-            since_ms: 0,
-            linger_ms,
+            since: ChainTime::GENESIS,
+            linger,
         }
     }
 
@@ -37,11 +40,11 @@ impl GossipBatch {
     pub(in crate::core) fn add(
         &mut self,
         transaction: &Transaction,
-        now_ms: u64,
+        now: ChainTime,
     ) -> Option<Action> {
         if self.count == 0 {
             self.bytes.push(KIND);
-            self.since_ms = now_ms;
+            self.since = now;
         }
         transaction.write(&mut self.bytes);
         self.count += 1;
@@ -52,9 +55,8 @@ impl GossipBatch {
     }
 
     /// Returns the time at which the batch is due.
-    pub(in crate::core) fn due_ms(&self) -> Option<u64> {
-        // A due time beyond the range never comes.
-        (self.count > 0).then(|| self.since_ms.saturating_add(self.linger_ms))
+    pub(in crate::core) fn due(&self) -> Option<ChainTime> {
+        (self.count > 0).then(|| self.since.plus_or_last(self.linger))
     }
 
     /// Takes the batch, even if it is not full.
@@ -68,7 +70,7 @@ impl GossipBatch {
 }
 
 impl Part for GossipBatch {
-    fn next_time_ms(&self) -> Option<u64> {
-        self.due_ms()
+    fn next_time(&self) -> Option<ChainTime> {
+        self.due()
     }
 }

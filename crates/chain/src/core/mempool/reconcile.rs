@@ -6,8 +6,8 @@ use std::sync::Arc;
 use primitives::Hash;
 
 use super::intake::Source;
-use super::reconciliation::WAIT_MS;
-use crate::core::limits::{COMPARE_MS, MISSING_IDS_MAX, PATIENCE_MS, points};
+use super::reconciliation::REQUEST_DELAY;
+use crate::core::limits::{COMPARE_INTERVAL, MISSING_IDS_MAX, PATIENCE, points};
 use crate::core::peers::Purpose;
 use crate::core::{Core, PeerId};
 use crate::message::{IDS_MAX, Listed, Question};
@@ -26,8 +26,8 @@ const COMPARED_AT_ONCE: usize = 3;
 impl<R: Reads<Table>> Core<R> {
     /// Compares with the next peers if it is time, and requests missing transactions.
     pub(in crate::core) fn compare_pools(&mut self) {
-        if self.reconciliation.compare_ms <= self.now_ms {
-            self.reconciliation.compare_ms = self.now_ms + COMPARE_MS;
+        if self.reconciliation.compare_at <= self.now {
+            self.reconciliation.compare_at = self.now.plus_or_last(COMPARE_INTERVAL);
             for (_, peer) in self.peers.iter_mut() {
                 peer.refused_count = 0;
             }
@@ -40,9 +40,7 @@ impl<R: Reads<Table>> Core<R> {
             }
         }
         let fetching = |purpose: &Purpose| *purpose == Purpose::PoolTransactions;
-        while self.reconciliation.due_ms <= self.now_ms
-            && self.requests.count(fetching) < FETCHES_MAX
-        {
+        while self.reconciliation.due <= self.now && self.requests.count(fetching) < FETCHES_MAX {
             let Some((peer, mut ids)) = self.reconciliation.next() else {
                 return;
             };
@@ -54,11 +52,11 @@ impl<R: Reads<Table>> Core<R> {
                 block: Hash::ZERO,
                 ids,
             };
-            self.ask(peer, Purpose::PoolTransactions, &question, PATIENCE_MS);
+            self.ask(peer, Purpose::PoolTransactions, &question, PATIENCE);
         }
-        if !self.reconciliation.queue.is_empty() && self.reconciliation.due_ms <= self.now_ms {
+        if !self.reconciliation.queue.is_empty() && self.reconciliation.due <= self.now {
             // The number of concurrent questions is limited. Look again soon.
-            self.reconciliation.due_ms = self.now_ms + WAIT_MS;
+            self.reconciliation.due = self.now.plus_or_last(REQUEST_DELAY);
         }
     }
 
@@ -68,20 +66,20 @@ impl<R: Reads<Table>> Core<R> {
             let question = Question::PoolIds {
                 after: TxId::default(),
             };
-            self.ask(peer, Purpose::PoolIds, &question, PATIENCE_MS);
+            self.ask(peer, Purpose::PoolIds, &question, PATIENCE);
         }
     }
 
     pub(in crate::core) fn pool_ids_received(&mut self, peer: PeerId, ids: &[TxId]) {
         let missing = ids.iter().filter(|id| !self.pool.contains(id));
         let missing: Vec<TxId> = missing.copied().collect();
-        self.reconciliation.add(peer, missing, self.now_ms);
+        self.reconciliation.add(peer, missing, self.now);
         if ids.len() == IDS_MAX
             && let Some(last) = ids.last()
             && self.can_ask(&peer)
         {
             let question = Question::PoolIds { after: *last };
-            self.ask(peer, Purpose::PoolIds, &question, PATIENCE_MS);
+            self.ask(peer, Purpose::PoolIds, &question, PATIENCE);
         }
     }
 
@@ -118,7 +116,7 @@ impl<R: Reads<Table>> Core<R> {
             block: Hash::ZERO,
             ids,
         };
-        self.ask(peer, Purpose::PoolChildBlocks, &question, PATIENCE_MS);
+        self.ask(peer, Purpose::PoolChildBlocks, &question, PATIENCE);
     }
 
     pub(in crate::core) fn pool_child_blocks_received(

@@ -1,38 +1,39 @@
 //! The ids of transactions that peers have and this node lacks.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
-use crate::TxId;
 use crate::core::PeerId;
 use crate::core::limits::{CHILD_BLOCKS_FETCHED_MAX, MISSING_IDS_MAX};
 use crate::core::part::Part;
 use crate::state::Point;
+use crate::{ChainTime, TxId};
 
 /// Ids that one question asks for. The answer has about 150 KB.
 const ASKED_AT_ONCE: usize = 1_000;
-/// Delay before ids are requested, in milliseconds. Gossip may bring the transactions in this time.
-pub(super) const WAIT_MS: u64 = 250;
+/// Delay before ids are requested. Gossip may bring the transactions in this time.
+pub(super) const REQUEST_DELAY: Duration = Duration::from_millis(250);
 
 /// Transactions that peers have and this node lacks.
 #[derive(Debug, Default)]
 pub(in crate::core) struct PoolReconciliation {
     pub(super) queue: VecDeque<(PeerId, TxId)>,
     /// Time of the next requests for ids.
-    pub(super) due_ms: u64,
+    pub(super) due: ChainTime,
     /// Time of the next comparison.
-    pub(super) compare_ms: u64,
+    pub(super) compare_at: ChainTime,
     /// Child blocks that were requested from each peer since the tip moved.
     child_blocks: BTreeSet<(PeerId, TxId)>,
 }
 
 impl PoolReconciliation {
     /// Adds ids that a peer has.
-    pub(in crate::core) fn add(&mut self, peer: PeerId, ids: Vec<TxId>, now_ms: u64) {
+    pub(in crate::core) fn add(&mut self, peer: PeerId, ids: Vec<TxId>, now: ChainTime) {
         if ids.is_empty() {
             return;
         }
         if self.queue.is_empty() {
-            self.due_ms = now_ms + WAIT_MS;
+            self.due = now.plus_or_last(REQUEST_DELAY);
         }
         let room = MISSING_IDS_MAX - self.queue.len();
         self.queue
@@ -77,10 +78,10 @@ impl Part for PoolReconciliation {
         self.queue.retain(|(of, _)| of != peer);
     }
 
-    fn next_time_ms(&self) -> Option<u64> {
+    fn next_time(&self) -> Option<ChainTime> {
         if self.queue.is_empty() {
-            return Some(self.compare_ms);
+            return Some(self.compare_at);
         }
-        Some(self.due_ms.min(self.compare_ms))
+        Some(self.due.min(self.compare_at))
     }
 }

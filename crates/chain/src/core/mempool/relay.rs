@@ -1,5 +1,6 @@
 //! Gossip of transactions: of new ones in batches, and again after a reorg or a long wait.
 
+use crate::ChainTime;
 use crate::core::Core;
 use crate::core::limits::{REGOSSIP_STEP, REPEAT_AGE, REPEAT_STEP};
 use crate::port::{Reads, StoreFailure, Table};
@@ -16,14 +17,14 @@ impl<R: Reads<Table>> Core<R> {
             // Only a bundler of this node carries it. Other nodes fetch it with the child block.
             return Ok(());
         }
-        let full = self.gossip_batch.add(&carried.transaction, self.now_ms);
+        let full = self.gossip_batch.add(&carried.transaction, self.now);
         self.actions.extend(full);
         Ok(())
     }
 
     pub(in crate::core) fn relay_if_due(&mut self) {
-        let due = self.gossip_batch.due_ms();
-        if due.is_some_and(|due| due <= self.now_ms) {
+        let due = self.gossip_batch.due();
+        if due.is_some_and(|due| due <= self.now) {
             self.actions.extend(self.gossip_batch.take());
         }
     }
@@ -58,9 +59,9 @@ impl<R: Reads<Table>> Core<R> {
         Ok(())
     }
 
-    pub(in crate::core) fn regossip_due_ms(&self) -> Option<u64> {
-        let waits = self.gossip_batch.due_ms();
+    pub(in crate::core) fn regossip_due(&self) -> Option<ChainTime> {
+        let waits = self.gossip_batch.due();
         // Without a batch that waits, the next one begins at once.
-        (!self.regossip.is_empty()).then(|| waits.unwrap_or(self.now_ms))
+        (!self.regossip.is_empty()).then(|| waits.unwrap_or(self.now))
     }
 }

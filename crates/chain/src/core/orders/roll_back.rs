@@ -6,7 +6,7 @@ use crate::core::fork_choice::{Reorg, ReorgCause};
 use crate::core::sync::SyncStage;
 use crate::core::{Action, Core, Ticket};
 use crate::port::{Reads, StoreFailure, Table};
-use crate::{Height, Rejection};
+use crate::{ChainTime, Height, Rejection};
 
 impl<R: Reads<Table>> Core<R> {
     pub(in crate::core) fn pop_off(
@@ -96,7 +96,7 @@ impl<R: Reads<Table>> Core<R> {
         self.assemblies.clear();
         self.sync.state = SyncStage::Idle;
         for (_, peer) in self.peers.iter_mut() {
-            peer.back_off_until_ms = 0;
+            peer.back_off_until = ChainTime::GENESIS;
             peer.failures = 0;
         }
         self.announce_status();

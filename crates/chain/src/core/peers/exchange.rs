@@ -1,5 +1,7 @@
 //! Questions to peers, the handling of their answers, and the penalties of peers.
 
+use std::time::Duration;
+
 use super::requests::{InFlightRequest, Purpose};
 use crate::core::limits::{QUESTIONS_PER_PEER_MAX, points};
 use crate::core::{Action, Core, PeerId, RequestFailure, Ticket};
@@ -10,7 +12,7 @@ impl<R: Reads<Table>> Core<R> {
     /// Handles a question that a peer did not answer in time.
     pub(in crate::core) fn request_timed_out(&mut self, peer: PeerId) {
         self.penalise(peer, points::TIMEOUT, "chain_peer.silent");
-        if self.peers.request_timed_out(&peer, self.now_ms) {
+        if self.peers.request_timed_out(&peer, self.now) {
             let reason = "chain_peer.silent";
             self.actions.push(Action::Disconnect { peer, reason });
         }
@@ -18,7 +20,7 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Resets a peer's timeouts after an answer.
     pub(in crate::core) fn peer_answered(&mut self, peer: PeerId) {
-        self.peers.peer_answered(&peer, self.now_ms);
+        self.peers.peer_answered(&peer, self.now);
     }
 
     /// Returns whether a peer may be asked another question.
@@ -36,17 +38,17 @@ impl<R: Reads<Table>> Core<R> {
         peer: PeerId,
         purpose: Purpose,
         question: &Question,
-        patience_ms: u64,
+        patience: Duration,
     ) {
         if let Some(peer) = self.peers.get_mut(&peer) {
             peer.in_flight += 1;
         }
-        let ticket = self.requests.add(peer, purpose, self.now_ms, patience_ms);
+        let ticket = self.requests.add(peer, purpose, self.now, patience);
         self.actions.push(Action::Ask {
             peer,
             ticket,
             bytes: question.to_bytes(),
-            patience_ms,
+            patience,
         });
     }
 
@@ -194,7 +196,7 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Gives up overdue questions, in case the transport has lost them.
     pub(in crate::core) fn expire_requests(&mut self) -> Result<(), StoreFailure> {
-        for question in self.requests.take_overdue(self.now_ms) {
+        for question in self.requests.take_overdue(self.now) {
             self.request_ended(&question.peer);
             self.request_timed_out(question.peer);
             self.request_failed(question)?;

@@ -1,10 +1,12 @@
 //! The open questions to peers.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use primitives::Hash;
 
-use crate::core::limits::{GRACE_MS, QUESTIONS_MAX};
+use crate::ChainTime;
+use crate::core::limits::{GRACE, QUESTIONS_MAX};
 use crate::core::part::Part;
 use crate::core::{PeerId, Ticket};
 
@@ -40,7 +42,8 @@ pub(in crate::core) enum Purpose {
 pub(in crate::core) struct InFlightRequest {
     pub(super) peer: PeerId,
     pub(super) purpose: Purpose,
-    deadline_ms: u64,
+    /// The time at which it is given up, even if the transport reports nothing.
+    deadline: ChainTime,
 }
 
 /// All open questions, by ticket.
@@ -61,18 +64,17 @@ impl InFlightRequests {
         &mut self,
         peer: PeerId,
         purpose: Purpose,
-        now_ms: u64,
-        patience_ms: u64,
+        now: ChainTime,
+        patience: Duration,
     ) -> Ticket {
         self.last += 1;
-        // A deadline beyond the range never comes.
-        let deadline_ms = now_ms.saturating_add(patience_ms).saturating_add(GRACE_MS);
+        let deadline = now.plus_or_last(patience).plus_or_last(GRACE);
         let former = self.all.insert(
             self.last,
             InFlightRequest {
                 peer,
                 purpose,
-                deadline_ms,
+                deadline,
             },
         );
         assert!(former.is_none(), "a ticket is used once");
@@ -97,11 +99,11 @@ impl InFlightRequests {
     }
 
     /// Removes the overdue questions.
-    pub(in crate::core) fn take_overdue(&mut self, now_ms: u64) -> Vec<InFlightRequest> {
-        if self.next_deadline_ms().is_none_or(|next| next > now_ms) {
+    pub(in crate::core) fn take_overdue(&mut self, now: ChainTime) -> Vec<InFlightRequest> {
+        if self.next_deadline().is_none_or(|next| next > now) {
             return Vec::new();
         }
-        self.take(|question| question.deadline_ms <= now_ms)
+        self.take(|question| question.deadline <= now)
     }
 
     fn take(&mut self, which: impl Fn(&InFlightRequest) -> bool) -> Vec<InFlightRequest> {
@@ -118,8 +120,8 @@ impl InFlightRequests {
     }
 
     /// Returns the earliest deadline.
-    pub(in crate::core) fn next_deadline_ms(&self) -> Option<u64> {
-        self.all.values().map(|question| question.deadline_ms).min()
+    pub(in crate::core) fn next_deadline(&self) -> Option<ChainTime> {
+        self.all.values().map(|question| question.deadline).min()
     }
 
     /// Returns the number of open questions of this kind.
@@ -132,7 +134,7 @@ impl InFlightRequests {
 }
 
 impl Part for InFlightRequests {
-    fn next_time_ms(&self) -> Option<u64> {
-        self.next_deadline_ms()
+    fn next_time(&self) -> Option<ChainTime> {
+        self.next_deadline()
     }
 }

@@ -52,12 +52,12 @@ impl<R: Reads<Table>> Core<R> {
         ticket: Ticket,
         bytes: &[u8],
     ) -> Result<(), StoreFailure> {
-        let now_ms = self.now_ms;
+        let now = self.now;
         let serving = &mut self.serving_budget;
         let served = self
             .peers
             .get_mut(&peer)
-            .is_some_and(|peer| serving.may_serve(&mut peer.serving, now_ms));
+            .is_some_and(|peer| serving.may_serve(&mut peer.serving, now));
         let mut work = Work::default();
         let answer = match Question::read(bytes) {
             Ok(question) if served => self.answer_to(peer, question, &mut work)?,

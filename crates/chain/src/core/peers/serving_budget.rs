@@ -5,6 +5,11 @@
 //!   to equal rates, and leave room for peers that ask little.
 //! - A peer that has just connected counts as a heavy user for a few seconds, so a new connection gains nothing.
 
+use std::time::Duration;
+
+use primitives::whole_ms;
+
+use crate::ChainTime;
 use crate::core::limits::{
     SERVED_BYTES_BURST, SERVED_BYTES_LEAST, SERVED_BYTES_PER_SECOND, SERVED_TOTAL_BURST,
     SERVED_TOTAL_PER_SECOND,
@@ -14,28 +19,29 @@ use crate::core::limits::{
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     bytes: u64,
-    at_ms: u64,
+    /// The time of the last refill.
+    at: ChainTime,
     per_second: u64,
     burst: u64,
 }
 
 impl Bucket {
-    fn full(per_second: u64, burst: u64, now_ms: u64) -> Self {
+    fn full(per_second: u64, burst: u64, now: ChainTime) -> Self {
         Self {
             bytes: burst,
-            at_ms: now_ms,
+            at: now,
             per_second,
             burst,
         }
     }
 
-    fn refill(&mut self, now_ms: u64) {
+    fn refill(&mut self, now: ChainTime) {
         // A time before the last one adds nothing, and a long time fills the bucket.
-        let elapsed = now_ms.saturating_sub(self.at_ms);
-        let more = elapsed.saturating_mul(self.per_second) / 1_000;
+        let elapsed = now.since(self.at).unwrap_or(Duration::ZERO);
+        let more = whole_ms(elapsed).saturating_mul(self.per_second) / 1_000;
         // A bucket holds at most its burst.
         self.bytes = self.bytes.saturating_add(more).min(self.burst);
-        self.at_ms = now_ms.max(self.at_ms);
+        self.at = now.max(self.at);
     }
 
     fn take(&mut self, cost: u64) {
@@ -55,29 +61,30 @@ pub(in crate::core) struct PeerServing {
     bucket: Bucket,
     /// Bytes used recently. The number is halved every second.
     recent: u64,
-    recent_at_ms: u64,
+    /// The time of the last change of `recent`.
+    recent_at: ChainTime,
 }
 
 impl PeerServing {
     /// Returns the budget of a peer that has just connected.
-    pub(in crate::core) fn new(now_ms: u64) -> Self {
+    pub(in crate::core) fn new(now: ChainTime) -> Self {
         Self {
-            bucket: Bucket::full(SERVED_BYTES_PER_SECOND, SERVED_BYTES_BURST, now_ms),
+            bucket: Bucket::full(SERVED_BYTES_PER_SECOND, SERVED_BYTES_BURST, now),
             recent: SERVED_BYTES_BURST,
-            recent_at_ms: now_ms,
+            recent_at: now,
         }
     }
 
-    fn refill(&mut self, now_ms: u64) {
-        self.bucket.refill(now_ms);
+    fn refill(&mut self, now: ChainTime) {
+        self.bucket.refill(now);
         // A time before the last one forgets nothing.
-        let elapsed = now_ms.saturating_sub(self.recent_at_ms);
-        let halvings = u32::try_from(elapsed / 1_000).unwrap_or(u32::MAX);
+        let elapsed = now.since(self.recent_at).unwrap_or(Duration::ZERO);
+        let halvings = u32::try_from(elapsed.as_secs()).unwrap_or(u32::MAX);
         // After 64 halvings and more nothing is left.
         self.recent = self.recent.checked_shr(halvings).unwrap_or(0);
         // Within a second the use falls evenly to the half.
-        self.recent -= self.recent * (elapsed % 1_000) / 2_000;
-        self.recent_at_ms = now_ms.max(self.recent_at_ms);
+        self.recent -= self.recent * u64::from(elapsed.subsec_millis()) / 2_000;
+        self.recent_at = now.max(self.recent_at);
     }
 
     /// Charges an answer.
@@ -95,18 +102,18 @@ pub(in crate::core) struct ServingBudget(Bucket);
 
 impl ServingBudget {
     /// Returns the full budget.
-    pub(in crate::core) fn new(now_ms: u64) -> Self {
+    pub(in crate::core) fn new(now: ChainTime) -> Self {
         Self(Bucket::full(
             SERVED_TOTAL_PER_SECOND,
             SERVED_TOTAL_BURST,
-            now_ms,
+            now,
         ))
     }
 
     /// Returns whether a peer gets an answer now.
-    pub(in crate::core) fn may_serve(&mut self, peer: &mut PeerServing, now_ms: u64) -> bool {
-        self.0.refill(now_ms);
-        peer.refill(now_ms);
+    pub(in crate::core) fn may_serve(&mut self, peer: &mut PeerServing, now: ChainTime) -> bool {
+        self.0.refill(now);
+        peer.refill(now);
         let least = peer.recent.max(SERVED_BYTES_LEAST);
         peer.bucket.bytes >= SERVED_BYTES_LEAST && self.0.bytes >= least
     }
@@ -126,23 +133,24 @@ mod tests {
     /// Lets peers ask for answers of one mebibyte as often as they may for some seconds, in steps of 10 ms, and one more peer twice
     /// a second. Returns the answers in the last ten seconds: of each of these peers, and of the one that asks little.
     fn serve(heavy: usize, seconds: u64, reconnect: bool) -> (Vec<u64>, u64) {
-        let mut all = ServingBudget::new(0);
-        let mut peers = vec![PeerServing::new(0); heavy];
-        let mut light = PeerServing::new(0);
+        let mut all = ServingBudget::new(ChainTime::GENESIS);
+        let mut peers = vec![PeerServing::new(ChainTime::GENESIS); heavy];
+        let mut light = PeerServing::new(ChainTime::GENESIS);
         let (mut served, mut light_served) = (vec![0; heavy], 0);
         for now_ms in (0..seconds * 1_000).step_by(10) {
+            let now = ChainTime::from_ms(now_ms);
             let counts = now_ms >= (seconds - 10) * 1_000;
             for (at, peer) in peers.iter_mut().enumerate() {
                 if reconnect && now_ms.is_multiple_of(500) {
-                    *peer = PeerServing::new(now_ms);
+                    *peer = PeerServing::new(now);
                 }
-                while all.may_serve(peer, now_ms) {
+                while all.may_serve(peer, now) {
                     all.count(ANSWER, 0);
                     peer.count(ANSWER, 0);
                     served[at] += u64::from(counts);
                 }
             }
-            if now_ms.is_multiple_of(500) && all.may_serve(&mut light, now_ms) {
+            if now_ms.is_multiple_of(500) && all.may_serve(&mut light, now) {
                 all.count(ANSWER, 0);
                 light.count(ANSWER, 0);
                 light_served += u64::from(counts);

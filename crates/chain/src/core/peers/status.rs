@@ -1,15 +1,18 @@
 //! The exchange of statuses with peers: tip, height and cumulative work.
 
+use std::time::Duration;
+
 use super::requests::Purpose;
-use crate::core::limits::PATIENCE_MS;
+use crate::ChainTime;
+use crate::core::limits::PATIENCE;
 use crate::core::{Core, PeerId};
 use crate::message::{Question, Status};
 use crate::port::{Reads, Table};
 
-/// Maximum interval between status questions to a peer, in milliseconds.
-const STATUS_MS_MAX: u64 = 20_000;
-/// Minimum interval between status questions to a peer, in milliseconds.
-const STATUS_MS_MIN: u64 = 1_000;
+/// Maximum interval between status questions to a peer.
+const STATUS_INTERVAL_MAX: Duration = Duration::from_secs(20);
+/// Minimum interval between status questions to a peer.
+const STATUS_INTERVAL_MIN: Duration = Duration::from_secs(1);
 
 impl<R: Reads<Table>> Core<R> {
     /// Returns this node's status.
@@ -35,18 +38,18 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Returns the interval between status questions to each peer.
-    fn status_every_ms(&self) -> u64 {
-        let block_ms = self.genesis.params.block_seconds.as_ms();
-        block_ms.clamp(STATUS_MS_MIN, STATUS_MS_MAX)
+    fn status_interval(&self) -> Duration {
+        let block_time = self.genesis.params.block_seconds.duration();
+        block_time.clamp(STATUS_INTERVAL_MIN, STATUS_INTERVAL_MAX)
     }
 
     /// Asks all peers that are due for their status. The question tells them ours.
     pub(in crate::core) fn poll_statuses(&mut self) {
-        let (now_ms, every_ms) = (self.now_ms, self.status_every_ms());
+        let (now, interval) = (self.now, self.status_interval());
         let due: Vec<PeerId> = self
             .peers
             .iter()
-            .filter(|(id, peer)| peer.status_due_ms <= now_ms && self.can_ask(id))
+            .filter(|(id, peer)| peer.status_due <= now && self.can_ask(id))
             .map(|(id, _)| *id)
             .collect();
         let question = Question::Status(self.status());
@@ -55,9 +58,9 @@ impl<R: Reads<Table>> Core<R> {
                 // The other peers are asked when a question has been answered.
                 return;
             }
-            self.ask(id, Purpose::Status, &question, PATIENCE_MS);
+            self.ask(id, Purpose::Status, &question, PATIENCE);
             if let Some(peer) = self.peers.get_mut(&id) {
-                peer.status_due_ms = now_ms + every_ms;
+                peer.status_due = now.plus_or_last(interval);
             }
         }
     }
@@ -65,17 +68,17 @@ impl<R: Reads<Table>> Core<R> {
     /// Schedules a status question to all peers at the end of the round, because the tip has moved without an announcement of
     /// ours.
     pub(in crate::core) fn announce_status(&mut self) {
-        let now_ms = self.now_ms;
+        let now = self.now;
         for (_, peer) in self.peers.iter_mut() {
-            peer.status_due_ms = now_ms;
+            peer.status_due = now;
         }
     }
 
-    pub(in crate::core) fn statuses_due_ms(&self) -> Option<u64> {
+    pub(in crate::core) fn statuses_due(&self) -> Option<ChainTime> {
         self.peers
             .iter()
             .filter(|(id, _)| self.can_ask(id))
-            .map(|(_, peer)| peer.status_due_ms)
+            .map(|(_, peer)| peer.status_due)
             .min()
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::serving_budget::PeerServing;
 use super::timeouts::TimeoutStreak;
+use crate::ChainTime;
 use crate::core::PeerId;
 use crate::core::limits::PEERS_MAX;
 use crate::core::part::Part;
@@ -15,11 +16,11 @@ pub(in crate::core) struct Peer {
     /// The last status that it sent, if any.
     pub(in crate::core) status: Option<Status>,
     /// Time of the next status question to it.
-    pub(in crate::core) status_due_ms: u64,
+    pub(in crate::core) status_due: ChainTime,
     /// Time before which its branch is not downloaded.
-    pub(in crate::core) back_off_until_ms: u64,
+    pub(in crate::core) back_off_until: ChainTime,
     /// Time before which it is asked for no bodies, because it reported that it is busy.
-    pub(in crate::core) busy_until_ms: u64,
+    pub(in crate::core) busy_until: ChainTime,
     /// Open questions to it.
     pub(in crate::core) in_flight: usize,
     /// Number of peers that had been asked for headers when it was last asked, or when it connected.
@@ -43,9 +44,9 @@ pub(in crate::core) struct Peer {
 pub(in crate::core) struct Peers {
     all: BTreeMap<PeerId, Peer>,
     /// The time at which the first of them was connected.
-    since_ms: u64,
+    since: ChainTime,
     /// The last time at which any peer answered.
-    last_answer_ms: u64,
+    last_answer: ChainTime,
     /// The peer that pools were compared with last.
     compared: Option<PeerId>,
 }
@@ -53,18 +54,18 @@ pub(in crate::core) struct Peers {
 impl Peers {
     /// Tracks a peer. Returns false beyond the limit. `asked` peers have been asked for headers so far: the peer gets its turn after
     /// those that are connected, so a new connection gains nothing.
-    pub(in crate::core) fn add(&mut self, id: PeerId, asked: u64, now_ms: u64) -> bool {
+    pub(in crate::core) fn add(&mut self, id: PeerId, asked: u64, now: ChainTime) -> bool {
         if self.all.len() >= PEERS_MAX && !self.all.contains_key(&id) {
             return false;
         }
         if self.all.is_empty() {
-            self.since_ms = now_ms;
+            self.since = now;
         }
         self.all.entry(id).or_insert(Peer {
             status: None,
-            status_due_ms: now_ms,
-            back_off_until_ms: 0,
-            busy_until_ms: 0,
+            status_due: now,
+            back_off_until: ChainTime::GENESIS,
+            busy_until: ChainTime::GENESIS,
             in_flight: 0,
             last_header_request: asked,
             failures: 0,
@@ -72,19 +73,19 @@ impl Peers {
             timeouts: TimeoutStreak::default(),
             refused_count: 0,
             deep_fork_reported: false,
-            serving: PeerServing::new(now_ms),
+            serving: PeerServing::new(now),
         });
         true
     }
 
     /// Counts a question that a peer did not answer in time. Returns true if the peer must be disconnected: it has not answered for
     /// too long, and other peers have.
-    pub(super) fn request_timed_out(&mut self, id: &PeerId, now_ms: u64) -> bool {
-        let last_answer_ms = self.last_answer_ms;
+    pub(super) fn request_timed_out(&mut self, id: &PeerId, now: ChainTime) -> bool {
+        let last_answer = self.last_answer;
         let Some(peer) = self.all.get_mut(id) else {
             return false;
         };
-        let is_over = peer.timeouts.count(now_ms, last_answer_ms);
+        let is_over = peer.timeouts.count(now, last_answer);
         if is_over {
             peer.timeouts = TimeoutStreak::default();
         }
@@ -92,8 +93,8 @@ impl Peers {
     }
 
     /// Resets the count after an answer.
-    pub(super) fn peer_answered(&mut self, id: &PeerId, now_ms: u64) {
-        self.last_answer_ms = now_ms;
+    pub(super) fn peer_answered(&mut self, id: &PeerId, now: ChainTime) {
+        self.last_answer = now;
         if let Some(peer) = self.all.get_mut(id) {
             peer.timeouts = TimeoutStreak::default();
         }
@@ -120,8 +121,8 @@ impl Peers {
     }
 
     /// Returns the time since which at least one peer has been connected.
-    pub(in crate::core) fn since_ms(&self) -> u64 {
-        self.since_ms
+    pub(in crate::core) fn since(&self) -> ChainTime {
+        self.since
     }
 
     /// Returns the next peer to compare pools with, in turn.

@@ -2,12 +2,14 @@
 //! applied.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use primitives::Hash;
 
 use super::body_download::BodyDownload;
 use super::header_sync::PeerBranch;
 use super::stage::SyncStage;
+use crate::ChainTime;
 use crate::core::{Core, PeerId};
 use crate::message::LOCATOR_MAX;
 use crate::port::{Reads, StoreFailure, Table};
@@ -26,24 +28,24 @@ impl<R: Reads<Table>> Core<R> {
     }
 
     /// Returns the next time at which the synchronisation has work without an event.
-    pub(in crate::core) fn sync_due_ms(&self) -> Option<u64> {
+    pub(in crate::core) fn sync_due(&self) -> Option<ChainTime> {
         match &self.sync.state {
             SyncStage::Idle => {}
-            SyncStage::Headers(contest) => return self.header_sync_due_ms(contest),
+            SyncStage::Headers(contest) => return self.header_sync_due(contest),
             SyncStage::Bodies(_) => {
-                let busy = self.peers.iter().map(|(_, peer)| peer.busy_until_ms);
-                return busy.filter(|until| *until > self.now_ms).min();
+                let busy = self.peers.iter().map(|(_, peer)| peer.busy_until);
+                return busy.filter(|until| *until > self.now).min();
             }
         }
         self.peers
             .iter()
             .filter(|(_, peer)| {
-                peer.back_off_until_ms > self.now_ms
+                peer.back_off_until > self.now
                     && peer
                         .status
                         .is_some_and(|status| self.is_better(status.difficulty, &status.tip))
             })
-            .map(|(_, peer)| peer.back_off_until_ms)
+            .map(|(_, peer)| peer.back_off_until)
             .min()
     }
 
@@ -87,9 +89,9 @@ impl<R: Reads<Table>> Core<R> {
         }
         let stored = |hash: &Hash| self.side_blocks.contains(hash);
         let tip = self.rows.tip().hash;
-        let forging_pause_ms = match self.sync.forging_paused_on.replace(tip) {
-            Some(before) if before == tip => 0,
-            _ => self.forging_pause_ms(),
+        let forging_pause = match self.sync.forging_paused_on.replace(tip) {
+            Some(before) if before == tip => Duration::ZERO,
+            _ => self.forging_pause(),
         };
         let download = BodyDownload::new(
             self.sync.number,
@@ -97,8 +99,8 @@ impl<R: Reads<Table>> Core<R> {
             sources,
             best.headers,
             stored,
-            self.now_ms,
-            forging_pause_ms,
+            self.now,
+            forging_pause,
         );
         self.sync.state = SyncStage::Bodies(Box::new(download));
         self.continue_download()

@@ -3,8 +3,11 @@
 //! If the branch follows our tip, its blocks join as they arrive. If it forks off, bodies are stored in the table `Side` until
 //! they make it better than our own blocks. No block is rolled back before that.
 
+use std::time::Duration;
+
 use super::body_download::{BodyDownload, DownloadBlock, DownloadStage};
 use super::stage::SyncStage;
+use crate::ChainTime;
 use crate::core::Core;
 use crate::core::blocks::NotApplied;
 use crate::core::fork_choice::{ReorgBlock, ReorgCause};
@@ -15,16 +18,16 @@ impl<R: Reads<Table>> Core<R> {
     /// Returns the time until which forging on our own tip waits for a better branch that is being downloaded. Headers alone
     /// delay forging once for each tip of ours, and each new body delays it again. A branch whose bodies are withheld costs a
     /// quarter of the block time.
-    pub(in crate::core) fn forging_paused_until_ms(&self) -> u64 {
+    pub(in crate::core) fn forging_paused_until(&self) -> ChainTime {
         match &self.sync.state {
-            SyncStage::Bodies(download) => download.pause_until_ms,
-            SyncStage::Idle | SyncStage::Headers(_) => 0,
+            SyncStage::Bodies(download) => download.pause_until,
+            SyncStage::Idle | SyncStage::Headers(_) => ChainTime::GENESIS,
         }
     }
 
     /// Returns a quarter of the block time.
-    pub(in crate::core) fn forging_pause_ms(&self) -> u64 {
-        self.genesis.params.block_seconds.as_ms() / FORGING_PAUSE_PARTS
+    pub(in crate::core) fn forging_pause(&self) -> Duration {
+        self.genesis.params.block_seconds.duration() / FORGING_PAUSE_PARTS
     }
 
     /// Lets blocks join, and requests more bodies.

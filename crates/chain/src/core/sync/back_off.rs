@@ -1,14 +1,14 @@
 //! Back-off from peers whose branch failed or cannot be judged now.
 
-use crate::BlockTimestamp;
-use crate::core::limits::{BACK_OFF_DOUBLINGS_MAX, BACK_OFF_MS};
+use crate::core::limits::{BACK_OFF, BACK_OFF_DOUBLINGS_MAX};
 use crate::core::{Core, PeerId};
 use crate::port::{Reads, Table};
+use crate::{BlockTimestamp, ChainTime};
 
 impl<R: Reads<Table>> Core<R> {
     /// Ignores a peer for a while, without a penalty.
     pub(in crate::core) fn back_off(&mut self, peer: PeerId) {
-        self.back_off_until(peer, self.now_ms + BACK_OFF_MS);
+        self.back_off_until(peer, self.now.plus_or_last(BACK_OFF));
     }
 
     /// Counts a failure of a peer that was followed. Each consecutive failure doubles the peer's cool-down. A repeated claim does
@@ -19,7 +19,7 @@ impl<R: Reads<Table>> Core<R> {
         };
         let doublings = known.failures.min(BACK_OFF_DOUBLINGS_MAX);
         known.failures += 1;
-        self.back_off_until(peer, self.now_ms + (BACK_OFF_MS << doublings));
+        self.back_off_until(peer, self.now.plus_or_last(BACK_OFF * (1 << doublings)));
     }
 
     /// Notes that a peer has delivered a body that joins or may join the chain, and resets its failures.
@@ -30,11 +30,11 @@ impl<R: Reads<Table>> Core<R> {
         }
     }
 
-    fn back_off_until(&mut self, peer: PeerId, until_ms: u64) {
+    fn back_off_until(&mut self, peer: PeerId, until: ChainTime) {
         if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.back_off_until_ms = until_ms;
+            peer.back_off_until = until;
             peer.status = None;
-            peer.status_due_ms = until_ms;
+            peer.status_due = until;
         }
     }
 
@@ -44,7 +44,7 @@ impl<R: Reads<Table>> Core<R> {
         if self.is_beyond_drift(time) {
             self.back_off(peer);
         } else if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.back_off_until_ms = time.chain_time().as_ms();
+            peer.back_off_until = time.chain_time();
         }
     }
 }

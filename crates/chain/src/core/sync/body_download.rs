@@ -1,6 +1,7 @@
 //! The blocks of a branch that is being downloaded.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use primitives::Hash;
 
@@ -8,7 +9,7 @@ use crate::block::{CarriedBlock, CheckedBlock};
 use crate::core::PeerId;
 use crate::core::limits::{ANSWER_BYTES, DOWNLOAD_BYTES_MAX};
 use crate::message::BODIES_MAX;
-use crate::{Header, Height};
+use crate::{ChainTime, Header, Height};
 
 /// The blocks of a branch that is being downloaded.
 #[derive(Debug)]
@@ -27,9 +28,9 @@ pub(in crate::core) struct BodyDownload {
     pub(super) without_branch: BTreeSet<PeerId>,
     pub(super) failures: BTreeMap<PeerId, u32>,
     /// Time of the last body.
-    pub(super) progress_ms: u64,
+    pub(super) progress: ChainTime,
     /// Time until which forging on our own tip waits for the branch.
-    pub(super) pause_until_ms: u64,
+    pub(super) pause_until: ChainTime,
 }
 
 #[derive(Debug)]
@@ -63,8 +64,8 @@ impl BodyDownload {
         sources: BTreeSet<PeerId>,
         headers: Vec<(Header, Hash)>,
         stored: impl Fn(&Hash) -> bool,
-        now_ms: u64,
-        forging_pause_ms: u64,
+        now: ChainTime,
+        forging_pause: Duration,
     ) -> Self {
         let blocks = headers
             .into_iter()
@@ -94,8 +95,8 @@ impl BodyDownload {
             bytes: 0,
             without_branch: BTreeSet::new(),
             failures: BTreeMap::new(),
-            progress_ms: now_ms,
-            pause_until_ms: now_ms + forging_pause_ms,
+            progress: now,
+            pause_until: now.plus_or_last(forging_pause),
         }
     }
 

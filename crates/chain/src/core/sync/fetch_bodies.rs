@@ -1,16 +1,18 @@
 //! Requests the bodies of a better branch from several peers at once, within a budget of bytes.
 
+use std::time::Duration;
+
 use super::body_download::{BodyDownload, DownloadStage};
 use super::stage::SyncStage;
 use crate::core::blocks::BodyFault;
-use crate::core::limits::{BUSY_MS, DOWNLOADS_MAX, PATIENCE_BODIES_MS, points};
+use crate::core::limits::{BUSY_PAUSE, DOWNLOADS_MAX, PATIENCE_BODIES, points};
 use crate::core::peers::Purpose;
 use crate::core::{Core, PeerId};
 use crate::message::Question;
 use crate::port::{Reads, StoreFailure, Table};
 
-/// Time without a new body after which a download no longer waits for busy peers, in milliseconds.
-const PROGRESS_MS: u64 = 10_000;
+/// Time without a new body after which a download no longer waits for busy peers.
+const PROGRESS_WAIT: Duration = Duration::from_secs(10);
 /// Failed questions after which a peer is not asked again for this branch.
 const FAILURES_MAX: u32 = 2;
 
@@ -42,7 +44,7 @@ impl<R: Reads<Table>> Core<R> {
                 first,
                 count,
             };
-            self.ask(peer, purpose, &question, PATIENCE_BODIES_MS);
+            self.ask(peer, purpose, &question, PATIENCE_BODIES);
         }
     }
 
@@ -57,7 +59,7 @@ impl<R: Reads<Table>> Core<R> {
                     .is_some_and(|status| status.difficulty >= difficulty);
                 (far_enough || download.sources.contains(id))
                     && !download.without_branch.contains(id)
-                    && peer.busy_until_ms <= self.now_ms
+                    && peer.busy_until <= self.now
                     && self.can_ask(id)
             })
             .min_by_key(|(id, peer)| {
@@ -70,9 +72,10 @@ impl<R: Reads<Table>> Core<R> {
     /// Returns whether a busy peer that may have the branch will have room again soon. Returns false if no body has arrived for
     /// too long.
     fn has_busy_peer(&self, download: &BodyDownload) -> bool {
-        self.now_ms - download.progress_ms < PROGRESS_MS
+        let idle = self.now.since(download.progress);
+        idle.is_some_and(|idle| idle < PROGRESS_WAIT)
             && self.peers.iter().any(|(id, peer)| {
-                peer.busy_until_ms > self.now_ms && !download.without_branch.contains(id)
+                peer.busy_until > self.now && !download.without_branch.contains(id)
             })
     }
 
@@ -110,8 +113,8 @@ impl<R: Reads<Table>> Core<R> {
             match self.read_body(wanted.header.clone(), wanted.hash, &bytes) {
                 Ok(block) => {
                     download.set_stage(at, DownloadStage::Here(Box::new(block)));
-                    download.progress_ms = self.now_ms;
-                    download.pause_until_ms = self.now_ms + self.forging_pause_ms();
+                    download.progress = self.now;
+                    download.pause_until = self.now.plus_or_last(self.forging_pause());
                 }
                 Err(BodyFault::Sender(code)) => {
                     fault = Some((points::BAD_SIGNATURE, code));
@@ -142,9 +145,9 @@ impl<R: Reads<Table>> Core<R> {
         first: usize,
         count: usize,
     ) {
-        let until = self.now_ms + BUSY_MS;
+        let until = self.now.plus_or_last(BUSY_PAUSE);
         if let Some(peer) = self.peers.get_mut(&peer) {
-            peer.busy_until_ms = until;
+            peer.busy_until = until;
         }
         let Some(mut download) = self.take_download(number) else {
             return;

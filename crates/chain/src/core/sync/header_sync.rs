@@ -8,7 +8,7 @@ use primitives::Hash;
 use crate::core::PeerId;
 use crate::message::Status;
 use crate::state::Branch;
-use crate::{BlockTimestamp, Header, Height};
+use crate::{BlockTimestamp, ChainTime, Header, Height};
 
 /// A branch whose headers are being fetched from one peer and judged.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ pub(in crate::core) struct HeaderSync {
     /// Peers that delivered the best branch.
     pub(super) sources: BTreeSet<PeerId>,
     /// Time of the first better branch in this wave of questions.
-    pub(super) better_since_ms: Option<u64>,
+    pub(super) better_since: Option<ChainTime>,
 }
 
 /// The outcome of judging one answer.
@@ -96,13 +96,13 @@ impl HeaderSync {
             asked: BTreeSet::new(),
             best: None,
             sources: BTreeSet::new(),
-            better_since_ms: None,
+            better_since: None,
         }
     }
 
     /// Enters a branch that is better than ours.
-    pub(super) fn enter(&mut self, candidate: PeerBranch, now_ms: u64) {
-        self.better_since_ms.get_or_insert(now_ms);
+    pub(super) fn enter(&mut self, candidate: PeerBranch, now: ChainTime) {
+        self.better_since.get_or_insert(now);
         match self.best.as_ref().map(|best| best.compare(&candidate)) {
             Some(Ordering::Greater) => {}
             Some(Ordering::Equal) => {
@@ -186,7 +186,7 @@ mod tests {
             for order in [[&one, &two], [&two, &one]] {
                 let mut contest = HeaderSync::new(Vec::new());
                 for candidate in order {
-                    contest.enter(candidate.clone(), 0);
+                    contest.enter(candidate.clone(), ChainTime::GENESIS);
                 }
                 let best = contest.best.expect("a best branch");
                 assert_eq!(best.peer, PeerId([wins; 32]), "{what}");

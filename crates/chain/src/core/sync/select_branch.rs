@@ -6,6 +6,7 @@
 //! headers.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use primitives::Hash;
 
@@ -13,14 +14,14 @@ use super::header_sync::{HeaderSync, HeaderVerdict, PeerBranch};
 use super::stage::SyncStage;
 use crate::core::limits::{
     BRANCH_HEADERS_MAX, HEADER_PEERS_MAX, HEADER_REQUESTS_MAX, HEADER_REQUESTS_OF_PROVEN,
-    LONG_BRANCH_BLOCKS, PATIENCE_MS, PEER_GATHERING_MS, SHORT_BRANCH_WAIT_MS, points,
+    LONG_BRANCH_BLOCKS, PATIENCE, PEER_GATHERING, SHORT_BRANCH_WAIT, points,
 };
 use crate::core::peers::Purpose;
 use crate::core::{Core, PeerId};
 use crate::message::{HEADERS_MAX, Question, Status};
 use crate::port::{Reads, StoreFailure, Table};
 use crate::state::Branch;
-use crate::{Header, Height};
+use crate::{ChainTime, Header, Height};
 
 /// A peer that claims a better branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +70,7 @@ impl<R: Reads<Table>> Core<R> {
             let Some(status) = peer.status else { continue };
             let eligible = self.is_better(status.difficulty, &status.tip)
                 && !asked.contains(id)
-                && peer.back_off_until_ms <= self.now_ms
+                && peer.back_off_until <= self.now
                 && self.can_ask(id)
                 && !self.invalid.contains(&status.tip)
                 && !self.tied_tips.contains(&status.tip)
@@ -110,7 +111,7 @@ impl<R: Reads<Table>> Core<R> {
                 headers: Vec::new(),
                 has_more: false,
             });
-            self.ask(peer, purpose.clone(), &question, PATIENCE_MS);
+            self.ask(peer, purpose.clone(), &question, PATIENCE);
         }
         self.sync.state = SyncStage::Headers(contest);
     }
@@ -177,7 +178,7 @@ impl<R: Reads<Table>> Core<R> {
             locator: vec![*hash],
         };
         let purpose = Purpose::Headers(self.sync.number);
-        self.ask(candidate.peer, purpose, &question, PATIENCE_MS);
+        self.ask(candidate.peer, purpose, &question, PATIENCE);
         contest.asking.push(candidate);
     }
 
@@ -225,7 +226,7 @@ impl<R: Reads<Table>> Core<R> {
         }
         if better {
             if !self.is_too_deep(&candidate) {
-                contest.enter(candidate, self.now_ms);
+                contest.enter(candidate, self.now);
             }
             return Ok(None);
         }
@@ -264,16 +265,16 @@ impl<R: Reads<Table>> Core<R> {
 
     /// Returns the time at which the best branch delivered so far wins, if this does not depend on answers alone. A short branch
     /// waits briefly for open answers. A long branch waits longer, and also until this node has had time to connect to peers.
-    pub(in crate::core) fn header_sync_due_ms(&self, contest: &HeaderSync) -> Option<u64> {
+    pub(in crate::core) fn header_sync_due(&self, contest: &HeaderSync) -> Option<ChainTime> {
         let best = contest.best.as_ref()?;
         let is_long = self.is_long(best);
-        let wait_ms = match (contest.asking.is_empty(), is_long) {
-            (true, _) => 0,
-            (false, true) => PATIENCE_MS,
-            (false, false) => SHORT_BRANCH_WAIT_MS,
+        let wait = match (contest.asking.is_empty(), is_long) {
+            (true, _) => Duration::ZERO,
+            (false, true) => PATIENCE,
+            (false, false) => SHORT_BRANCH_WAIT,
         };
-        let answers = contest.better_since_ms.map(|since| since + wait_ms);
-        let gathered = is_long.then(|| self.peers.since_ms() + PEER_GATHERING_MS);
+        let answers = contest.better_since.map(|since| since.plus_or_last(wait));
+        let gathered = is_long.then(|| self.peers.since().plus_or_last(PEER_GATHERING));
         answers.max(gathered)
     }
 
@@ -301,8 +302,8 @@ impl<R: Reads<Table>> Core<R> {
         let SyncStage::Headers(contest) = &self.sync.state else {
             return Ok(());
         };
-        let is_over = match self.header_sync_due_ms(contest) {
-            Some(due) => due <= self.now_ms,
+        let is_over = match self.header_sync_due(contest) {
+            Some(due) => due <= self.now,
             None => contest.asking.is_empty(),
         };
         if !is_over {
@@ -321,7 +322,7 @@ impl<R: Reads<Table>> Core<R> {
             let more = self.claimants(&contest.asked)?;
             if !more.is_empty() {
                 contest.best = Some(best);
-                contest.better_since_ms = Some(self.now_ms);
+                contest.better_since = Some(self.now);
                 self.ask_claimants(contest, more);
                 return Ok(());
             }

@@ -11,7 +11,7 @@ use chain::state::{MemoryStore, Overlay, apply_block, next_header, turn};
 use chain::{
     BlockTimestamp, Carried, ChainTime, Genesis, Header, Height, Seconds, Transaction, pos,
 };
-use primitives::{Hash, KeyPair, PublicKey};
+use primitives::{Hash, KeyPair, PublicKey, whole_ms};
 
 use crate::core::kit::{ACCOUNTS, genesis, key, peer, public};
 
@@ -399,7 +399,7 @@ impl Bench {
                 peer,
                 ticket,
                 bytes,
-                patience_ms,
+                patience,
             } => {
                 let question = Question::read(&bytes).unwrap();
                 let (name, answer) = self
@@ -424,7 +424,8 @@ impl Bench {
                     return;
                 }
                 let Some(answer) = answer else {
-                    self.late.push((self.now_ms + patience_ms, peer, ticket));
+                    let late_ms = self.now_ms + whole_ms(patience);
+                    self.late.push((late_ms, peer, ticket));
                     return;
                 };
                 let event = Event::Answered {

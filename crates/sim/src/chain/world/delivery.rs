@@ -5,6 +5,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use chain::core::{Action, Event, Notice, RequestFailure, Ticket, Verdict};
+use primitives::whole_ms;
 
 use super::{Asked, Coming, World};
 use crate::chain::network::{number, peer};
@@ -35,8 +36,8 @@ impl World {
                 peer,
                 ticket,
                 bytes,
-                patience_ms,
-            } => self.ask(n, number(peer), ticket, bytes, patience_ms),
+                patience,
+            } => self.ask(n, number(peer), ticket, bytes, whole_ms(patience)),
             Action::Answer { ticket, bytes } => self.answer(n, ticket, bytes),
             Action::Penalise {
                 peer,
