@@ -11,8 +11,8 @@ use chain::block::{CarriedBlock, CarriedEntry, CheckedBlock, root_of};
 use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::{MemoryStore, Overlay, apply_block, next_header, prune, turn, undo_block};
 use chain::{
-    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, MinorUnits, Transaction, TxId,
-    WholeTokens, key_of_passphrase,
+    AccountId, Anchor, Body, Carried, ChainId, Genesis, Height, MinorUnits, Minutes, Transaction,
+    TxId, WholeTokens, key_of_passphrase,
 };
 use primitives::PublicKey;
 
@@ -78,7 +78,7 @@ fn block(
         let transaction = Transaction {
             chain: ChainId(chain),
             time,
-            deadline_minutes: 60,
+            deadline_minutes: Minutes::new(60),
             sender: keys[n % keys.len()],
             fee: MinorUnits::new(fee),
             anchor: Anchor::at(Height::GENESIS, &genesis.hash),

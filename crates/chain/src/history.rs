@@ -18,7 +18,7 @@ use crate::state::{Overlay, fee_min, next_header, turn};
 use crate::transaction::PAYMENT_BYTES;
 use crate::{
     AccountId, Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Height, MinorUnits,
-    Rejection, Transaction, TxId,
+    Minutes, Rejection, Transaction, TxId,
 };
 
 pub use signed_payments::SignedPayments;
@@ -30,8 +30,8 @@ const CHILD_BLOCK_BYTES: usize = PAYMENT_BYTES + 64;
 const AMOUNTS: u64 = 100_000;
 /// A child payment's fee is a whole token divided by this number.
 const CHILD_FEE_PART: u64 = 100;
-/// Validity of a payment in minutes, if the network allows it.
-const DEADLINE_MINUTES: u16 = 60;
+/// Validity of a payment, if the network allows it.
+const DEADLINE: Minutes = Minutes::new(60);
 
 /// An account that pays, is paid, forges and bundles.
 #[derive(Debug)]
@@ -202,7 +202,7 @@ impl History {
         let mut transaction = Transaction {
             chain,
             time,
-            deadline_minutes: DEADLINE_MINUTES.min(self.genesis.params.deadline_minutes_max),
+            deadline_minutes: DEADLINE.min(self.genesis.params.deadline_minutes_max),
             sender: account.public,
             fee,
             anchor: Anchor::at(Height::GENESIS, &self.genesis.hash),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::IDS_MAX;
 use crate::transaction::EXTENSION_BYTES_MAX;
-use crate::{MinorUnits, Seconds, WholeTokens};
+use crate::{MinorUnits, Minutes, Seconds, WholeTokens};
 
 /// Maximum length of a block's body in any network, in bytes. Peers receive a whole body in one answer.
 pub const BLOCK_BYTES_MAX: usize = 16 << 20;
@@ -29,8 +29,8 @@ pub struct Params {
     pub child_block_fee_per_transaction: MinorUnits,
     /// Maximum length of a message, in bytes.
     pub message_bytes_max: u32,
-    /// Maximum deadline of a transaction, in minutes. Ids are remembered for this time.
-    pub deadline_minutes_max: u16,
+    /// Maximum deadline of a transaction. Ids are remembered for this time.
+    pub deadline_minutes_max: Minutes,
     /// Minimum depth of an anchor block below the block of the transaction. Genesis is always deep enough.
     pub anchor_depth_min: u32,
     /// Maximum lead of a transaction over a node's clock. For blocks see [`Params::block_drift_seconds`].
@@ -82,7 +82,7 @@ impl Params {
             parent_fee_min: MinorUnits::new(100_000_000),
             child_block_fee_per_transaction: MinorUnits::new(1_000_000),
             message_bytes_max: 1_000,
-            deadline_minutes_max: 1_440,
+            deadline_minutes_max: Minutes::new(1_440),
             anchor_depth_min: 60,
             clock_drift_seconds: Seconds::new(15),
             effective_age_blocks: 1_440,
@@ -146,7 +146,10 @@ impl Params {
             ("child_transactions_max", self.child_transactions_max),
             ("child_block_bytes_max", self.child_block_bytes_max),
             ("block_bytes_max", self.block_bytes_max),
-            ("deadline_minutes_max", u32::from(self.deadline_minutes_max)),
+            (
+                "deadline_minutes_max",
+                u32::from(self.deadline_minutes_max.get()),
+            ),
             ("rollback_blocks_max", self.rollback_blocks_max),
             ("base_target_span", self.base_target_span),
             ("base_target_min_percent", self.base_target_min_percent),

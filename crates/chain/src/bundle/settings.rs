@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MinorUnits, Params, Percent, Seconds};
+use crate::{MinorUnits, Minutes, Params, Percent, Seconds};
 
 /// Settings of all bundlers of a node. They are not rules of the network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,8 +20,8 @@ pub struct BundleSettings {
     /// Minimum improvement over a waiting child block, in percent of its fee, or of its count at
     /// no lower fee. A smaller improvement is not worth another child block.
     pub better_percent: Percent,
-    /// Maximum wait of a child block, in minutes.
-    pub deadline_minutes: u16,
+    /// Maximum wait of a child block.
+    pub deadline_minutes: Minutes,
 }
 
 impl Default for BundleSettings {
@@ -31,7 +31,7 @@ impl Default for BundleSettings {
             local_lead_ms: None,
             margin_seconds: None,
             better_percent: Percent::new(25),
-            deadline_minutes: 10,
+            deadline_minutes: Minutes::new(10),
         }
     }
 }
@@ -69,10 +69,11 @@ impl BundleSettings {
             .unwrap_or(params.block_seconds.times_or_max(MARGIN_BLOCKS))
     }
 
-    /// Returns the minutes that a child block may wait.
+    /// Returns the time that a child block may wait.
     #[must_use]
-    pub fn deadline_minutes(&self, params: &Params) -> u16 {
-        self.deadline_minutes.clamp(1, params.deadline_minutes_max)
+    pub fn deadline_minutes(&self, params: &Params) -> Minutes {
+        self.deadline_minutes
+            .clamp(Minutes::new(1), params.deadline_minutes_max)
     }
 
     /// Returns whether a child block of this fee and count is worth making in addition to another one.

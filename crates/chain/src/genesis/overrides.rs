@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MinorUnits, Params, Seconds, WholeTokens};
+use crate::{MinorUnits, Minutes, Params, Seconds, WholeTokens};
 
 /// A type of constants. The format has 64 bits for each of them.
 trait Constant: Sized {
@@ -13,21 +13,25 @@ trait Constant: Sized {
     fn of_number(number: u64) -> Option<Self>;
 }
 
-macro_rules! integer_constants {
-    ($($type:ty),*) => {$(
-        impl Constant for $type {
-            fn number(self) -> u64 {
-                u64::from(self)
-            }
+impl Constant for u32 {
+    fn number(self) -> u64 {
+        u64::from(self)
+    }
 
-            fn of_number(number: u64) -> Option<Self> {
-                Self::try_from(number).ok()
-            }
-        }
-    )*};
+    fn of_number(number: u64) -> Option<Self> {
+        Self::try_from(number).ok()
+    }
 }
 
-integer_constants!(u16, u32);
+impl Constant for Minutes {
+    fn number(self) -> u64 {
+        u64::from(self.get())
+    }
+
+    fn of_number(number: u64) -> Option<Self> {
+        u16::try_from(number).ok().map(Self::new)
+    }
+}
 
 impl Constant for Seconds {
     fn number(self) -> u64 {
@@ -35,7 +39,7 @@ impl Constant for Seconds {
     }
 
     fn of_number(number: u64) -> Option<Self> {
-        u32::of_number(number).map(Self::new)
+        u32::try_from(number).ok().map(Self::new)
     }
 }
 
@@ -131,7 +135,7 @@ overrides! {
     parent_fee_min: MinorUnits,
     child_block_fee_per_transaction: MinorUnits,
     message_bytes_max: u32,
-    deadline_minutes_max: u16,
+    deadline_minutes_max: Minutes,
     anchor_depth_min: u32,
     clock_drift_seconds: Seconds,
     effective_age_blocks: u32,

@@ -5,7 +5,8 @@ use crate::genesis::SUPPLY_MAX;
 use crate::port::{Reads, Table};
 use crate::transaction::{Body, Carried, Transaction};
 use crate::{
-    Anchor, BlockTimestamp, ChainId, Genesis, Height, MinorUnits, Params, Rejection, Seconds,
+    Anchor, BlockTimestamp, ChainId, Genesis, Height, MinorUnits, Minutes, Params, Rejection,
+    Seconds,
 };
 
 /// The block that is to include a transaction.
@@ -53,7 +54,8 @@ pub fn check_form(genesis: &Genesis, carried: &Carried) -> Result<(), Rejection>
             format!("chain {} has payments only", transaction.chain),
         );
     }
-    if !(1..=params.deadline_minutes_max).contains(&transaction.deadline_minutes) {
+    let deadlines = Minutes::new(1)..=params.deadline_minutes_max;
+    if !deadlines.contains(&transaction.deadline_minutes) {
         return no(
             "chain_tx.deadline",
             format!(

@@ -131,7 +131,7 @@ fn remembered(genesis: &Genesis) -> Seconds {
     let params = &genesis.params;
     params
         .clock_drift_seconds
-        .plus_or_max(Seconds::new(u32::from(params.deadline_minutes_max) * 60))
+        .plus_or_max(params.deadline_minutes_max.seconds())
 }
 
 /// Returns the number of blocks that can be undone. It is twice the rollback limit, so that a branch beyond the limit can be

@@ -3,7 +3,7 @@
 use primitives::Hash;
 
 use super::{Anchor, Body, Transaction};
-use crate::{AccountId, BlockTimestamp, ChainId, Height, MinorUnits, Rejection};
+use crate::{AccountId, BlockTimestamp, ChainId, Height, MinorUnits, Minutes, Rejection};
 
 /// Length of an ordinary payment on any chain, with its signature.
 pub const PAYMENT_BYTES: usize = 149;
@@ -95,7 +95,7 @@ pub fn read(bytes: &[u8]) -> Result<(Transaction, usize), Rejection> {
         return Err(unknown(format!("version {version}")));
     }
     let time = BlockTimestamp::from_be_bytes(reader.take()?);
-    let deadline_minutes = u16::from_be_bytes(reader.take()?);
+    let deadline_minutes = Minutes::from_be_bytes(reader.take()?);
     let sender = reader.take()?;
     let to = AccountId(reader.take()?);
     let number = u64::from_be_bytes(reader.take()?);
@@ -226,7 +226,8 @@ mod tests {
             height: u32, id: [u8; 8], body in body(), signature: [u8; 64],
         ) -> Transaction {
             Transaction {
-                chain: ChainId(chain), time: BlockTimestamp::new(time), deadline_minutes, sender, fee: MinorUnits::new(fee),
+                chain: ChainId(chain), time: BlockTimestamp::new(time),
+                deadline_minutes: Minutes::new(deadline_minutes), sender, fee: MinorUnits::new(fee),
                 anchor: Anchor { height: Height::new(height), id }, body, signature,
             }
         }
@@ -263,7 +264,7 @@ mod tests {
         let payment = Transaction {
             chain: ChainId(255),
             time: BlockTimestamp::LAST,
-            deadline_minutes: u16::MAX,
+            deadline_minutes: Minutes::MAX,
             sender: [255; 32],
             fee: MinorUnits::MAX,
             anchor: Anchor {

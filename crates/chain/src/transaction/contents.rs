@@ -8,7 +8,7 @@ use primitives::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::{AccountId, BlockTimestamp, ChainId, Height, MinorUnits, Seconds};
+use crate::{AccountId, BlockTimestamp, ChainId, Height, MinorUnits, Minutes};
 
 /// A transaction's full id: its time (`u32`, big-endian) and the first 28 bytes of its hash. Ids sort by time, so an index of ids
 /// grows at its end, and lookups of recent ids stay in the cached part.
@@ -131,8 +131,8 @@ pub struct Transaction {
     pub chain: ChainId,
     /// Time of its creation.
     pub time: BlockTimestamp,
-    /// Minutes after `time` during which blocks may include it.
-    pub deadline_minutes: u16,
+    /// Time after `time` during which blocks may include it.
+    pub deadline_minutes: Minutes,
     /// The sender's Ed25519 key.
     pub sender: [u8; 32],
     /// The fee, in the chain's token.
@@ -205,8 +205,7 @@ impl Transaction {
     #[must_use]
     pub fn expires(&self) -> BlockTimestamp {
         // No deadline is beyond the last second.
-        self.time
-            .plus_or_last(Seconds::new(u32::from(self.deadline_minutes) * 60))
+        self.time.plus_or_last(self.deadline_minutes.seconds())
     }
 
     /// Returns the debit to the sender on its chain, with the fee. `None` if it overflows.

@@ -8,8 +8,8 @@ use std::path::Path;
 use chain::bundle::{BundlerRate, BundlerRules, SignedRates};
 use chain::message::{Announcement, Answer, Gossip, Listed, Question, Status};
 use chain::{
-    AccountId, Anchor, BlockTimestamp, Body, ChainId, Header, Height, MinorUnits, Transaction,
-    TxId, key_of_passphrase,
+    AccountId, Anchor, BlockTimestamp, Body, ChainId, Header, Height, MinorUnits, Minutes,
+    Transaction, TxId, key_of_passphrase,
 };
 use primitives::{Hash, hex};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn payment(message: &[u8]) -> Transaction {
     let mut transaction = Transaction {
         chain: ChainId(2),
         time: BlockTimestamp::new(1_000),
-        deadline_minutes: 60,
+        deadline_minutes: Minutes::new(60),
         sender: *public(&key),
         fee: MinorUnits::new(7),
         anchor: Anchor::at(Height::GENESIS, &genesis()),

@@ -14,8 +14,8 @@ use chain::state::rows::{
 };
 use chain::transaction::{PAYMENT_BYTES, read_exact};
 use chain::{
-    AccountId, Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Height, MinorUnits, Params,
-    Seconds, Transaction, TxId, WholeTokens, key_of_passphrase, pos,
+    AccountId, Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Height, MinorUnits,
+    Minutes, Params, Seconds, Transaction, TxId, WholeTokens, key_of_passphrase, pos,
 };
 use primitives::{Hash, KeyPair, PublicKey, hex};
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ fn transactions(genesis: &Hash) -> Vec<(&'static str, Transaction)> {
         let mut transaction = Transaction {
             chain: ChainId(chain),
             time: BlockTimestamp::new(1_000),
-            deadline_minutes: 60,
+            deadline_minutes: Minutes::new(60),
             sender,
             fee: MinorUnits::new(fee),
             anchor: Anchor::at(Height::GENESIS, genesis),

@@ -173,7 +173,7 @@ pub(super) fn rates(core: &Core<Store>) -> Result<Vec<RateView>, Fault> {
 
 #[cfg(test)]
 mod tests {
-    use chain::{Anchor, Height, Transaction};
+    use chain::{Anchor, Height, Minutes, Transaction};
     use primitives::Hash;
 
     use super::*;
@@ -182,7 +182,7 @@ mod tests {
         let one = |time| Transaction {
             chain: ChainId::PARENT,
             time: BlockTimestamp::new(time),
-            deadline_minutes: 60,
+            deadline_minutes: Minutes::new(60),
             sender: [7; 32],
             fee: MinorUnits::new(1),
             anchor: Anchor::at(Height::GENESIS, &Hash::ZERO),

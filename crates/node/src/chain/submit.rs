@@ -6,7 +6,7 @@ use api::chain::{ItemRefusal, Prepare, SubmitAnswer, codes};
 use chain::bundle::BundlerRate;
 use chain::state::{fee_min, read};
 use chain::{
-    AccountId, Anchor, Body, ChainId, Height, MinorUnits, Percent, Rejection, Transaction,
+    AccountId, Anchor, Body, ChainId, Height, MinorUnits, Minutes, Percent, Rejection, Transaction,
 };
 use primitives::Hash;
 use tokio::sync::{Semaphore, oneshot};
@@ -17,7 +17,7 @@ use super::shared::{ChainNodeState, Outcomes, Waiter};
 use crate::http::Refusal;
 
 /// The deadline of a prepared transaction if the request has none.
-const DEADLINE_MINUTES: u16 = 60;
+const DEADLINE: Minutes = Minutes::new(60);
 /// The anchor of a prepared transaction is this many blocks deeper than required, because blocks may be rolled back before it is
 /// submitted.
 const ANCHOR_SLACK: u32 = 10;
@@ -92,7 +92,7 @@ pub(super) struct TransactionRequest {
     pub(super) sender: [u8; 32],
     pub(super) body: Body,
     pub(super) fee: Option<MinorUnits>,
-    pub(super) deadline_minutes: Option<u16>,
+    pub(super) deadline_minutes: Option<Minutes>,
 }
 
 impl TransactionRequest {
@@ -142,7 +142,7 @@ impl TransactionRequest {
             sender: key(&prepare.sender)?,
             body,
             fee: prepare.fee.map(MinorUnits::new),
-            deadline_minutes: prepare.deadline_minutes,
+            deadline_minutes: prepare.deadline_minutes.map(Minutes::new),
         })
     }
 
@@ -158,7 +158,7 @@ impl TransactionRequest {
             .reader()
             .ask(move |reader| anchor(reader, depth))
             .await?;
-        let deadline = self.deadline_minutes.unwrap_or(DEADLINE_MINUTES);
+        let deadline = self.deadline_minutes.unwrap_or(DEADLINE);
         let mut transaction = Transaction {
             chain: self.chain,
             time: shared.clock.now(),

@@ -8,7 +8,7 @@ use ::chain as ledger;
 use api::chain::{BlockView, StartBundler, StartForging, TransactionKind, TransactionState};
 use client::{ChainClient, ClientError, Endpoint};
 use ledger::transaction::{Anchor, Body, Transaction};
-use ledger::{BlockTimestamp, Height, MinorUnits};
+use ledger::{BlockTimestamp, Height, MinorUnits, Minutes};
 use primitives::{Hash, KeyPair, SecretText, hex, whole_ms};
 
 use super::codes::MALFORMED;
@@ -165,7 +165,7 @@ impl TallyTarget {
         let mut transaction = Transaction {
             chain: ledger::ChainId(payment.chain.0),
             time: BlockTimestamp::new(self.now()),
-            deadline_minutes: self.options.deadline_minutes,
+            deadline_minutes: Minutes::new(self.options.deadline_minutes),
             sender: public(key)?,
             fee: MinorUnits::new(chain.map_or(0, |chain| chain.fee)),
             anchor,

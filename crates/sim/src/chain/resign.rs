@@ -32,7 +32,7 @@ pub(super) fn resign(transaction: &mut Transaction, genesis: &Hash, passphrase: 
 #[cfg(test)]
 mod tests {
     use chain::transaction::Carried;
-    use chain::{Anchor, BlockTimestamp, Body, ChainId, Height, MinorUnits};
+    use chain::{Anchor, BlockTimestamp, Body, ChainId, Height, MinorUnits, Minutes};
     use primitives::SignatureChecker;
 
     use super::super::plan::{account, key, public};
@@ -44,7 +44,7 @@ mod tests {
         let mut transaction = Transaction {
             chain: ChainId::PARENT,
             time: BlockTimestamp::new(5),
-            deadline_minutes: 30,
+            deadline_minutes: Minutes::new(30),
             sender: public(&key(3)),
             fee: MinorUnits::new(100),
             anchor: Anchor::at(Height::GENESIS, &genesis),

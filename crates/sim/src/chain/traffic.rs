@@ -1,7 +1,8 @@
 //! Clients that send payments on all chains, and invalid transactions.
 
 use chain::{
-    Anchor, BlockTimestamp, Body, ChainId, ChainTime, Height, MinorUnits, Seconds, Transaction,
+    Anchor, BlockTimestamp, Body, ChainId, ChainTime, Height, MinorUnits, Minutes, Seconds,
+    Transaction,
 };
 
 use super::plan::{ACCOUNTS, CHILDREN, LITTLE, POOR, account, key, public};
@@ -104,7 +105,7 @@ impl Traffic {
             2 => payment.time = payment.time.plus_or_last(Seconds::new(1_000)),
             3 => payment = signed(world, n, POOR, chain, 1, u64::MAX / 4, 100),
             4 => payment.chain = ChainId(99),
-            _ => payment.deadline_minutes = 0,
+            _ => payment.deadline_minutes = Minutes::ZERO,
         }
         world.submit(n, vec![payment]);
     }
@@ -173,7 +174,7 @@ pub(super) fn transaction(
     let mut transaction = Transaction {
         chain,
         time: BlockTimestamp::at(ChainTime::from_ms(node.clock_ms(world.now_ms))),
-        deadline_minutes: 30,
+        deadline_minutes: Minutes::new(30),
         sender: public(&key(from)),
         fee: MinorUnits::new(fee),
         anchor,

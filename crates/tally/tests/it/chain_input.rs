@@ -2,8 +2,8 @@
 
 use api::chain::{StartForging, codes};
 use chain::{
-    AccountId, Anchor, BlockTimestamp, Body, ChainId, Height, MinorUnits, Seconds, Transaction,
-    key_of_passphrase,
+    AccountId, Anchor, BlockTimestamp, Body, ChainId, Height, MinorUnits, Minutes, Seconds,
+    Transaction, key_of_passphrase,
 };
 use primitives::{Hash, PublicKey, hex};
 
@@ -24,7 +24,7 @@ async fn bad_input_is_refused_with_a_code() {
     let good = Transaction {
         chain: ChainId::PARENT,
         time: BlockTimestamp::new(now),
-        deadline_minutes: 30,
+        deadline_minutes: Minutes::new(30),
         sender,
         fee: MinorUnits::new(100_000_000),
         anchor: Anchor::at(Height::GENESIS, &genesis),
@@ -42,7 +42,7 @@ async fn bad_input_is_refused_with_a_code() {
         }),
         ("chain_tx.anchor_unknown", |t| t.anchor.id = [9; 8]),
         ("chain_tx.fee", |t| t.fee = MinorUnits::new(1)),
-        ("chain_tx.deadline", |t| t.deadline_minutes = 0),
+        ("chain_tx.deadline", |t| t.deadline_minutes = Minutes::ZERO),
         ("chain_tx.unknown_chain", |t| t.chain = ChainId(77)),
         ("chain_pool.insufficient_balance", |t| {
             if let Body::Payment { amount, .. } = &mut t.body {

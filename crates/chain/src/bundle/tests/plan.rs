@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::*;
-use crate::{ChainId, ChainTime, Height, Params, Seconds};
+use crate::{ChainId, ChainTime, Height, Minutes, Params, Seconds};
 
 fn at(ms: u64) -> Expected {
     Expected {
@@ -77,7 +77,7 @@ fn the_lead_follows_the_block_time_or_the_setting() {
         lead_ms: Some(3_000),
         local_lead_ms: Some(9_000),
         margin_seconds: Some(Seconds::new(7)),
-        deadline_minutes: 0,
+        deadline_minutes: Minutes::ZERO,
         ..BundleSettings::default()
     };
     let usual = BundleSettings::default();
@@ -99,7 +99,7 @@ fn the_lead_follows_the_block_time_or_the_setting() {
     );
     assert_eq!(
         (own.margin_seconds(&with(5)), own.deadline_minutes(&with(5))),
-        (Seconds::new(7), 1)
+        (Seconds::new(7), Minutes::new(1))
     );
 }
 

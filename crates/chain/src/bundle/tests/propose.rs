@@ -8,7 +8,8 @@ use super::super::*;
 use crate::pool::tests::{Pay, account, all_have, at, child_block, genesis, put};
 use crate::pool::{ChildBlock, Pool, PoolSettings};
 use crate::{
-    AccountId, Anchor, ChainId, Height, MinorUnits, Params, Percent, TxId, key_of_passphrase,
+    AccountId, Anchor, ChainId, Height, MinorUnits, Minutes, Params, Percent, TxId,
+    key_of_passphrase,
 };
 
 /// One parent token has 100 units, and a carried transaction costs 10.
@@ -104,7 +105,7 @@ fn a_child_block_is_signed_and_pays_for_each_that_it_carries() {
     assert_eq!(block.transaction().sender, bundler());
     let transaction = &block.transaction().transaction;
     assert_eq!(transaction.time, at(10));
-    assert_eq!(transaction.deadline_minutes, 10);
+    assert_eq!(transaction.deadline_minutes, Minutes::new(10));
     assert!(SignatureChecker::new().check(&block.transaction().signed_message()));
     let dear = BundlerRules {
         overpay_percent: Percent::new(55),

@@ -17,8 +17,8 @@ use crate::block::{CarriedBlock, CarriedEntry, Header, root_of};
 use crate::port::StoreFailure;
 use crate::transaction::Body;
 use crate::{
-    AccountId, Anchor, BlockTimestamp, Carried, ChainId, Height, MinorUnits, Seconds, Transaction,
-    TxId,
+    AccountId, Anchor, BlockTimestamp, Carried, ChainId, Height, MinorUnits, Minutes, Seconds,
+    Transaction, TxId,
 };
 
 /// The parameters of a payment that tests vary.
@@ -70,7 +70,7 @@ impl Pay {
         let transaction = Transaction {
             chain: ChainId(self.chain),
             time: at(self.time),
-            deadline_minutes: self.minutes,
+            deadline_minutes: Minutes::new(self.minutes),
             sender: [self.from; 32],
             fee: MinorUnits::new(self.fee),
             anchor: Anchor {
@@ -101,7 +101,7 @@ pub(crate) fn child_block(
     let transaction = Transaction {
         chain: ChainId::PARENT,
         time: at(time),
-        deadline_minutes: 60,
+        deadline_minutes: Minutes::new(60),
         sender: [bundler; 32],
         fee: MinorUnits::new(fee),
         anchor: Anchor::default(),

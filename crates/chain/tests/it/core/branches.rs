@@ -6,7 +6,8 @@ use chain::message::{Answer, Question, Status};
 use chain::port::{Table, WriteBatch};
 use chain::state::{Fault, Pruned};
 use chain::{
-    AccountId, Anchor, BlockTimestamp, Body, ChainId, ChainTime, Height, MinorUnits, Transaction,
+    AccountId, Anchor, BlockTimestamp, Body, ChainId, ChainTime, Height, MinorUnits, Minutes,
+    Transaction,
 };
 use primitives::{Hash, KeyPair};
 
@@ -23,7 +24,7 @@ fn pay(pair: &KeyPair, sender: [u8; 32], to: AccountId, amount: u64) -> Transact
     let mut transaction = Transaction {
         chain: ChainId::PARENT,
         time: BlockTimestamp::new(1),
-        deadline_minutes: 1_440,
+        deadline_minutes: Minutes::new(1_440),
         sender,
         fee: MinorUnits::new(100),
         anchor: Anchor::at(Height::GENESIS, &genesis.hash),
@@ -407,7 +408,7 @@ fn bodies_go_by_order_as_far_as_they_may() {
     let mut time = BlockTimestamp::new(1);
     for _ in 0..400 {
         let mut paid = payment(2, 1);
-        (paid.time, paid.deadline_minutes) = (time, 10);
+        (paid.time, paid.deadline_minutes) = (time, Minutes::new(10));
         paid.anchor = Anchor::at(Height::GENESIS, &genesis.hash);
         paid.sign(&genesis.hash, &key(2));
         time = maker.add(0, vec![paid]).header.time;

@@ -9,7 +9,7 @@ use chain::genesis::{BalanceSpec, ChainSpec, GenesisSpec, ParamsOverrides};
 use chain::state::MemoryStore;
 use chain::{
     AccountId, Anchor, BlockTimestamp, Body, ChainId, ChainTime, Genesis, Height, MinorUnits,
-    Percent, Rejection, Seconds, Transaction, TxId, WholeTokens, key_of_passphrase,
+    Minutes, Percent, Rejection, Seconds, Transaction, TxId, WholeTokens, key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
 
@@ -39,7 +39,7 @@ pub fn genesis() -> Arc<Genesis> {
 /// Returns the same genesis with a maximum deadline of ten minutes, so that bodies may be pruned soon.
 pub fn forgetful() -> Arc<Genesis> {
     genesis_of(ParamsOverrides {
-        deadline_minutes_max: Some(10),
+        deadline_minutes_max: Some(Minutes::new(10)),
         ..ParamsOverrides::default()
     })
 }
@@ -308,7 +308,7 @@ impl SmallNetwork {
         let mut transaction = Transaction {
             chain: ChainId(chain),
             time: BlockTimestamp::at(ChainTime::from_ms(self.now_ms)),
-            deadline_minutes: 60,
+            deadline_minutes: Minutes::new(60),
             sender: public(from),
             fee: MinorUnits::new(100),
             anchor: Anchor::at(Height::GENESIS, &self.genesis.hash),

@@ -9,7 +9,7 @@ use chain::state::{
 };
 use chain::{
     AccountId, Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Height, MinorUnits,
-    Seconds, Transaction, TxId, WholeTokens, key_of_passphrase,
+    Minutes, Seconds, Transaction, TxId, WholeTokens, key_of_passphrase,
 };
 use primitives::{KeyPair, PublicKey};
 
@@ -37,7 +37,7 @@ pub fn small() -> ParamsOverrides {
     ParamsOverrides {
         parent_fee_min: Some(MinorUnits::new(100)),
         child_block_fee_per_transaction: Some(MinorUnits::new(10)),
-        deadline_minutes_max: Some(1_440),
+        deadline_minutes_max: Some(Minutes::new(1_440)),
         anchor_depth_min: Some(5),
         effective_age_blocks: Some(20),
         effective_tokens_min: Some(WholeTokens::new(10)),

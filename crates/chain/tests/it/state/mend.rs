@@ -6,7 +6,7 @@ use chain::state::rows::{META_TIP, held_key};
 use chain::state::{
     Depth, Examined, MemoryStore, Overlay, examine, prune, state_hash, undo_block, verify_store,
 };
-use chain::{Genesis, Height, port::Reads};
+use chain::{Genesis, Height, Minutes, port::Reads};
 use primitives::storage::TableSet;
 use proptest::prelude::*;
 
@@ -218,7 +218,7 @@ fn short_chain_is_rebuilt_from_genesis() {
 /// Returns a chain with only its newest bodies and undo rows, and a complete copy of it.
 fn pruned(seed: u64, blocks: u32, kept: u32) -> (Net, Net) {
     let params = ParamsOverrides {
-        deadline_minutes_max: Some(1),
+        deadline_minutes_max: Some(Minutes::new(1)),
         ..small()
     };
     let (mut net, mut whole) = (Net::with(params.clone()), Net::with(params));

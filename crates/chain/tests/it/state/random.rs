@@ -7,7 +7,7 @@ use chain::port::{Row, Table};
 use chain::state::{
     Branch, Judged, Overlay, apply_block, effective_tokens, prune, state_hash, turn, undo_block,
 };
-use chain::{Body, ChainId, Height};
+use chain::{Body, ChainId, Height, Minutes};
 use primitives::storage::TableSet;
 use proptest::prelude::*;
 
@@ -231,7 +231,7 @@ proptest! {
 
     #[test]
     fn pruning_changes_neither_the_state_nor_who_may_forge(seed: u64, budget in 1usize..60, kept in 0u32..20) {
-        let params = ParamsOverrides { deadline_minutes_max: Some(1), ..small() };
+        let params = ParamsOverrides { deadline_minutes_max: Some(Minutes::new(1)), ..small() };
         let mut net = Net::with(params.clone());
         let mut dice = Dice(seed);
         let mut whole = Net::with(params);

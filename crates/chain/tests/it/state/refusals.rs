@@ -13,7 +13,7 @@ use chain::state::{
     check_transaction, undo_block,
 };
 use chain::{
-    Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Height, MinorUnits, Seconds,
+    Anchor, BlockTimestamp, Body, Carried, ChainId, Genesis, Height, MinorUnits, Minutes, Seconds,
     Transaction,
 };
 use primitives::Hash;
@@ -102,10 +102,13 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
             "chain_tx.child_block",
             Box::new(|tx| (tx.body, tx.fee) = (child_block(2, 10_001), MinorUnits::new(1_000_000))),
         ),
-        ("chain_tx.deadline", Box::new(|tx| tx.deadline_minutes = 0)),
         (
             "chain_tx.deadline",
-            Box::new(|tx| tx.deadline_minutes = 1_441),
+            Box::new(|tx| tx.deadline_minutes = Minutes::ZERO),
+        ),
+        (
+            "chain_tx.deadline",
+            Box::new(|tx| tx.deadline_minutes = Minutes::new(1_441)),
         ),
         (
             "chain_tx.duplicate",
@@ -113,7 +116,9 @@ fn a_transaction_that_breaks_a_rule_is_refused_with_its_code() {
         ),
         (
             "chain_tx.expired",
-            Box::new(|tx| (tx.time, tx.deadline_minutes) = (BlockTimestamp::GENESIS, 1)),
+            Box::new(|tx| {
+                (tx.time, tx.deadline_minutes) = (BlockTimestamp::GENESIS, Minutes::new(1))
+            }),
         ),
         ("chain_tx.fee", Box::new(|tx| tx.fee = MinorUnits::new(99))),
         ("chain_tx.fee", set(child_block(2, 11))),
@@ -498,7 +503,7 @@ fn a_block_that_breaks_a_rule_is_refused_with_its_code_and_leaves_no_trace() {
             "chain_tx.expired",
             of(vec![Net::entry(net.carry(Transaction {
                 time: BlockTimestamp::GENESIS,
-                deadline_minutes: 1,
+                deadline_minutes: Minutes::new(1),
                 ..net.transaction(1, 1, 100, pay(2, 1))
             }))]),
         ),

@@ -1,8 +1,8 @@
 //! A sound store passes, and inconsistent rows are named.
 
-use chain::Height;
 use chain::port::Table;
 use chain::state::{prune, undo_block, verify_store};
+use chain::{Height, Minutes};
 use proptest::prelude::*;
 
 use crate::state::kit::{Net, account, small};
@@ -14,7 +14,7 @@ proptest! {
 
     #[test]
     fn a_sound_store_passes_whatever_it_has_been_through(seed: u64, blocks in 0u64..60, undone in 0usize..8) {
-        let params = ParamsOverrides { deadline_minutes_max: Some(1), ..small() };
+        let params = ParamsOverrides { deadline_minutes_max: Some(Minutes::new(1)), ..small() };
         let mut net = Net::with(params);
         let mut dice = Dice(seed);
         grow(&mut net, &mut dice, blocks);

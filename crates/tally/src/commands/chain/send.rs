@@ -6,7 +6,7 @@ use api::chain::{ChainInfo, Constants, TransactionAnswer, TransactionState};
 use chain::bundle::BundlerRate;
 use chain::state::fee_min;
 use chain::{
-    AccountId, Anchor, BlockTimestamp, Body, ChainId, Height, MinorUnits, Params, Percent,
+    AccountId, Anchor, BlockTimestamp, Body, ChainId, Height, MinorUnits, Minutes, Params, Percent,
     Transaction,
 };
 use client::ChainClient;
@@ -163,7 +163,8 @@ impl Args {
         let mut transaction = Transaction {
             chain: ChainId(chain.id),
             time: BlockTimestamp::new(status.now),
-            deadline_minutes: self.deadline.clamp(1, params.deadline_minutes_max),
+            deadline_minutes: Minutes::new(self.deadline)
+                .clamp(Minutes::new(1), params.deadline_minutes_max),
             sender,
             fee: MinorUnits::ZERO,
             anchor: Anchor::at(height, &block),
