@@ -4,11 +4,11 @@ use std::fmt;
 
 use crate::{ChainTime, Seconds};
 
-/// The timestamp of a block or of a transaction: whole seconds since genesis, as the formats express it. Genesis has the timestamp 0.
-/// (The *block time* is another term: the target interval between blocks.)
+/// A whole second of the chain's time, counted from genesis, as the formats express it. Blocks, transactions, rates and evidence have
+/// one. Genesis has the timestamp 0. (The *block time* is another term: the target interval between blocks.)
 ///
 /// The chain's clock is finer: [`ChainTime`] counts milliseconds. [`BlockTimestamp::at`] and [`BlockTimestamp::chain_time`] convert between
-/// the two. The difference of two block times is a number of [`Seconds`], and block times cannot be added to each other.
+/// the two. The difference of two timestamps is a number of [`Seconds`], and timestamps cannot be added to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockTimestamp(u32);
 
@@ -52,7 +52,8 @@ impl BlockTimestamp {
         }
     }
 
-    /// Returns the time that long after this one, at most [`BlockTimestamp::LAST`]. For ends of waits, of which none lasts longer.
+    /// Returns the time that long after this one, at most [`BlockTimestamp::LAST`]. Clipping is right where no later timestamp
+    /// can occur.
     #[must_use]
     pub const fn plus_or_last(self, duration: Seconds) -> Self {
         // No time of a block is later than the last one.

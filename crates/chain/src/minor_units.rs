@@ -36,7 +36,7 @@ impl MinorUnits {
         self.0
     }
 
-    /// Returns the number of minor units in 128 bits, in which no sum or product of a few amounts overflows.
+    /// Returns the number of minor units in 128 bits, in which a sum of up to 2^64 amounts or a product of two does not overflow.
     #[must_use]
     pub const fn get_u128(self) -> u128 {
         self.0 as u128

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A duration in whole seconds: the difference of two [`BlockTimestamp`](crate::BlockTimestamp)s, or a constant of a network such as its block
-/// time. Any 32-bit number is allowed. As JSON it is a plain number.
+/// A duration in whole seconds: the difference of two [`BlockTimestamp`](crate::BlockTimestamp)s, or a constant of a network such as
+/// its block time. Any 32-bit number is allowed. As JSON it is a plain number.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -31,14 +31,14 @@ impl Seconds {
         self.0
     }
 
-    /// Returns the sum of two durations, at most [`Seconds::MAX`]. For waits that never end.
+    /// Returns the sum of two durations, at most [`Seconds::MAX`]. A clipped result stands for a wait that never ends.
     #[must_use]
     pub const fn plus_or_max(self, other: Self) -> Self {
         // No wait of a chain is longer.
         Self(self.0.saturating_add(other.0))
     }
 
-    /// Returns the duration a number of times, at most [`Seconds::MAX`]. For waits that never end.
+    /// Returns the duration a number of times, at most [`Seconds::MAX`]. A clipped result stands for a wait that never ends.
     #[must_use]
     pub const fn times_or_max(self, times: u32) -> Self {
         // No wait of a chain is longer.

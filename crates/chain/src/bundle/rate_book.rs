@@ -78,7 +78,7 @@ impl RateBook {
         params: &Params,
     ) -> Result<(), Rejection> {
         let stale = |detail: String| Err(Rejection::new("chain_rates.stale", detail));
-        // Rates from a clock that is ahead are new.
+        // Rates that are not later than now are 0 s ahead.
         let ahead = rates.time.since(now).unwrap_or(Seconds::ZERO);
         if ahead > params.clock_drift_seconds {
             return stale(format!("dated {ahead} s ahead of now"));

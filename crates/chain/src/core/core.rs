@@ -249,7 +249,7 @@ impl<R: Reads<Table>> Core<R> {
         wakes.into_iter().flatten().min()
     }
 
-    /// Returns the timestamp of a block that is made now.
+    /// Returns the current second of the chain.
     pub(super) fn timestamp_now(&self) -> BlockTimestamp {
         BlockTimestamp::at(self.now)
     }

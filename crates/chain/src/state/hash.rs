@@ -47,7 +47,7 @@ pub fn state_hash(
             // This is the newest row at or below the horizon. No result depends on its height, and a zero balance is equivalent
             // to no row.
             last = Some(account);
-            if rows::read_u64(value)? > 0 {
+            if !rows::read_minor_units(value)?.is_zero() {
                 add(&mut hasher, Table::Held, &account.0, value);
             }
         }

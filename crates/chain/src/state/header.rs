@@ -122,7 +122,10 @@ pub fn check_clock(
     if let Some(ahead) = header.time.since(now)
         && ahead > genesis.params.block_drift_seconds()
     {
-        let detail = format!("second {} is {ahead} s ahead of this node's clock", header.time);
+        let detail = format!(
+            "second {} is {ahead} s ahead of this node's clock",
+            header.time
+        );
         return Err(Rejection::new("chain_block.from_future", detail));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The last blocks of the branch in memory, for anchors, block times and forgers.
+//! The last blocks of the branch in memory, for anchors, timestamps and forgers.
 
 use std::collections::VecDeque;
 

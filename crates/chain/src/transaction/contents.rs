@@ -131,7 +131,7 @@ pub struct Transaction {
     pub chain: ChainId,
     /// Time of its creation.
     pub time: BlockTimestamp,
-    /// Time after `time` during which blocks may include it.
+    /// How long after `time` blocks may include it.
     pub deadline_minutes: Minutes,
     /// The sender's Ed25519 key.
     pub sender: [u8; 32],

@@ -279,7 +279,9 @@ impl Secret {
             let start = times.len().checked_sub(params.base_target_span as usize);
             let base_target = match (pos::adjusts(params, height), start) {
                 (true, Some(start)) => {
-                    let elapsed = time.since(times[start]).expect("later than its parent");
+                    let elapsed = time
+                        .since(times[start])
+                        .expect("later than the span's first block");
                     pos::next_base_target(params, genesis.base_target, point.base_target, elapsed)
                 }
                 _ => point.base_target,

@@ -121,7 +121,7 @@ impl Peers {
     }
 
     /// Returns the time since which at least one peer has been connected.
-    pub(in crate::core) fn since(&self) -> ChainTime {
+    pub(in crate::core) fn connected_since(&self) -> ChainTime {
         self.since
     }
 

@@ -274,7 +274,7 @@ impl<R: Reads<Table>> Core<R> {
             (false, false) => SHORT_BRANCH_WAIT,
         };
         let answers = contest.better_since.map(|since| since.plus_or_last(wait));
-        let gathered = is_long.then(|| self.peers.since().plus_or_last(PEER_GATHERING));
+        let gathered = is_long.then(|| self.peers.connected_since().plus_or_last(PEER_GATHERING));
         answers.max(gathered)
     }
 
