@@ -8,4 +8,4 @@ mod audit_mark;
 mod record;
 
 pub use audit_mark::{AUDIT_NAME_BYTES, AuditMark};
-pub use record::{FolderContents, FolderRecord, FolderReport, MEMBERS_MAX, forget_member, members};
+pub use record::{FolderContents, FolderRecord, FolderReport, forget_member, members};

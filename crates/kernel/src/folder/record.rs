@@ -16,7 +16,7 @@ use crate::rows::{
 use crate::writes::{Batch, RowRange, Writer};
 
 /// Maximum number of members that a store remembers. A network has fewer.
-pub const MEMBERS_MAX: usize = 100_000;
+const MEMBERS_MAX: usize = 100_000;
 /// Maximum number of missing contracts that a store remembers.
 const CONTRACTS_MAX: usize = 1_000;
 
@@ -170,7 +170,7 @@ fn new_members(known: &[(PartyId, String)], network: &NetworkMap) -> Vec<(PartyI
 }
 
 /// Returns the contracts that the program lacks: of the states recorded at earlier starts, and of those in the view. A view that
-/// was made anew lacks the states, so the record counts as well.
+/// was rebuilt lacks the states, so the record counts as well.
 fn unusable_now(
     before: &BTreeMap<String, u64>,
     contents: &FolderContents,

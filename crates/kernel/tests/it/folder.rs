@@ -109,7 +109,7 @@ fn states_of_missing_contracts_are_reported_at_each_start() {
             true,
             &[("test.deed", 3)],
         ),
-        // The view was made anew, so it lacks the states.
+        // The view was rebuilt, so it lacks the states.
         (&[("tally.cash", 9)], true, &[("test.deed", 3)]),
         (&[("test.deed", 5)], true, &[("test.deed", 5)]),
         (

@@ -15,7 +15,7 @@ use super::line::{AuditLine, Kind};
 use super::queue::{AuditQueue, Batch, Durable, QueuedLine};
 use crate::users::error::{AUDIT_LOST, UsersError};
 
-/// Reports the position of a log that has begun anew.
+/// Reports the position of a new log that replaces a lost one.
 pub(crate) type Remember = Box<dyn Fn(AuditMark) + Send>;
 
 /// A running log. Dropping it writes the waiting lines.
