@@ -108,6 +108,8 @@ pub struct Figures {
     pub equivocations_kept: u64,
     /// Links whose numbers were mended because a peer's contradicted them.
     pub links_renumbered: u64,
+    /// Gauge: peers whose numbers contradict this node's, until a recovery is finished. They do not vouch for the data.
+    pub links_contradicted: u64,
     /// Gauge: 1 while the data is known to be an older copy.
     pub rolled_back: u64,
     /// Files that came from peers.

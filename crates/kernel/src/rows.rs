@@ -26,6 +26,10 @@ pub const META_CONSUMED_FILL: &[u8] = b"consumed_fill";
 pub const META_LIFE: &[u8] = b"life/";
 /// Key of the row with the ordinal below which marks of this node are settled.
 pub const META_LIFE_BASELINE: &[u8] = b"lives_settled";
+/// Prefix of rows `copied/` + flow, without a value: a flow of an older copy that a proof has halted.
+pub const META_COPIED: &[u8] = b"copied/";
+/// Prefix of rows `link/` + peer: what the peer's numbers contradict, [`crate::integrity::LinkFinding`].
+pub const META_LINK: &[u8] = b"link/";
 /// Prefix of rows `mark/` + peer: the latest data mark of the peer.
 pub const META_MARK: &[u8] = b"mark/";
 /// Prefix of rows `notarised/` + notary: ids of the transactions recorded last with its signature, at most 16.

@@ -7,7 +7,7 @@
 //! - Marks of lives before the baseline are settled: an operator has dealt with them.
 
 use ledger::{DataMark, PartyId};
-use primitives::{Domain, Hash, KeyPair, Monotonic, Seed};
+use primitives::{Domain, Hash, KeyPair, Seed};
 
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{META_LIFE, META_LIFE_BASELINE, meta_key, prefix_end, seq_key, seq_of};
@@ -17,8 +17,6 @@ use crate::writes::{Batch, RowRange, Writer};
 pub const LIVES_KEPT_MAX: usize = 1_024;
 /// Number of lives that are skipped when an operator settles a rollback. The marks of the lost lives lie below them.
 pub const LIVES_SKIPPED: u64 = 1_024;
-/// Shortest time between two marks, in milliseconds.
-pub const MARK_EVERY_MS: u64 = 1_000;
 
 /// One life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +36,6 @@ pub(crate) struct Lives {
     entropy: Seed,
     /// The mark signed last.
     last: Option<DataMark>,
-    marked_at: Monotonic,
     /// Accepted transactions of this notary, counted over all lives.
     accepted: u64,
     /// The row of the present life is not written yet.
@@ -83,7 +80,6 @@ impl Lives {
             baseline: baseline.ok_or_else(|| damaged("the baseline of lives"))?,
             entropy,
             last: None,
-            marked_at: Monotonic::START,
             accepted,
             unsaved: false,
         };
@@ -159,22 +155,8 @@ impl Lives {
         life.ordinal == mark.ordinal && life.name == mark.life && mark.number <= ends
     }
 
-    /// Returns the time at which a new mark is due, or `None` if `number` is marked already.
-    pub(crate) fn due(&self, number: u64) -> Option<Monotonic> {
-        let last = self.last.as_ref()?;
-        (last.number < number)
-            .then(|| self.marked_at.plus_ms(MARK_EVERY_MS))
-            .flatten()
-    }
-
     /// Returns the mark of a number. Each number is signed once.
-    pub(crate) fn mark(
-        &mut self,
-        owner: &PartyId,
-        number: u64,
-        by: &KeyPair,
-        now: Monotonic,
-    ) -> Option<DataMark> {
+    pub(crate) fn mark(&mut self, owner: &PartyId, number: u64, by: &KeyPair) -> Option<DataMark> {
         if let Some(last) = &self.last
             && last.number == number
         {
@@ -182,7 +164,7 @@ impl Lives {
         }
         let life = self.lives.last()?;
         let mark = DataMark::sign(owner, life.ordinal, life.name, number, by);
-        (self.last, self.marked_at) = (Some(mark.clone()), now);
+        self.last = Some(mark.clone());
         Some(mark)
     }
 
@@ -228,8 +210,7 @@ mod tests {
     fn mark(lives: &mut Lives, number: u64) -> DataMark {
         let key = KeyPair::from_seed(Scheme::Ed25519, [1; 32]);
         let owner = PartyId::from_hash(Hash::ZERO);
-        let now = Monotonic::from_ms(1);
-        lives.mark(&owner, number, &key, now).expect("a life")
+        lives.mark(&owner, number, &key).expect("a life")
     }
 
     #[test]

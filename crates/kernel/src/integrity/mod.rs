@@ -7,6 +7,7 @@ pub(crate) mod equivocations;
 mod evidence;
 mod link_finding;
 mod lives;
+mod mark_turns;
 mod on_command;
 mod recovery;
 mod report;
@@ -22,13 +23,13 @@ pub use equivocations::{EQUIVOCATION_BYTES_MAX, EQUIVOCATIONS_MAX, EquivocationR
 pub use evidence::{Evidence, RollbackRow};
 pub use link_finding::LinkFinding;
 pub(crate) use lives::Lives;
-pub use lives::{LIVES_KEPT_MAX, LIVES_SKIPPED, MARK_EVERY_MS};
+pub use lives::{LIVES_KEPT_MAX, LIVES_SKIPPED};
+pub use mark_turns::{MARK_EVERY_MS, MARKED_AT_ONCE_MAX};
 pub(crate) use recovery::is_recovery;
 pub use recovery::{LOST_KEYS_MAX, RECOVERY_ROWS_MAX};
 pub use report::{
     IntegrityOrder, IntegrityReport, PeerProgress, PeerRecovery, RECOVERED_LISTED_MAX, Recovery,
 };
 pub use search_turns::RECOVERY_PAUSE_MS;
-pub use standing::MARKED_AT_ONCE_MAX;
 pub(crate) use state::Integrity;
 pub use state::STANDING_WAIT_MS;

@@ -30,7 +30,7 @@ use crate::intake::concerns::concerns;
 use crate::ledger_book::{decode_row, ledger_page};
 use crate::message::{Answer, PeerMessage, RECOVERED_MAX, RecoveryRequest, RecoveryResponse};
 use crate::port::{StoreFailure, Table, damaged};
-use crate::rows::META_ROLLBACK;
+use crate::rows::{META_LINK, META_ROLLBACK, meta_key};
 
 /// Maximum number of positions of the ledger searched for one request.
 pub const RECOVERY_ROWS_MAX: usize = 256;
@@ -139,6 +139,13 @@ impl Integrity {
             notarised: 0,
             conflicts: 0,
         });
+        if !self.is_rolled_back() && !self.links.is_empty() {
+            // The operator takes the data for an older copy, although nothing proves it.
+            let reason =
+                "the operator recovers data that the numbers of peers contradict".to_owned();
+            let data_until = self.data_until;
+            context.command(FlowsCommand::StopCopied { data_until, reason });
+        }
         if self.is_rolled_back() {
             // The keys made since the copy are among the next ones, so their states are known as this node's.
             let count = LOST_KEYS_MAX;
@@ -177,15 +184,25 @@ impl Integrity {
         }
     }
 
-    /// Ends a rollback: the reason why not, if it cannot.
+    /// Forgets what the numbers of peers contradict. From their next connection on they vouch for the data again.
+    fn forget_links(&mut self, context: &mut Context) {
+        let mut rows = context.rows::<Integrity>();
+        for peer in std::mem::take(&mut self.links).into_keys() {
+            rows.delete(Table::Meta, meta_key(META_LINK, peer.as_bytes()));
+        }
+    }
+
+    /// Ends a rollback, and settles what the numbers of peers contradict: the reason why not, if it cannot. Does nothing if there is
+    /// neither.
     fn finish_recovery(
         &mut self,
         accept_missing: bool,
         views: IntegrityViews<'_>,
         context: &mut Context,
     ) -> Option<Rejection> {
-        let row = self.rollback.as_ref()?;
-        let highest = row.highest;
+        if self.rollback.is_none() && self.links.is_empty() {
+            return None;
+        }
         let incomplete = match &self.recovery {
             None => Some("no recovery was begun".to_owned()),
             Some(recovery) => {
@@ -203,19 +220,21 @@ impl Integrity {
                 })
             }
         };
+        // Without a proof, the beginning of the recovery halts the flows of the copy.
+        let must_begin = self.rollback.is_none() && self.recovery.is_none();
         if let Some(text) = incomplete
-            && !accept_missing
+            && (!accept_missing || must_begin)
         {
             return Some(errors::rejection(&errors::RECOVERY_INCOMPLETE, text));
         }
+        self.forget_links(context);
+        context.command(FlowsCommand::RecoveryFinished);
+        let row = self.rollback.take()?;
         let number = self.data_number(views.book);
         let batch = &mut context.round.batch;
-        self.lives.settle(highest, number, batch);
+        self.lives.settle(row.highest, number, batch);
         batch.of::<Integrity>().delete(Table::Meta, META_ROLLBACK);
-        self.rollback = None;
-        self.links.clear();
-        context.command(FlowsCommand::RecoveryFinished);
-        let met: Vec<PartyId> = self.met.iter().copied().collect();
+        let met: Vec<PartyId> = self.turns.peers().copied().collect();
         for peer in met {
             self.send_mark(peer, views, context);
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   peer up ──► Standing ──►  own mark justified? ──no, and the signature is ours──► rolled back: the whole node stops
-//!                             numbers agree? ──no──► this link is renumbered, and a warning is shown
+//!                             numbers agree? ──no──► this link is renumbered, a warning is shown, the peer vouches for nothing
 //!                             ──► Mark, now and at most once a second while the data grows
 //! ```
 //!
@@ -11,7 +11,7 @@
 //! - While a peer's standing is awaited after a start, nothing numbered is sent to it.
 
 use ledger::{PartyId, TransactionSignature, TxId};
-use primitives::Monotonic;
+use primitives::{Encode, Monotonic};
 
 use super::link_finding::LinkFinding;
 use super::state::Integrity;
@@ -22,10 +22,8 @@ use crate::errors;
 use crate::event::Priority;
 use crate::ledger_book::Book;
 use crate::message::{PeerMessage, SHOWN_SIGNATURES_MAX, Standing};
-use crate::port::StoreFailure;
-
-/// Maximum number of peers that are sent one mark. If more are connected, they take turns.
-pub const MARKED_AT_ONCE_MAX: usize = 128;
+use crate::port::{StoreFailure, Table};
+use crate::rows::{META_LINK, meta_key};
 
 impl Integrity {
     /// Sends a peer that has just connected this node's standing.
@@ -55,7 +53,7 @@ impl Integrity {
 
     /// Forgets a peer whose connection has ended. It gets no marks.
     pub(crate) fn peer_down(&mut self, peer: &PartyId) {
-        self.met.remove(peer);
+        self.turns.remove(peer);
     }
 
     /// Checks what a peer shows of this node, then has its numbers compared.
@@ -86,7 +84,8 @@ impl Integrity {
         Ok(())
     }
 
-    /// Begins to send marks to a peer whose link is in order.
+    /// Begins to send marks to a peer whose numbers have been compared. The flows that wait for it go on, unless it has seen numbers
+    /// that this node's data lacks.
     pub(super) fn meet(
         &mut self,
         peer: PartyId,
@@ -94,8 +93,8 @@ impl Integrity {
         views: IntegrityViews<'_>,
         context: &mut Context,
     ) {
-        self.met.insert(peer);
-        if !self.is_rolled_back() {
+        self.turns.add(peer);
+        if !self.is_rolled_back() && !self.links.contains_key(&peer) {
             context.command(FlowsCommand::Met { peer, shows_mark });
         }
         self.send_mark(peer, views, context);
@@ -106,7 +105,11 @@ impl Integrity {
         context.complain(errors::STALE_DATA.code, peer, &text);
         context.figures.links_renumbered += 1;
         let at = context.now.wall;
-        self.links.insert(peer, LinkFinding { at, text });
+        let finding = LinkFinding { at, text };
+        let key = meta_key(META_LINK, peer.as_bytes());
+        let mut rows = context.rows::<Integrity>();
+        rows.put(Table::Meta, key, finding.to_bytes());
+        self.links.insert(peer, finding);
     }
 
     /// Gives this node's mark to a peer, unless its data is an older copy.
@@ -122,42 +125,27 @@ impl Integrity {
         let Some(key) = views.keys.identity_key(&context.identity) else {
             return;
         };
-        let (number, now) = (self.data_number(views.book), context.now.monotonic);
-        if let Some(mark) = self.lives.mark(&context.my_id, number, key, now) {
+        let number = self.data_number(views.book);
+        if let Some(mark) = self.lives.mark(&context.my_id, number, key) {
             context.send(peer, Priority::Normal, PeerMessage::Mark(mark));
         }
     }
 
-    /// Gives marks to the peers when the data has grown, at most once a second.
+    /// Gives marks to the peers whose turn it is.
     pub(super) fn send_marks(&mut self, views: IntegrityViews<'_>, context: &mut Context) {
-        let due = self.next_mark(views.book);
-        if due.is_none_or(|due| due > context.now.monotonic) {
+        if self.is_rolled_back() {
             return;
         }
-        let (met, last) = (&self.met, self.marked_last);
-        let after = met
-            .iter()
-            .filter(|peer| last.is_some_and(|last| **peer > last));
-        let before = met
-            .iter()
-            .filter(|peer| last.is_none_or(|last| **peer <= last));
-        let next: Vec<PartyId> = after
-            .chain(before)
-            .take(MARKED_AT_ONCE_MAX)
-            .copied()
-            .collect();
-        for peer in &next {
-            self.send_mark(*peer, views, context);
+        let number = self.data_number(views.book);
+        for peer in self.turns.take(number, context.now.monotonic) {
+            self.send_mark(peer, views, context);
         }
-        self.marked_last = next.last().copied();
     }
 
     /// Returns the time at which a mark is due.
     pub(crate) fn next_mark(&self, book: &Book) -> Option<Monotonic> {
-        if self.is_rolled_back() || self.met.is_empty() {
-            return None;
-        }
-        self.lives.due(self.data_number(book))
+        let next = self.turns.next(self.data_number(book));
+        next.filter(|_| !self.is_rolled_back())
     }
 }
 

@@ -8,6 +8,7 @@ use primitives::{Decode, Encode, Monotonic, Seed, Timestamp};
 use super::evidence::RollbackRow;
 use super::link_finding::LinkFinding;
 use super::lives::Lives;
+use super::mark_turns::MarkTurns;
 use super::report::Recovery;
 use super::search_turns::SearchTurns;
 use crate::context::Context;
@@ -15,7 +16,8 @@ use crate::message::SHOWN_TO_NOTARY_MAX;
 use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{
-    META_MARK, META_NOTARISED, META_NOTARY_ACCEPTED, META_ROLLBACK, meta_key, prefix_end, seq_of,
+    META_LINK, META_MARK, META_NOTARISED, META_NOTARY_ACCEPTED, META_ROLLBACK, meta_key,
+    prefix_end, seq_of,
 };
 use crate::writes::{Batch, RowRange, Writer};
 
@@ -35,10 +37,8 @@ pub(crate) struct Integrity {
     pub(super) marks: BTreeMap<PartyId, DataMark>,
     /// Contradictions that rest on a peer's word. One entry a peer.
     pub(super) links: BTreeMap<PartyId, LinkFinding>,
-    /// Peers whose standing has passed in the present connection: they get marks.
-    pub(super) met: BTreeSet<PartyId>,
-    /// The peer that got the last mark, where not all get it at once.
-    pub(super) marked_last: Option<PartyId>,
+    /// The turns of the peers whose standing has passed in the present connection: they get marks.
+    pub(super) turns: MarkTurns,
     /// The turns of peers that have the ledger searched.
     pub(super) search_turns: SearchTurns,
     /// Transactions recorded last, by notary.
@@ -49,6 +49,7 @@ pub(crate) struct Integrity {
 
 impl Writer for Integrity {
     const ROWS: &'static [RowRange] = &[
+        RowRange::meta(META_LINK),
         RowRange::meta(META_MARK),
         RowRange::meta(META_NOTARISED),
         RowRange::meta(META_ROLLBACK),
@@ -102,8 +103,7 @@ impl Integrity {
             data_until: Timestamp::from_ms(last.map_or(0, u64::from_be_bytes)),
             marks: BTreeMap::new(),
             links: BTreeMap::new(),
-            met: BTreeSet::new(),
-            marked_last: None,
+            turns: MarkTurns::new(number),
             search_turns: SearchTurns::default(),
             notarised: BTreeMap::new(),
             unsaved: BTreeSet::new(),
@@ -112,6 +112,11 @@ impl Integrity {
             let mark = DataMark::from_bytes(&row);
             let mark = mark.map_err(|_| damaged("the latest mark of a peer"))?;
             integrity.marks.insert(peer, mark);
+        }
+        for (peer, row) in peer_rows(reads, META_LINK)? {
+            let finding = LinkFinding::from_bytes(&row);
+            let finding = finding.map_err(|_| damaged("a contradiction about a link"))?;
+            integrity.links.insert(peer, finding);
         }
         for (peer, row) in peer_rows(reads, META_NOTARISED)? {
             let (ids, rest) = row.as_chunks::<32>();
@@ -122,6 +127,11 @@ impl Integrity {
             integrity.notarised.insert(peer, ids);
         }
         Ok(integrity)
+    }
+
+    /// Returns the number of peers whose numbers contradict this node's.
+    pub(crate) fn contradicted_links(&self) -> usize {
+        self.links.len()
     }
 
     /// Returns the number of transactions that this notary has accepted.
@@ -204,7 +214,8 @@ mod tests {
     fn refuses_rows_that_do_not_decode() {
         let peer = [7; 32];
         for (prefix, peer) in [
-            (META_MARK, peer.as_slice()),
+            (META_LINK, peer.as_slice()),
+            (META_MARK, &peer),
             (META_NOTARISED, &peer),
             (META_NOTARISED, &[7; 5]),
             (META_ROLLBACK, &[]),

@@ -35,6 +35,7 @@ impl Kernel {
                 self.keys.owner_figures(),
             ],
             rolled_back: u64::from(self.integrity.is_rolled_back()),
+            links_contradicted: self.integrity.contradicted_links() as u64,
             equivocations_kept: self.contradictions.proofs() as u64,
             intake_items: self.intake.len() as u64,
             files_awaited: self.intake.files_awaited() as u64,

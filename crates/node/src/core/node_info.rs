@@ -129,7 +129,7 @@ impl Service {
     /// Faults that an operator has to look into while the node goes on.
     fn health_warnings(&self) -> Vec<HealthWarning> {
         let figures = self.shared.figures();
-        let (kept, links) = (figures.equivocations_kept, figures.links_renumbered);
+        let (kept, links) = (figures.equivocations_kept, figures.links_contradicted);
         let (quarantined, waiting) = (figures.quarantined, figures.deliveries_waiting);
         let held = figures.held.clone().unwrap_or_default();
         let found = [
@@ -151,7 +151,9 @@ impl Service {
             (
                 links > 0,
                 kernel::errors::STALE_DATA,
-                format!("{links} links were renumbered because a peer contradicted this node"),
+                format!(
+                    "{links} peers have seen messages that this node's data lacks; they do not vouch for the data"
+                ),
             ),
             (
                 kept > 0,
