@@ -3,14 +3,17 @@
 //! ```text
 //!   start ──► flow held ──► each peer of its sessions has told its standing ─┐
 //!                                                                            ├──► the flow goes on
-//!             any peer shows a mark of this node, and the data justifies it ─┘
+//!             any peer shows a mark of this node, and the data justifies it; ─┘
+//!             all nodes of the network are met, or a second is over
 //! ```
 //! An older copy of the data looks like the data after any restart: its files are consistent, and an anchor beside the
 //! identity key that was restored with it agrees. Only other nodes can tell the difference, so they are met first. If a mark
-//! proves the copy, its flows are paused until an operator decides (`Kernel::pause_copied_flows`).
+//! proves the copy, its flows are paused until an operator decides (`Flows::stop_copied`). A copy justifies an old mark too, so the
+//! first peer does not decide alone while others may be connecting.
 //!
 //! # Invariants
 //! - A node that holds no mark of another node of its network has no witness, and waits for none.
+//! - No proof of a copy that comes within [`WITNESSES_MEET_MS`] after the first peer has vouched comes too late.
 //! - The wait for peers of sessions is bounded. The wait for a witness is bounded only if the operator says so.
 //! - A notary waits for half of its witnesses before it judges, and [`NOTARY_MEETS_MS_MAX`] at most.
 
@@ -23,6 +26,9 @@ use primitives::Monotonic;
 
 /// Maximum time after a start for which a notary judges nothing because it has met too few peers, in milliseconds.
 pub const NOTARY_MEETS_MS_MAX: u64 = 10_000;
+/// Time for which the other nodes of the network are heard after one has vouched for the data, in milliseconds. Those that are up
+/// connect within it.
+pub const WITNESSES_MEET_MS: u64 = 1_000;
 /// Maximum number of peers of each kind that [`HeldFlows`] names.
 pub const AWAITED_SHOWN_MAX: usize = 16;
 
@@ -45,10 +51,14 @@ pub(crate) struct StartGate {
     hold: bool,
     /// Nodes of the network whose mark this node holds. They hold marks of this node as well.
     witnesses: BTreeSet<PartyId>,
-    /// A peer has shown a mark that the data justifies, or there is no need for one.
+    /// All other nodes of the network. One that was met for the first time after a copy was made can prove it too.
+    others: BTreeSet<PartyId>,
+    /// A peer has vouched for the data and the others have had the time to contradict, or there is no need for that.
     witnessed: bool,
     met: BTreeSet<PartyId>,
     until: Monotonic,
+    /// The time until which the other nodes are heard, once one has vouched for the data.
+    heard_until: Option<Monotonic>,
     notary_until: Monotonic,
     overdue: bool,
     /// Flows that wait for peers of their sessions, with the number of those.
@@ -65,6 +75,7 @@ impl StartGate {
     /// none, or if the wait is 0.
     pub(crate) fn new(
         witnesses: BTreeSet<PartyId>,
+        others: BTreeSet<PartyId>,
         wait_ms: u64,
         hold: bool,
         now: Monotonic,
@@ -74,9 +85,11 @@ impl StartGate {
         Self {
             hold,
             witnesses,
+            others,
             witnessed: open,
             met: BTreeSet::new(),
             until: after(wait_ms),
+            heard_until: None,
             notary_until: after(wait_ms.min(NOTARY_MEETS_MS_MAX)),
             overdue: open,
             waiting: BTreeMap::new(),
@@ -103,9 +116,18 @@ impl StartGate {
 
     /// Notes that a peer has sent its standing, with or without a mark that the data justifies. Returns the flows that may
     /// continue.
-    pub(crate) fn met(&mut self, peer: PartyId, shows_mark: bool) -> BTreeSet<FlowId> {
+    pub(crate) fn met(
+        &mut self,
+        peer: PartyId,
+        shows_mark: bool,
+        now: Monotonic,
+    ) -> BTreeSet<FlowId> {
         self.met.insert(peer);
-        self.witnessed |= shows_mark;
+        if shows_mark && self.heard_until.is_none() {
+            // A time past the end of time is clipped to now: nobody else is heard.
+            self.heard_until = Some(now.plus_ms(WITNESSES_MEET_MS).unwrap_or(now));
+        }
+        self.witnessed |= self.heard_until.is_some() && self.others.is_subset(&self.met);
         for flow in self.of_peer.remove(&peer).unwrap_or_default() {
             let Some(left) = self.waiting.get_mut(&flow) else {
                 continue;
@@ -125,11 +147,14 @@ impl StartGate {
         self.released()
     }
 
-    /// Ends the wait if its time has come. Returns the flows that may continue, and whether flows stay held because no peer has
+    /// Ends the waits whose time has come. Returns the flows that may continue, and whether the wait is over without a peer that has
     /// shown a mark.
     pub(crate) fn on_time(&mut self, now: Monotonic) -> Option<(BTreeSet<FlowId>, bool)> {
+        let is_over = self.heard_until.is_some_and(|until| now >= until);
+        let is_heard = is_over && !self.witnessed;
+        self.witnessed |= is_heard;
         if self.overdue || now < self.until {
-            return None;
+            return is_heard.then(|| (self.released(), false));
         }
         self.overdue = true;
         self.of_peer.clear();
@@ -156,7 +181,7 @@ impl StartGate {
         self.witnessed || self.overdue
     }
 
-    /// Returns whether a peer has shown a mark that the data justifies, or no mark is needed.
+    /// Returns whether the data is vouched for, or need not be.
     pub(crate) fn is_witnessed(&self) -> bool {
         self.witnessed
     }
@@ -194,8 +219,11 @@ impl StartGate {
         self.shown.clone()
     }
 
-    /// Returns the time at which the wait ends.
+    /// Returns the time at which the next wait ends.
     pub(crate) fn next_time(&self) -> Option<Monotonic> {
+        if let Some(until) = self.heard_until.filter(|_| !self.witnessed) {
+            return Some(until);
+        }
         let waits = !self.witnessed || self.shown.is_some();
         (waits && !self.overdue).then_some(self.until)
     }
@@ -231,7 +259,8 @@ mod tests {
 
     /// Creates a gate at time 0 with a wait of 100 ms. Flow 1 has no session, flow 2 has sessions with peers 1 and 2.
     fn gate(witnesses: &[u8], hold: bool) -> (StartGate, [bool; 2]) {
-        let mut gate = StartGate::new(peers(witnesses), 100, hold, Monotonic::START);
+        let others = peers(witnesses);
+        let mut gate = StartGate::new(others.clone(), others, 100, hold, Monotonic::START);
         let held = [
             gate.hold(flow(1), peers(&[])),
             gate.hold(flow(2), peers(&[1, 2])),
@@ -247,15 +276,41 @@ mod tests {
 
     #[test]
     fn flows_wait_for_a_witness_and_their_sessions() {
-        let (mut gate, held) = gate(&[1, 2, 3], true);
+        let (mut gate, held) = gate(&[1, 3], true);
         assert_eq!(held, [true, true]);
         let shown = gate.held().expect("held");
-        assert_eq!((shown.flows, shown.any_of.len()), (2, 3));
-        assert_eq!(numbers(gate.met(peer(1), false)), [0_u8; 0]);
-        assert_eq!(numbers(gate.met(peer(3), true)), [1]);
+        assert_eq!((shown.flows, shown.any_of.len()), (2, 2));
+        assert_eq!(
+            numbers(gate.met(peer(1), false, Monotonic::START)),
+            [0_u8; 0]
+        );
+        assert_eq!(numbers(gate.met(peer(3), true, Monotonic::START)), [1]);
         assert_eq!(gate.held().expect("held").each_of, [peer(2)]);
-        assert_eq!(numbers(gate.met(peer(2), false)), [2]);
+        assert_eq!(numbers(gate.met(peer(2), false, Monotonic::START)), [2]);
         assert_eq!((gate.held(), gate.next_time()), (None, None));
+    }
+
+    #[test]
+    fn all_nodes_are_heard_before_one_that_vouches_decides() {
+        for late in [false, true] {
+            let start = Monotonic::from_ms(500);
+            // Peer 3 was met for the first time after the copy was made.
+            let mut gate = StartGate::new(peers(&[1, 2]), peers(&[1, 2, 3]), 30_000, true, start);
+            gate.hold(flow(1), peers(&[]));
+            assert_eq!(numbers(gate.met(peer(2), false, start)), [0_u8; 0]);
+            let vouched = Monotonic::from_ms(700);
+            assert_eq!(numbers(gate.met(peer(1), true, vouched)), [0_u8; 0]);
+            assert!(!gate.is_witnessed() && !gate.allows_starts());
+            let next = gate.next_time().expect("a time");
+            assert_eq!(next, Monotonic::from_ms(700 + WITNESSES_MEET_MS));
+            assert_eq!(gate.on_time(Monotonic::from_ms(1_699)), None);
+            let released = match late {
+                false => gate.met(peer(3), false, vouched),
+                true => gate.on_time(next).expect("the others had their time").0,
+            };
+            assert_eq!((numbers(released), gate.is_witnessed()), (vec![1], true));
+            assert_eq!(gate.on_time(next), None, "told once");
+        }
     }
 
     #[test]
@@ -267,16 +322,19 @@ mod tests {
             let (released, unwitnessed) = gate.on_time(until).expect("overdue");
             assert_eq!((numbers(released), unwitnessed), (expected, true));
             assert_eq!(gate.on_time(until), None, "told once");
-            // Peers of sessions are no longer waited for.
-            let late = gate.met(peer(3), true);
-            assert_eq!(numbers(late), if hold { vec![1, 2] } else { vec![] });
+            // Peers of sessions and the other witnesses are no longer waited for.
+            let late = gate.met(peer(3), true, until);
+            assert_eq!(numbers(late), [0_u8; 0]);
+            let heard = Monotonic::from_ms(100 + WITNESSES_MEET_MS);
+            let late = gate.on_time(heard).map(|(flows, _)| numbers(flows));
+            assert_eq!(late, hold.then(|| vec![1, 2]));
         }
     }
 
     #[test]
     fn a_witnessed_gate_waits_for_sessions_within_bounds() {
         let (mut gate, _) = gate(&[3], true);
-        assert_eq!(numbers(gate.met(peer(3), true)), [1]);
+        assert_eq!(numbers(gate.met(peer(3), true, Monotonic::START)), [1]);
         let until = gate.next_time().expect("a time");
         let (released, unwitnessed) = gate.on_time(until).expect("overdue");
         assert_eq!((numbers(released), unwitnessed), (vec![2], false));
@@ -295,19 +353,22 @@ mod tests {
         gate.forget(&flow(1));
         gate.forget(&flow(2));
         assert_eq!(gate.held(), None);
-        assert_eq!(numbers(gate.met(peer(1), true)), [0_u8; 0]);
+        assert_eq!(
+            numbers(gate.met(peer(1), true, Monotonic::START)),
+            [0_u8; 0]
+        );
     }
 
     #[test]
     fn a_notary_waits_for_half_of_its_witnesses() {
         let (mut gate, _) = gate(&[1, 2, 3], true);
         assert!(gate.notary_waits(Monotonic::START).is_some());
-        gate.met(peer(1), true);
-        gate.met(peer(9), true);
+        gate.met(peer(1), true, Monotonic::START);
+        gate.met(peer(9), true, Monotonic::START);
         assert!(gate.notary_waits(Monotonic::START).is_some());
         let until = gate.until;
         assert_eq!(gate.notary_waits(until), None, "the wait is bounded");
-        gate.met(peer(2), false);
+        gate.met(peer(2), false, Monotonic::START);
         assert_eq!(gate.notary_waits(Monotonic::START), None);
     }
 }

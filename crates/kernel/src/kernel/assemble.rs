@@ -59,8 +59,11 @@ impl Kernel {
             .marked_by()
             .filter(|peer| *peer != my_id && identity.network.node(peer).is_some())
             .collect();
+        let others = identity.network.nodes().map(|(peer, _)| *peer);
+        let others = others.filter(|peer| *peer != my_id).collect();
         let gate = StartGate::new(
             witnesses,
+            others,
             options.meet_peers_ms,
             options.hold_unmet,
             now.monotonic,

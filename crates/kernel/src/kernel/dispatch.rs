@@ -264,8 +264,16 @@ impl Kernel {
         }
     }
 
+    /// Returns whether session messages may be taken.
+    fn takes_sessions(&self) -> bool {
+        self.integrity.is_rolled_back() || self.flows.is_witnessed()
+    }
+
     /// Handles messages of earlier rounds, within each peer's share of this one.
     pub(super) fn take_deferred_messages(&mut self, reads: &dyn Reads) -> Result<(), StoreFailure> {
+        if self.takes_sessions() {
+            self.links.take_all_untaken();
+        }
         while let Some((peer, bytes)) = self.context.next_deferred() {
             self.take_message(peer, &bytes, reads)?;
             self.settle(reads)?;
@@ -296,7 +304,7 @@ impl Kernel {
         reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
         let duties = Duties {
-            takes_sessions: self.integrity.is_rolled_back() || self.flows.is_witnessed(),
+            takes_sessions: self.takes_sessions(),
             is_notary: self.notarisation.is_some(),
         };
         let context = &mut self.context;

@@ -19,6 +19,7 @@ use crate::peers::lag::DeliveryLag;
 use crate::peers::read_back::{ReadBack, decode_delivery};
 use crate::peers::refusals::Refusals;
 use crate::peers::unanswered::Unanswered;
+use crate::peers::untaken::Untaken;
 use crate::peers::waiting::DeliveryWaits;
 use crate::port::{Reads, StoreFailure, Table, damaged};
 use crate::rows::{META_INBOUND, peer_of, prefix_end, seq_of};
@@ -46,6 +47,8 @@ pub struct Links {
     pub(super) inbox_out: Vec<InboxAction>,
     pub(super) delivery_out: Vec<DeliveryAction>,
     pub(super) request_out: Vec<RequestAction>,
+    /// Session messages that came before any may be taken.
+    pub(super) untaken: Untaken,
     /// The peers that have not answered for a transaction.
     pub(super) unanswered: Unanswered,
     /// The lag of responsive peers with their deliveries.
@@ -152,6 +155,7 @@ impl Links {
             inbox_out: Vec::new(),
             delivery_out: Vec::new(),
             request_out: Vec::new(),
+            untaken: Untaken::default(),
             unanswered: Unanswered::new(Refusals::open(reads)?),
             lag: DeliveryLag::default(),
             sizes: HashMap::new(),

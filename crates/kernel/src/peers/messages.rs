@@ -36,10 +36,10 @@ impl Links {
     ) {
         match message {
             PeerMessage::Session { seq, body } if duties.takes_sessions => {
+                self.take_untaken(peer);
                 self.on_session(peer, seq, body);
             }
-            // The peer repeats it.
-            PeerMessage::Session { .. } => {}
+            PeerMessage::Session { seq, body } => self.untaken.keep(peer, seq, body),
             PeerMessage::SessionAck { upto } => self.on_ack(peer, upto, context),
             PeerMessage::Request { id, service, body } => {
                 on_request(peer, id, service, body, duties, context);

@@ -16,4 +16,5 @@ pub(crate) mod refusals;
 pub(crate) mod sessions;
 mod standing;
 pub(crate) mod unanswered;
+mod untaken;
 pub(crate) mod waiting;

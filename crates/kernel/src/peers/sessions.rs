@@ -48,6 +48,8 @@ impl Links {
 
     /// Handles the end of a connection.
     pub(crate) fn peer_down(&mut self, peer: PartyId) {
+        // It repeats them.
+        self.untaken.take(&peer);
         self.inbox.peer_down(&peer);
         self.outbox.peer_down(peer);
         self.awaited.remove(&peer);
@@ -87,6 +89,20 @@ impl Links {
             return;
         }
         self.inbox.message(peer, seq, body, &mut self.inbox_out);
+    }
+
+    /// Takes the session messages of a peer that came before any could be taken.
+    pub(super) fn take_untaken(&mut self, peer: PartyId) {
+        for (seq, body) in self.untaken.take(&peer) {
+            self.on_session(peer, seq, body);
+        }
+    }
+
+    /// Takes all session messages that came before any could be taken.
+    pub(crate) fn take_all_untaken(&mut self) {
+        while let Some(peer) = self.untaken.first() {
+            self.take_untaken(peer);
+        }
     }
 
     /// Handles the acknowledgement of session messages.

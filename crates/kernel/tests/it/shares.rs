@@ -138,6 +138,8 @@ fn journals_of_a_peer_stay_bounded_and_so_does_the_next_start() {
             peers_journal_bytes_max: 1 << 20,
             ..FlowLimits::default()
         },
+        // The wait for peers after a start has tests of its own.
+        meet_peers_ms: 0,
         ..KernelOptions::default()
     });
     for number in 0..200 {
@@ -461,6 +463,7 @@ fn flows_found_at_a_start_wait_for_the_operator_who_may_kill_them_first() {
 fn more_journals_than_the_budget_come_back_as_flows_end() {
     let mut net = net(KernelOptions {
         journals_bytes_max: 1,
+        meet_peers_ms: 0,
         ..KernelOptions::default()
     });
     let naps = ["10", "20", "30", "40"];

@@ -18,7 +18,7 @@ fn net() -> Testnet {
 }
 
 /// Starts a node again, on a disk.
-fn again(net: &mut Testnet, node: usize, disk: Option<&Disk>) {
+pub fn again(net: &mut Testnet, node: usize, disk: Option<&Disk>) {
     net.down(node);
     net.settle();
     if let Some(disk) = disk {
@@ -28,11 +28,11 @@ fn again(net: &mut Testnet, node: usize, disk: Option<&Disk>) {
     net.settle();
 }
 
-fn held(net: &Testnet, node: usize) -> Option<HeldFlows> {
+pub fn held(net: &Testnet, node: usize) -> Option<HeldFlows> {
     net.figures(node).held.map(|held| (*held).clone())
 }
 
-fn order(net: &mut Testnet, order: Order) {
+pub fn order(net: &mut Testnet, order: Order) {
     let token = net.token();
     let event = Event::Order {
         order,
@@ -89,7 +89,12 @@ fn flows_stay_held_while_no_witness_comes() {
         assert!(net.logs.iter().any(|log| log.contains("node.flows_held")));
         match operator {
             true => order(&mut net, Order::Resume),
-            false => net.up(3),
+            false => {
+                net.up(3);
+                net.settle();
+                assert!(held(&net, 1).is_some(), "the others are heard");
+                net.quiet_for(1_000);
+            }
         }
         net.settle();
         assert_eq!(held(&net, 1), None);
