@@ -166,10 +166,13 @@ pub enum EffectRequest {
         audience: PartyId,
     },
     /// Claim a key permanently. The value of the first claim is durable with this step. Every later claim of the key, by any
-    /// flow, gets that value. Answered by [`EffectResult::Response`]: the value of the first claim.
+    /// flow, gets that value. Answered by [`EffectResult::Response`]: the value of the first claim. Refused if the flow
+    /// comes from an older copy of the node's data, and the evidence is recorded although the key is free.
     Claim {
         /// The key.
         key: Hash,
+        /// The transaction that the key stands for. Not part of the digest: the key is derived from it.
+        evidence: TxId,
         /// The value that is kept if the key is free, at most [`CLAIM_BYTES_MAX`] bytes.
         value: Vec<u8>,
     },
@@ -434,7 +437,7 @@ impl EffectRequest {
             EffectRequest::ProveKey { key, audience } => {
                 d.bytes(&key.to_bytes()).bytes(audience.as_bytes())
             }
-            EffectRequest::Claim { key, value } => d.bytes(key.as_bytes()).bytes(value),
+            EffectRequest::Claim { key, value, .. } => d.bytes(key.as_bytes()).bytes(value),
             EffectRequest::Claimed(key) => d.bytes(key.as_bytes()),
         }
         .value()

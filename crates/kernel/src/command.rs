@@ -278,6 +278,8 @@ pub(crate) enum IntakeCommand {
     Drop(ItemId),
     /// Drops the item of an effect that its flow has cancelled.
     DropEffect(EffectId),
+    /// Drops everything that these flows have asked for, recorded or not.
+    DropFlows(BTreeSet<FlowId>),
     /// Drops the items of requests for notarisation.
     DropRequests(BTreeSet<u64>),
     /// Notes that a file is on the disk. If it was uploaded, a running request to a peer for it is cancelled.

@@ -55,18 +55,20 @@ errors! {
         "Ask the peer's operator to check its version and logs.";
     PEER_CUT_OFF = "node.peer_cut_off", "A peer sent so many invalid messages or signatures that its connection was ended for a while.",
         "Ask the peer's operator to check its version and logs; tally node peers shows when the peer may connect again.";
-    STALE_DATA = "node.stale_data", "A peer acknowledges messages that this node has never sent: this node's data is older than the peer's. The link with that peer is renumbered.",
-        "Find out whether the node was restored from a backup; if it was, run tally recover.";
+    STALE_DATA = "node.stale_data", "A peer acknowledges messages that this node has never sent: this node's data is older than the peer's. The link with that peer is renumbered, and the peer does not vouch for this node's data until a recovery is finished.",
+        "Find out whether the node was restored from a backup, then run tally recover: it fetches what is missing and lets the peer vouch again.";
     PEER_ROLLED_BACK = "node.peer_rolled_back", "A peer has sent fewer messages than this node has taken from it: its data is older than this node's.",
         "Tell the peer's operator that its node was restored from an older copy; it has to run tally recover.";
     ROLLED_BACK = "node.rolled_back", "A peer holds a signed statement of this node that its data does not justify: the data is an older copy, or another process runs with this node's key.",
         "Make sure that no other process runs with this identity, then run tally recover: it fetches the lost transactions from the other nodes. Repeat no start of that time before you have read its report.";
     FLOWS_HELD = "node.flows_held", "Flows of the journal wait after a start, because too few peers have shown their marks of this node's data: the data could be an older copy, and their effects could have happened already.",
-        "Start the peers that tally flow list names. If they are gone for good and the data is no restored copy, run tally flow resume.";
+        "Start the peers that tally flow list names. If the data is a restored copy or node.stale_data is shown, run tally recover. If it is not and the peers are gone for good, run tally flow resume.";
     NOTARY_STOPPED = "notary.rolled_back", "The notary has signed more than its data shows, so the data is an older copy. It signs nothing until its operator acts.",
         "Start the flow again after the notary's operator has run tally recover, or use another notary.";
     RECOVERY_INCOMPLETE = "node.recovery_incomplete", "The recovery was not begun, or some peers have not given everything that they have.",
         "Run tally recover and wait until all peers are done; give --accept-missing to go on without those that are gone for good.";
+    CLAIM_LOST = "node.claim_lost", "A flow of an older copy claims a transaction that is recorded already. The transaction may have had its effect after the copy was made, so the flow gives nothing for it.",
+        "Compare the ledgers of both sides. If the other side lacks what it was promised for this transaction, settle that with its operator.";
     TRANSACTION_REFUSED = "node.transaction_refused", "A transaction that a peer delivered is not recorded; the peer is told why.",
         "Read the reason in the message and settle it with the peer's operator.";
     DELIVERY_WAITS = "node.delivery_waits", "The node that a transaction was delivered to cannot record it as it is now: its parameters, programs, keys, data or limits stand in the way.",
@@ -210,6 +212,15 @@ pub(crate) fn unknown_state(reference: &StateRef) -> FlowError {
     failed(
         &UNKNOWN_STATE,
         format!("state {reference} is not recorded here"),
+    )
+}
+
+pub(crate) fn claim_lost(evidence: &TxId) -> FlowError {
+    failed(
+        &CLAIM_LOST,
+        format!(
+            "transaction {evidence} is recorded, and its claim is not: the node's data was an older copy"
+        ),
     )
 }
 

@@ -7,6 +7,7 @@ use crate::files::Proposals;
 use crate::files::table::FileBook;
 use crate::flows::claims::Claims;
 use crate::flows::clients::Clients;
+use crate::flows::copied::CopiedFlows;
 use crate::folder::FolderRecord;
 use crate::integrity::consumed::ConsumedIndex;
 use crate::integrity::equivocations::Equivocations;
@@ -41,6 +42,7 @@ writers![
     Clients,
     Consents,
     ConsumedIndex,
+    CopiedFlows,
     Notarisation,
     Equivocations,
     FileBook,

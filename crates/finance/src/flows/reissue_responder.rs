@@ -5,8 +5,8 @@
 //!   the caller must own all of the exited cash, with every key of it.
 //! - An exit is exchanged once. When the notary has signed it, the issuer claims it for the issue that it has prepared. The exit,
 //!   the issue and the claim are in one commit. Another session that presents the same exit, at the same time or years later,
-//!   gets the issue of the first claim. An exit that is recorded here without a claim was exchanged by version 1 of the flow and
-//!   is refused.
+//!   gets the issue of the first claim. An exit that is recorded here without a claim was exchanged by version 1 of the flow, or
+//!   before this node was restored from an older copy, and is refused.
 //! - The holder never has both amounts, and a crash leaves it with one of them: before that commit nothing is final here, and
 //!   after it both transactions are owed to the holder.
 
@@ -115,7 +115,7 @@ async fn check_owners(
 
 /// Returns the earlier exchange of an exit, if there was one.
 async fn exchanged_before(ctx: &FlowContext, exit: &TxId) -> Result<Option<Reissued>, FlowError> {
-    let issue: Option<TxId> = ctx.claimed(CLAIM, &exit.hash()).await?;
+    let issue: Option<TxId> = ctx.claimed(CLAIM, *exit).await?;
     match issue {
         Some(issue) => Ok(Some(Reissued { exit: *exit, issue })),
         None if ctx.transaction(exit).await?.is_some() => {
@@ -160,8 +160,9 @@ pub(super) async fn exchange(
         .await?;
     let exit = notarise(ctx, exit, &notary).await?;
     ctx.progress("issuing");
-    // Claim only after notarisation: by then the exit has consumed the holder's cash, so a claim is never free.
-    let first: TxId = ctx.claim(CLAIM, &exit.id().hash(), &issue.id()).await?;
+    // Claim only after notarisation: by then the exit has consumed the holder's cash, so a claim is never free. On an older
+    // copy it is refused if the exit is recorded, as by a recovery: the exit may have been exchanged in the lost course.
+    let first: TxId = ctx.claim(CLAIM, exit.id(), &issue.id()).await?;
     let reissued = Reissued {
         exit: exit.id(),
         issue: first,

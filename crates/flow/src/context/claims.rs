@@ -1,5 +1,6 @@
-//! Claims: effects that happen once per piece of evidence, no matter how often it is presented.
+//! Claims: effects that happen once per transaction that is their evidence, no matter how often it is presented.
 
+use ledger::TxId;
 use primitives::{Decode, DecodeError, Decoder, Domain, Encode, Hash};
 
 use super::FlowContext;
@@ -30,17 +31,18 @@ impl Decode for First {
 }
 
 impl FlowContext {
-    /// Claims evidence for a purpose and returns the value of its first claim: this one's, or that of an earlier flow. The claim is
-    /// durable with this step and is kept as long as the ledger, because evidence can be presented again at any time. Claim evidence
-    /// only after it has cost the presenter something that is recorded, such as a consumed state, so that claims grow no faster than
-    /// the ledger.
+    /// Claims a transaction for a purpose and returns the value of its first claim: this one's, or that of an earlier flow. The claim is
+    /// durable with this step and is kept as long as the ledger, because evidence can be presented again at any time. Claim a transaction
+    /// only after its notarisation has cost the presenter something, so that claims grow no faster than the ledger, and before it is
+    /// recorded, so that a recorded transaction without a claim is known to have had its effect.
     ///
     /// # Errors
+    /// `node.claim_lost`: the flow comes from an older copy of the node's data, and the transaction is recorded without a claim.
     /// `flow.limit_exceeded`: the value is larger than [`CLAIM_BYTES_MAX`].
     pub async fn claim<T: Encode + Decode>(
         &self,
         purpose: &str,
-        evidence: &Hash,
+        evidence: TxId,
         value: &T,
     ) -> Result<T, FlowError> {
         let value = value.to_bytes();
@@ -51,17 +53,20 @@ impl FlowContext {
             );
             return Err(FlowError::listed(&LIMIT_EXCEEDED, text));
         }
-        let key = claim_key(purpose, evidence);
-        let request = EffectRequest::Claim { key, value };
+        let request = EffectRequest::Claim {
+            key: claim_key(purpose, evidence),
+            evidence,
+            value,
+        };
         let First(first) = self.ask(request, EffectKind::Claim).await?;
         T::from_bytes(&first).map_err(|_| FlowError::mismatched(EffectKind::Claim))
     }
 
-    /// Returns the value of the first claim of evidence for a purpose, if there was one.
+    /// Returns the value of the first claim of a transaction for a purpose, if there was one.
     pub async fn claimed<T: Decode>(
         &self,
         purpose: &str,
-        evidence: &Hash,
+        evidence: TxId,
     ) -> Result<Option<T>, FlowError> {
         let request = EffectRequest::Claimed(claim_key(purpose, evidence));
         let Found(first) = self.ask(request, EffectKind::Claimed).await?;
@@ -71,7 +76,7 @@ impl FlowContext {
 }
 
 /// `Hash::of(Derive, ["claim", purpose's length as u64 BE, purpose, evidence])`.
-fn claim_key(purpose: &str, evidence: &Hash) -> Hash {
+fn claim_key(purpose: &str, evidence: TxId) -> Hash {
     let length = (purpose.len() as u64).to_be_bytes();
     let parts: [&[u8]; 4] = [b"claim", &length, purpose.as_bytes(), evidence.as_bytes()];
     Hash::of(Domain::Derive, &parts)

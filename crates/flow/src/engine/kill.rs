@@ -12,8 +12,8 @@ use crate::{FlowError, FlowId};
 pub enum Kill {
     /// The flow has ended with `flow.killed`.
     Done,
-    /// An irrevocable request is in flight. The flow is killed once the request is refused or its outcome is recorded. A flow kept
-    /// for an operator has no request in flight and is killed at once, although an earlier request may have been granted.
+    /// An irrevocable request is in flight. The flow is killed once the request is refused or its outcome is recorded. A flow that
+    /// is kept for an operator or paused is killed at once, although an earlier request may have been granted.
     Waiting,
     /// There is no such flow.
     Unknown,

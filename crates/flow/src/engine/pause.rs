@@ -30,37 +30,46 @@ impl FlowEngine {
     /// Pauses a flow: it does not run until it is [retried](FlowEngine::retry), even after a restart. Messages that arrive
     /// meanwhile are kept, within the limit of a parked flow.
     pub fn pause(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Pause {
+        if let Some(Live::Running(running)) = self.flows.get_mut(&flow) {
+            let mut cell = running.shared.cell();
+            if cell.is_unsettled() {
+                cell.pause = true;
+                return Pause::Waiting;
+            }
+        }
+        if let Some(Live::Parked(parked)) = self.flows.get(&flow)
+            && matches!(parked.chart.condition, Condition::Retrying(_))
+            && parked.unsettled
+        {
+            return Pause::Idle;
+        }
+        self.halt(flow, out)
+    }
+
+    /// Pauses a flow at once, even while an irrevocable request of it is in flight. Use it where a further step does more harm
+    /// than a late one, as on an older copy of the node's data. The answer to the request is ignored: once the flow is
+    /// [retried](FlowEngine::retry), it makes the request again. Never returns [`Pause::Waiting`].
+    pub fn halt(&mut self, flow: FlowId, out: &mut Vec<EngineAction>) -> Pause {
         match self.flows.get_mut(&flow) {
             None => Pause::Unknown,
             Some(Live::Loaded(_)) => Pause::Idle,
-            Some(Live::Running(running)) => {
-                let mut cell = running.shared.cell();
-                if cell.is_unsettled() {
-                    cell.pause = true;
-                    return Pause::Waiting;
-                }
-                drop(cell);
+            Some(Live::Running(_)) => {
                 self.pause_now(flow, out);
                 Pause::Done
             }
-            Some(Live::Parked(parked)) if parked.shelved => {
-                // Its journal was not replayed, so its requests in flight are not known. Their outcome comes after a resume.
-                parked.shelved = false;
+            Some(Live::Parked(parked)) => {
+                let is_shelved = std::mem::take(&mut parked.shelved);
+                if !is_shelved && !matches!(parked.chart.condition, Condition::Retrying(_)) {
+                    return Pause::Idle;
+                }
                 parked.chart.condition = Condition::Paused;
                 chart_action(flow, &parked.chart, out);
                 out.push(EngineAction::Paused { flow });
+                // The journal of a shelved flow was not replayed, so its requests in flight are not known. Their outcome comes
+                // after a resume.
                 self.shares.set_aside(&flow, true);
                 Pause::Done
             }
-            Some(Live::Parked(parked)) => match parked.chart.condition {
-                Condition::Retrying(_) if !parked.unsettled => {
-                    parked.chart.condition = Condition::Paused;
-                    chart_action(flow, &parked.chart, out);
-                    out.push(EngineAction::Paused { flow });
-                    Pause::Done
-                }
-                _ => Pause::Idle,
-            },
         }
     }
 

@@ -137,6 +137,7 @@ impl Flows {
         for step in 0..steps {
             rows.delete(Table::Journal, journal_key(&flow, step));
         }
+        self.copied.forget(&flow, &mut context.round.batch);
         self.on_forgotten(flow, context);
     }
 

@@ -5,13 +5,19 @@
 //! - The first claim of a key decides. Its row is in the batch of the step that makes it, and its answer in the journal row of the same
 //!   batch: either both are durable or neither is.
 //! - A claim is never changed or deleted: evidence can be presented for as long as the ledger is kept.
+//! - A flow of an older copy claims no transaction that is recorded: a recovery gives back transactions, but not the claims of the
+//!   lost course, and what the claim stands for may have happened then.
 
 use std::collections::{HashMap, VecDeque};
 
-use flow::EffectResult;
+use flow::{EffectResult, FlowId};
+use ledger::TxId;
 use primitives::{Encoder, Hash};
 
 use crate::context::Context;
+use crate::errors;
+use crate::flows::Flows;
+use crate::flows::views::FlowViews;
 use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::writes::{Batch, RowRange, Writer};
@@ -74,7 +80,7 @@ impl Claims {
 
 impl Claims {
     /// Claims a key for a flow, and returns the flow's answer: the value of the key's first claim.
-    pub(super) fn on_claim(
+    fn on_claim(
         &mut self,
         key: Hash,
         value: Vec<u8>,
@@ -99,6 +105,28 @@ impl Claims {
         e.array(usize::from(first.is_some()));
         first.iter().for_each(|first| e.bytes(first));
         Ok(EffectResult::Response(e.into_bytes()))
+    }
+}
+
+impl Flows {
+    /// Claims a key for a flow. A flow of an older copy is refused if the evidence is recorded without a claim.
+    pub(super) fn on_claim(
+        &mut self,
+        flow: FlowId,
+        key: Hash,
+        evidence: TxId,
+        value: Vec<u8>,
+        views: FlowViews<'_>,
+        context: &mut Context,
+    ) -> Result<EffectResult, StoreFailure> {
+        let reads = views.reads;
+        let is_lost = self.copied.contains(&flow)
+            && self.claims.get(&key, reads)?.is_none()
+            && views.book.contains(&evidence, reads)?;
+        if is_lost {
+            return Ok(EffectResult::Failed(errors::claim_lost(&evidence)));
+        }
+        self.claims.on_claim(key, value, context, reads)
     }
 }
 

@@ -197,9 +197,11 @@ impl Flows {
                 );
                 None
             }
-            EffectRequest::Claim { key, value } => {
-                Some(self.claims.on_claim(key, value, context, views.reads)?)
-            }
+            EffectRequest::Claim {
+                key,
+                evidence,
+                value,
+            } => Some(self.on_claim(flow, key, evidence, value, views, context)?),
             EffectRequest::Claimed(key) => Some(self.claims.on_claimed(&key, views.reads)?),
             EffectRequest::External { name, .. } => {
                 Some(EffectResult::Failed(errors::unknown_external(&name)))

@@ -5,6 +5,7 @@ use ledger::StateRef;
 
 use crate::context::Context;
 use crate::flows::Flows;
+use crate::flows::copied::CopiedFlows;
 use crate::pages::{WALK_PAGE, after, row_page};
 use crate::port::{Reads, StoreFailure, Table, damaged};
 
@@ -17,6 +18,7 @@ impl Flows {
         context: &Context,
         reads: &dyn Reads,
     ) -> Result<Vec<FlowId>, StoreFailure> {
+        self.copied = CopiedFlows::load(reads)?;
         let mut staying = Vec::new();
         let mut load = |flow, rows| {
             let (locked, stays) = self.load_journal(flow, rows, context);

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use flow::FlowId;
+use flow::{EngineAction, FlowId};
 use ledger::PartyId;
 use primitives::{Monotonic, Timestamp};
 
+use crate::command::{Command, IntakeCommand};
 use crate::context::Context;
 use crate::errors;
 use crate::flows::Flows;
+use crate::round::Work;
 
 impl Flows {
     /// Handles a peer whose standing does not contradict the data. The flows that waited for this peer return.
-    pub(crate) fn met(&mut self, peer: PartyId, shows_mark: bool) {
-        for flow in self.gate.met(peer, shows_mark) {
+    pub(crate) fn met(&mut self, peer: PartyId, shows_mark: bool, now: Monotonic) {
+        for flow in self.gate.met(peer, shows_mark, now) {
             self.waking.met(flow);
         }
         self.let_starts();
@@ -68,7 +70,8 @@ impl Flows {
     }
 
     /// Pauses all flows that came from the journal: it is an older copy's, and their effects may have happened already. Also
-    /// pauses all flows that answer peers, because the claims of the copy are incomplete. Returns the number of flows.
+    /// pauses all flows that answer peers, because the claims of the copy are incomplete. None of them takes another step, not
+    /// even with an answer that is under way, and none of its effects is carried out. Returns the number of flows.
     fn pause_copied(&mut self, context: &mut Context) -> usize {
         let mut flows: BTreeSet<FlowId> = self.waking.copied().into_iter().collect();
         let engine = self.engine();
@@ -77,13 +80,24 @@ impl Flows {
         for flow in &flows {
             self.gate.forget(flow);
             self.waking.ended(flow);
-            self.runner.pause(*flow, context);
+            // An operator's order from before the proof.
+            self.hospital.wanted.remove(flow);
+            self.copied.mark(*flow, &mut context.round.batch);
+            self.runner.halt(*flow, context);
+            context.command(Command::StopWork { flow: *flow });
         }
+        // Effects that this round has not carried out yet: a record or a claim among them would be final.
+        context.work.retain(|work| match work {
+            Work::Engine(EngineAction::Effect { flow, .. }) => !flows.contains(flow),
+            _ => true,
+        });
+        let count = flows.len();
+        context.command(IntakeCommand::DropFlows(flows));
         assert!(
             self.waking.copied().is_empty(),
             "a flow of an older copy is not paused"
         );
-        flows.len()
+        count
     }
 
     /// Pauses the flows of an older copy, which ends at a time, and refuses starts. The reason is for the operator.

@@ -5,6 +5,7 @@ pub(crate) mod caller;
 mod calls;
 pub(crate) mod claims;
 pub(crate) mod clients;
+pub(crate) mod copied;
 mod effects;
 pub(crate) mod filter;
 pub(crate) mod hospital;
@@ -33,6 +34,7 @@ use primitives::{Moment, Monotonic};
 
 use crate::flows::claims::Claims;
 use crate::flows::clients::Clients;
+use crate::flows::copied::CopiedFlows;
 use crate::flows::hospital::Hospital;
 use crate::flows::look_ups::LookUps;
 use crate::flows::runner::Runner;
@@ -50,6 +52,7 @@ pub(crate) struct Flows {
     clients: Clients,
     starts: Starts,
     claims: Claims,
+    copied: CopiedFlows,
     waits: Waits,
     look_ups: LookUps,
     hospital: Hospital,
@@ -94,7 +97,7 @@ impl Flows {
         parts.into_iter()
     }
 
-    /// Creates the part without flows. No flow is started on an older copy.
+    /// Creates the part without flows, which [`Flows::load_journals`] adds. No flow is started on an older copy.
     pub(crate) fn new(
         runner: Runner,
         gate: StartGate,
@@ -110,6 +113,7 @@ impl Flows {
             clients: Clients::new(options.outcomes_bytes),
             starts,
             claims: Claims::default(),
+            copied: CopiedFlows::default(),
             waits: Waits::new(now),
             look_ups: LookUps::default(),
             hospital: Hospital::default(),

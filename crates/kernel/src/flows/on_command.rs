@@ -40,7 +40,7 @@ impl Flows {
                 token,
             } => {
                 let dry = (dry_run, token);
-                self.on_order(order, &filter, after, dry, context, views.reads)?;
+                self.on_order(order, &filter, after, dry, views, context)?;
             }
             FlowsCommand::LookedUp { effect, found } => {
                 self.on_looked_up(effect, found, views, context)?;
@@ -77,7 +77,9 @@ impl Flows {
             FlowsCommand::AllAnswered { id } => {
                 self.on_all_delivered(&id, views.deliveries, context);
             }
-            FlowsCommand::Met { peer, shows_mark } => self.met(peer, shows_mark),
+            FlowsCommand::Met { peer, shows_mark } => {
+                self.met(peer, shows_mark, context.now.monotonic);
+            }
             FlowsCommand::StopCopied { data_until, reason } => {
                 self.stop_copied(data_until, &reason, context);
             }

@@ -8,6 +8,8 @@ use crate::event::{Reply, Token};
 use crate::flows::Flows;
 use crate::flows::filter::FlowFilter;
 use crate::flows::orders::{ORDERED_FLOWS_MAX, Order, Ordered};
+use crate::flows::starting::refused_on_older_copy;
+use crate::flows::views::FlowViews;
 use crate::port::{Reads, StoreFailure};
 
 /// Maximum number of flows that the answer to an order names.
@@ -75,13 +77,18 @@ impl Flows {
         filter: &FlowFilter,
         after: Option<FlowId>,
         (dry_run, token): (bool, Token),
+        views: FlowViews<'_>,
         context: &mut Context,
-        reads: &dyn Reads,
     ) -> Result<(), StoreFailure> {
+        let reads = views.reads;
         let lets_back = matches!(order, Order::Retry | Order::Resume);
         if !dry_run && lets_back && self.is_drained_for_good() {
             let rejection = errors::rejection(&errors::DRAINING, "the node is drained");
             context.reply(token, Reply::Rejected(rejection));
+            return Ok(());
+        }
+        if let Some(data_until) = views.older_copy.filter(|_| !dry_run && lets_back) {
+            context.reply(token, Reply::Rejected(refused_on_older_copy(data_until)));
             return Ok(());
         }
         let mut answer = Ordered::default();

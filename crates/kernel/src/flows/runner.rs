@@ -99,6 +99,13 @@ impl Runner {
         paused
     }
 
+    /// Pauses a flow at once, even while an irrevocable request of it is in flight.
+    pub(super) fn halt(&mut self, flow: FlowId, context: &mut Context) {
+        let halted = self.engine.halt(flow, &mut self.actions);
+        assert_ne!(halted, Pause::Waiting, "a halt waits for nothing");
+        self.pass_on(context);
+    }
+
     /// Kills a flow, at once or as soon as it may end.
     pub(crate) fn kill(&mut self, flow: FlowId, context: &mut Context) -> Kill {
         let killed = self.engine.kill(flow, &mut self.actions);

@@ -289,7 +289,7 @@ impl Flows {
     }
 }
 
-fn refused_on_older_copy(data_until: Timestamp) -> Rejection {
+pub(super) fn refused_on_older_copy(data_until: Timestamp) -> Rejection {
     let text = format!(
         "this node's data is an older copy: it ends on {data_until}, and peers have seen more of it"
     );

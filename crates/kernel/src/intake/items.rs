@@ -391,6 +391,16 @@ impl Intake {
             .collect()
     }
 
+    /// Returns all items of some flows, wherever they are on their way. Looks at every item.
+    pub(super) fn of_flows(&self, flows: &BTreeSet<FlowId>) -> Vec<ItemId> {
+        let of_flow = |item: &Item| {
+            let effect = item.goal.effect();
+            effect.is_some_and(|(flow, _)| flows.contains(&flow))
+        };
+        let items = self.items.iter().filter(|(_, item)| of_flow(item));
+        items.map(|(id, _)| *id).collect()
+    }
+
     /// Returns the item that an effect waits for.
     pub(super) fn of_effect(&self, effect: EffectId) -> Option<ItemId> {
         self.by_effect.get(&effect).copied()

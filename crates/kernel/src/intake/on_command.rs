@@ -54,6 +54,7 @@ impl Intake {
             } => self.leave_unanswered(item, code, rejection, context),
             IntakeCommand::Drop(item) => drop(self.take_out(item, context)),
             IntakeCommand::DropEffect(effect) => self.drop_effect(effect, context),
+            IntakeCommand::DropFlows(flows) => self.drop_flows(&flows, context),
             IntakeCommand::DropRequests(numbers) => self.drop_requests(&numbers, context),
             IntakeCommand::FileIsHere {
                 hash,

@@ -131,6 +131,13 @@ impl Intake {
         }
     }
 
+    /// Drops all items of halted flows, those included whose signatures are still checked.
+    pub(super) fn drop_flows(&mut self, flows: &BTreeSet<FlowId>, context: &mut Context) {
+        for item in self.of_flows(flows) {
+            self.take_out(item, context);
+        }
+    }
+
     /// Takes out the requests for notarisation that can no longer be decided and are not verified yet.
     pub(super) fn drop_requests(&mut self, numbers: &BTreeSet<u64>, context: &mut Context) {
         for item in self.unverified_requests(numbers) {

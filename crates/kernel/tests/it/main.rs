@@ -13,6 +13,7 @@ mod crashes;
 mod deliveries;
 mod drain;
 mod equivocation;
+mod exit_in_flight;
 mod falls;
 mod files;
 mod folder;

@@ -18,7 +18,11 @@ fn done(net: &mut Testnet, node: usize, flow: &str, args: &str) {
 }
 
 /// Sends an operator's integrity order to a node. Returns the report, or the code of the refusal.
-fn order(net: &mut Testnet, node: usize, order: IntegrityOrder) -> Result<IntegrityReport, String> {
+pub fn order(
+    net: &mut Testnet,
+    node: usize,
+    order: IntegrityOrder,
+) -> Result<IntegrityReport, String> {
     let token = net.token();
     let event = Event::Integrity {
         order,

@@ -172,6 +172,12 @@ impl Bench {
         self.expect(expected);
     }
 
+    pub fn halt(&mut self, n: u8, became: flow::Pause, expected: &[&str]) {
+        self.tick();
+        assert_eq!(self.engine.halt(id(n), &mut self.out), became);
+        self.expect(expected);
+    }
+
     fn tick(&mut self) {
         self.now += 1;
         self.engine.set_now(Timestamp::from_ms(self.now));

@@ -1,10 +1,12 @@
 //! The hospital: transient failures, flows kept for an operator, pauses.
 
+use flow::EffectResult::{Done, Response, States};
 use flow::{EffectResult, FlowError, Kill, Pause, RETRY_KINDS, Stage};
 
 use crate::engine::bench::{Bench, id};
 use crate::engine::flows::PANICS;
 use crate::engine::sessions::{data, init};
+use crate::engine::transactions::coin;
 
 fn busy() -> EffectResult {
     EffectResult::Failed(FlowError::new("notary.busy", "a long queue", "wait"))
@@ -145,6 +147,39 @@ fn a_paused_flow_takes_no_step_until_it_is_resumed() {
     b.retry(1, &["effect 3 second"]);
     b.crash(&["effect 3 second"]);
     b.text(1, 3, "b", &["forget 2", "ended a b"]);
+}
+
+#[test]
+fn a_halted_flow_takes_no_step_with_the_answer_to_an_irrevocable_request() {
+    let mut b = Bench::new();
+    b.start(1, "test.pay", &String::new(), &["effect 1 irrevocable N"]);
+    b.pause(1, Pause::Waiting, &[]);
+    b.halt(1, Pause::Done, &["paused"]);
+    b.halt(1, Pause::Idle, &[]);
+    b.halt(9, Pause::Unknown, &[]);
+    b.complete(1, 1, Response(b"signed".to_vec()), &[]);
+    b.round(&["journal 0"]);
+    b.crash(&["paused"]);
+    // The request is made again, and its answer is dealt with as if there had been no halt.
+    b.retry(1, &["effect 1 irrevocable N"]);
+    b.pause(1, Pause::Waiting, &[]);
+    b.halt(1, Pause::Done, &["paused"]);
+    b.round(&[]);
+    b.retry(1, &["effect 1 irrevocable N"]);
+    b.complete(1, 1, Response(b"signed".to_vec()), &["effect 2 more"]);
+    b.text(1, 2, "done", &["forget 1", "ended done"]);
+}
+
+#[test]
+fn a_halted_flow_records_again_once_it_is_resumed() {
+    let mut b = Bench::new();
+    b.start(1, "test.spend", &String::new(), &["effect 1 select states"]);
+    b.complete(1, 1, States(vec![coin(1)]), &["effect 2 record"]);
+    b.halt(1, Pause::Done, &["paused"]);
+    b.complete(1, 2, Done, &[]);
+    b.round(&["journal 0"]);
+    b.held.states.insert(coin(1).reference, coin(1));
+    b.retry(1, &["effect 2 record"]);
 }
 
 #[test]
