@@ -79,6 +79,17 @@ impl Disk {
         self.crash();
     }
 
+    /// Replaces a row by that of an older copy, which may have none.
+    pub fn restore_row(&mut self, table: Table, key: &[u8], copy: &Tables) {
+        let mut batch = WriteBatch::default();
+        match copy.rows(table).get(key) {
+            Some(value) => batch.put(table, key.to_vec(), value.clone()),
+            None => batch.delete(table, key.to_vec()),
+        }
+        self.durable.apply(&batch);
+        self.crash();
+    }
+
     /// Empties a table, as a planted bug does.
     pub fn lose(&mut self, table: Table) {
         for tables in std::iter::once(&mut self.durable).chain(&mut self.written) {

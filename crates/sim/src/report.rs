@@ -29,6 +29,8 @@ pub struct Tally {
     pub sessions_refused: u64,
     /// Nodes that were put back on a disk older than theirs.
     pub rollbacks: u64,
+    /// Nodes that showed a rolled-back node only a mark from before its copy was made.
+    pub old_marks: u64,
     /// Sessions and messages that were replayed.
     pub replays: u64,
     /// Times that a clock was set.
@@ -58,6 +60,7 @@ impl std::ops::AddAssign for Tally {
         self.files += other.files;
         self.sessions_refused += other.sessions_refused;
         self.rollbacks += other.rollbacks;
+        self.old_marks += other.old_marks;
         self.replays += other.replays;
         self.clock_jumps += other.clock_jumps;
         self.silences += other.silences;

@@ -7,8 +7,8 @@ use finance::IssuedToken;
 use flow::FlowId;
 use kernel::integrity::{IntegrityOrder, IntegrityReport, PeerProgress};
 use kernel::port::Table;
-use kernel::rows::{META_NOTARY_ACCEPTED, seq_of, state_ref_of};
-use kernel::{Event, Reply, Start, Token, Wait};
+use kernel::rows::{META_MARK, META_NOTARY_ACCEPTED, meta_key, seq_of, state_ref_of};
+use kernel::{Event, FlowFilter, Order, Reply, Start, Token, Wait};
 use ledger::StateRef;
 
 use crate::auditor::{Auditor, has, owners};
@@ -23,6 +23,8 @@ use crate::world::World;
 const A_WHILE_US: u64 = 3_000_000;
 /// Maximum number of looks at a recovery before it counts as stuck.
 const LOOKS_MAX: usize = 2_000;
+/// Maximum time for which the only witness of a rollback is down, in microseconds.
+const WITNESS_DOWN_US_MAX: u64 = 400_000;
 /// The nodes that are rolled back. A notary and a bank that are rolled back together can spend twice before a witness connects,
 /// which no protocol prevents. The test with real processes covers that case.
 const VICTIMS: [&[usize]; 3] = [&[NOTARY], &[BANKS[0]], &[BANKS[1]]];
@@ -60,6 +62,11 @@ impl World {
             self.nodes[*victim].disk.restore(copies[*victim].clone());
         }
         self.tally.rollbacks += older.len() as u64;
+        for victim in &older {
+            if self.chance.per_mille(500) {
+                self.keep_old_marks(*victim, &copies);
+            }
+        }
         let together = victims.len() > 1;
         self.go_on(if together { A_WHILE_US } else { 1_200 });
         // A node that is rolled back alone pays at once, before any peer has sent it a message.
@@ -89,6 +96,36 @@ impl World {
         self.go_on(A_WHILE_US);
         self.check_money(tokens);
         self.check_recovered(victims);
+    }
+
+    /// Lets nodes keep the marks of a rolled-back node that they had when the copy was made, except for one witness. That one starts
+    /// later than the others, within the time in which all witnesses are heard.
+    fn keep_old_marks(&mut self, victim: usize, copies: &[Tables]) {
+        let key = meta_key(META_MARK, self.membership.parties[victim].id().as_bytes());
+        let others = (0..NODES).filter(|node| *node != victim);
+        let knowing: Vec<usize> = others
+            .clone()
+            .filter(|node| {
+                let rows = self.nodes[*node].disk.durable().rows(Table::Meta);
+                rows.get(&key) != copies[*node].rows(Table::Meta).get(&key)
+            })
+            .collect();
+        let Some(witness) = (!knowing.is_empty()).then(|| self.chance.one_of(&knowing)) else {
+            return;
+        };
+        for node in others {
+            if node == witness {
+                self.nodes[node].down_us = self.chance.between(1_000, WITNESS_DOWN_US_MAX);
+                self.crash(node);
+            } else if self.chance.per_mille(500) {
+                self.nodes[node].down_us = 1_000;
+                self.crash(node);
+                self.nodes[node]
+                    .disk
+                    .restore_row(Table::Meta, &key, &copies[node]);
+                self.tally.old_marks += 1;
+            }
+        }
     }
 
     /// Runs the world for some time.
@@ -177,15 +214,28 @@ impl World {
                 let ended = self
                     .order(node, finish)
                     .is_some_and(|r| r.rollback.is_none());
-                return self
-                    .auditor
+                self.auditor
                     .expect(ended, || format!("{} is not let go on", SHORT[node]));
+                return self.resume_all(node);
             }
         }
         let left = self.nodes.iter().map(Node::left);
         let left: Vec<_> = left.collect();
         self.auditor
             .found(format!("{} does not recover: {left:?}", SHORT[node]));
+    }
+
+    /// Resumes the flows of the copy, as an operator does who compares nothing. Their effects of the lost course must not happen a
+    /// second time.
+    fn resume_all(&mut self, node: usize) {
+        let event = Event::Order {
+            order: Order::Resume,
+            filter: Box::new(FlowFilter::default()),
+            after: None,
+            dry_run: false,
+            token: Token(self.token()),
+        };
+        self.mail(node, event);
     }
 
     /// Checks that no ledger has two consumers of a state, and that all vaults together show no more than was issued.
