@@ -29,6 +29,10 @@ pub struct Tally {
     pub sessions_refused: u64,
     /// Nodes that were put back on a disk older than theirs.
     pub rollbacks: u64,
+    /// Runs that ended because the only witness of a rollback connected too late.
+    pub late_witnesses: u64,
+    /// Flows of older copies, answering peers, that an operator resumed after the recovery.
+    pub resumed: u64,
     /// Nodes that showed a rolled-back node only a mark from before its copy was made.
     pub old_marks: u64,
     /// Sessions and messages that were replayed.
@@ -61,6 +65,8 @@ impl std::ops::AddAssign for Tally {
         self.sessions_refused += other.sessions_refused;
         self.rollbacks += other.rollbacks;
         self.old_marks += other.old_marks;
+        self.resumed += other.resumed;
+        self.late_witnesses += other.late_witnesses;
         self.replays += other.replays;
         self.clock_jumps += other.clock_jumps;
         self.silences += other.silences;

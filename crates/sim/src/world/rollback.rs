@@ -7,9 +7,10 @@ use finance::IssuedToken;
 use flow::FlowId;
 use kernel::integrity::{IntegrityOrder, IntegrityReport, PeerProgress};
 use kernel::port::Table;
-use kernel::rows::{META_MARK, META_NOTARY_ACCEPTED, meta_key, seq_of, state_ref_of};
+use kernel::rows::{META_LIFE, META_MARK, META_NOTARY_ACCEPTED, meta_key, seq_of, state_ref_of};
 use kernel::{Event, FlowFilter, Order, Reply, Start, Token, Wait};
-use ledger::StateRef;
+use ledger::{DataMark, StateRef};
+use primitives::Decode;
 
 use crate::auditor::{Auditor, has, owners};
 use crate::disk::Tables;
@@ -25,6 +26,8 @@ const A_WHILE_US: u64 = 3_000_000;
 const LOOKS_MAX: usize = 2_000;
 /// Maximum time for which the only witness of a rollback is down, in microseconds.
 const WITNESS_DOWN_US_MAX: u64 = 400_000;
+/// Time within which a witness has to connect, in microseconds: a little less than a node waits for all to be heard.
+const HEARD_US: u64 = 990_000;
 /// The nodes that are rolled back. A notary and a bank that are rolled back together can spend twice before a witness connects,
 /// which no protocol prevents. The test with real processes covers that case.
 const VICTIMS: [&[usize]; 3] = [&[NOTARY], &[BANKS[0]], &[BANKS[1]]];
@@ -35,6 +38,14 @@ fn progress(tables: &Tables) -> u64 {
     let accepted = accepted.map(|row| seq_of(row).expect("a counter's row"));
     // A notary that has accepted nothing has no counter.
     tables.rows(Table::Ledger).len() as u64 + accepted.unwrap_or(0)
+}
+
+/// Returns the last life on a disk, and the number that its data has reached: marks up to there are justified.
+fn reached(tables: &Tables) -> (u64, u64) {
+    let rows = tables.rows(Table::Meta);
+    let lives = rows.keys().filter(|key| key.starts_with(META_LIFE));
+    let last = lives.filter_map(|key| seq_of(key)).max();
+    (last.unwrap_or(0), progress(tables))
 }
 
 impl World {
@@ -62,9 +73,10 @@ impl World {
             self.nodes[*victim].disk.restore(copies[*victim].clone());
         }
         self.tally.rollbacks += older.len() as u64;
+        let mut with_old_marks = BTreeSet::new();
         for victim in &older {
-            if self.chance.per_mille(500) {
-                self.keep_old_marks(*victim, &copies);
+            if self.chance.per_mille(500) && self.keep_old_marks(*victim, &copies) {
+                with_old_marks.insert(*victim);
             }
         }
         let together = victims.len() > 1;
@@ -76,6 +88,17 @@ impl World {
             victims[0]
         };
         self.pay_everything(payer, tokens);
+        if !with_old_marks.is_empty() {
+            // A copy goes on once its other witnesses have vouched and the last one has not connected in time.
+            self.go_on(HEARD_US);
+            if !with_old_marks
+                .iter()
+                .all(|victim| self.knows_of_copy(*victim))
+            {
+                self.tally.late_witnesses += 1;
+                return;
+            }
+        }
         self.go_on(A_WHILE_US);
         self.check_money(tokens);
         for victim in victims {
@@ -99,19 +122,22 @@ impl World {
     }
 
     /// Lets nodes keep the marks of a rolled-back node that they had when the copy was made, except for one witness. That one starts
-    /// later than the others, within the time in which all witnesses are heard.
-    fn keep_old_marks(&mut self, victim: usize, copies: &[Tables]) {
+    /// later than the others, within the time in which all witnesses are heard. Returns false if no node can prove the copy.
+    fn keep_old_marks(&mut self, victim: usize, copies: &[Tables]) -> bool {
         let key = meta_key(META_MARK, self.membership.parties[victim].id().as_bytes());
         let others = (0..NODES).filter(|node| *node != victim);
+        let reached = reached(&copies[victim]);
         let knowing: Vec<usize> = others
             .clone()
             .filter(|node| {
                 let rows = self.nodes[*node].disk.durable().rows(Table::Meta);
-                rows.get(&key) != copies[*node].rows(Table::Meta).get(&key)
+                let mark = rows.get(&key).map(|row| DataMark::from_bytes(row));
+                let mark = mark.map(|mark| mark.expect("a mark's row"));
+                mark.is_some_and(|mark| (mark.ordinal, mark.number) > reached)
             })
             .collect();
         let Some(witness) = (!knowing.is_empty()).then(|| self.chance.one_of(&knowing)) else {
-            return;
+            return false;
         };
         for node in others {
             if node == witness {
@@ -126,6 +152,13 @@ impl World {
                 self.tally.old_marks += 1;
             }
         }
+        true
+    }
+
+    /// Returns whether a node knows that its data is an older copy.
+    fn knows_of_copy(&self, node: usize) -> bool {
+        let kernel = self.nodes[node].kernel.as_ref();
+        kernel.is_some_and(|kernel| kernel.figures().rolled_back > 0)
     }
 
     /// Runs the world for some time.
@@ -216,7 +249,7 @@ impl World {
                     .is_some_and(|r| r.rollback.is_none());
                 self.auditor
                     .expect(ended, || format!("{} is not let go on", SHORT[node]));
-                return self.resume_all(node);
+                return self.resume_responders(node);
             }
         }
         let left = self.nodes.iter().map(Node::left);
@@ -225,17 +258,32 @@ impl World {
             .found(format!("{} does not recover: {left:?}", SHORT[node]));
     }
 
-    /// Resumes the flows of the copy, as an operator does who compares nothing. Their effects of the lost course must not happen a
-    /// second time.
-    fn resume_all(&mut self, node: usize) {
-        let event = Event::Order {
-            order: Order::Resume,
-            filter: Box::new(FlowFilter::default()),
-            after: None,
-            dry_run: false,
-            token: Token(self.token()),
+    /// Resumes the flows of the copy that answer peers, as an operator does who compares nothing. What they gave for evidence in the
+    /// lost course they must not give again. A client's flow starts over and repeats its work, so operators have to compare those.
+    fn resume_responders(&mut self, node: usize) {
+        let Some(kernel) = &self.nodes[node].kernel else {
+            return;
         };
-        self.mail(node, event);
+        let engine = kernel.flows();
+        let flows = engine.flow_ids().into_iter();
+        let responders: Vec<FlowId> = flows
+            .filter(|flow| engine.origin_of(flow).is_some())
+            .collect();
+        for flow in responders {
+            let filter = FlowFilter {
+                flow: Some(flow),
+                ..FlowFilter::default()
+            };
+            let event = Event::Order {
+                order: Order::Resume,
+                filter: Box::new(filter),
+                after: None,
+                dry_run: false,
+                token: Token(self.token()),
+            };
+            self.mail(node, event);
+            self.tally.resumed += 1;
+        }
     }
 
     /// Checks that no ledger has two consumers of a state, and that all vaults together show no more than was issued.

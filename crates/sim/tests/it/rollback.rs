@@ -3,12 +3,19 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use sim::{Report, SimOptions, run_like};
+use sim::{Report, SimOptions, Tally, run_like};
 
 #[test]
 fn no_older_copy_makes_double_money() {
-    let rollbacks = check(1..101);
+    let tally = check(1..101);
+    let (rollbacks, old_marks) = (tally.rollbacks, tally.old_marks);
     assert!(rollbacks > 60, "only {rollbacks} copies were older");
+    assert!(old_marks > 30, "only {old_marks} nodes kept old marks");
+    let late = tally.late_witnesses;
+    assert!(
+        late < 20,
+        "{late} witnesses were late: most must be in time"
+    );
 }
 
 /// Number of seeds of the long run: `SIM_RUNS`, or 10,000.
@@ -17,12 +24,11 @@ fn no_older_copy_makes_double_money() {
 fn ten_thousand_older_copies_make_no_double_money() {
     let runs = std::env::var("SIM_RUNS").ok();
     let runs = runs.and_then(|runs| runs.parse().ok()).unwrap_or(10_000);
-    let rollbacks = check(101..101 + runs);
-    println!("{rollbacks} copies were older");
+    println!("{:?}", check(101..101 + runs));
 }
 
-/// Runs the seeds, which must be clean. Returns the number of nodes that were put back on older copies.
-fn check(seeds: Range<u64>) -> u64 {
+/// Runs the seeds, which must be clean.
+fn check(seeds: Range<u64>) -> Tally {
     let options = SimOptions {
         rollback: true,
         ..SimOptions::new(0)
@@ -41,5 +47,7 @@ fn check(seeds: Range<u64>) -> u64 {
         failures.len(),
         shown.join("\n")
     );
-    all.iter().map(|report| report.tally.rollbacks).sum()
+    let mut tally = Tally::default();
+    all.into_iter().for_each(|report| tally += report.tally);
+    tally
 }
