@@ -96,6 +96,14 @@ impl FlowError {
         }
     }
 
+    /// Returns the failure as that of a flow that nobody here has killed. Its counterparty was killed, or says so.
+    pub(crate) fn of_unkilled(self) -> FlowError {
+        match self.code == KILLED.code {
+            true => FlowError::listed(&COUNTERPARTY_KILLED, self.message),
+            false => self,
+        }
+    }
+
     /// Returns the form that a counterparty may see, without the details of a bug.
     pub(crate) fn for_counterparty(&self) -> Rejection {
         if self.code == PANICKED.code {
@@ -125,6 +133,8 @@ impl<E: Coded> From<E> for FlowError {
 
 /// The code of a wait for a counterparty that has ended.
 pub const COUNTERPARTY_SILENT_CODE: &str = COUNTERPARTY_SILENT.code;
+/// The code of a flow that a client or an operator has ended.
+pub const KILLED_CODE: &str = KILLED.code;
 /// The code of a refusal because a peer is over its share.
 pub const SHARE_EXCEEDED_CODE: &str = SHARE_EXCEEDED.code;
 
@@ -215,6 +225,9 @@ errors! {
     TIMED_OUT = "flow.timed_out",
         "The event that the flow waited for did not come in time.",
         "try again, or allow more time";
+    COUNTERPARTY_KILLED = "flow.counterparty_killed",
+        "The counterparty's flow was killed, so this flow has failed.",
+        "ask the operator of the counterparty for the reason, then start the flow again";
     COUNTERPARTY_SILENT = "flow.counterparty_silent",
         "A counterparty did not do its part before the wait's deadline. A wait ends with the transaction's time window, or after the time that the flow allows for the step, such as 5 minutes for an answer. The flow has released its locks.",
         "ask the operator of the counterparty why its node is silent, then start the flow again";

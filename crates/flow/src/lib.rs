@@ -44,7 +44,7 @@ pub use engine::{
     EngineAction, FlowEngine, FlowStatus, Kill, Loaded, MissingVersion, Pause, PeerUsage,
     RESPONDER_BYTES, Stage,
 };
-pub use error::{COUNTERPARTY_SILENT_CODE, ERRORS, FlowError, SHARE_EXCEEDED_CODE};
+pub use error::{COUNTERPARTY_SILENT_CODE, ERRORS, FlowError, KILLED_CODE, SHARE_EXCEEDED_CODE};
 pub use flow::{Flow, Responder};
 pub use hospital::{
     CAUSES_MAX, CHART_STEP, Cause, Chart, Condition, KEPT_CODES, RETRY_KINDS, RetryKind,

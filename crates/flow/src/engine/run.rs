@@ -91,6 +91,7 @@ impl FlowEngine {
                 }
             }
             Poll::Ready(outcome) => {
+                let outcome = outcome.map_err(FlowError::of_unkilled);
                 let Some(Live::Running(running)) = self.flows.get(&flow) else {
                     return;
                 };

@@ -191,6 +191,22 @@ fn the_first_failure_ends_a_joint_wait() {
 }
 
 #[test]
+fn a_peer_that_says_it_was_killed_does_not_make_this_flow_a_killed_one() {
+    let mut a = Bench::new();
+    a.start(
+        1,
+        "test.talk",
+        &"B".to_owned(),
+        &["send B init test.talk [1] hello"],
+    );
+    a.message(
+        'B',
+        back(end(Some("flow.killed")), 1),
+        &["failed flow.counterparty_killed"],
+    );
+}
+
+#[test]
 fn an_early_end_is_an_error_of_the_one_who_waits() {
     let mut b = Bench::of('B', FlowLimits::default());
     b.message('A', init("test.talk", &[1], None), &[]);
