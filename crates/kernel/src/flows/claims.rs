@@ -10,14 +10,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use flow::{EffectResult, FlowId};
-use ledger::TxId;
+use flow::EffectResult;
 use primitives::{Encoder, Hash};
 
 use crate::context::Context;
-use crate::errors;
-use crate::flows::Flows;
-use crate::flows::views::FlowViews;
 use crate::part::Part;
 use crate::port::{Reads, StoreFailure, Table};
 use crate::writes::{Batch, RowRange, Writer};
@@ -44,7 +40,11 @@ impl Part for Claims {
 
 impl Claims {
     /// Returns the value of a key's first claim.
-    fn get(&self, key: &Hash, reads: &dyn Reads) -> Result<Option<Vec<u8>>, StoreFailure> {
+    pub(super) fn get(
+        &self,
+        key: &Hash,
+        reads: &dyn Reads,
+    ) -> Result<Option<Vec<u8>>, StoreFailure> {
         match self.unsaved.get(key) {
             Some((_, value)) => Ok(Some(value.clone())),
             None => reads.get(Table::Claims, key.as_bytes()),
@@ -80,7 +80,7 @@ impl Claims {
 
 impl Claims {
     /// Claims a key for a flow, and returns the flow's answer: the value of the key's first claim.
-    fn on_claim(
+    pub(super) fn on_claim(
         &mut self,
         key: Hash,
         value: Vec<u8>,
@@ -105,28 +105,6 @@ impl Claims {
         e.array(usize::from(first.is_some()));
         first.iter().for_each(|first| e.bytes(first));
         Ok(EffectResult::Response(e.into_bytes()))
-    }
-}
-
-impl Flows {
-    /// Claims a key for a flow. A flow of an older copy is refused if the evidence is recorded without a claim.
-    pub(super) fn on_claim(
-        &mut self,
-        flow: FlowId,
-        key: Hash,
-        evidence: TxId,
-        value: Vec<u8>,
-        views: FlowViews<'_>,
-        context: &mut Context,
-    ) -> Result<EffectResult, StoreFailure> {
-        let reads = views.reads;
-        let is_lost = self.copied.contains(&flow)
-            && self.claims.get(&key, reads)?.is_none()
-            && views.book.contains(&evidence, reads)?;
-        if is_lost {
-            return Ok(EffectResult::Failed(errors::claim_lost(&evidence)));
-        }
-        self.claims.on_claim(key, value, context, reads)
     }
 }
 

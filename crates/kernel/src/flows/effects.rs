@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use flow::messaging::RequestId;
-use flow::{EffectRequest, EffectResult, EngineAction, FlowError, Service, SessionMessage};
-use ledger::PartyId;
-use primitives::ErrorInfo;
+use flow::{EffectRequest, EffectResult, EngineAction, FlowError, FlowId, Service, SessionMessage};
+use ledger::{PartyId, TxId};
+use primitives::{ErrorInfo, Hash};
 
 use crate::command::{
     Command, ConsentsCommand, FlowsCommand, IntakeCommand, KeysCommand, PeersCommand,
@@ -241,6 +241,26 @@ impl Flows {
             self.complete(flow, number, result, context);
         }
         Ok(())
+    }
+
+    /// Claims a key for a flow. A flow of an older copy is refused if the evidence is recorded without a claim.
+    fn on_claim(
+        &mut self,
+        flow: FlowId,
+        key: Hash,
+        evidence: TxId,
+        value: Vec<u8>,
+        views: FlowViews<'_>,
+        context: &mut Context,
+    ) -> Result<EffectResult, StoreFailure> {
+        let reads = views.reads;
+        let is_lost = self.copied.contains(&flow)
+            && self.claims.get(&key, reads)?.is_none()
+            && views.book.contains(&evidence, reads)?;
+        if is_lost {
+            return Ok(EffectResult::Failed(errors::claim_lost(&evidence)));
+        }
+        self.claims.on_claim(key, value, context, reads)
     }
 
     /// Gives an effect up for its flow. A record continues, because its transaction is final. A selection continues too, and its locks

@@ -81,11 +81,11 @@ impl Flows {
         self.stand_still(flow, &reason.to_string(), context);
     }
 
-    /// Handles a flow that an operator has paused.
+    /// Handles a flow that was paused, by an operator or because it is an older copy's.
     pub(super) fn on_paused(&mut self, flow: FlowId, context: &mut Context) {
         self.set_aside(flow, context);
         self.hospital.paused.insert(flow);
-        self.stand_still(flow, "paused by an operator", context);
+        self.stand_still(flow, "paused until an operator resumes it", context);
     }
 
     fn stand_still(&mut self, flow: FlowId, step: &str, context: &mut Context) {
