@@ -52,6 +52,10 @@ codes! {
     BAD_JSON = "api.bad_json" 400
         "The body, or a line of a stream, is not JSON."
         "Send one JSON value in UTF-8; the detail names the line and column.";
+    /// The body is not said to be JSON.
+    NOT_JSON = "api.not_json" 415
+        "The header Content-Type says that the body is something other than JSON."
+        "Send JSON with the header Content-Type: application/json.";
     /// The body is JSON of another shape.
     BAD_REQUEST = "api.bad_request" 422
         "The body, or a line of a stream, is JSON, but a field is missing, unknown or of the wrong type."
@@ -128,6 +132,10 @@ codes! {
     NODE_STOPPING = "node.stopping" 503
         "The node stopped before it could answer; whether the flow was started is not known."
         "Repeat the start with the same client id once the node is up again. A repeated client id never starts a second flow.";
+    /// The start was handed over, and the node did not say in time where its flow stands.
+    OUTCOME_UNKNOWN = "node.outcome_unknown" 504
+        "The node has taken the start and did not say in time where its flow stands: the flow may run."
+        "Repeat the start with the same client id. Without a client id, look whether the flow has run before you start it again.";
     /// The node is still starting.
     NODE_STARTING = "node.starting" 503
         "The node is starting and recovers its flows."

@@ -8,7 +8,7 @@ use super::events::{BlockAdded, BlockPopped, Forked, Stuck, TransactionLeft};
 use super::operations::operations;
 use crate::codes::ErrorInfo;
 use crate::openapi::{Parts, assemble};
-use crate::operations::COMMON;
+use crate::operations::Operation;
 
 /// Builds the description, with the codes of the chain and of other parts and their causes.
 #[must_use]
@@ -45,9 +45,8 @@ pub fn document(others: &[(&str, &str)]) -> Value {
 
 /// Returns whether an operation, or every operation with a token, may refuse with this code.
 fn named(code: &str) -> bool {
-    let common = COMMON.iter();
-    let own = operations().flat_map(|operation| operation.codes);
-    common.chain(own).any(|info| info.code == code)
+    let mut all = operations().flat_map(Operation::refusals);
+    all.any(|info| info.code == code)
 }
 
 fn mentioned(generator: &mut SchemaGenerator) {

@@ -6,7 +6,7 @@ use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
 use crate::codes::ErrorInfo;
-use crate::operations::{COMMON, Content, Operation, Permission};
+use crate::operations::{Content, Operation};
 use crate::problem::PROBLEM_JSON;
 
 pub(super) fn content(content: &Content, generator: &mut SchemaGenerator) -> Value {
@@ -78,10 +78,7 @@ const REFUSED: u16 = 422;
 /// Returns an operation's refusal codes, by status.
 fn problems(operation: &Operation) -> BTreeMap<u16, Vec<&'static ErrorInfo>> {
     let mut problems: BTreeMap<u16, Vec<&'static ErrorInfo>> = BTreeMap::new();
-    let common = COMMON
-        .iter()
-        .filter(|_| operation.permission != Permission::Anyone);
-    for info in operation.codes.iter().chain(common) {
+    for info in operation.refusals() {
         problems.entry(info.status).or_default().push(info);
     }
     if operation.others {
@@ -113,6 +110,7 @@ fn title(status: u16) -> &'static str {
         409 => "Conflict",
         410 => "Gone",
         413 => "Payload Too Large",
+        415 => "Unsupported Media Type",
         416 => "Range Not Satisfiable",
         422 => "Unprocessable Entity",
         429 => "Too Many Requests",

@@ -152,10 +152,10 @@ pub(crate) fn assemble(parts: &Parts<'_>) -> Value {
 fn described(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let mut parameters = Vec::new();
     for segment in operation.segments {
-        parameters.push(parameter(segment, "path", generator));
+        parameters.push(parameter(segment, "path"));
     }
     for query in operation.query {
-        parameters.push(parameter(query, query.kind.place(), generator));
+        parameters.push(parameter(query, query.kind.place()));
     }
     let mut described = json!({
         "operationId": operation.id,

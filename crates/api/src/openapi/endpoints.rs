@@ -46,7 +46,7 @@ pub(super) fn describe(
         if !tags.contains(&tag) {
             tags.push(tag.clone());
         }
-        let operation = operation(flow, (&name, &tag), (&arguments, &outcome), generator);
+        let operation = operation(flow, (&name, &tag), (&arguments, &outcome));
         let path = START_FLOW_AT_ENDPOINT.at(&[&flow.name]);
         paths.insert(path, json!({ "post": operation }));
     }
@@ -90,12 +90,11 @@ fn operation(
     flow: &FlowFacts,
     (name, tag): (&str, &str),
     (arguments, outcome): (&str, &str),
-    generator: &mut SchemaGenerator,
 ) -> Value {
     let parameters: Vec<Value> = START_FLOW_AT_ENDPOINT
         .query
         .iter()
-        .map(|query| parameter(query, query.kind.place(), generator))
+        .map(|query| parameter(query, query.kind.place()))
         .collect();
     let answer = |help: &str, headers: Value| {
         json!({
@@ -113,7 +112,7 @@ fn operation(
     responses.insert(
         "200".to_owned(),
         answer(
-            "The flow has ended. The outcome of a failed flow contains the error.",
+            "The flow has succeeded: it is finalised or delivered.",
             json!({}),
         ),
     );
@@ -121,7 +120,7 @@ fn operation(
     responses.insert(
         "202".to_owned(),
         answer(
-            "The flow is still running: the wait has timed out, or the request asked for no wait.",
+            "The flow has not ended: the wait has timed out, or the request asked for no wait.",
             json!({
                 "Location": text("The URL of the flow."),
                 "Link": text("Its events, as the relation `monitor`, and its cancellation, as `cancel`."),

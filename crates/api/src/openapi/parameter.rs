@@ -1,16 +1,11 @@
 //! Parameters of an operation in the description.
 
-use schemars::SchemaGenerator;
 use serde_json::{Value, json};
 
 use crate::operations::{Kind, Parameter};
 
 /// Returns the description of a parameter at its place: path, query or header.
-pub(super) fn parameter(
-    parameter: &Parameter,
-    place: &str,
-    generator: &mut SchemaGenerator,
-) -> Value {
+pub(super) fn parameter(parameter: &Parameter, place: &str) -> Value {
     let schema = match parameter.kind {
         Kind::Number | Kind::Header => {
             json!({ "type": "integer", "format": "uint64", "minimum": 0 })
@@ -22,7 +17,10 @@ pub(super) fn parameter(
         Kind::Text(most) => json!({ "type": "string", "minLength": 1, "maxLength": most }),
         Kind::Form(form) | Kind::HeaderText(form) => json!({ "type": "string", "pattern": form }),
         Kind::Words(words) => json!({ "type": "string", "enum": words }),
-        Kind::Of(schema) => schema(generator).to_value(),
+        Kind::Bool => json!({ "type": "boolean" }),
+        Kind::WordsOr(words, default) => {
+            json!({ "type": "string", "enum": words, "default": default })
+        }
     };
     json!({
         "name": parameter.name,

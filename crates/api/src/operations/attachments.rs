@@ -3,7 +3,7 @@
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 use super::parts::{LIMIT, READ, answer, json, parameter};
-use super::row::{Call, Content, Kind, Method, Operation, Parameter, Permission, schema_of};
+use super::row::{Call, Content, Kind, Method, Operation, Parameter, Permission};
 use crate::codes::{self, ErrorInfo, files};
 use crate::{AttachmentChange, AttachmentPage, AttachmentView, NewUpload, UploadView};
 
@@ -118,12 +118,12 @@ pub const ATTACHMENTS: Call<AttachmentPage> = Call::new(Operation {
         ),
         parameter(
             "trusted",
-            Kind::Of(schema_of::<bool>),
+            Kind::Bool,
             "Whether to list trusted files or untrusted ones.",
         ),
         parameter(
             "unreferenced",
-            Kind::Of(schema_of::<bool>),
+            Kind::Bool,
             "Whether to list files that no recorded transaction refers to, or the others.",
         ),
     ],

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 
 use super::row::{Answer, Content, Kind, Method, Operation, Parameter, Permission, schema_of};
-use crate::Wait;
 
 const JSON: &str = "application/json";
 
@@ -69,10 +68,17 @@ pub(crate) const TIMEOUT: Parameter = parameter(
     Kind::Number,
     "Maximum wait in milliseconds. The node caps it.",
 );
+/// What a start waits for.
 pub(crate) const WAIT: Parameter = parameter(
     "wait",
-    Kind::Of(schema_of::<Wait>),
-    "The event to wait for.",
+    Kind::WordsOr(&["none", "finalised", "delivered"], "finalised"),
+    "The event to wait for; `finalised` if left out.",
+);
+/// What a question for a flow waits for.
+pub(crate) const WAIT_IF_TOLD: Parameter = parameter(
+    "wait",
+    Kind::WordsOr(&["none", "finalised", "delivered"], "none"),
+    "The event to wait for; `none` if left out.",
 );
 pub(crate) const LAST_EVENT_ID: Parameter = parameter(
     "Last-Event-ID",

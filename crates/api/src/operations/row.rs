@@ -43,6 +43,18 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Returns all codes of the API with which it can refuse: its own, the common ones, and those that follow from its body.
+    pub fn refusals(&self) -> impl Iterator<Item = &'static ErrorInfo> {
+        let common = COMMON.iter();
+        let common = common.filter(|_| self.permission != Permission::Anyone);
+        let takes_json = self
+            .body
+            .is_some_and(|body| body.media == "application/json");
+        let by_body = takes_json.then_some(&codes::NOT_JSON);
+        let all = self.codes.iter().chain(common).copied();
+        all.chain(by_body)
+    }
+
     /// Returns the path with its `{name}`s replaced by these segments, percent-encoded.
     ///
     /// # Panics
@@ -208,8 +220,10 @@ pub enum Kind {
     Form(&'static str),
     /// One of these words.
     Words(&'static [&'static str]),
-    /// One of the values of a type.
-    Of(fn(&mut SchemaGenerator) -> Schema),
+    /// True or false.
+    Bool,
+    /// One of these words; if left out, the second field.
+    WordsOr(&'static [&'static str], &'static str),
     /// A header with a number.
     Header,
     /// A header with text that matches a regular expression.

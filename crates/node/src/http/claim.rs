@@ -9,9 +9,10 @@
 
 use std::sync::Arc;
 
-use api::codes::{BAD_JSON, BODY_TIMEOUT, BODY_TOO_LARGE, INTERNAL};
+use api::codes::{BAD_JSON, BODY_TIMEOUT, BODY_TOO_LARGE, INTERNAL, NOT_JSON};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
+use axum::http::header::{CONTENT_TYPE, EXPECT};
 use bytes::BytesMut;
 use futures_util::FutureExt;
 use http_body_util::BodyExt;
@@ -20,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 use super::options::HttpOptions;
 use super::refusal::{Refusal, no_place};
 use super::share::{LargePlace, Reserved, Resource, Share, ShareLimits};
-use super::unread::discard;
+use super::unread::{discard, discard_unwanted};
 use super::waiting::WaitingBytes;
 use super::windows::WINDOWS_BYTES_MAX;
 
@@ -97,6 +98,10 @@ pub(super) fn connection_share(options: &HttpOptions) -> ShareLimits {
 pub(crate) struct ClaimedBody {
     body: Body,
     claim: Claim,
+    /// The header `Content-Type`, if it names another media type than JSON.
+    other_media: Option<String>,
+    /// The client asks whether it should send the body.
+    asks_first: bool,
 }
 
 impl ClaimedBody {
@@ -118,9 +123,13 @@ impl<S: Sync> FromRequest<S> for ClaimedBody {
     async fn from_request(request: Request, _: &S) -> Result<Self, Refusal> {
         let claim = request.extensions().get::<Claim>().cloned();
         let missing = || Refusal::listed(&INTERNAL, "the request has no share of the memory");
+        let media = request.headers().get(CONTENT_TYPE);
+        let media = media.map(|media| String::from_utf8_lossy(media.as_bytes()).into_owned());
         Ok(Self {
             claim: claim.ok_or_else(missing)?,
+            asks_first: request.headers().contains_key(EXPECT),
             body: request.into_body(),
+            other_media: media.filter(|media| !is_json(media)),
         })
     }
 }
@@ -209,7 +218,14 @@ impl BodyPlace {
     }
 }
 
-/// Reads a whole body of up to `body_bytes_max` bytes, and gives it with its place in memory.
+/// Returns whether a media type is JSON.
+fn is_json(media: &str) -> bool {
+    let essence = media.split(';').next().unwrap_or_default().trim();
+    let essence = essence.to_ascii_lowercase();
+    essence == "application/json" || essence.ends_with("+json")
+}
+
+/// Reads a whole body of up to `body_bytes_max` bytes that is to be JSON, and gives it with its place in memory.
 pub(crate) async fn whole(
     body: ClaimedBody,
     options: &HttpOptions,
@@ -218,17 +234,50 @@ pub(crate) async fn whole(
     whole_within(body, options.body_bytes_max, deadline).await
 }
 
-/// Reads a whole body of up to `most` bytes until a deadline.
+/// The same for a body of any media type.
+pub(crate) async fn whole_of_any_kind(
+    body: ClaimedBody,
+    options: &HttpOptions,
+) -> Result<(Bytes, BodyPlace), Refusal> {
+    let body = ClaimedBody {
+        other_media: None,
+        ..body
+    };
+    whole(body, options).await
+}
+
+/// Reads a whole body of up to `most` bytes that is to be JSON until a deadline. A body without a media type is taken for JSON.
 pub(super) async fn whole_within(
     body: ClaimedBody,
     most: usize,
     deadline: Instant,
 ) -> Result<(Bytes, BodyPlace), Refusal> {
-    let too_large = || Refusal::listed(&BODY_TOO_LARGE, format!("a body may have {most} bytes"));
-    if body.announced() > most {
-        return Err(too_large());
+    let announced = body.announced();
+    let ClaimedBody {
+        mut body,
+        claim,
+        other_media,
+        asks_first,
+    } = body;
+    // Without a place the client may find a broken connection. One that asks first sends nothing after a refusal.
+    let unwanted = |body: Body, claim: &Claim| {
+        let place = claim.take(Resource::Requests).filter(|_| !asks_first);
+        if let Some(place) = place {
+            discard_unwanted(body, place);
+        }
+    };
+    if let Some(media) = other_media {
+        unwanted(body, &claim);
+        let text = format!("the body is said to be '{media:.128}'");
+        return Err(Refusal::listed(&NOT_JSON, text));
     }
-    let ClaimedBody { mut body, claim } = body;
+    let too_large = |body: Body, claim: &Claim| {
+        unwanted(body, claim);
+        Refusal::listed(&BODY_TOO_LARGE, format!("a body may have {most} bytes"))
+    };
+    if announced > most {
+        return Err(too_large(body, &claim));
+    }
     let mut place = BodyPlace::new(claim);
     let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
     loop {
@@ -249,7 +298,7 @@ pub(super) async fn whole_within(
         };
         let received = first.len() + rest.len() + bytes.len();
         if received > most {
-            return Err(too_large());
+            return Err(too_large(body, &place.claim));
         }
         // A clipped remainder is more than may wait.
         let to_come = body.size_hint().upper().map_or(most - received, |left| {

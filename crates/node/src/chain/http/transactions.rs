@@ -24,7 +24,7 @@ use crate::chain::submit::{TransactionRequest, answered, refused};
 use crate::chain::views::view_of;
 use crate::http::Refusal;
 use crate::http::claim::ClaimedBody;
-use crate::http::routes::parameters::{parsed, query, segment, whole};
+use crate::http::routes::parameters::{parsed, query, segment, whole_of_any_kind};
 
 /// The operations that this module answers.
 pub(super) fn routes() -> impl Iterator<Item = Route> {
@@ -57,7 +57,7 @@ pub(super) async fn submit_batch(
 ) -> Answered {
     let kind = headers.get(CONTENT_TYPE).map(|kind| kind.as_bytes());
     let decoded = if kind.is_some_and(|kind| kind.starts_with(OCTETS)) {
-        let (bytes, _place) = whole(body, &api.front.options).await?;
+        let (bytes, _place) = whole_of_any_kind(body, &api.front.options).await?;
         of_bytes(&bytes)
     } else {
         let batch: SubmitBatch = api.body(body).await?;

@@ -10,7 +10,7 @@ use axum::extract::{Path, Query};
 use serde::Deserialize;
 use serde_json::error::Category;
 
-pub(crate) use crate::http::claim::{ClaimedBody, whole};
+pub(crate) use crate::http::claim::{ClaimedBody, whole, whole_of_any_kind};
 use crate::http::options::HttpOptions;
 use crate::http::refusal::Refusal;
 

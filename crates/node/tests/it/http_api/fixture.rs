@@ -171,8 +171,20 @@ impl Fixture {
         } else {
             format!("content-length: {}\r\n", body.len())
         };
+        let headers = format!("{headers}{length}");
+        self.request_as_is(method, path, &headers, body).await
+    }
+
+    /// The same with a body whose length the headers give.
+    pub async fn request_as_is(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &str,
+    ) -> Reply {
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {NAME}\r\nconnection: close\r\n{headers}{length}\r\n"
+            "{method} {path} HTTP/1.1\r\nhost: {NAME}\r\nconnection: close\r\n{headers}\r\n"
         );
         let mut tls = self.connect().await;
         let mut bytes = Vec::new();

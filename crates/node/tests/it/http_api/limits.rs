@@ -232,6 +232,54 @@ async fn one_http2_connection_of_silent_logins_stops_nothing() {
     assert_eq!(answer.expect("an answer").status(), 413);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_sends_too_large_a_body_gets_the_answer() {
+    let fixture = Fixture::with(|options| options.body_bytes_max = 2_000).await;
+    for length in [2_001, 100_000, 4 << 20] {
+        let args = "x".repeat(length);
+        let body = format!(r#"{{"flow":"echo","args":"{args}"}}"#);
+        // Over HTTP/1.1 the whole body is sent before the answer is read.
+        let chunked = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+        let known = fixture.authorised("POST", "/v1/flows", &body).await;
+        let path = "/v1/flows";
+        let headers = format!("authorization: Bearer {TOKEN}\r\ntransfer-encoding: chunked\r\n");
+        let unknown = fixture
+            .request_as_is("POST", path, &headers, &chunked)
+            .await;
+        for (what, reply) in [("announced", known), ("chunked", unknown)] {
+            assert_eq!(reply.status, 413, "{what}, {length} bytes: {reply:?}");
+            assert_eq!(reply.json()["code"], "api.body_too_large", "{what}");
+        }
+        // Over HTTP/2.
+        let start = StartFlow::new("echo", &args).expect("JSON");
+        let refused = fixture.client().start(&start).await;
+        let code = refused.expect_err("too large").code().to_owned();
+        assert_eq!(code, "api.body_too_large", "{length} bytes");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_is_said_to_be_something_else_than_json_is_refused() {
+    let fixture = Fixture::new().await;
+    let body = r#"{"flow":"echo"}"#;
+    for (media, status) in [
+        ("", 200),
+        ("content-type: application/json\r\n", 200),
+        ("content-type: Application/JSON; charset=utf-8\r\n", 200),
+        ("content-type: application/vnd.bank+json\r\n", 200),
+        ("content-type: application/x-www-form-urlencoded\r\n", 415),
+        ("content-type: text/plain\r\n", 415),
+        ("content-type: json\r\n", 415),
+    ] {
+        let headers = format!("authorization: Bearer {TOKEN}\r\n{media}");
+        let reply = fixture.request("POST", "/v1/flows", &headers, body).await;
+        assert_eq!(reply.status, status, "{media}: {reply:?}");
+        if status == 415 {
+            assert_eq!(reply.json()["code"], "api.not_json", "{media}");
+        }
+    }
+}
+
 /// A body without any bytes.
 struct Silent;
 
