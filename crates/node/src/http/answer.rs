@@ -33,6 +33,17 @@ pub enum Answer {
     Done,
 }
 
+impl Answer {
+    /// Returns the flow that the answer is about.
+    pub(super) fn flow_id(&self) -> Option<FlowId> {
+        match self {
+            Answer::Accepted { flow_id } | Answer::Running { flow_id, .. } => Some(*flow_id),
+            Answer::Ended(ended) => Some(ended.flow_id),
+            Answer::Refused(_) | Answer::Done => None,
+        }
+    }
+}
+
 /// An ended flow.
 #[derive(Debug)]
 pub struct Ended {

@@ -23,6 +23,7 @@ pub(super) fn check(caller: &Caller, operation: Option<&Operation>) -> Result<()
         Some(Permission::Whole(action)) => (held.allow(action, None), action),
         Some(Permission::Some(action)) => (held.allow_some(action), action),
         Some(Permission::Balances) => (caller.may_read_balances(), "vault.balances"),
+        // What a user may start, the user may also look at. The owner of the flow is compared later.
         Some(Permission::Own("flow.read")) => (may_read(held), "flow.read"),
         Some(Permission::Own(action)) => (held.allow(action, None), action),
     };
@@ -34,7 +35,8 @@ pub(super) fn check(caller: &Caller, operation: Option<&Operation>) -> Result<()
 }
 
 fn may_read(held: &Permissions) -> bool {
-    held.allow("flow.read", None) || held.allow("flow.read.all", None)
+    let actions = ["flow.read", "flow.read.all"];
+    actions.iter().any(|action| held.allow(action, None)) || held.allow_some("flow.start")
 }
 
 pub(super) fn forbidden(missing: &str) -> Refusal {
@@ -108,6 +110,20 @@ mod tests {
 
     use super::*;
     use crate::users::StartQuota;
+
+    #[test]
+    fn a_user_who_may_start_a_flow_may_read_it() {
+        for (held, allowed) in [
+            ("flow.start:cash.pay", true),
+            ("flow.read", true),
+            ("flow.read.all", true),
+            ("flow.cancel", false),
+            ("vault.balances", false),
+        ] {
+            let permissions = Permissions::new(vec![held.parse().expect(held)]);
+            assert_eq!(may_read(&permissions), allowed, "{held}");
+        }
+    }
 
     #[test]
     fn a_flow_is_its_starter_s() {

@@ -316,7 +316,8 @@ impl StreamBody {
             let note = self
                 .state
                 .start_note(&self.caller, self.address, flow, client_id);
-            if let Some(note) = note {
+            if let Some(mut note) = note {
+                note.names_flow(None);
                 note.end(Some(&refusal.code));
             }
             return Err(refusal);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use api::codes::NODE_STOPPING;
+use api::codes::{INTERNAL, NODE_STOPPING, STORE_FAILED};
 
 use super::answer::Answer;
 use super::refusal::Refusal;
@@ -52,7 +52,12 @@ impl Ticket {
 
     /// Gives the answer. Never blocks.
     pub fn answer(mut self, answer: Answer) {
-        if let Some(note) = self.note.take() {
+        if let Some(mut note) = self.note.take() {
+            // A repeated start is about the flow of the first one, and a refused one has made none. After some codes it is not known.
+            match &answer {
+                Answer::Refused(refusal) if may_run_after(&refusal.code) => {}
+                answer => note.names_flow(answer.flow_id().map(|flow| flow.to_string())),
+            }
             note.end(match &answer {
                 Answer::Refused(refusal) => Some(&refusal.code),
                 _ => None,
@@ -62,6 +67,13 @@ impl Ticket {
             answers.put(self.id, self.key, answer);
         }
     }
+}
+
+/// Returns whether a flow may run although its start was answered with a code.
+fn may_run_after(code: &str) -> bool {
+    [&NODE_STOPPING, &STORE_FAILED, &INTERNAL]
+        .iter()
+        .any(|info| info.code == code)
 }
 
 impl Drop for Ticket {

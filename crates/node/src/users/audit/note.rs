@@ -33,6 +33,13 @@ impl AuditNote {
         self.line = self.line.take().map(|line| line.of(subject));
     }
 
+    /// Sets the flow that the line is about, or that there is none.
+    pub fn names_flow(&mut self, flow_id: Option<String>) {
+        if let Some(line) = &mut self.line {
+            line.flow_id = flow_id;
+        }
+    }
+
     /// Writes the line; `code` says why it was refused.
     pub fn end(mut self, code: Option<&str>) {
         if let Some(line) = self.line.take() {
@@ -48,6 +55,8 @@ impl Drop for AuditNote {
     fn drop(&mut self) {
         if let Some(mut line) = self.line.take() {
             line.outcome = "unknown";
+            // A repeated start is about the flow of the first one, which is not known here.
+            line.flow_id = line.flow_id.filter(|_| line.client_id.is_none());
             self.log.write(line);
         }
     }
