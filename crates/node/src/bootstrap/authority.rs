@@ -1,6 +1,7 @@
 //! The network's root: certifies TLS keys, and signs the network's documents.
 
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ledger::{LegalName, PartyId};
 use primitives::{Encode, KeyPair, Scheme, SecretText, Seed, hex};
@@ -8,22 +9,26 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, date_time_ymd,
 };
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 
 use super::documents::{Documents, PARAMETERS};
 use super::error::BootstrapError;
 use super::files::{AUTHORITY, ROOT, create, read, read_secret, write, write_secret};
+use super::validity::not_after;
 
-/// Certificates hold until the end of this year. Without its `tls.pem` a node gets a new one by bootstrapping again.
-const UNTIL_YEAR: i32 = 2046;
 /// The root's key, and the seed of the documents' key.
 const ROOT_KEY: &str = "root.key.pem";
 const DOCUMENTS_KEY: &str = "network.key";
-/// Clocks of machines that are a little behind must not refuse a new certificate.
-const SINCE_YEAR: i32 = 2024;
+/// A certificate begins this many days ago: clocks of machines that are a little behind must not refuse a new one.
+const SINCE_DAYS: u32 = 1;
+const DAY: Duration = Duration::from_secs(86_400);
 
 /// The root's certificate and key, and the key of the network's documents.
 pub(crate) struct Authority {
     root_pem: String,
+    /// The end of the root's certificate in seconds since 1970, if it can be read.
+    root_end_s: Option<u64>,
     issuer: Issuer<'static, rcgen::KeyPair>,
     documents: KeyPair,
 }
@@ -62,6 +67,16 @@ pub(crate) fn read_seed(path: &Path) -> Result<Seed, BootstrapError> {
         })
 }
 
+/// Makes a certificate valid from now on, for some days.
+fn set_validity(params: &mut CertificateParams, days: u32) -> Result<(), BootstrapError> {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+    let early = |_| BootstrapError::Certificate("the machine's clock is before 1970".to_owned());
+    let now = date_time_ymd(1970, 1, 1) + since_1970.map_err(early)?;
+    params.not_before = now - DAY * SINCE_DAYS;
+    params.not_after = now + DAY * days;
+    Ok(())
+}
+
 fn root_params() -> CertificateParams {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
@@ -70,8 +85,6 @@ fn root_params() -> CertificateParams {
         .push(DnType::CommonName, "Tallystick network root");
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    params.not_before = date_time_ymd(SINCE_YEAR, 1, 1);
-    params.not_after = date_time_ymd(UNTIL_YEAR, 12, 31);
     params
 }
 
@@ -116,8 +129,8 @@ impl Authority {
         Documents::existing(&folder, documents.public())
     }
 
-    /// Opens the authority of a network, or makes it.
-    pub(crate) fn open(out: &Path) -> Result<Self, BootstrapError> {
+    /// Opens the authority of a network, or makes it with a root that is valid for some days.
+    pub(crate) fn open(out: &Path, root_days: u32) -> Result<Self, BootstrapError> {
         let folder = out.join(AUTHORITY);
         create(&folder)?;
         let (key_path, root_path) = (folder.join(ROOT_KEY), folder.join(ROOT));
@@ -126,7 +139,9 @@ impl Authority {
             rcgen::KeyPair::from_pem(read_secret(&key_path)?.expose()).map_err(certificate)?
         } else {
             let key = rcgen::KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(certificate)?;
-            let root = root_params().self_signed(&key).map_err(certificate)?;
+            let mut params = root_params();
+            set_validity(&mut params, root_days)?;
+            let root = params.self_signed(&key).map_err(certificate)?;
             write(&root_path, root.pem().as_bytes())?;
             write_secret(&key_path, &key.serialize_pem().into())?;
             key
@@ -136,8 +151,12 @@ impl Authority {
         }
         let documents =
             KeyPair::from_seed(Scheme::EcdsaP256, *read_seed(&documents_path)?.expose());
+        let root_pem = read(&root_path)?;
+        let root = CertificateDer::from_pem_slice(root_pem.as_bytes()).ok();
+        let root_end_s = root.and_then(|root| u64::try_from(not_after(&root)?).ok());
         Ok(Self {
-            root_pem: read(&root_path)?,
+            root_pem,
+            root_end_s,
             issuer: Issuer::new(root_params(), key),
             documents,
         })
@@ -157,12 +176,13 @@ impl Authority {
         &self.documents
     }
 
-    /// Makes a certificate chain and its key for a node, both as PEM.
+    /// Makes a certificate chain and its key for a node, both as PEM. It is valid for some days.
     pub(crate) fn certify(
         &self,
         name: &LegalName,
         party: &PartyId,
         host_names: &[String],
+        days: u32,
     ) -> Result<(String, SecretText), BootstrapError> {
         let mut names = vec![
             party.dns_name(),
@@ -186,8 +206,12 @@ impl Authority {
         }
         subject.push(DnType::CountryName, name.country());
         params.distinguished_name = subject;
-        params.not_before = date_time_ymd(SINCE_YEAR, 1, 1);
-        params.not_after = date_time_ymd(UNTIL_YEAR, 12, 31);
+        set_validity(&mut params, days)?;
+        // Nobody accepts a certificate after the end of its root.
+        if let Some(end_s) = self.root_end_s {
+            let end = date_time_ymd(1970, 1, 1) + Duration::from_secs(end_s);
+            params.not_after = params.not_after.min(end);
+        }
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages = vec![
             ExtendedKeyUsagePurpose::ServerAuth,

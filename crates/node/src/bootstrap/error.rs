@@ -85,6 +85,20 @@ pub enum BootstrapError {
     Users(#[from] UsersError),
 }
 
+/// A certificate of a node has less than [`super::RENEWED_DAYS`] left.
+pub(crate) const CERTIFICATE_ENDS: ErrorInfo = ErrorInfo {
+    code: "bootstrap.certificate_ends",
+    cause: "The TLS certificate of the node ends within 30 days. Peers and clients refuse it afterwards.",
+    action: "Bootstrap the same NETWORK.toml again where the network's root is kept: it makes a new certificate. Copy tls.pem and tls.key.pem into the node's folder and restart the node.",
+};
+
+/// The network's root has less than [`super::RENEWED_DAYS`] left.
+pub(crate) const ROOT_ENDS: ErrorInfo = ErrorInfo {
+    code: "bootstrap.root_ends",
+    cause: "The certificate of the network's root ends within 30 days. All connections of the network are refused afterwards.",
+    action: "Ask the network's operator for a new root: no command renews it. Every node and client needs it in root.pem before the old one ends.",
+};
+
 /// The codes of this module.
 pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
@@ -105,8 +119,10 @@ pub const ERRORS: &[ErrorInfo] = &[
     ErrorInfo {
         code: "bootstrap.expired",
         cause: "A node's certificate is no longer valid, or not yet.",
-        action: "Check the machine's clock; for a new certificate remove tls.pem and bootstrap the same NETWORK.toml again.",
+        action: "Check the machine's clock. For a new certificate bootstrap the same NETWORK.toml again where the network's root is kept.",
     },
+    CERTIFICATE_ENDS,
+    ROOT_ENDS,
     ErrorInfo {
         code: "bootstrap.occupied",
         cause: "Something that is not a node's folder is where bootstrap would make one.",

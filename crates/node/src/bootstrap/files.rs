@@ -97,6 +97,14 @@ pub(crate) fn read_secret(path: &Path) -> Result<SecretText, BootstrapError> {
     read(path).map(SecretText::new)
 }
 
+/// Removes a file if it exists.
+pub(crate) fn remove(path: &Path) -> Result<(), BootstrapError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(file(path)(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Writes a file whole or not at all.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BootstrapError> {
     write_with(path, bytes, 0o644)

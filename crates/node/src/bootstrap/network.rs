@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use ledger::{LegalName, NodeInfo, NotaryInfo, Party};
 use primitives::{Hash, KeyPair, Scheme, Seed};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use store::CustodyKey;
 
 use super::authority::{Authority, random_seed, read_seed, seed_text};
@@ -14,10 +16,11 @@ use super::documents::Documents;
 use super::error::BootstrapError;
 use super::files::{
     AUTHORITY, CHAIN, CONFIG, IDENTITY, NETWORK_KEY, ROOT, TLS_KEY, TOKEN, create, default_data,
-    file, ledger_custody, read, read_secret, write, write_secret,
+    file, ledger_custody, read, read_secret, remove, write, write_secret,
 };
 use super::ports::Ports;
 use super::spec::{NetworkSpec, NodeSpec};
+use super::validity::{RENEWED_DAYS, days_left, not_after};
 use crate::config::NodeConfig;
 use crate::users::{FILE as USERS, UsersFile};
 
@@ -57,14 +60,14 @@ pub struct BootstrappedNode {
 pub fn bootstrap(spec: &NetworkSpec, out: &Path) -> Result<Bootstrapped, BootstrapError> {
     spec.check()?;
     refuse_conflicts(spec, out)?;
-    let authority = Authority::open(out)?;
+    let authority = Authority::open(out, spec.root_days)?;
     let folder = out.join(AUTHORITY);
     let old = Documents::existing(&folder, authority.documents().public())?;
     let mut ports = Ports::without(taken_ports(spec, out)?)?;
     let mut nodes = Vec::with_capacity(spec.nodes.len());
     let mut infos = Vec::with_capacity(spec.nodes.len());
     for node in &spec.nodes {
-        let (made, info) = make_node(node, out, &authority, &mut ports)?;
+        let (made, info) = make_node(node, spec.certificate_days, out, &authority, &mut ports)?;
         nodes.push(made);
         infos.push(info);
     }
@@ -197,9 +200,22 @@ fn taken_ports(spec: &NetworkSpec, out: &Path) -> Result<BTreeSet<u16>, Bootstra
     Ok(taken)
 }
 
+/// Returns whether a node's folder needs a certificate: it has none, or one that ends soon.
+fn needs_certificate(dir: &Path) -> Result<bool, BootstrapError> {
+    let path = dir.join(CHAIN);
+    if !path.exists() || !dir.join(TLS_KEY).exists() {
+        return Ok(true);
+    }
+    let own = CertificateDer::from_pem_slice(read(&path)?.as_bytes());
+    // A damaged certificate is reported when the node starts.
+    let end_s = own.ok().and_then(|own| not_after(&own));
+    Ok(end_s.is_some_and(|end_s| days_left(end_s) < RENEWED_DAYS))
+}
+
 /// Makes the missing files of a node's folder.
 fn make_node(
     spec: &NodeSpec,
+    certificate_days: u32,
     out: &Path,
     authority: &Authority,
     ports: &mut Ports,
@@ -223,8 +239,11 @@ fn make_node(
     };
     // Without the signed state of a store, a later start cannot tell a lost one from a new one.
     expect_store(&dir, existed, &identity_seed)?;
-    if !dir.join(CHAIN).exists() || !dir.join(TLS_KEY).exists() {
-        let (chain, key) = authority.certify(&spec.name, &party.id(), &spec.host_names)?;
+    if needs_certificate(&dir)? {
+        let names = &spec.host_names;
+        let (chain, key) = authority.certify(&spec.name, &party.id(), names, certificate_days)?;
+        // A run that is cut short from here on leaves no certificate, and the next one makes it.
+        remove(&dir.join(CHAIN))?;
         write_secret(&dir.join(TLS_KEY), &key)?;
         write(&dir.join(CHAIN), chain.as_bytes())?;
     }

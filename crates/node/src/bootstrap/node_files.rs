@@ -16,6 +16,7 @@ use super::files::{
     CHAIN, CONFIG, IDENTITY, LEDGER, NETWORK_KEY, ROOT, TLS_KEY, certificates, damaged,
     ledger_custody, read, read_secret,
 };
+use super::validity::not_after;
 use crate::config::NodeConfig;
 
 /// Everything that a node's folder holds.
@@ -40,6 +41,15 @@ pub struct NodeFiles {
     pub info: NodeInfo,
 }
 
+/// The end of the first of a node's certificates that ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CertificatesEnd {
+    /// The end, in seconds since 1970.
+    pub(crate) at_s: i64,
+    /// It is the root's, which no repeated bootstrap renews.
+    pub(crate) is_root: bool,
+}
+
 impl NodeFiles {
     /// The folder of everything that grows.
     #[must_use]
@@ -51,6 +61,18 @@ impl NodeFiles {
     #[must_use]
     pub fn custody(&self) -> Custody {
         ledger_custody(&self.dir, &self.data(), self.custody_key.clone())
+    }
+
+    /// The end of the first certificate that ends, the root's included. `None` if none can be read.
+    #[must_use]
+    pub(crate) fn certificates_end(&self) -> Option<CertificatesEnd> {
+        let root_s = not_after(&self.root);
+        let own_s = self.chain.iter().filter_map(|own| not_after(own)).min();
+        let at_s = own_s.into_iter().chain(root_s).min()?;
+        Some(CertificatesEnd {
+            at_s,
+            is_root: root_s == Some(at_s),
+        })
     }
 
     /// The ledger's store.

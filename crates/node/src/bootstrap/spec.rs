@@ -26,10 +26,31 @@ pub struct NetworkSpec {
     /// Most bytes of all files that one transaction lists; 500 MiB if left out.
     #[serde(default)]
     pub max_transaction_attachment_bytes: Option<u64>,
+    /// Validity of the nodes' TLS certificates, in days; 365 if left out.
+    #[serde(default = "certificate_days")]
+    pub certificate_days: u32,
+    /// Validity of the root's certificate, in days; 3650 if left out.
+    #[serde(default = "root_days")]
+    pub root_days: u32,
     /// The nodes.
     #[serde(rename = "node")]
     pub nodes: Vec<NodeSpec>,
 }
+
+/// The validity of a TLS certificate by default: a year, so that a stolen key is of use for a limited time.
+fn certificate_days() -> u32 {
+    365
+}
+
+/// The validity of the root by default: ten years, because a new root has to be given to every node and client.
+pub(crate) fn root_days() -> u32 {
+    3_650
+}
+
+/// Minimum validity of a certificate, in days. One that is renewed within [`super::RENEWED_DAYS`] has to last longer.
+const DAYS_MIN: u32 = 60;
+/// Maximum validity of a certificate, in days: a hundred years.
+const DAYS_MAX: u32 = 36_500;
 
 /// One node.
 #[derive(Clone, Debug, Deserialize)]
@@ -74,6 +95,25 @@ impl NetworkSpec {
         let fail = |message: String| Err(BootstrapError::Description(message));
         if !self.nodes.iter().any(|node| node.notary) {
             return fail("no node has 'notary = true'".to_owned());
+        }
+        for (days, what) in [
+            (self.certificate_days, "certificate_days"),
+            (self.root_days, "root_days"),
+        ] {
+            if !(DAYS_MIN..=DAYS_MAX).contains(&days) {
+                return fail(format!(
+                    "{what} is {days}; {DAYS_MIN} to {DAYS_MAX} are possible"
+                ));
+            }
+        }
+        for node in &self.nodes {
+            let is_name = |name: &&String| !name.is_empty() && name.is_ascii();
+            if let Some(name) = node.host_names.iter().find(|name| !is_name(name)) {
+                return fail(format!(
+                    "'{name}' of {} is no name for a certificate: use ASCII, such as xn--...",
+                    node.name
+                ));
+            }
         }
         for (at, node) in self.nodes.iter().enumerate() {
             let (name, folder) = (&node.name, node.folder());

@@ -1,11 +1,16 @@
 //! Reads the end of the validity of an X.509 certificate (RFC 5280 4.1.2.5).
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Remaining days from which a certificate counts as ending: operators are warned, and bootstrapping again renews it.
+pub const RENEWED_DAYS: i64 = 30;
+
 const SEQUENCE: u8 = 0x30;
 const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// Returns seconds since 1970, or `None` if this is not a certificate.
+/// Returns the end of a certificate in seconds since 1970, or `None` if this is not a certificate.
 pub fn not_after(der: &[u8]) -> Option<i64> {
     let (_, certificate, _) = item(der).filter(|(tag, ..)| *tag == SEQUENCE)?;
     let (_, mut signed, _) = item(certificate).filter(|(tag, ..)| *tag == SEQUENCE)?;
@@ -20,6 +25,14 @@ pub fn not_after(der: &[u8]) -> Option<i64> {
     let (_, _, rest) = item(validity)?;
     let (tag, text, _) = item(rest)?;
     seconds(tag, std::str::from_utf8(text).ok()?)
+}
+
+/// Returns the days from now until a time in seconds since 1970; negative if it has passed.
+pub fn days_left(end_s: i64) -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    // A clock before 1970 is reported by itself.
+    let now_s = now.map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(i64::MAX));
+    end_s.saturating_sub(now_s).div_euclid(86_400)
 }
 
 /// Returns the tag, the content, and the remaining bytes of the first DER item.

@@ -26,6 +26,7 @@ use crate::bootstrap::files::{
     CHAIN, IDENTITY, ROOT, TLS_KEY, TOKEN, create, default_data, file, write, write_secret,
 };
 use crate::bootstrap::ports::Ports;
+use crate::bootstrap::spec::root_days;
 use crate::config::{TokenEntry, parse_toml};
 
 /// Servers of a test network at most.
@@ -113,7 +114,7 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
     })?;
     let genesis_text = text_of("The network's genesis: all nodes have the same.", &spec)?;
     create(out)?;
-    let authority = Authority::open(out)?;
+    let authority = Authority::open(out, root_days())?;
     let mut ports = Ports::without(BTreeSet::new())?;
     let mut addresses = Vec::with_capacity(plan.servers);
     for server in 0..plan.servers {
@@ -133,7 +134,9 @@ pub fn make_network(plan: &NetworkPlan, out: &Path) -> Result<Vec<MadeServer>, C
         let legal: LegalName = format!("O=Server {}, L=Chain, C=GB", at + 1)
             .parse()
             .map_err(|error| BootstrapError::Description(format!("{error}")))?;
-        let (chain, key) = authority.certify(&legal, &legal.party_id(), &[plan.ip.to_string()])?;
+        let names = [plan.ip.to_string()];
+        // Servers of a test network are made once, so their certificates last as long as the root.
+        let (chain, key) = authority.certify(&legal, &legal.party_id(), &names, root_days())?;
         let token = seed_text(&random_seed()?);
         write_secret(&dir.join(TLS_KEY), &key)?;
         write(&dir.join(CHAIN), chain.as_bytes())?;

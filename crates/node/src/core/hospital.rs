@@ -226,7 +226,7 @@ impl Service {
             Stage::Running { step, .. } => step.unwrap_or("running").to_owned(),
             Stage::Loaded => self.held_step(),
             Stage::Retrying { reason, .. } | Stage::Parked { reason } => reason.to_string(),
-            Stage::Paused => "paused by an operator".to_owned(),
+            Stage::Paused => "paused until an operator resumes it".to_owned(),
         };
         let mut summary = FlowSummary {
             flow_id: status.flow.to_string(),

@@ -4,10 +4,12 @@ use api::{
     FlowInfo, Health, HealthWarning, NetworkView, NodeState, NodeView, NotaryView, PartyView,
 };
 use ledger::NodeInfo;
+use primitives::ErrorInfo;
 
 use super::clock_view::{clock_view, clock_warnings};
 use super::figures;
 use super::service::Service;
+use crate::bootstrap::{CERTIFICATE_ENDS, CertificatesEnd, RENEWED_DAYS, ROOT_ENDS, days_left};
 
 impl Service {
     /// Whether it takes work.
@@ -185,6 +187,7 @@ impl Service {
         let of_folder = of_folder.map(|loss| (loss.info, loss.message.clone()));
         let of_folder = of_folder.chain(self.users.fault());
         let of_folder = of_folder.chain(self.shared.audit.fault());
+        let of_folder = of_folder.chain(self.certificates_end.and_then(certificate_warning));
         let of_folder = of_folder.map(|(info, message)| HealthWarning {
             code: info.code.to_owned(),
             message,
@@ -212,7 +215,27 @@ impl Service {
         metrics.view_seq.set_count(self.progress.upto());
         let connected = self.connected_peers().len();
         metrics.peers_connected.set_count(connected as u64);
+        // Without a readable end the gauge stays at 0.
+        let end_s = self.certificates_end.map(|end| u64::try_from(end.at_s));
+        let end_s = end_s.and_then(Result::ok);
+        metrics.certificates_end.set_count(end_s.unwrap_or(0));
     }
+}
+
+/// Returns a warning if the first certificate that ends has little time left.
+pub(super) fn certificate_warning(end: CertificatesEnd) -> Option<(ErrorInfo, String)> {
+    let days = days_left(end.at_s);
+    let (info, whose) = match end.is_root {
+        true => (ROOT_ENDS, "the network's root"),
+        false => (CERTIFICATE_ENDS, "this node"),
+    };
+    (days < RENEWED_DAYS).then(|| {
+        let text = match days {
+            ..0 => format!("the TLS certificate of {whose} ended {} days ago", -days),
+            _ => format!("the TLS certificate of {whose} ends in {days} days"),
+        };
+        (info, text)
+    })
 }
 
 fn notary_view(info: &NodeInfo) -> Option<NotaryView> {

@@ -11,6 +11,7 @@ pub(super) fn store_refusal(failure: &StoreFailure) -> Refusal {
         message: failure.message.clone(),
         hint: failure.hint.into(),
         retry_after_ms: None,
+        flow: None,
     }
 }
 

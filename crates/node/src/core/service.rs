@@ -11,6 +11,7 @@ use super::columns::Columns;
 use super::node_folder::Loss;
 use super::readers::Readers;
 use super::shared::NodeState;
+use crate::bootstrap::CertificatesEnd;
 use crate::ledger_store::LedgerStore;
 
 /// The parts of a node that the services of the API use. Each service is implemented in a file of `services`.
@@ -31,6 +32,8 @@ pub(super) struct Service {
     pub(super) users: Arc<crate::users::Users>,
     /// Parts of the folder that were found lost at the start.
     pub(super) losses: Vec<Loss>,
+    /// The end of the first TLS certificate that ends.
+    pub(super) certificates_end: Option<CertificatesEnd>,
     pub(super) started: Instant,
 }
 

@@ -20,6 +20,7 @@ use super::columns::Columns;
 use super::gate::Gate;
 use super::ledger_core::{LedgerActions, LedgerCore, output};
 use super::messages::KernelHandle;
+use super::node_info::certificate_warning;
 use super::options::{http_options, kernel_options, store_options, view_options};
 use super::questions::Questions;
 use super::readers::Readers;
@@ -65,6 +66,10 @@ impl Node {
     /// See [`StartError`]; nothing keeps running.
     pub async fn start(files: NodeFiles, apps: Apps) -> Result<Node, StartError> {
         let (data, ledger, custody) = (files.data(), files.ledger(), files.custody());
+        let certificates_end = files.certificates_end();
+        if let Some((info, message)) = certificates_end.and_then(certificate_warning) {
+            tracing::warn!(code = info.code, hint = info.action, "{message}");
+        }
         let NodeFiles {
             dir,
             config,
@@ -327,6 +332,7 @@ impl Node {
             net: transport.handle().clone(),
             users: Arc::clone(&users),
             losses,
+            certificates_end,
             started: Instant::now(),
         };
         let mut http = http_options(&config, server_config(chain, tls_key)?, connections)?;

@@ -60,6 +60,7 @@ macro_rules! node_metrics {
 }
 
 node_metrics! {
+    certificates_end: Gauge = "tally_certificates_end_seconds", "End of the first TLS certificate that ends, the root's included, in seconds since 1970.";
     flows_in_flight: Gauge = "tally_flows_in_flight", "Flows that have not ended, responders included.";
     flows_queued: Gauge = "tally_flows_queued", "Starts that wait until another flow ends.";
     flows_bytes: Gauge = "tally_flows_bytes", "Expected weight of the running flows of clients, in bytes. At most about `limits.live_bytes`.";

@@ -3,9 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use node::bootstrap::{NodeFiles, days_left, not_after};
 use rcgen::{CertificateParams, DistinguishedName, DnType, Issuer, KeyPair, date_time_ymd};
+use rustls::pki_types::CertificateDer;
 
-use crate::bootstrap::stage::{Stage, THREE, refused};
+use crate::bootstrap::stage::{Stage, THREE, certify_for, refused};
 
 #[test]
 fn descriptions_that_make_no_network() {
@@ -187,6 +189,42 @@ fn a_lost_tls_key_is_replaced_with_its_certificate() {
         stage.bootstrap(THREE).expect("a new pair");
         stage.load("bank-a").expect("they fit");
     }
+}
+
+#[test]
+fn a_certificate_that_ends_soon_is_renewed() {
+    let stage = Stage::three();
+    let days = |pick: fn(&NodeFiles) -> &CertificateDer<'static>| {
+        let files = stage.load("bank-a").expect("it loads");
+        days_left(not_after(pick(&files)).expect("a certificate"))
+    };
+    let own: fn(&NodeFiles) -> &CertificateDer<'static> = |files| &files.chain[0];
+    // A day is not complete at once.
+    assert!((364..=365).contains(&days(own)), "by default");
+    assert!((3_649..=3_650).contains(&days(|files| &files.root)));
+    // Each line: the days that are left, and after another bootstrap.
+    for (left, then) in [(29, 365), (31, 31), (5, 365)] {
+        certify_for(&stage.out(), "bank-a", left);
+        stage.bootstrap(THREE).expect("bootstrapped");
+        let found = days(own);
+        assert!((then - 1..=then).contains(&found), "{left}: {found}");
+    }
+    for (line, word) in [
+        ("certificate_days = 59", "certificate_days"),
+        ("root_days = 36501", "root_days"),
+    ] {
+        let description = format!("{line}\n{THREE}");
+        refused(stage.bootstrap(&description), "bootstrap.description", word);
+    }
+    let hosts = THREE.replace("a.example.org", "bücher.example.org");
+    refused(stage.bootstrap(&hosts), "bootstrap.description", "bücher");
+    // A certificate ends with its root.
+    let stage = Stage::empty();
+    let description = format!("certificate_days = 400\nroot_days = 100\n{THREE}");
+    stage.bootstrap(&description).expect("bootstrapped");
+    let files = stage.load("bank-a").expect("it loads");
+    let ends = [&files.chain[0], &files.root].map(|der| not_after(der));
+    assert_eq!(ends[0], ends[1]);
 }
 
 #[test]

@@ -2,4 +2,4 @@
 
 mod mistakes;
 mod network;
-mod stage;
+pub mod stage;

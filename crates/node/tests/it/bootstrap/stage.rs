@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use node::bootstrap::{BootstrapError, Bootstrapped, NetworkSpec, NodeFiles, load_node_dir};
 use primitives::Coded;
+use rcgen::{CertificateParams, DistinguishedName, DnType, Issuer, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 
 /// A notary and two banks.
@@ -96,4 +98,26 @@ pub fn refused<T>(outcome: Result<T, BootstrapError>, code: &str, says: &str) {
     assert_eq!(error.code(), code, "{message}");
     assert!(message.contains(says), "{message:?} does not say {says:?}");
     assert!(!error.hint().is_empty(), "{code}");
+}
+
+/// Gives a node of a bootstrapped network a certificate that ends in some days.
+pub fn certify_for(out: &Path, node: &str, days: u32) {
+    let files = load_node_dir(&out.join(node)).expect("it loads");
+    let pem = |path: &Path| fs::read_to_string(path).expect("a PEM file");
+    let root_key = KeyPair::from_pem(&pem(&out.join("network-root/root.key.pem")));
+    let mut root = CertificateParams::default();
+    root.distinguished_name = DistinguishedName::new();
+    let name = "Tallystick network root";
+    root.distinguished_name.push(DnType::CommonName, name);
+    let issuer = Issuer::new(root, root_key.expect("a key"));
+    let names = vec![files.info.party.id().dns_name(), "localhost".to_owned()];
+    let mut params = CertificateParams::new(names).expect("names");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = date_time_ymd(1970, 1, 1) + now.expect("after 1970");
+    let day = Duration::from_secs(86_400);
+    (params.not_before, params.not_after) = (now - day, now + day * days);
+    let own = KeyPair::from_pem(&pem(&out.join(node).join("tls.key.pem")));
+    let certificate = params.signed_by(&own.expect("a key"), &issuer);
+    let certificate = certificate.expect("it is signed").pem();
+    fs::write(out.join(node).join("tls.pem"), certificate).expect("written");
 }

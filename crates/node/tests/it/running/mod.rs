@@ -1,6 +1,7 @@
 //! A node in this process, and its own views of itself.
 
 mod besieger;
+mod certificates;
 mod columns;
 mod copied;
 mod floods;

@@ -44,10 +44,10 @@ async fn holds(client: &Client, running: u64, queued: u64) {
     waited.expect("the node takes what it has room for");
 }
 
-async fn refusal(stream: &Stream, start: &StartFlow) -> api::FlowFailure {
+async fn refusal(stream: &Stream, start: &StartFlow) -> api::Problem {
     let answer = tokio::time::timeout(PATIENCE, stream.start(start)).await;
     match answer.expect("a refusal does not wait") {
-        Err(ClientError::Refused(failure)) => *failure,
+        Err(ClientError::Problem(problem)) => *problem,
         other => panic!("not refused: {other:?}"),
     }
 }

@@ -4,17 +4,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use node::bootstrap::NodeFiles;
+use node::bootstrap::{NodeFiles, RENEWED_DAYS, not_after};
 use node::users::UsersFile;
 use primitives::Coded;
 
 use super::finding::Finding;
-use super::validity::not_after;
 
 /// Files that only the node's user may read.
 const SECRETS: &[&str] = &["identity.key", "tls.key.pem", "api-token", "users.toml"];
-/// Remaining days at which a new certificate should be requested.
-const DAYS_LEFT_LOW: i64 = 30;
 const DAY_S: i64 = 86_400;
 
 /// Returns one finding for each secret that other users can read, or one finding that there is none. Missing files are not
@@ -65,15 +62,21 @@ pub fn certificates(files: &NodeFiles) -> Vec<Finding> {
 }
 
 fn lasts(check: &'static str, until_s: Option<i64>, now_s: i64) -> Finding {
-    let action =
-        "Have the holder of the network's root issue a new certificate, and put it into tls.pem.";
+    let action = match check {
+        "root" => {
+            "Ask the network's operator for a new root: no command renews it. Every node and client needs it in root.pem before the old one ends."
+        }
+        _ => {
+            "Bootstrap the same NETWORK.toml again where the network's root is kept, copy the new tls.pem and tls.key.pem into the node's folder, and restart the node."
+        }
+    };
     let Some(until_s) = until_s else {
         return Finding::warning(check, "its last day can't be read", action);
     };
     let days = (until_s - now_s).div_euclid(DAY_S);
     match days {
         ..0 => Finding::problem(check, format!("expired {} days ago", -days), action),
-        0..DAYS_LEFT_LOW => Finding::warning(check, format!("expires in {days} days"), action),
+        0..RENEWED_DAYS => Finding::warning(check, format!("expires in {days} days"), action),
         _ => Finding::ok(check, format!("good for {days} days")),
     }
 }

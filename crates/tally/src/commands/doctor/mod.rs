@@ -6,7 +6,6 @@ mod folder;
 mod machine;
 mod peers;
 mod ports;
-mod validity;
 
 use std::path::PathBuf;
 
