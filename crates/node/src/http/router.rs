@@ -11,7 +11,8 @@ use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
 use tower::ServiceExt;
 
 use super::claim::Claim;
@@ -37,7 +38,10 @@ pub(super) fn router(state: Arc<ApiState>) -> Router {
     let without_token = router_of(anyone).route_layer(from_fn(anonymous));
     // Always answered: it takes no place.
     let health = router_of([route(&operations::HEALTH, status::health)]);
+    // People who open the address in a browser want the description.
+    let front_door = get(async || Redirect::temporary(operations::DOCS.path));
     Router::new()
+        .route("/", front_door)
         .merge(with_token)
         .merge(without_token)
         .merge(health)
