@@ -161,7 +161,7 @@ pub const PAGE: Call<()> = Call::new(Operation {
     path: "/chain",
     id: "page",
     tag: "node",
-    summary: "A page that shows the chain as it grows.",
+    summary: "The explorer: a page that shows blocks, transactions and accounts as the chain grows.",
     answers: &[answer(
         200,
         "The page.",

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use api::chain::operations::PAGE;
 use node::chain::{MadeServer, NetworkPlan, make_network};
 use primitives::SecretText;
 use serde::Serialize;
@@ -55,6 +56,8 @@ struct Server {
     folder: String,
     p2p: String,
     api: String,
+    /// The URL of its explorer.
+    explorer: String,
     accounts: Vec<Account>,
 }
 
@@ -72,6 +75,7 @@ impl From<MadeServer> for Server {
             folder: made.dir.display().to_string(),
             p2p: made.p2p.to_string(),
             api: made.api.to_string(),
+            explorer: format!("https://{}{}", made.api, PAGE.path),
             accounts: accounts
                 .map(|(passphrase, account)| Account {
                     passphrase,
@@ -129,6 +133,12 @@ fn people(made: &Made) -> String {
     text.push_str("\n\nA test network: its accounts forge from passphrases that anybody can guess.\nRun each with\n");
     for server in &made.servers {
         text.push_str(&format!("  {} chain run {}\n", program(), server.folder));
+    }
+    if let Some(first) = made.servers.first() {
+        text.push_str(&format!(
+            "The explorer of the first one is then at\n  {}\nIts certificate comes from {}/root.pem.\n",
+            first.explorer, first.folder
+        ));
     }
     text
 }
