@@ -37,6 +37,15 @@ assert accepted.status_code == 202 and accepted.headers["location"] == f"/v1/flo
 paid = get_flow.sync(accepted.parsed.flow_id, client=client, wait=Wait.DELIVERED)
 assert paid.status == FlowStatus.DELIVERED, paid
 
+failed = start_cash_pay.sync_detailed(
+    client=client, body=CashPayArguments(currency="GBP", payments=[Payment(to=payment.to, quantity=10**12)])
+)
+failure = failed.parsed
+assert failed.status_code == 422 and isinstance(failure, Problem), failed
+assert failure.code == "vault.insufficient_funds" and failure.flow_status == FlowStatus.FAILED, failure
+shown = get_flow.sync(failure.flow_id, client=client)
+assert shown.status == FlowStatus.FAILED and shown.error.code == failure.code, shown
+
 refused = start_cash_issue.sync(client=client, body=CashIssueArguments(currency="gold", quantity=1))
-assert isinstance(refused, Problem) and refused.code == "flow.bad_arguments", refused
-print("client-check: Python: issued, repeated, paid and was refused as described")
+assert isinstance(refused, Problem) and refused.code == "flow.bad_arguments" and not refused.flow_id, refused
+print("client-check: Python: issued, repeated, paid, failed and was refused as described")

@@ -26,6 +26,14 @@ expect(accepted.response.status === 202 && accepted.response.headers.get("locati
 const paid = await client.GET("/v1/flows/{flow_id}", { params: { path: { flow_id }, query: { wait: "delivered" } } });
 expect(paid.data?.status === "delivered", paid);
 
+const failed = await client.POST("/v1/flows/cash.pay", {
+  body: { currency: "EUR", payments: [{ to: "O=Bank B, L=New York, C=US", quantity: 10 ** 12 }] },
+});
+expect(failed.response.status === 422 && failed.error?.code === "vault.insufficient_funds", failed);
+expect(failed.error?.flow_status === "failed", failed);
+const shown = await client.GET("/v1/flows/{flow_id}", { params: { path: { flow_id: failed.error?.flow_id ?? "" } } });
+expect(shown.data?.status === "failed" && shown.data.error?.code === failed.error?.code, shown);
+
 const refused = await client.POST("/v1/flows/cash.issue", { body: { currency: "gold", quantity: 1 } });
-expect(refused.error?.code === "flow.bad_arguments", refused);
-console.log("client-check: TypeScript: issued, paid and was refused as described");
+expect(refused.error?.code === "flow.bad_arguments" && !refused.error.flow_id, refused);
+console.log("client-check: TypeScript: issued, paid, failed and was refused as described");

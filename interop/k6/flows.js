@@ -101,8 +101,9 @@ function start(flow) {
   } catch (_) {
     // Not the node's own answer, or none: k6's own error code says what it was.
   }
-  const refused = said.error || (said.refused || [])[0];
-  const flowStatus = refused ? refused.code : said.status;
+  const [refusal] = said.refused || [];
+  const flowStatus = refusal ? refusal.code : said.status;
+  // Any other status is a problem: the flow was refused, or it failed.
   const outcome = answer.status === 200 || answer.status === 202 ? flowStatus : said.code;
   const good = answer.status === 200 && outcome === 'delivered';
   check(answer, { delivered: () => good }, { flow });

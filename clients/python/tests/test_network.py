@@ -62,6 +62,58 @@ def test_a_flow_that_fails_says_why(network: Network, symbol: str) -> None:
     assert raised.value.hint
 
 
+def test_a_failure_is_the_same_in_every_form(network: Network, symbol: str) -> None:
+    args = pay(symbol, 1_000_000_000)
+    with Client(network.bank_a) as bank:
+        with pytest.raises(FlowFailed) as waited:
+            bank.run(*args)
+        with pytest.raises(FlowFailed) as endpoint:
+            payments = [models.Payment(quantity=1_000_000_000, to=BANK_B)]
+            bank.api.start_cash_pay(models.CashPayArguments(currency=symbol, payments=payments))
+        (batch,) = bank.run_many([args])
+        flow = bank.start(*args)
+        assert flow.outcome.status in ("accepted", "failed")
+        events = list(flow.events())
+        assert events[-1].kind == "failed"
+        with pytest.raises(FlowFailed) as followed:
+            flow.result()
+        with pytest.raises(FlowFailed) as asked:
+            bank.flow(flow.id).result()
+        with pytest.raises(FlowFailed) as generated:
+            bank.api.get_flow(flow.id, wait="delivered")
+        # Without a wait, a failure is a state like others.
+        shown = bank.flow(flow.id).refresh()
+        assert shown == bank.api.get_flow(flow.id)
+    assert isinstance(batch, FlowFailed)
+    for error in (waited.value, endpoint.value, batch, followed.value, asked.value, generated.value):
+        assert (error.code, error.outcome.status) == ("vault.insufficient_funds", "failed")
+        assert error.outcome.error == shown.error
+    assert shown.status == "failed"
+    assert {error.outcome.flow_id for error in (followed.value, asked.value, generated.value)} == {shown.flow_id}
+
+
+def test_a_killed_flow_is_killed_in_every_form(network: Network) -> None:
+    with Client(network.bank_a) as bank:
+        bank.run(*issue("HUF", 5))
+        # A payment to a fresh key needs the payee first, and the payee is away.
+        network.kill("bank-b")
+        try:
+            name, args = pay("HUF", 5)
+            flow = bank.start(name, {**args, "anonymous": True})
+            assert bank.flow(flow.id).refresh().status in ("accepted", "running")
+            flow.cancel()
+            with pytest.raises(FlowFailed) as raised:
+                flow.result("delivered", 60)
+        finally:
+            network.start("bank-b")
+        events = list(bank.flow(flow.id).events())
+        shown = bank.flow(flow.id).refresh()
+    assert (raised.value.code, raised.value.outcome.status) == ("flow.killed", "killed")
+    assert [event.kind for event in events] == ["failed"]
+    assert events[0].outcome == shown
+    assert shown.status == "killed"
+
+
 def test_what_the_node_refuses_has_its_code(network: Network) -> None:
     with Client(network.bank_a) as bank:
         with pytest.raises(Invalid) as raised:
@@ -93,7 +145,7 @@ def test_a_start_survives_the_death_of_the_node(network: Network) -> None:
             outcome = bank.run(*issue("SEK", 5))
         finally:
             comes_back.join()
-        assert outcome.status in ("completed", "delivered")
+        assert outcome.status in ("finalised", "delivered")
         assert bank.vault.count(field("symbol") == "SEK").states == before + 1
 
 

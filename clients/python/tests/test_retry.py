@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tallystick import Busy, ConnectionFailed, Forbidden, NotTrusted, Retry, TallystickError, TimedOut
+from tallystick import Busy, ConnectionFailed, Forbidden, NotTrusted, Problem, Retry, TallystickError, TimedOut
 from tallystick.errors import problem
 
 LOST = ConnectionFailed("gone")
@@ -57,6 +57,7 @@ def test_a_problem_says_when_to_come_again(
 ) -> None:
     found = problem(status, body, header)
     assert type(found) is kind
+    assert isinstance(found, Problem)
     assert found.code == body["code"]
     assert found.retry_after_s == after_s
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schema import Document, Kind, name_of, safe, text
+from schema import Document, Kind, name_of, safe, text, words_of
 
 HEADER = '''"""What goes over the wire, as dataclasses. Fields that this package does not know are
 passed over, so that it goes on working with newer nodes.
@@ -42,11 +42,8 @@ def alias(name: str, schema: dict[str, Any]) -> str:
     """Returns a type that is not an object: one of several words, or of several kinds."""
     lines = text(schema.get("description", ""), "#: ")
     options = schema.get("oneOf") or schema.get("anyOf") or []
-    if schema.get("enum"):
-        words = ", ".join(f'"{word}"' for word in schema["enum"])
-        form = f"Literal[{words}]"
-    elif options and all("const" in option for option in options):
-        words = ", ".join(f'"{option["const"]}"' for option in options)
+    if words_of(schema):
+        words = ", ".join(f'"{word}"' for word in words_of(schema))
         form = f"Literal[{words}]"
     elif options and all(option.get("type") in ("string", "integer", "boolean") for option in options):
         form = "Union[" + ", ".join({"string": "str", "integer": "int", "boolean": "bool"}[o["type"]] for o in options) + "]"

@@ -28,8 +28,9 @@ def safe(name: str) -> str:
 
 
 def text(words: str, indent: str, width: int = 140) -> list[str]:
-    """Wraps words as lines of a docstring or of a comment."""
+    """Wraps words as lines of a docstring or of a comment, without drawings."""
     lines, line = [], ""
+    words = re.sub(r"```.*?```", "", words, flags=re.DOTALL)
     for word in words.replace("\\", "\\\\").split():
         if line and len(indent) + len(line) + 1 + len(word) > width:
             lines.append(indent + line)
@@ -80,6 +81,10 @@ class Document:
                     inner = self.kind(some[0])
                     return inner.optional if len(some) < len(schema[word]) else inner
                 return Kind("Any")
+        if "enum" in schema:
+            for name, named in self.schemas.items():
+                if words_of(named) == schema["enum"]:
+                    return Kind(name)
         types = schema.get("type")
         if isinstance(types, list):
             some = [one for one in types if one != "null"]
@@ -95,6 +100,14 @@ class Document:
                 return Kind(f"dict[str, {inner.python}]", "dict({})", "dict({})")
             return Kind("dict[str, Any]", "dict({})", "dict({})")
         return Kind(PRIMITIVES.get(types or "", "Any"))
+
+
+def words_of(schema: dict[str, Any]) -> list[str]:
+    """Returns the words of a type that is one of several words; none for another type."""
+    if schema.get("enum"):
+        return list(schema["enum"])
+    options = schema.get("oneOf") or schema.get("anyOf") or []
+    return [option["const"] for option in options] if all("const" in option for option in options) else []
 
 
 def each(inner: Kind, how: str) -> str:

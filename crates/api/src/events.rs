@@ -16,8 +16,10 @@ pub const STATE: &str = "state";
 pub const STEP: &str = "step";
 /// The flow cannot continue by itself, and the events end; the data is an [`crate::Outcome`].
 pub const PARKED: &str = "parked";
-/// The flow has ended, and the events end; the data is an [`crate::Outcome`].
+/// The flow has succeeded, and the events end; the data is an [`crate::Outcome`].
 pub const END: &str = "end";
+/// The flow has failed or was killed, and the events end; the data is a [`crate::Problem`].
+pub const FAILED: &str = "failed";
 /// The events end early; the data is a [`crate::Problem`] with the reason.
 pub const CUT: &str = "cut";
 /// The start of the changes of the vault that follow; the data is a [`VaultStart`].

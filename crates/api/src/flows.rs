@@ -4,8 +4,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::problem::Problem;
-
 /// A failure of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowCause {
@@ -54,12 +52,12 @@ pub type RawJson = Box<RawValue>;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
-    /// Until the start is durable.
+    /// Until the flow is *accepted*.
     None,
-    /// Until the flow has ended and its transactions are durable here.
+    /// Until the flow is *finalised*, or has failed.
     #[default]
     Finalised,
-    /// Until every participant has recorded the flow's transactions.
+    /// Until the flow is *delivered*, or has failed.
     Delivered,
 }
 
@@ -149,88 +147,61 @@ impl StartFlow {
     }
 }
 
-/// Maximum number of starts in one batch (`api.bad_batch`).
-pub const BATCH_STARTS_MAX: usize = 256;
-
-/// The body of `POST /v1/flows/batch`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StartBatch {
-    /// 1 to 256 starts, each as in `POST /v1/flows`. They are started in this order and run concurrently.
-    #[schemars(length(min = 1, max = 256), with = "Vec<StartFlow>")]
-    pub starts: Vec<RawJson>,
-}
-
-impl StartBatch {
-    /// Creates a batch of these starts.
-    pub fn new(starts: &[StartFlow]) -> Result<Self, serde_json::Error> {
-        let starts = starts.iter().map(serde_json::value::to_raw_value);
-        Ok(Self {
-            starts: starts.collect::<Result<_, _>>()?,
-        })
-    }
-}
-
-/// The answer of `POST /v1/flows/batch`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct BatchAnswers {
-    /// One answer for each start, in the order of the starts.
-    pub answers: Vec<BatchAnswer>,
-}
-
-/// The answer for one start of a batch, the same as for a single start.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct BatchAnswer {
-    /// The HTTP status that a single start would have had: 200, 202, or a problem's.
-    pub status: u16,
-    /// The outcome of the flow; absent if no flow was started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<Outcome>,
-    /// The reason why no flow was started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub problem: Option<Problem>,
-}
-
-/// The status of a flow.
+/// The life of a flow.
+///
+/// ```text
+///   accepted ──► running ──► finalised ──► delivered
+///                 │  ▲ └────► failed, killed
+///                 ▼  │
+///        retrying, parked, paused
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FlowStatus {
+    /// Its start is durable on this node: a crash does not lose it.
+    Accepted,
     /// It runs.
     Running,
     /// It had a transient failure, and is retried automatically.
     Retrying,
     /// It cannot continue by itself; `step` gives the reason. An operator retries or kills it.
     Parked,
-    /// An operator paused it.
+    /// An operator paused it, or the node did because its data is an older copy. It goes on when an operator resumes it.
     Paused,
-    /// It succeeded, and its transactions are durable here: *finalised*.
-    Completed,
+    /// It succeeded. Its transactions are final, and durable on this node; participants may not have recorded them yet.
+    Finalised,
     /// It succeeded, and every participant has recorded its transactions.
     Delivered,
     /// It ended with an error.
     Failed,
+    /// A client or an operator ended it.
+    Killed,
 }
 
 impl FlowStatus {
     /// Returns the form in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
+            FlowStatus::Accepted => "accepted",
             FlowStatus::Running => "running",
             FlowStatus::Retrying => "retrying",
             FlowStatus::Parked => "parked",
             FlowStatus::Paused => "paused",
-            FlowStatus::Completed => "completed",
+            FlowStatus::Finalised => "finalised",
             FlowStatus::Delivered => "delivered",
             FlowStatus::Failed => "failed",
+            FlowStatus::Killed => "killed",
         }
     }
 
     /// Returns whether the flow has ended.
     pub fn is_end(self) -> bool {
-        matches!(
-            self,
-            FlowStatus::Completed | FlowStatus::Delivered | FlowStatus::Failed
-        )
+        self.is_success() || matches!(self, FlowStatus::Failed | FlowStatus::Killed)
+    }
+
+    /// Returns whether the flow has succeeded.
+    pub fn is_success(self) -> bool {
+        matches!(self, FlowStatus::Finalised | FlowStatus::Delivered)
     }
 
     /// Returns whether the flow takes no step until an operator acts.
@@ -239,7 +210,8 @@ impl FlowStatus {
     }
 }
 
-/// The outcome of a flow: the answer to a start or to a query for the flow, and (with `n`) an answer of the stream form.
+/// The state of a flow: the answer to a start or to a query for the flow, and (with `n`) an answer of the stream form. If the request
+/// waits for a flow that fails, the answer is a problem instead.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// The flow; 32 hexadecimal digits.
@@ -249,7 +221,7 @@ pub struct Outcome {
     /// Its output, if it succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<RawJson>,
-    /// The reason for its failure.
+    /// The reason for its failure, if the request has not waited for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<FlowFailure>,
     /// Its last step while it runs, or the reason why it is parked.

@@ -10,6 +10,7 @@
 //! Access is in [`login`] and [`users`], secrets are a [`SecretText`], errors are in [`problem`] and [`codes`].
 
 pub mod attachments;
+mod batch;
 pub mod chain;
 pub mod codes;
 pub mod consents;
@@ -38,6 +39,7 @@ pub mod vault;
 pub use attachments::{
     AttachmentChange, AttachmentPage, AttachmentQuery, AttachmentView, NewUpload, UploadView,
 };
+pub use batch::{BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, StartBatch};
 pub use codes::{ERRORS, ErrorInfo};
 pub use consents::{
     ConsentChange, ConsentList, ConstraintView, ContractList, ContractView, NewUpgrade,
@@ -46,8 +48,8 @@ pub use consents::{
 pub use deliveries::{DeliveryPage, DeliveryReason, DeliveryStatus, DeliveryView};
 pub use events::{FlowStep, ProducedState, VaultChange, VaultStart};
 pub use flows::{
-    BATCH_STARTS_MAX, BatchAnswer, BatchAnswers, DeliveryRefusal, FlowCause, FlowFailure, FlowList,
-    FlowStatus, FlowSummary, FlowWait, Outcome, RawJson, StartBatch, StartFlow, Wait,
+    DeliveryRefusal, FlowCause, FlowFailure, FlowList, FlowStatus, FlowSummary, FlowWait, Outcome,
+    RawJson, StartFlow, Wait,
 };
 pub use hospital::{FlowJournal, FlowOrder, FlowOrdered, FlowQuery, JournalEntry};
 pub use integrity::{

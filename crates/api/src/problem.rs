@@ -1,7 +1,10 @@
-//! The body of every answer that is not a success: RFC 9457 with a stable code and a hint.
+//! The body of every answer that is not a success: RFC 9457 with a stable code and a hint. The failure of a flow that was waited for
+//! is one too.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::flows::{DeliveryRefusal, FlowFailure, FlowStatus, Outcome};
 
 /// The media type of a [`Problem`].
 pub const PROBLEM_JSON: &str = "application/problem+json";
@@ -25,6 +28,19 @@ pub struct Problem {
     /// The delay before a retry, in milliseconds, if a retry makes sense.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// The flow, if the problem is the end of a flow; 32 hexadecimal digits. Without it the code says whether a flow may have been
+    /// started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_id: Option<String>,
+    /// The status of that flow: `failed` or `killed`; `finalised` or `delivered` if only its result cannot be shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_status: Option<FlowStatus>,
+    /// The transactions that this flow recorded before it failed, in order. They are final.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub transactions: Vec<String>,
+    /// Refusals of these transactions by participants.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<DeliveryRefusal>,
 }
 
 impl Problem {
@@ -45,7 +61,32 @@ impl Problem {
             code,
             hint: hint.into(),
             retry_after_ms: None,
+            flow_id: None,
+            flow_status: None,
+            transactions: Vec::new(),
+            refused: Vec::new(),
         }
+    }
+
+    /// Returns the state of the flow whose failure this is, as a question for the flow is answered; itself if it is about no flow.
+    pub fn into_outcome(self: Box<Self>) -> Result<Outcome, Box<Self>> {
+        let (Some(flow_id), Some(status)) = (self.flow_id.clone(), self.flow_status) else {
+            return Err(self);
+        };
+        Ok(Outcome {
+            flow_id,
+            status,
+            result: None,
+            error: Some(FlowFailure {
+                code: self.code,
+                message: self.detail,
+                hint: self.hint,
+                retry_after_ms: self.retry_after_ms,
+            }),
+            step: None,
+            transactions: self.transactions,
+            refused: self.refused,
+        })
     }
 
     /// Sets the delay before a retry.
@@ -59,6 +100,28 @@ impl Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_failure_of_a_flow_names_it() {
+        let plain = Problem::new(422, "Unprocessable Entity", "a.b", "no", "why");
+        let itself = Box::new(plain.clone()).into_outcome();
+        assert_eq!(*itself.expect_err("no flow"), plain);
+        let failure = Problem {
+            flow_id: Some("00".to_owned()),
+            flow_status: Some(FlowStatus::Failed),
+            transactions: vec!["11".to_owned()],
+            ..plain
+        };
+        let json = serde_json::to_string(&failure).expect("good");
+        assert!(
+            json.ends_with(r#""flow_id":"00","flow_status":"failed","transactions":["11"]}"#),
+            "{json}"
+        );
+        let outcome = Box::new(failure).into_outcome().expect("a flow");
+        assert_eq!(outcome.status, FlowStatus::Failed);
+        assert_eq!(outcome.error.expect("an error").message, "no");
+        assert_eq!(outcome.transactions, ["11"]);
+    }
 
     #[test]
     fn as_rfc_9457_names_it() {

@@ -3,8 +3,8 @@
 //! ```text
 //! client ─► {"n":1,"flow":"cash.pay","args":{..},"wait":"delivered"}
 //! client ─► {"n":2,"flow":"cash.pay","args":{..},"wait":"finalised","client_id":"x7"}
-//!           {"n":2,"flow_id":"..","status":"completed","result":{..},"transactions":[".."]} ◄─ node
-//!           {"n":1,"error":{"code":"node.busy","message":"..","hint":"..","retry_after_ms":20}} ◄─ node
+//!           {"n":2,"flow_id":"..","status":"finalised","result":{..},"transactions":[".."]} ◄─ node
+//!           {"n":1,"problem":{"type":"..","title":"..","status":503,"detail":"..","code":"node.busy","hint":"..","retry_after_ms":20}} ◄─ node
 //! ```
 //! `n` is the client's own number and comes back with the answer. Answers come in any order, one for each line. A line
 //! that is not a start is answered with `n` if it has one, else with `null`. Empty lines are ignored. The node stops
@@ -17,7 +17,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::flows::{DeliveryRefusal, FlowFailure, FlowStatus, Outcome, RawJson, Wait};
+use crate::flows::{DeliveryRefusal, FlowStatus, Outcome, RawJson, Wait};
+use crate::problem::Problem;
 
 /// A line from the client.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -52,7 +53,7 @@ fn null() -> &'static RawValue {
 pub struct StreamAnswer {
     /// The client's number; `None` for a line without one.
     pub n: Option<u64>,
-    /// As in [`Outcome`]; absent if no flow was started.
+    /// As in [`Outcome`]; absent if the flow failed or was not started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow_id: Option<String>,
     /// As in [`Outcome`].
@@ -61,35 +62,38 @@ pub struct StreamAnswer {
     /// As in [`Outcome`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<RawJson>,
-    /// The reason why no flow was started, or why the flow failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<FlowFailure>,
     /// As in [`Outcome`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub transactions: Vec<String>,
     /// As in [`Outcome`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<DeliveryRefusal>,
+    /// The failure of the flow, or the reason why no flow was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Box<Problem>>,
 }
 
 impl StreamAnswer {
-    /// Returns the outcome of a started flow, or the reason why none was started.
-    pub fn into_outcome(self) -> Result<Outcome, FlowFailure> {
+    /// Returns the outcome of a flow, its failure, or the reason why none was started.
+    pub fn into_outcome(self) -> Result<Outcome, Box<Problem>> {
         match (self.flow_id, self.status) {
             (Some(flow_id), Some(status)) => Ok(Outcome {
                 flow_id,
                 status,
                 result: self.result,
-                error: self.error,
+                error: None,
                 step: None,
                 transactions: self.transactions,
                 refused: self.refused,
             }),
-            _ => Err(self.error.unwrap_or_else(|| FlowFailure {
-                code: "client.bad_answer".to_owned(),
-                message: "an answer without a status and without an error".to_owned(),
-                hint: "check that the node and the client are of the same release".to_owned(),
-                retry_after_ms: None,
+            _ => Err(self.problem.unwrap_or_else(|| {
+                Box::new(Problem::new(
+                    502,
+                    "Bad Gateway",
+                    "client.bad_answer",
+                    "an answer without a status and without a problem",
+                    "check that the node and the client are of the same release",
+                ))
             })),
         }
     }
@@ -114,14 +118,14 @@ mod tests {
     #[test]
     fn an_answer_is_an_outcome_or_a_failure() {
         let text =
-            r#"{"n":1,"flow_id":"00","status":"completed","result":{"a":1},"transactions":["11"]}"#;
+            r#"{"n":1,"flow_id":"00","status":"finalised","result":{"a":1},"transactions":["11"]}"#;
         let answer: StreamAnswer = serde_json::from_str(text).expect("good");
         let outcome = answer.into_outcome().expect("an outcome");
         assert_eq!(
             (outcome.status, outcome.transactions.len()),
-            (FlowStatus::Completed, 1)
+            (FlowStatus::Finalised, 1)
         );
-        let text = r#"{"n":null,"error":{"code":"node.busy","message":"m","hint":"h","retry_after_ms":5}}"#;
+        let text = r#"{"n":null,"problem":{"type":"t","title":"T","status":503,"detail":"m","code":"node.busy","hint":"h","retry_after_ms":5}}"#;
         let answer: StreamAnswer = serde_json::from_str(text).expect("good");
         assert_eq!(
             answer.into_outcome().expect_err("a failure").retry_after_ms,

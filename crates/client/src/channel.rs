@@ -176,9 +176,7 @@ fn read_line(line: &[u8]) -> Result<Option<(u64, Answer)>, ClientError> {
         ClientError::BadAnswer(format!("cannot decode a line of the stream: {error}"))
     })?;
     let number = answer.n;
-    let answer = answer
-        .into_outcome()
-        .map_err(|failure| ClientError::Refused(Box::new(failure)));
+    let answer = answer.into_outcome().map_err(ClientError::Problem);
     match (number, answer) {
         (Some(number), answer) => Ok(Some((number, answer))),
         (None, Err(error)) => Err(error),

@@ -63,7 +63,8 @@ impl Client {
         Stream::new(Arc::clone(&self.connection))
     }
 
-    /// Starts a flow and waits as `start` says. The outcome may be *running* when the wait was short.
+    /// Starts a flow and waits as `start` says. The outcome may be *running* when the wait was short. A flow that fails is an error
+    /// that [names it](ClientError::failed_flow).
     pub async fn start(&self, start: &StartFlow) -> Result<Outcome, ClientError> {
         let arguments = Arguments::none().json(start)?.waiting(start.timeout_ms);
         self.ask(&operations::START_FLOW, arguments).await
@@ -138,7 +139,7 @@ impl Client {
             })?
     }
 
-    /// Returns a flow's outcome or state.
+    /// Returns the state of a flow. If the call waits, a flow that fails is an error that [names it](ClientError::failed_flow).
     pub async fn flow(
         &self,
         flow_id: &str,

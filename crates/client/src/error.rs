@@ -1,6 +1,6 @@
 //! The errors of a call; every error has a stable code and a hint.
 
-use api::{ErrorInfo, FlowFailure, Problem};
+use api::{ErrorInfo, Outcome, Problem};
 use thiserror::Error;
 
 /// Why a call failed.
@@ -53,13 +53,18 @@ pub enum ClientError {
         /// The hash of the received bytes.
         found: String,
     },
-    /// The node refused.
+    /// The node refused, or the flow that was waited for has failed.
     #[error("{}", .0.detail)]
     Problem(Box<Problem>),
-    /// The node refused a start of a stream.
-    #[error("{}", .0.message)]
-    Refused(Box<FlowFailure>),
 }
+
+/// Codes after which a start may have taken effect.
+const UNKNOWN_AFTER: [&ErrorInfo; 4] = [
+    &api::codes::NODE_STOPPING,
+    &api::codes::OUTCOME_UNKNOWN,
+    &api::codes::STORE_FAILED,
+    &api::codes::INTERNAL,
+];
 
 macro_rules! errors {
     ($($name:ident = $code:literal $cause:literal $action:literal;)*) => {
@@ -106,7 +111,6 @@ impl ClientError {
     pub fn code(&self) -> &str {
         match self {
             ClientError::Problem(problem) => &problem.code,
-            ClientError::Refused(failure) => &failure.code,
             other => other.info().code,
         }
     }
@@ -115,7 +119,6 @@ impl ClientError {
     pub fn hint(&self) -> &str {
         match self {
             ClientError::Problem(problem) => &problem.hint,
-            ClientError::Refused(failure) => &failure.hint,
             other => other.info().action,
         }
     }
@@ -124,8 +127,39 @@ impl ClientError {
     pub fn retry_after_ms(&self) -> Option<u64> {
         match self {
             ClientError::Problem(problem) => problem.retry_after_ms,
-            ClientError::Refused(failure) => failure.retry_after_ms,
             _ => None,
+        }
+    }
+
+    /// Returns the id of the flow whose failure this is.
+    pub fn failed_flow(&self) -> Option<&str> {
+        match self {
+            ClientError::Problem(problem)
+                if !problem.flow_status.is_some_and(|s| s.is_success()) =>
+            {
+                problem.flow_id.as_deref()
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the id of the flow that the error is about: one that has failed, or one that has succeeded with a result that cannot
+    /// be shown. Without one, [`ClientError::is_outcome_unknown`] says whether a flow may have been started.
+    pub fn flow_id(&self) -> Option<&str> {
+        match self {
+            ClientError::Problem(problem) => problem.flow_id.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the state of the flow that the error is about; itself if it is about none.
+    pub fn into_outcome(self) -> Result<Outcome, Self> {
+        match self {
+            ClientError::Problem(problem) => match problem.into_outcome() {
+                Ok(outcome) => Ok(outcome),
+                Err(problem) => Err(ClientError::Problem(problem)),
+            },
+            other => Err(other),
         }
     }
 
@@ -136,7 +170,7 @@ impl ClientError {
             ClientError::ConnectionLost { .. }
                 | ClientError::Timeout { .. }
                 | ClientError::BadAnswer(_)
-        ) || self.code() == api::codes::NODE_STOPPING.code
+        ) || UNKNOWN_AFTER.iter().any(|info| info.code == self.code())
     }
 
     fn info(&self) -> &'static ErrorInfo {
@@ -148,9 +182,7 @@ impl ClientError {
             ClientError::ConnectionLost { .. } => &CONNECTION_LOST,
             ClientError::Timeout { .. } => &TIMEOUT,
             ClientError::Mismatch { .. } => &MISMATCH,
-            ClientError::BadAnswer(_) | ClientError::Problem(_) | ClientError::Refused(_) => {
-                &BAD_ANSWER
-            }
+            ClientError::BadAnswer(_) | ClientError::Problem(_) => &BAD_ANSWER,
         }
     }
 }

@@ -50,7 +50,8 @@ impl Stream {
 
     /// Starts a flow and waits as `start.wait` says (`timeout_ms` has no effect here: drop the future instead).
     ///
-    /// A flow that failed is an outcome; an error means that nothing is known to have been started.
+    /// A flow that fails is an error that [names it](ClientError::failed_flow). After another error nothing is known to have been
+    /// started.
     pub async fn start(&self, start: &StartFlow) -> Result<Outcome, ClientError> {
         let shared = &*self.shared;
         let _place = match shared.places.try_acquire() {

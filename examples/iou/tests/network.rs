@@ -11,13 +11,12 @@ use serde_json::{Value, json};
 async fn run(client: &Client, flow: &str, args: Value) -> Result<Value, String> {
     let start = StartFlow::new(flow, &args).expect("arguments");
     let start = start.wait(Wait::Delivered).timeout_ms(60_000);
-    let outcome = client
-        .start_at_endpoint(&start)
-        .await
-        .expect("the node answers");
-    match outcome.error {
-        Some(error) => Err(error.code),
-        None => {
+    match client.start_at_endpoint(&start).await {
+        Err(error) => {
+            assert!(error.failed_flow().is_some(), "{error}");
+            Err(error.code().to_owned())
+        }
+        Ok(outcome) => {
             assert_eq!(outcome.status, FlowStatus::Delivered);
             let result = outcome.result.expect("a result");
             Ok(serde_json::from_str(result.get()).expect("JSON"))

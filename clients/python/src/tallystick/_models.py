@@ -215,8 +215,8 @@ DeliveryStatus = Literal["waiting", "away", "unanswered"]
 #: The error code. Its meaning never changes. `x-codes` lists the codes of the node; applications add their own.
 ErrorCode = str
 
-#: The status of a flow.
-FlowStatus = Literal["running", "retrying", "parked", "paused", "completed", "delivered", "failed"]
+#: The life of a flow.
+FlowStatus = Literal["accepted", "running", "retrying", "parked", "paused", "finalised", "delivered", "failed", "killed"]
 
 #: The state of a node: whether it takes work.
 NodeState = Literal["starting", "ready", "degraded", "draining", "drained", "failed"]
@@ -370,9 +370,9 @@ class BatchAnswer:
 
     #: The HTTP status that a single start would have had: 200, 202, or a problem's.
     status: int
-    #: The outcome of the flow; absent if no flow was started.
+    #: The outcome of the flow; absent if it failed or was not started.
     outcome: Outcome | None = None
-    #: The reason why no flow was started.
+    #: The failure of the flow, or the reason why no flow was started.
     problem: Problem | None = None
 
     @classmethod
@@ -463,7 +463,7 @@ class CashExitOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -530,7 +530,7 @@ class CashIssueAndPayOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -598,7 +598,7 @@ class CashIssueOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -669,7 +669,7 @@ class CashLockOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -742,7 +742,7 @@ class CashPayOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -814,7 +814,7 @@ class CashReissueOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -875,7 +875,7 @@ class CashUnlockOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -1215,7 +1215,7 @@ class DocumentShareOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -1961,7 +1961,7 @@ class LedgerChangeNotaryOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -2002,7 +2002,7 @@ class LedgerEmptyOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -2084,7 +2084,7 @@ class LedgerProveKeyOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -2133,7 +2133,7 @@ class LedgerUpgradeOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -2549,7 +2549,7 @@ class ObligationDefaultOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -2593,7 +2593,7 @@ class ObligationExitOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -2655,7 +2655,7 @@ class ObligationIssueOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -2707,7 +2707,7 @@ class ObligationMoveOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -2755,7 +2755,7 @@ class ObligationNetOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -2834,7 +2834,7 @@ class ObligationSettleOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -2859,13 +2859,14 @@ class ObligationSettleOutcome:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a flow: the answer to a start or to a query for the flow, and (with `n`) an answer of the stream form."""
+    """The state of a flow: the answer to a start or to a query for the flow, and (with `n`) an answer of the stream form. If the request waits
+    for a flow that fails, the answer is a `Problem` instead."""
 
     #: The flow; 32 hexadecimal digits.
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -2932,7 +2933,7 @@ class PaperIssueOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -2984,7 +2985,7 @@ class PaperMoveOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -3032,7 +3033,7 @@ class PaperRedeemOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -3241,8 +3242,16 @@ class Problem:
     title: str
     #: `urn:tally:error:` and the code.
     type: str
+    #: The flow, if the problem is the end of a flow; 32 hexadecimal digits. Without it the code says whether a flow may have been started.
+    flow_id: str | None = None
+    #: The status of that flow: `failed` or `killed`; `finalised` or `delivered` if only its result cannot be shown.
+    flow_status: FlowStatus | None = None
+    #: Refusals of these transactions by participants.
+    refused: list[DeliveryRefusal] = field(default_factory=list)
     #: The delay before a retry, in milliseconds, if a retry makes sense.
     retry_after_ms: int | None = None
+    #: The transactions that this flow recorded before it failed, in order. They are final.
+    transactions: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Problem:
@@ -3253,7 +3262,11 @@ class Problem:
             status=value["status"],
             title=value["title"],
             type=value["type"],
+            flow_id=value.get("flow_id"),
+            flow_status=value.get("flow_status"),
+            refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             retry_after_ms=value.get("retry_after_ms"),
+            transactions=list(value.get("transactions", ())),
         )
 
 
@@ -3784,7 +3797,7 @@ class StockExitOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -3847,7 +3860,7 @@ class StockIssueOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -3918,7 +3931,7 @@ class StockTransferOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -3945,12 +3958,12 @@ class StockTransferOutcome:
 class StreamAnswer:
     """A line from the node."""
 
-    #: The reason why no flow was started, or why the flow failed.
-    error: FlowFailure | None = None
-    #: As in `Outcome`; absent if no flow was started.
+    #: As in `Outcome`; absent if the flow failed or was not started.
     flow_id: str | None = None
     #: The client's number; `None` for a line without one.
     n: int | None = None
+    #: The failure of the flow, or the reason why no flow was started.
+    problem: Problem | None = None
     #: As in `Outcome`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
     #: As in `Outcome`.
@@ -3963,9 +3976,9 @@ class StreamAnswer:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> StreamAnswer:
         return cls(
-            error=None if value.get("error") is None else FlowFailure.from_json(value["error"]),
             flow_id=value.get("flow_id"),
             n=value.get("n"),
+            problem=None if value.get("problem") is None else Problem.from_json(value["problem"]),
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             result=value.get("result"),
             status=value.get("status"),
@@ -4049,7 +4062,7 @@ class SwapMandateOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -4110,7 +4123,7 @@ class SwapRevokeOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -4175,7 +4188,7 @@ class SwapRunOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -4282,7 +4295,7 @@ class TradeBidOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -4333,7 +4346,7 @@ class TradeSellOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)
@@ -4377,7 +4390,7 @@ class TradeWithdrawOutcome:
     flow_id: str
     #: Its status.
     status: FlowStatus
-    #: The reason for its failure.
+    #: The reason for its failure, if the request has not waited for it.
     error: FlowFailure | None = None
     #: Transactions that participants refused permanently; the flow will not become `delivered`.
     refused: list[DeliveryRefusal] = field(default_factory=list)

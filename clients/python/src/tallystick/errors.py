@@ -9,7 +9,7 @@ a `hint` with the suggested action. The project's docs/errors describes the code
     │   ├── NotFound
     │   ├── Conflict        the current state does not allow it: a name is taken, an offset differs
     │   └── Invalid         the node does not accept the request
-    ├── FlowFailed          the flow ended with an error; `outcome` has all of it
+    ├── FlowFailed          the flow failed or was killed; `outcome` has all of it
     ├── FlowParked          the flow cannot continue by itself, an operator has to decide
     ├── ConnectionFailed    no connection, or it was lost
     │   └── NotTrusted      the node's certificate is not from the network's root, or for another name
@@ -24,7 +24,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from ._models import Outcome
+from . import _models as models
+from ._models import FlowFailure, Outcome
 
 __all__ = [
     "BadAnswer",
@@ -100,7 +101,9 @@ class Invalid(Problem):
 
 
 class FlowFailed(TallystickError):
-    """The flow ended with an error."""
+    """The flow has failed or was killed: `outcome.status` is `failed` or `killed`. A repeated start with the same client id
+    fails in the same way and runs nothing. If the flow succeeded but its result cannot be shown, the status is `finalised`
+    or `delivered`."""
 
     def __init__(self, outcome: Outcome) -> None:
         error = outcome.error
@@ -108,7 +111,7 @@ class FlowFailed(TallystickError):
             super().__init__("the flow failed without saying why", code="client.bad_answer")
         else:
             super().__init__(error.message, code=error.code, hint=error.hint)
-        #: The outcome of the flow.
+        #: The outcome of the flow, with its status, its error, and the transactions that it recorded before.
         self.outcome = outcome
         #: Seconds before a retry under another client id, if a retry makes sense.
         self.retry_after_s = None if error is None or error.retry_after_ms is None else error.retry_after_ms / 1000
@@ -186,9 +189,15 @@ _KINDS: dict[int, type[Problem]] = {
 }
 
 
-def problem(status: int, body: object, retry_after_s: float | None = None) -> Problem:
-    """Returns the exception for an error answer; `retry_after_s` is the value of its header."""
+def problem(status: int, body: object, retry_after_s: float | None = None) -> TallystickError:
+    """Returns the exception for an error answer; `retry_after_s` is the value of its header. A problem that names a flow is
+    the failure of that flow, whatever its status."""
     said: Mapping[str, Any] = body if isinstance(body, Mapping) else {}
+    if said.get("flow_id") is not None:
+        try:
+            return of_problem(models.Problem.from_json(said))
+        except (KeyError, TypeError, AttributeError, ValueError) as cause:
+            return BadAnswer(f"the problem of flow {said['flow_id']} lacks or twists {cause}")
     later = said.get("retry_after_ms")
     if isinstance(later, (int, float)) and not isinstance(later, bool) and later >= 0:
         retry_after_s = later / 1000
@@ -201,6 +210,23 @@ def problem(status: int, body: object, retry_after_s: float | None = None) -> Pr
         hint=str(said.get("hint") or BadAnswer.hint),
         status=status,
         retry_after_s=retry_after_s,
+    )
+
+
+def of_problem(said: models.Problem) -> TallystickError:
+    """Returns the exception for a problem in the answer of a batch or in an event."""
+    if said.flow_id is None:
+        plain = {"code": said.code, "detail": said.detail, "hint": said.hint, "retry_after_ms": said.retry_after_ms}
+        return problem(said.status, plain)
+    failure = FlowFailure(code=said.code, message=said.detail, hint=said.hint, retry_after_ms=said.retry_after_ms)
+    return FlowFailed(
+        Outcome(
+            flow_id=said.flow_id,
+            status=said.flow_status or "failed",
+            error=failure,
+            transactions=said.transactions,
+            refused=said.refused,
+        )
     )
 
 

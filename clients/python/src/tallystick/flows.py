@@ -24,9 +24,10 @@ AUTO = Auto.AUTO
 
 @dataclass(frozen=True)
 class FlowEvent:
-    """An event of a flow. The last one is `end`, or `parked` if the flow cannot continue by itself."""
+    """An event of a flow. The last one is `end` if the flow has succeeded, `failed` if it has failed or was killed, or `parked`
+    if it cannot continue by itself."""
 
-    kind: Literal["state", "step", "end", "parked"]
+    kind: Literal["state", "step", "end", "failed", "parked"]
     #: The outcome so far; absent in `step` events.
     outcome: Outcome | None = None
     #: The current step. A step may be reported twice.
@@ -49,15 +50,15 @@ def start_of(flow: str, args: Any, wait: Wait, timeout_s: float | None, client_i
 
 def is_over(outcome: Outcome, wait: Wait) -> bool:
     """Whether there is nothing more to wait for."""
-    if outcome.status == "completed":
+    if outcome.status == "finalised":
         # Refused deliveries are permanent: the flow will never be `delivered`.
         return wait != "delivered" or bool(outcome.refused)
-    return wait == "none" or outcome.status in ("delivered", "failed", "parked", "paused")
+    return wait == "none" or outcome.status in ("delivered", "failed", "killed", "parked", "paused")
 
 
 def settled(outcome: Outcome) -> Outcome:
     """Returns the outcome of a flow that succeeded; raises the exception for one that did not."""
-    if outcome.status == "failed":
+    if outcome.status in ("failed", "killed") or outcome.error is not None:
         raise FlowFailed(outcome)
     if outcome.status in ("parked", "paused"):
         raise FlowParked(outcome)

@@ -1,13 +1,15 @@
 //! Operations on flows.
 
-use super::parts::{LIMIT, READ, TIMEOUT, WAIT, answer, json, parameter, text};
+use super::parts::{LIMIT, READ, TIMEOUT, WAIT, WAIT_IF_TOLD, answer, json, parameter, text};
 use super::row::{Call, Content, Kind, Method, Operation, Parameter, Permission, schema_of};
 use crate::{
     BatchAnswers, FlowList, Outcome, StartBatch, StartFlow, StreamAnswer, StreamStart, codes,
 };
 
 const FLOW_ID: Parameter = parameter("flow_id", Kind::Hex(32), "The flow.");
-const STARTED: &str = r#"{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"running"}"#;
+const STARTED: &str = r#"{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"accepted"}"#;
+const RUNNING: &str =
+    r#"{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"running","step":"notarising"}"#;
 const ENDED: &str = r#"{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"delivered","result":{},"transactions":["9a41"]}"#;
 const START: &str = r#"{"flow":"cash.pay","args":{"currency":"GBP","payments":[{"to":"O=Bank B, L=Paris, C=FR","quantity":100}]},"client_id":"order-17","wait":"delivered","timeout_ms":30000}"#;
 
@@ -18,13 +20,17 @@ pub const START_FLOW: Call<Outcome> = Call::new(Operation {
     id: "startFlow",
     tag: "flows",
     permission: Permission::Some("flow.start"),
-    summary: "Starts a flow and waits for the requested event. A flow that fails is an answer, not a problem. A repeated start with the same client id gives the outcome of the same flow.",
+    summary: "Starts a flow and waits for the requested event. A flow that fails is a problem that names the flow, with status 422. A repeated start with the same client id gives the outcome of the same flow.",
     body: json::<StartFlow>(START),
     answers: &[
-        answer(200, "The flow has ended.", json::<Outcome>(ENDED)),
+        answer(
+            200,
+            "The flow has succeeded: it is finalised or delivered.",
+            json::<Outcome>(ENDED),
+        ),
         answer(
             202,
-            "The flow is still running. Location is its URL.",
+            "The flow has not ended. Location is its URL.",
             json::<Outcome>(STARTED),
         ),
     ],
@@ -106,7 +112,7 @@ pub const START_FLOWS: Call<BatchAnswers> = Call::new(Operation {
         200,
         "One outcome for each start.",
         json::<BatchAnswers>(
-            r#"{"answers":[{"status":200,"outcome":{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"completed","result":{}}}]}"#,
+            r#"{"answers":[{"status":200,"outcome":{"flow_id":"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c","status":"finalised","result":{}}}]}"#,
         ),
     )],
     codes: &[
@@ -125,9 +131,9 @@ pub const GET_FLOW: Call<Outcome> = Call::new(Operation {
     id: "getFlow",
     tag: "flows",
     permission: Permission::Own("flow.read"),
-    summary: "A flow's outcome or state. Does not wait unless told to.",
+    summary: "The state of a flow. Does not wait unless told to. With `wait`, a flow that fails is a problem with status 422; without, its status is `failed` or `killed`.",
     segments: &[FLOW_ID],
-    query: &[WAIT, TIMEOUT],
+    query: &[WAIT_IF_TOLD, TIMEOUT],
     answers: &[answer(200, "Where it stands.", json::<Outcome>(ENDED))],
     codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_FLOW],
     others: true,
@@ -140,12 +146,12 @@ pub const FOLLOW_FLOW: Call<()> = Call::new(Operation {
     id: "followFlow",
     tag: "flows",
     permission: Permission::Own("flow.read"),
-    summary: "Server-sent events: `state` (an Outcome) at once, `step` (a FlowStep) for each step of its progress, and at last `end`, `parked` (an Outcome) or `cut` (a Problem).",
+    summary: "Server-sent events: `state` (an Outcome) at once, `step` (a FlowStep) for each step of its progress, and at last `end`, `parked` (an Outcome), `failed` or `cut` (a Problem).",
     segments: &[FLOW_ID],
     query: &[parameter(
         "wait",
-        Kind::Words(&["finalised", "delivered"]),
-        "The event that ends the stream; finalised if left out.",
+        Kind::WordsOr(&["finalised", "delivered"], "finalised"),
+        "The event that ends the stream; `finalised` if left out.",
     )],
     answers: &[answer(
         200,
@@ -170,7 +176,7 @@ pub const CANCEL_FLOW: Call<Outcome> = Call::new(Operation {
     audited: true,
     summary: "Cancels a flow. One that has asked the notary waits for its answer first.",
     segments: &[FLOW_ID],
-    answers: &[answer(200, "Where it stands.", json::<Outcome>(STARTED))],
+    answers: &[answer(200, "Where it stands.", json::<Outcome>(RUNNING))],
     codes: &[&codes::BAD_PARAMETER, &codes::UNKNOWN_FLOW],
     others: true,
     ..READ
@@ -219,7 +225,7 @@ pub const STREAM: Call<()> = Call::new(Operation {
         Some(Content {
             media: "application/x-ndjson",
             schema: schema_of::<StreamAnswer>,
-            example: "{\"n\":1,\"flow_id\":\"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c\",\"status\":\"completed\"}\n",
+            example: "{\"n\":1,\"flow_id\":\"5f0c5f0c5f0c5f0c5f0c5f0c5f0c5f0c\",\"status\":\"finalised\"}\n",
         }),
     )],
     ..READ
@@ -251,8 +257,12 @@ pub const START_FLOW_AT_ENDPOINT: Call<Outcome> = Call::new(Operation {
         ),
     ],
     answers: &[
-        answer(200, "The flow has ended.", json::<Outcome>(ENDED)),
-        answer(202, "The flow is still running.", json::<Outcome>(STARTED)),
+        answer(
+            200,
+            "The flow has succeeded: it is finalised or delivered.",
+            json::<Outcome>(ENDED),
+        ),
+        answer(202, "The flow has not ended.", json::<Outcome>(STARTED)),
     ],
     codes: &[
         &codes::BAD_JSON,

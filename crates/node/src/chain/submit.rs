@@ -65,6 +65,7 @@ pub(super) fn refused(rejection: Rejection) -> Refusal {
         message: rejection.detail,
         hint: chain::errors::action_of(rejection.code).into(),
         retry_after_ms: None,
+        flow: None,
     }
 }
 

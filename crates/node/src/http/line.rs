@@ -1,14 +1,14 @@
 //! Answers as lines of a stream; the form is [`api::StreamAnswer`], written by hand because every flow passes here.
 
 use std::fmt::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use api::FlowStatus;
 use api::codes::INTERNAL;
 use bytes::{BufMut, BytesMut};
 use ledger::TxId;
 
-use super::answer::{Answer, Ended};
-use super::output::{output_json, refused_json, status_of};
+use super::answer::Answer;
+use super::output::{Succeeded, end_of};
 use super::refusal::Refusal;
 use super::services::FlowService;
 
@@ -27,15 +27,18 @@ pub(super) fn write_answer(
         None => write!(out, "null"),
     };
     match answer {
-        Answer::Accepted { flow_id } => write_state(out, flow_id.as_bytes(), "running"),
+        Answer::Accepted { flow_id } => {
+            write_state(out, flow_id.as_bytes(), FlowStatus::Accepted);
+        }
         Answer::Running {
             flow_id, status, ..
-        } => {
-            write_state(out, flow_id.as_bytes(), status.as_str());
-        }
-        Answer::Ended(ended) => write_end(out, service, *ended),
-        Answer::Refused(refusal) => write_failure(out, refusal),
-        Answer::Done => write_failure(
+        } => write_state(out, flow_id.as_bytes(), status),
+        Answer::Ended(ended) => match end_of(service, *ended) {
+            Ok(succeeded) => write_success(out, succeeded),
+            Err(refusal) => write_problem(out, refusal),
+        },
+        Answer::Refused(refusal) => write_problem(out, refusal),
+        Answer::Done => write_problem(
             out,
             Refusal::listed(&INTERNAL, "an answer without an outcome"),
         ),
@@ -43,29 +46,22 @@ pub(super) fn write_answer(
     out.put_slice(b"}\n");
 }
 
-fn write_end(out: &mut BytesMut, service: &dyn FlowService, ended: Ended) {
-    write_state(out, ended.flow_id.as_bytes(), status_of(&ended).as_str());
-    match ended.output {
-        Ok(output) => match contained(|| output_json(service, output)) {
-            Ok(json) => write_result(out, json.get().as_bytes()),
-            Err(refusal) => write_failure(out, refusal),
-        },
-        Err(rejection) => write_failure(out, rejection.into()),
-    }
-    write_transactions(out, &ended.transactions);
-    if !ended.refused.is_empty() {
-        let refused: Vec<_> = ended.refused.into_iter().map(refused_json).collect();
+fn write_success(out: &mut BytesMut, succeeded: Succeeded) {
+    write_state(out, succeeded.flow_id.as_bytes(), succeeded.status);
+    write_result(out, succeeded.result.get().as_bytes());
+    write_transactions(out, &succeeded.transactions);
+    if !succeeded.refused.is_empty() {
         out.put_slice(b",\"refused\":");
         // A list of texts has a JSON form, and writing to memory does not fail.
-        let _ = serde_json::to_writer(out.writer(), &refused);
+        let _ = serde_json::to_writer(out.writer(), &succeeded.refused);
     }
 }
 
-fn write_state(out: &mut BytesMut, flow_id: &[u8; 16], status: &str) {
+fn write_state(out: &mut BytesMut, flow_id: &[u8; 16], status: FlowStatus) {
     out.put_slice(b",\"flow_id\":\"");
     write_hex(out, flow_id);
     out.put_slice(b"\",\"status\":\"");
-    out.put_slice(status.as_bytes());
+    out.put_slice(status.as_str().as_bytes());
     out.put_u8(b'"');
 }
 
@@ -81,10 +77,10 @@ fn write_result(out: &mut BytesMut, json: &[u8]) {
     }
 }
 
-fn write_failure(out: &mut BytesMut, refusal: Refusal) {
-    out.put_slice(b",\"error\":");
+fn write_problem(out: &mut BytesMut, refusal: Refusal) {
+    out.put_slice(b",\"problem\":");
     // A struct of texts has a JSON form, and writing to memory does not fail.
-    let _ = serde_json::to_writer(out.writer(), &refusal.into_failure());
+    let _ = serde_json::to_writer(out.writer(), &refusal.into_problem());
 }
 
 fn write_transactions(out: &mut BytesMut, transactions: &[TxId]) {
@@ -108,12 +104,4 @@ fn write_hex(out: &mut BytesMut, bytes: &[u8]) {
             DIGITS[usize::from(byte & 15)],
         ]);
     }
-}
-
-fn contained<T>(run: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        let panic = runtime::panic_text(panic.as_ref());
-        tracing::error!(code = INTERNAL.code, %panic, "an output met a bug");
-        Err(Refusal::listed(&INTERNAL, "the flow's output met a bug"))
-    })
 }

@@ -1,13 +1,18 @@
 //! Converts outcomes of flows to the API's types.
 
-use api::FlowStatus;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use api::codes::INTERNAL;
+use api::{FlowStatus, RawJson};
+use flow::FlowId;
+use ledger::TxId;
 
 use super::answer::{Ended, Output};
-use super::refusal::Refusal;
+use super::refusal::{FailedFlow, Refusal};
 use super::services::FlowService;
 
 /// A refusal as the API writes it.
-pub(super) fn refused_json(refused: kernel::DeliveryRefusal) -> api::DeliveryRefusal {
+fn refused_json(refused: kernel::DeliveryRefusal) -> api::DeliveryRefusal {
     api::DeliveryRefusal {
         transaction: refused.transaction.to_string(),
         party: refused.party,
@@ -17,20 +22,65 @@ pub(super) fn refused_json(refused: kernel::DeliveryRefusal) -> api::DeliveryRef
     }
 }
 
-/// Returns the status of an ended flow.
-pub(super) fn status_of(ended: &Ended) -> FlowStatus {
-    match (&ended.output, ended.delivered) {
-        (Err(_), _) => FlowStatus::Failed,
-        (Ok(_), true) => FlowStatus::Delivered,
-        (Ok(_), false) => FlowStatus::Completed,
+/// The end of a flow that has succeeded.
+pub(super) struct Succeeded {
+    pub(super) flow_id: FlowId,
+    /// Finalised, or delivered.
+    pub(super) status: FlowStatus,
+    pub(super) result: RawJson,
+    pub(super) transactions: Vec<TxId>,
+    pub(super) refused: Vec<api::DeliveryRefusal>,
+}
+
+/// Converts the end of a flow: its success, or a refusal that names the flow. An output without a JSON form is a refusal too, with the
+/// status of a success.
+pub(super) fn end_of(service: &dyn FlowService, ended: Ended) -> Result<Succeeded, Refusal> {
+    let Ended {
+        flow_id,
+        output,
+        transactions,
+        delivered,
+        refused,
+    } = ended;
+    let refused: Vec<_> = refused.into_iter().map(refused_json).collect();
+    let status = match &output {
+        Ok(_) if delivered => FlowStatus::Delivered,
+        Ok(_) => FlowStatus::Finalised,
+        Err(rejection) if rejection.code == flow::KILLED_CODE => FlowStatus::Killed,
+        Err(_) => FlowStatus::Failed,
+    };
+    let output = output.map_err(Refusal::from);
+    match output.and_then(|output| contained(|| output_json(service, output))) {
+        Ok(result) => Ok(Succeeded {
+            flow_id,
+            status,
+            result,
+            transactions,
+            refused,
+        }),
+        Err(refusal) => Err(Refusal {
+            flow: Some(Box::new(FailedFlow {
+                flow_id,
+                status,
+                transactions,
+                refused,
+            })),
+            ..refusal
+        }),
     }
 }
 
+/// Turns a panic of an output's conversion into a refusal: the flow has succeeded, and its answer must say so.
+fn contained<T>(run: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let panic = runtime::panic_text(panic.as_ref());
+        tracing::error!(code = INTERNAL.code, %panic, "an output met a bug");
+        Err(Refusal::listed(&INTERNAL, "the flow's output met a bug"))
+    })
+}
+
 /// A flow's output as JSON.
-pub(super) fn output_json(
-    service: &dyn FlowService,
-    output: Output,
-) -> Result<api::RawJson, Refusal> {
+fn output_json(service: &dyn FlowService, output: Output) -> Result<RawJson, Refusal> {
     match output {
         Output::Json(json) => Ok(json),
         Output::Encoded {

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use ledger::TxId;
 
 use super::refusal::Refusal;
 
@@ -24,6 +25,12 @@ impl Refusal {
         let title = status.canonical_reason().unwrap_or("Refused");
         let mut problem = Problem::new(status.as_u16(), title, self.code, self.message, self.hint);
         problem.retry_after_ms = self.retry_after_ms;
+        if let Some(flow) = self.flow {
+            problem.flow_id = Some(flow.flow_id.to_string());
+            problem.flow_status = Some(flow.status);
+            problem.transactions = flow.transactions.iter().map(TxId::to_string).collect();
+            problem.refused = flow.refused;
+        }
         problem
     }
 }

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use api::{ErrorInfo, FlowFailure};
-use ledger::Rejection;
+use api::{DeliveryRefusal, ErrorInfo, FlowFailure, FlowStatus};
+use flow::FlowId;
+use ledger::{Rejection, TxId};
 
 /// A "no" with a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,21 @@ pub struct Refusal {
     pub hint: Cow<'static, str>,
     /// The delay before a retry, if a retry can help.
     pub retry_after_ms: Option<u64>,
+    /// The flow whose failure this is.
+    pub flow: Option<Box<FailedFlow>>,
+}
+
+/// A flow that has failed or was killed, or whose result cannot be shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedFlow {
+    /// The flow.
+    pub flow_id: FlowId,
+    /// Its status.
+    pub status: FlowStatus,
+    /// The transactions that it recorded before.
+    pub transactions: Vec<TxId>,
+    /// Refusals of these transactions by participants.
+    pub refused: Vec<DeliveryRefusal>,
 }
 
 impl Refusal {
@@ -26,6 +42,7 @@ impl Refusal {
             message: message.into(),
             hint: Cow::Borrowed(info.action),
             retry_after_ms: None,
+            flow: None,
         }
     }
 
@@ -40,13 +57,17 @@ impl Refusal {
         }
     }
 
-    /// The HTTP status: of the API's own codes the listed one; any other code is a well-formed request that was refused.
+    /// The HTTP status: of the API's own codes the listed one; any other code is a well-formed request that was refused. The failure
+    /// of a flow is a refusal whatever its code: a status that asks for a retry would start the flow again.
     pub(crate) fn status(&self) -> u16 {
         const REFUSED: u16 = 422;
-        api::codes::info(&self.code).map_or(REFUSED, |info| info.status)
+        let has_failed = |flow: &FailedFlow| !flow.status.is_success();
+        let is_failure = self.flow.as_deref().is_some_and(has_failed);
+        let info = api::codes::info(&self.code).filter(|_| !is_failure);
+        info.map_or(REFUSED, |info| info.status)
     }
 
-    /// Converts the refusal to the form of a stream's line.
+    /// Converts the refusal to the error of a flow's state.
     pub(super) fn into_failure(self) -> FlowFailure {
         FlowFailure {
             code: self.code.into_owned(),
@@ -64,6 +85,7 @@ impl From<Rejection> for Refusal {
             message: rejection.message,
             hint: Cow::Owned(rejection.hint),
             retry_after_ms: None,
+            flow: None,
         }
     }
 }

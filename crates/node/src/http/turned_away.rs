@@ -73,9 +73,9 @@ impl TurnedAway {
 }
 
 fn prepared(refusal: Refusal) -> Vec<u8> {
-    let failure = serde_json::to_vec(&refusal.into_failure());
-    let failure = failure.expect("texts have a JSON form");
-    [b",\"error\":".as_slice(), &failure, b"}\n"].concat()
+    let problem = serde_json::to_vec(&refusal.into_problem());
+    let problem = problem.expect("texts and numbers have a JSON form");
+    [b",\"problem\":".as_slice(), &problem, b"}\n"].concat()
 }
 
 #[cfg(test)]
@@ -90,8 +90,8 @@ mod tests {
             turned_away.answer(&mut out, number, retry_after_ms);
             let answer: api::StreamAnswer = serde_json::from_slice(&out).expect("a line");
             assert_eq!(answer.n, Some(number));
-            let failure = answer.into_outcome().expect_err("a refusal");
-            assert_eq!(failure, Refusal::busy(retry_after_ms).into_failure());
+            let problem = answer.into_outcome().expect_err("a refusal");
+            assert_eq!(*problem, Refusal::busy(retry_after_ms).into_problem());
             assert!(out.ends_with(b"}\n") && out.iter().filter(|b| **b == b'\n').count() == 1);
         }
     }

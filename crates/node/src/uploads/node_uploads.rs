@@ -260,6 +260,7 @@ impl From<FilesError> for Refusal {
             message: error.to_string(),
             hint: error.hint().into(),
             retry_after_ms: None,
+            flow: None,
         }
     }
 }

@@ -59,12 +59,6 @@ impl Work for FlowWork {
 
 /// Returns the transactions of a delivered flow. Any other outcome is a fault.
 pub(super) fn delivered(outcome: Outcome) -> Result<Vec<Hash>, Fault> {
-    if let Some(error) = outcome.error {
-        return Err(Fault {
-            code: error.code,
-            message: error.message,
-        });
-    }
     if outcome.status != FlowStatus::Delivered {
         return Err(Fault {
             code: format!("load.{}", outcome.status.as_str()),

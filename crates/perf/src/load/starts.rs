@@ -79,15 +79,13 @@ where
     type Done = ();
 
     async fn run(&self, number: u64) -> Result<(), Fault> {
-        let outcome = self.start(number).await?;
-        match (outcome.error, self.expected) {
-            (None, None) => Ok(()),
-            (Some(error), Some(code)) if error.code == code => Ok(()),
-            (Some(error), _) => Err(Fault {
-                code: error.code,
-                message: error.message,
-            }),
-            (None, Some(code)) => Err(Fault {
+        match (self.start(number).await, self.expected) {
+            (Ok(_), None) => Ok(()),
+            (Err(error), Some(code)) if error.failed_flow().is_some() && error.code() == code => {
+                Ok(())
+            }
+            (Err(error), _) => Err(error.into()),
+            (Ok(outcome), Some(code)) => Err(Fault {
                 code: "load.unexpected_end".to_owned(),
                 message: format!(
                     "flow {} is {}, and not refused with {code}",

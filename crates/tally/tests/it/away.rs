@@ -31,7 +31,7 @@ async fn the_absent_miss_nothing_and_slow_nobody() {
         let outcome = stage::completes(&a, pay, Wait::Finalised).await;
         assert_eq!(
             outcome.status,
-            FlowStatus::Completed,
+            FlowStatus::Finalised,
             "finalised, not delivered"
         );
         owed.push(outcome.flow_id);

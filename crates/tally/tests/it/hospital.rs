@@ -101,7 +101,7 @@ async fn an_operator_finds_what_waits_and_pauses_it_over_a_restart() {
     order.dry_run = false;
     let done = a.order_flows(FlowAction::Resume, &order).await;
     assert_eq!(done.expect("done").done, 1);
-    // The first flow was ordered to end: it recorded the transaction that the notary signed, and ended as killed or completed.
+    // The first flow was ordered to end: it recorded the transaction that the notary signed, and ended as killed or finalised.
     stage::eventually("the first ends", async || {
         let outcome = a.flow(&first, Wait::None, None).await.ok()?;
         outcome.status.is_end().then_some(())

@@ -65,10 +65,9 @@ async fn cash_is_issued_at_one_notary_and_paid_at_the_other() {
     comes_to_hold(&b, 400).await;
     comes_to_hold(&a, 600).await;
     let again = start("ledger.change_notary", &change).wait(Wait::Finalised);
-    let again = a.start(&again).await.expect("it is taken");
-    let error = again.error.expect("the coin is gone");
+    let error = a.start(&again).await.expect_err("the coin is gone");
     assert!(
-        ["notary.conflict", "vault.state_consumed"].contains(&error.code.as_str()),
+        ["notary.conflict", "vault.state_consumed"].contains(&error.code()),
         "{error:?}"
     );
 }

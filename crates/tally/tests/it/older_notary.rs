@@ -29,9 +29,8 @@ async fn an_older_notary_signs_nothing_until_it_has_recovered() {
     );
     let back = cash::pay("GBP", Some(&name_a), 100, &name_a, 1).expect("arguments");
     let wait = back.clone().wait(Wait::Finalised).timeout_ms(60_000);
-    let outcome = b.start(&wait).await.expect("the bank takes the start");
-    let failure = outcome.error.expect("the notary refuses");
-    assert_eq!(failure.code, "notary.rolled_back", "{failure:?}");
+    let failure = b.start(&wait).await.expect_err("the notary refuses");
+    assert_eq!(failure.code(), "notary.rolled_back", "{failure:?}");
 
     let view = restore::recover(&network, Who::Notary);
     let report = view.recovery.expect("a report");

@@ -117,10 +117,10 @@ async fn agree(network: &Network, free: Held, aside: Held) {
 async fn cannot_pay(client: &Client, to: &str, quantity: u64, free: u128) {
     let pay = cash::pay("GBP", None, quantity, to, 1).expect("arguments");
     let outcome = client.start(&pay.wait(Wait::Finalised)).await;
-    let error = outcome.expect("it starts").error.expect("it fails");
-    assert_eq!(error.code, "vault.insufficient_funds", "{error:?}");
+    let error = outcome.expect_err("it fails");
+    assert_eq!(error.code(), "vault.insufficient_funds", "{error:?}");
     let held = format!("{free} are held");
-    assert!(error.message.contains(&held), "{error:?}");
+    assert!(error.to_string().contains(&held), "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -146,9 +146,9 @@ async fn a_state_in_quarantine_is_money_in_no_view() {
 
     // The notary knows better.
     let pay = cash::pay("GBP", None, 900, &name_b, 1).expect("arguments");
-    let outcome = a.start(&pay.wait(Wait::Finalised)).await.expect("started");
-    let error = outcome.error.expect("a conflict");
-    assert_eq!(error.code, "notary.conflict", "{error:?}");
+    let outcome = a.start(&pay.wait(Wait::Finalised)).await;
+    let error = outcome.expect_err("a conflict");
+    assert_eq!(error.code(), "notary.conflict", "{error:?}");
     agree(&network, (1, 200), (1, 1_000)).await;
     cannot_pay(&a, &name_b, 201, 200).await;
 

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use api::events::END;
-use api::{FlowStatus, Outcome, StartFlow, Wait};
+use api::events::{END, FAILED};
+use api::{FlowStatus, Outcome, Problem, StartFlow, Wait};
 use client::Client;
 use perf::scenario::cash;
 use perf::topology::{Network, Who};
@@ -61,8 +61,13 @@ async fn end_of(client: &Client, flow: &str) -> Outcome {
     let mut events = events.expect("events");
     loop {
         let event = events.next().await.expect("readable").expect("an end");
-        if event.kind == END {
-            return event.read().expect("an outcome");
+        match event.kind.as_str() {
+            END => return event.read().expect("an outcome"),
+            FAILED => {
+                let problem: Box<Problem> = event.read().expect("a problem");
+                return problem.into_outcome().expect("a flow");
+            }
+            _ => {}
         }
     }
 }

@@ -25,9 +25,9 @@ async fn run(client: &Client, flow: &str, arguments: &Value) -> Value {
 async fn refused(client: &Client, flow: &str, arguments: &Value) -> String {
     let start = StartFlow::new(flow, arguments).expect("JSON");
     let start = start.wait(Wait::Delivered).timeout_ms(60_000);
-    let outcome = client.start(&start).await.expect("the node takes it");
-    assert_eq!(outcome.status, FlowStatus::Failed, "{arguments}");
-    outcome.error.expect("an error").code
+    let refused = client.start(&start).await.expect_err("it fails");
+    assert!(refused.failed_flow().is_some(), "{arguments}: {refused}");
+    refused.code().to_owned()
 }
 
 /// A market: its network, the names of its banks, and its exchange.

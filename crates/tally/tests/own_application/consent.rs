@@ -13,6 +13,7 @@ fn run(network: &Network, flow: &str, args: &Value) -> Result<Value, String> {
     let start = StartFlow::new(flow, args).expect("arguments");
     let start = start.wait(Wait::Delivered).timeout_ms(60_000);
     let outcome = wait_for(async { client(network, A).start(&start).await });
+    let outcome = outcome.or_else(client::ClientError::into_outcome);
     let outcome = outcome.expect("it is taken");
     match outcome.error {
         Some(error) => Err(error.code),

@@ -26,7 +26,10 @@ fn network() -> Network {
 async fn start(client: &Client, flow: &str, args: &Value, client_id: &str) -> api::Outcome {
     let start = StartFlow::new(flow, args).expect("arguments");
     let start = start.client_id(client_id).wait(Wait::None);
-    client.start(&start).await.expect("it is taken")
+    let started = client.start(&start).await;
+    started
+        .or_else(client::ClientError::into_outcome)
+        .expect("it is taken")
 }
 
 fn frail(network: &Network, panics: bool) -> Value {
@@ -115,8 +118,9 @@ pub fn flows_are_kept_retried_and_killed() {
         let again = start(&a, "trial.frail", &frail(&network, true), "panicked").await;
         assert_eq!(again.flow_id, panicked);
         let ended = a.flow(&panicked, Wait::Finalised, Some(10_000)).await;
-        let error = ended.expect("known").error.expect("it was killed");
-        assert_eq!(error.code, "flow.killed");
+        let error = ended.expect_err("it was killed");
+        assert_eq!(error.failed_flow(), Some(panicked.as_str()));
+        assert_eq!(error.code(), "flow.killed");
 
         // A flow that waits for an absent peer is in the report, and continues when the peer is back.
         network.kill(B);

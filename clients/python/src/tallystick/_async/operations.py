@@ -122,8 +122,8 @@ class AsyncOperations:
         return self._session.decoded(models.FlowList.from_json, await self._session.json("GET", "/v1/flows", query=query))
 
     async def start_flow(self, body: models.StartFlow) -> models.Outcome:
-        """Starts a flow and waits for the requested event. A flow that fails is an answer, not a problem. A repeated start with the same
-        client id gives the outcome of the same flow. `POST /v1/flows`"""
+        """Starts a flow and waits for the requested event. A flow that fails is a problem that names the flow, with status 422. A repeated
+        start with the same client id gives the outcome of the same flow. `POST /v1/flows`"""
         return self._session.decoded(models.Outcome.from_json, await self._session.json("POST", "/v1/flows", body=body.to_json(), repeatable=False))
 
     async def start_flows(self, body: models.StartBatch) -> models.BatchAnswers:
@@ -602,7 +602,8 @@ class AsyncOperations:
         return self._session.decoded(models.TradeWithdrawOutcome.from_json, await self._session.json("POST", "/v1/flows/trade.withdraw", body=body.to_json(), query=query, headers=headers, repeatable=client_id is not None or idempotency_key is not None))
 
     async def get_flow(self, flow_id: str, *, wait: models.Wait | None = None, timeout_ms: int | None = None) -> models.Outcome:
-        """A flow's outcome or state. Does not wait unless told to. `GET /v1/flows/{flow_id}`"""
+        """The state of a flow. Does not wait unless told to. With `wait`, a flow that fails is a problem with status 422; without, its status
+        is `failed` or `killed`. `GET /v1/flows/{flow_id}`"""
         query = {"wait": wait, "timeout_ms": timeout_ms}
         return self._session.decoded(models.Outcome.from_json, await self._session.json("GET", f"/v1/flows/{quote(str(flow_id), safe='')}", query=query))
 
@@ -712,7 +713,7 @@ class AsyncOperations:
         after: int | None = None,
         limit: int | None = None,
         timeout_ms: int | None = None,
-        quarantined: str | None = None,
+        quarantined: models.Quarantined | None = None,
     ) -> models.StatesPage:
         """Unconsumed states, in order of recording. Waits until the vault's view shows everything acknowledged before the request. `GET
         /v1/states`"""

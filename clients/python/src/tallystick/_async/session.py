@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from .. import __about__
 from ..endpoint import Endpoint, Login
-from ..errors import BadAnswer, BadEndpoint, Busy, ConnectionFailed, Problem, TimedOut, Unauthorised, bad_answer, problem
+from ..errors import BadAnswer, BadEndpoint, Busy, ConnectionFailed, TallystickError, TimedOut, Unauthorised, bad_answer, problem
 from ..retry import Retry
 from .connection import AsyncBody, AsyncConnection, Head, Request
 from .io import Semaphore, clock, semaphore, sleep
@@ -200,7 +200,7 @@ class AsyncSession:
             self.pool.give_back(connection)
             raise
 
-    async def _problem(self, answer: AsyncAnswer) -> Problem:
+    async def _problem(self, answer: AsyncAnswer) -> TallystickError:
         text = await answer.read(PROBLEM_BYTES_MAX)
         try:
             said = json.loads(text)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .._models import BatchAnswer, BatchAnswers, Outcome, Wait
-from ..errors import Busy, TallystickError, problem
+from ..errors import Busy, TallystickError, of_problem
 from ..flows import AUTO, is_over, name_of_start, settled, start_of
 from .flow import POLL_S, AsyncFlow
 from .io import clock, sleep
@@ -87,6 +87,4 @@ def _came_to(one: BatchAnswer) -> Outcome | TallystickError:
         return one.outcome
     if one.problem is None:
         return TallystickError("neither an outcome nor a problem", code="client.bad_answer")
-    said = one.problem
-    body = {"code": said.code, "detail": said.detail, "hint": said.hint, "retry_after_ms": said.retry_after_ms}
-    return problem(one.status, body)
+    return of_problem(one.problem)

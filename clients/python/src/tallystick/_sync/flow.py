@@ -8,8 +8,8 @@ from collections.abc import Generator, Mapping
 from typing import Any, Literal, cast
 from urllib.parse import quote
 
-from .._models import FlowStep, Outcome, Wait
-from ..errors import ConnectionFailed, TimedOut, bad_answer
+from .._models import FlowStep, Outcome, Problem, Wait
+from ..errors import ConnectionFailed, FlowFailed, TimedOut, bad_answer, of_problem
 from ..flows import FlowEvent, is_over, settled
 from ..sse import Parser, ServerEvent
 from .io import clock, sleep
@@ -40,7 +40,7 @@ class Flow:
         return f"<flow {self.id}: {self.outcome.status}>"
 
     def refresh(self) -> Outcome:
-        """Returns the current outcome."""
+        """Returns the current outcome. A failed or killed flow is an outcome here, and raises nothing."""
         return self._ask("none", 0.0)
 
     def result(self, wait: Wait = "finalised", timeout_s: float | None = None) -> Outcome:
@@ -61,7 +61,8 @@ class Flow:
         return self.outcome
 
     def events(self, wait: Wait = "finalised") -> Generator[FlowEvent, None, None]:
-        """Yields the flow's events until it is `finalised` or `delivered`; continues automatically after a lost connection."""
+        """Yields the flow's events until it is `finalised` or `delivered`; continues automatically after a lost connection.
+        A flow that fails ends them with the event `failed`, after which `result` raises `FlowFailed` without a request."""
         losses = 0
         while True:
             try:
@@ -70,7 +71,7 @@ class Flow:
                     if event.outcome is not None:
                         self.outcome = event.outcome
                     yield event
-                    if event.kind in ("end", "parked"):
+                    if event.kind in ("end", "failed", "parked"):
                         return
             except (ConnectionFailed, TimedOut) as error:
                 losses += 1
@@ -94,10 +95,15 @@ class Flow:
     def _read(self, event: ServerEvent) -> FlowEvent | None:
         if event.name == "cut":
             raise ConnectionFailed(f"the node cut the events: {event.data}")
-        if event.name not in ("state", "step", "end", "parked"):
+        if event.name not in ("state", "step", "end", "failed", "parked"):
             return None
-        kind = cast(Literal["state", "step", "end", "parked"], event.name)
         value = _json(event)
+        if event.name == "failed":
+            error = of_problem(self._session.decoded(Problem.from_json, value))
+            if not isinstance(error, FlowFailed):
+                bad_answer(f"the failure of flow {self.id} does not name the flow: {error}")
+            return FlowEvent("failed", outcome=error.outcome)
+        kind = cast(Literal["state", "step", "end", "parked"], event.name)
         if kind == "step":
             return FlowEvent(kind, step=self._session.decoded(FlowStep.from_json, value).step)
         outcome = self._session.decoded(Outcome.from_json, value)
@@ -105,7 +111,11 @@ class Flow:
 
     def _ask(self, wait: Wait, timeout_s: float) -> Outcome:
         query = {"wait": wait, "timeout_ms": int(timeout_s * 1000)} if wait != "none" else {"wait": "none"}
-        answer = self._session.json("GET", f"/v1/flows/{quote(self.id, safe='')}", query=query)
+        try:
+            answer = self._session.json("GET", f"/v1/flows/{quote(self.id, safe='')}", query=query)
+        except FlowFailed as error:
+            self.outcome = error.outcome
+            raise
         self.outcome = self._session.decoded(Outcome.from_json, answer)
         return self.outcome
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from .. import __about__
 from ..endpoint import Endpoint, Login
-from ..errors import BadAnswer, BadEndpoint, Busy, ConnectionFailed, Problem, TimedOut, Unauthorised, bad_answer, problem
+from ..errors import BadAnswer, BadEndpoint, Busy, ConnectionFailed, TallystickError, TimedOut, Unauthorised, bad_answer, problem
 from ..retry import Retry
 from .connection import Body, Connection, Head, Request
 from .io import Semaphore, clock, semaphore, sleep
@@ -201,7 +201,7 @@ class Session:
             self.pool.give_back(connection)
             raise
 
-    def _problem(self, answer: Answer) -> Problem:
+    def _problem(self, answer: Answer) -> TallystickError:
         text = answer.read(PROBLEM_BYTES_MAX)
         try:
             said = json.loads(text)

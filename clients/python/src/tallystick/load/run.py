@@ -23,7 +23,11 @@ LATENCIES_MAX = 20_000_000
 #: Maximum time for outstanding flows after the end of the run, in seconds.
 DRAIN_S = 120.0
 #: The statuses that count as success, by the awaited event.
-GOOD = {"none": {"running", "completed", "delivered"}, "finalised": {"completed", "delivered"}, "delivered": {"delivered"}}
+GOOD = {
+    "none": {"accepted", "running", "finalised", "delivered"},
+    "finalised": {"finalised", "delivered"},
+    "delivered": {"delivered"},
+}
 
 
 @dataclass(frozen=True)

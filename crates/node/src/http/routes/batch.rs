@@ -13,7 +13,7 @@ use flow::FlowId;
 use primitives::Seed;
 use tokio::time::{Instant, timeout_at};
 
-use super::flows::{outcome, where_it_stands};
+use super::flows::{handed_over, outcome, stands_after, where_it_stands};
 use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, checked_client_id, from_json, patience, whole};
 use crate::http::answer::Answer;
@@ -105,7 +105,9 @@ fn wish(
         .and_then(|()| state.admit(caller, bytes));
     if let Err(refusal) = admitted {
         let client_id = start.client_id.as_deref();
-        if let Some(note) = state.start_note(caller, address, (&start.flow, &flow_id), client_id) {
+        let note = state.start_note(caller, address, (&start.flow, &flow_id), client_id);
+        if let Some(mut note) = note {
+            note.names_flow(None);
             note.end(Some(&refusal.code));
         }
         return Err(refusal);
@@ -197,17 +199,20 @@ async fn late(
     user: &Arc<str>,
     wish: &BatchStart,
 ) -> Result<Answer, Refusal> {
-    where_it_stands(service, |ticket| match wish.start.client_id {
-        Some(_) => service.start(vec![wish.request(user, Wait::None, ticket)]),
-        None => service.attach(wish.flow_id, Wait::None, ticket),
-    })
-    .await
+    let stands = if wish.start.client_id.is_none() {
+        where_it_stands(service, |t| service.attach(wish.flow_id, Wait::None, t)).await
+    } else {
+        let again = |ticket| service.start(vec![wish.request(user, Wait::None, ticket)]);
+        stands_after(service, again).await
+    };
+    stands.map_err(handed_over)
 }
 
 fn one(service: &dyn FlowService, answer: Answer) -> BatchAnswer {
     let (status, outcome, problem) = match outcome(service, answer) {
         Ok(outcome) if outcome.status.is_end() => (StatusCode::OK.as_u16(), Some(outcome), None),
         Ok(outcome) => (StatusCode::ACCEPTED.as_u16(), Some(outcome), None),
+        // A flow that failed is a problem here as well.
         Err(refusal) => {
             let problem = refusal.into_problem();
             (problem.status, None, Some(problem))

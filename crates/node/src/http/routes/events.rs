@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use api::codes::BAD_PARAMETER;
-use api::events::{END, PARKED, START, STATE, STEP};
+use api::events::{END, FAILED, PARKED, START, STATE, STEP};
 use api::operations;
 use api::{FlowStatus, FlowStep, Outcome, VaultStart, Wait};
 use axum::Extension;
@@ -13,7 +13,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::HeaderMap;
 use flow::FlowId;
 
-use super::flows::{PendingAnswer, outcome, where_it_stands};
+use super::flows::{PendingAnswer, outcome, state_of, where_it_stands};
 use super::handler::{Answered, Route, route};
 use super::parameters::{AfterQuery, FollowQuery, parsed, query, segment};
 use crate::http::claim::Claim;
@@ -57,7 +57,10 @@ pub(in crate::http) async fn flow(
     let follower = state.services.flows.followers().follow(flow_id);
     let service = &*state.services.flows;
     let now = where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await?;
-    let now = outcome(service, now)?;
+    let now = match outcome(service, now) {
+        Err(refusal) if refusal.flow.is_none() => return Err(refusal),
+        now => now,
+    };
     let follow = Arc::clone(&state);
     open(&state, &claim, move |sink| async move {
         let followed = follow_flow(&follow, &sink, &follower, flow_id, now, wait).await;
@@ -71,10 +74,11 @@ async fn follow_flow(
     sink: &Sink,
     follower: &Follower,
     flow_id: FlowId,
-    now: Outcome,
+    now: Result<Outcome, Refusal>,
     wait: Wait,
 ) -> Result<Bytes, Bytes> {
-    let goes_on = wait == Wait::Delivered && now.status == FlowStatus::Completed;
+    let now = now.map_err(|refusal| last_event(None, Err(refusal)))?;
+    let goes_on = wait == Wait::Delivered && now.status == FlowStatus::Finalised;
     if now.status.is_end() && !goes_on {
         return Ok(event(END, None, &now));
     }
@@ -95,9 +99,24 @@ async fn follow_flow(
         }
     };
     send_steps(sink, follower, &mut number).await?;
-    let ended = outcome(service, answer).map_err(cut)?;
-    let kind = if ended.status.is_end() { END } else { PARKED };
-    Ok(event(kind, Some(number + 1), &ended))
+    Ok(last_event(Some(number + 1), outcome(service, answer)))
+}
+
+/// Returns the event that ends the events of a flow.
+fn last_event(number: Option<u64>, end: Result<Outcome, Refusal>) -> Bytes {
+    match end {
+        Ok(end) if end.status.is_end() => event(END, number, &end),
+        Ok(end) => event(PARKED, number, &end),
+        Err(refusal) => match refusal.flow.as_ref().map(|flow| flow.status.is_success()) {
+            Some(false) => event(FAILED, number, &refusal.into_problem()),
+            // Only its result cannot be shown.
+            Some(true) => match state_of(refusal) {
+                Ok(end) => event(END, number, &end),
+                Err(refusal) => cut(refusal),
+            },
+            None => cut(refusal),
+        },
+    }
 }
 
 async fn send_steps(sink: &Sink, follower: &Follower, number: &mut u64) -> Result<(), Bytes> {

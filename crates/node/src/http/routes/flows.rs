@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::codes::INTERNAL;
+use api::codes::{INTERNAL, NODE_BUSY, OUTCOME_UNKNOWN};
 use api::operations::{self, Operation};
 use api::{FlowStatus, Outcome, StartFlow, Wait};
 use axum::Extension;
@@ -13,15 +13,16 @@ use axum::http::header::{LINK, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::IntoResponse;
 use flow::FlowId;
+use ledger::TxId;
 
 use super::handler::{Answered, Route, json, route};
 use super::parameters::{
     ClaimedBody, FlowsQuery, WaitQuery, checked_client_id, from_json, parsed, patience, query,
     segment, whole,
 };
-use crate::http::answer::{Answer, Ended};
+use crate::http::answer::Answer;
 use crate::http::connections::ClientAddress;
-use crate::http::output::{output_json, refused_json, status_of};
+use crate::http::output::end_of;
 use crate::http::refusal::Refusal;
 use crate::http::services::FlowService;
 use crate::http::start_request::StartRequest;
@@ -76,7 +77,8 @@ pub(super) async fn started(
     let client_id = wish.client_id.as_deref();
     let mut note = state.start_note(caller, address, (&wish.flow, &flow_id), client_id);
     if let Err(refusal) = admitted {
-        if let Some(note) = note {
+        if let Some(mut note) = note {
+            note.names_flow(None);
             note.end(Some(&refusal.code));
         }
         return Err(refusal);
@@ -103,14 +105,15 @@ pub(super) async fn started(
         Some(answer) => answer,
         // The same client id again names the flow that runs; without one it bears the id that we gave it.
         None => {
-            where_it_stands(&*state.services.flows, |ticket| match wish.client_id {
-                Some(_) => submit(Wait::None, ticket),
-                None => state.services.flows.attach(flow_id, Wait::None, ticket),
-            })
-            .await?
+            let service = &*state.services.flows;
+            match wish.client_id {
+                Some(_) => stands_after(service, |ticket| submit(Wait::None, ticket)).await,
+                None => where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await,
+            }
+            .map_err(handed_over)?
         }
     };
-    answered(&*state.services.flows, answer, true)
+    started_answer(&*state.services.flows, answer)
 }
 
 /// `GET /v1/flows/{flow_id}`
@@ -125,22 +128,20 @@ pub(in crate::http) async fn state(
     let WaitQuery { wait, timeout_ms } = query(parameters)?;
     let service = &*state.services.flows;
     let now = |ticket| service.attach(flow_id, Wait::None, ticket);
-    // Without a wish, the present state is the answer.
-    let answer = match wait.unwrap_or(Wait::None) {
-        Wait::None => where_it_stands(service, now).await?,
-        wait => {
-            let patience = patience(&state.options, timeout_ms);
-            match waited(service, patience, |ticket| {
-                service.attach(flow_id, wait, ticket)
-            })
-            .await
-            {
-                Some(answer) => answer,
-                None => where_it_stands(service, now).await?,
-            }
-        }
+    let wait = wait.unwrap_or(Wait::None);
+    if wait == Wait::None {
+        return state_answer(service, where_it_stands(service, now).await?);
+    }
+    let patience = patience(&state.options, timeout_ms);
+    let answer = match waited(service, patience, |ticket| {
+        service.attach(flow_id, wait, ticket)
+    })
+    .await
+    {
+        Some(answer) => answer,
+        None => where_it_stands(service, now).await?,
     };
-    answered(service, answer, false)
+    json(StatusCode::OK, &outcome(service, answer)?)
 }
 
 /// `POST /v1/flows/{flow_id}/cancel`
@@ -155,12 +156,11 @@ pub(in crate::http) async fn cancel(
     let answer = where_it_stands(service, |ticket| service.cancel(flow_id, ticket)).await?;
     match answer {
         // The cancellation is noted. The flow ends when it has finished the part that cannot be given up.
-        Answer::Done => answered(
-            service,
-            where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await?,
-            false,
-        ),
-        answer => answered(service, answer, false),
+        Answer::Done => {
+            let now = where_it_stands(service, |t| service.attach(flow_id, Wait::None, t));
+            state_answer(service, now.await?)
+        }
+        answer => state_answer(service, answer),
     }
 }
 
@@ -260,10 +260,31 @@ pub(super) async fn where_it_stands(
     })
 }
 
-/// An answer as HTTP: 200 for an end, and for a start that still runs 202 with the place to ask.
-pub(super) fn answered(service: &dyn FlowService, answer: Answer, started: bool) -> Answered {
+/// Converts the refusal of a question about a start that was handed over. A delay before a retry would start the flow again.
+pub(super) fn handed_over(refusal: Refusal) -> Refusal {
+    match refusal.code == NODE_BUSY.code {
+        true => Refusal::listed(&OUTCOME_UNKNOWN, refusal.message),
+        false => refusal,
+    }
+}
+
+/// Repeats a start, and asks where its flow stands.
+pub(super) async fn stands_after(
+    service: &dyn FlowService,
+    repeat: impl FnOnce(Ticket),
+) -> Result<Answer, Refusal> {
+    match where_it_stands(service, repeat).await? {
+        Answer::Accepted { flow_id } => {
+            where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await
+        }
+        answer => Ok(answer),
+    }
+}
+
+/// The answer to a start: 200 for a success, 202 with the place to ask for a flow that has not ended, and a problem for a failure.
+pub(super) fn started_answer(service: &dyn FlowService, answer: Answer) -> Answered {
     let outcome = outcome(service, answer)?;
-    if outcome.status.is_end() || !started {
+    if outcome.status.is_end() {
         return json(StatusCode::OK, &outcome);
     }
     let mut response = json(StatusCode::ACCEPTED, &outcome)?;
@@ -282,9 +303,52 @@ pub(super) fn answered(service: &dyn FlowService, answer: Answer, started: bool)
     Ok(response)
 }
 
-/// An answer as JSON.
+/// The answer to a question for the state of a flow. A failure is a state.
+pub(super) fn state_answer(service: &dyn FlowService, answer: Answer) -> Answered {
+    let state = outcome(service, answer).or_else(state_of)?;
+    json(StatusCode::OK, &state)
+}
+
+/// Returns the state of the flow that a refusal is about; the refusal itself if it is about none.
+pub(super) fn state_of(mut refusal: Refusal) -> Result<Outcome, Refusal> {
+    match refusal.flow.take() {
+        None => Err(refusal),
+        Some(flow) => Ok(Outcome {
+            transactions: flow.transactions.iter().map(TxId::to_string).collect(),
+            refused: flow.refused,
+            error: Some(refusal.into_failure()),
+            ..live(flow.flow_id, flow.status, None)
+        }),
+    }
+}
+
+/// An answer as JSON. The failure of a flow is a refusal.
 pub(super) fn outcome(service: &dyn FlowService, answer: Answer) -> Result<Outcome, Refusal> {
-    let live = |flow_id: FlowId, status, step| Outcome {
+    match answer {
+        Answer::Accepted { flow_id } => Ok(live(flow_id, FlowStatus::Accepted, None)),
+        Answer::Running {
+            flow_id,
+            step,
+            status,
+        } => Ok(live(flow_id, status, Some(step))),
+        Answer::Ended(ended) => {
+            let succeeded = end_of(service, *ended)?;
+            let transactions = succeeded.transactions.iter();
+            Ok(Outcome {
+                result: Some(succeeded.result),
+                transactions: transactions.map(TxId::to_string).collect(),
+                refused: succeeded.refused,
+                ..live(succeeded.flow_id, succeeded.status, None)
+            })
+        }
+        Answer::Refused(refusal) => Err(refusal),
+        Answer::Done => Err(Refusal::listed(&INTERNAL, "an answer without an outcome")),
+    }
+}
+
+/// Returns the state of a flow that has no result yet.
+fn live(flow_id: FlowId, status: FlowStatus, step: Option<String>) -> Outcome {
+    Outcome {
         flow_id: flow_id.to_string(),
         status,
         result: None,
@@ -292,36 +356,5 @@ pub(super) fn outcome(service: &dyn FlowService, answer: Answer) -> Result<Outco
         step,
         transactions: Vec::new(),
         refused: Vec::new(),
-    };
-    match answer {
-        Answer::Accepted { flow_id } => Ok(live(flow_id, FlowStatus::Running, None)),
-        Answer::Running {
-            flow_id,
-            step,
-            status,
-        } => Ok(live(flow_id, status, Some(step))),
-        Answer::Ended(ended) => Ok(end(service, *ended)),
-        Answer::Refused(refusal) => Err(refusal),
-        Answer::Done => Err(Refusal::listed(&INTERNAL, "an answer without an outcome")),
-    }
-}
-
-fn end(service: &dyn FlowService, ended: Ended) -> Outcome {
-    let status = status_of(&ended);
-    let (result, error) = match ended.output {
-        Ok(output) => match output_json(service, output) {
-            Ok(json) => (Some(json), None),
-            Err(refusal) => (None, Some(refusal.into_failure())),
-        },
-        Err(rejection) => (None, Some(Refusal::from(rejection).into_failure())),
-    };
-    Outcome {
-        flow_id: ended.flow_id.to_string(),
-        status,
-        result,
-        error,
-        step: None,
-        transactions: ended.transactions.iter().map(ToString::to_string).collect(),
-        refused: ended.refused.into_iter().map(refused_json).collect(),
     }
 }

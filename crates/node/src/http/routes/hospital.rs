@@ -11,7 +11,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use flow::FlowId;
 
-use super::flows::{answered, where_it_stands};
+use super::flows::{state_answer, where_it_stands};
 use super::handler::{Answered, Route, json, route};
 use super::parameters::{ClaimedBody, JournalQuery, from_json, parsed, query, segment, whole};
 use crate::http::answer::Answer;
@@ -74,7 +74,7 @@ async fn one(state: &ApiState, caller: &Caller, flow_id: Id, action: FlowAction)
         .await?;
     let stands = where_it_stands(service, |t| service.attach(flow_id, Wait::None, t)).await?;
     if ordered.matched > 0 {
-        return answered(service, stands, false);
+        return state_answer(service, stands);
     }
     match stands {
         Answer::Running { status, .. } => {

@@ -78,7 +78,7 @@ async fn answers_have_the_forms_described() {
             operations::START_FLOW.path,
             operations::START_FLOW.path,
             r#"{"flow":"fail"}"#,
-            200,
+            422,
         ),
         (
             "POST",
@@ -127,7 +127,7 @@ async fn answers_have_the_forms_described() {
             "/v1/flows/test.fail",
             "/v1/flows/test.fail",
             "",
-            200,
+            422,
         ),
         (
             "POST",

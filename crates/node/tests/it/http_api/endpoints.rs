@@ -61,12 +61,12 @@ async fn the_body_is_the_arguments_and_the_answer_the_outcome() {
             "/status",
             "\"delivered\"",
         ),
-        ("test.echo?wait=none", "7", 202, "/status", "\"running\""),
+        ("test.echo?wait=none", "7", 202, "/status", "\"accepted\""),
         (
             "test.fail",
             "{}",
-            200,
-            "/error/code",
+            422,
+            "/code",
             "\"vault.insufficient_funds\"",
         ),
         ("test.hold?timeout_ms=1", "{}", 202, "/step", "\"holding\""),
@@ -273,6 +273,35 @@ async fn a_user_who_starts_too_much_is_told_when_to_come_again_and_nobody_else_i
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_audit_log_names_flows_that_exist() {
+    let folder = tempfile::tempdir().expect("a folder");
+    add(folder.path(), "ann", &["flow.start"]);
+    let fixture = with_users(folder.path()).await;
+    let mut flows = Vec::new();
+    for (flow, wait) in [("hold", "none"), ("hold", "none"), ("busy", "finalised")] {
+        let body = format!(r#"{{"flow":"{flow}","client_id":"x/{flow}","wait":"{wait}"}}"#);
+        let path = operations::START_FLOW.path;
+        let reply = call(&fixture, "ann", "POST", path, &body).await;
+        flows.push(reply.json()["flow_id"].as_str().map(str::to_owned));
+    }
+    assert_eq!((&flows[0], &flows[2]), (&flows[1], &None));
+    let starts = || -> Vec<serde_json::Value> {
+        let log = audit_log(folder.path());
+        let lines = log.lines().filter(|line| line.contains("flow.start"));
+        lines
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
+    };
+    until("the log has them", || starts().len() >= 3).await;
+    let named = starts();
+    let named = named
+        .iter()
+        .map(|line| line["flow_id"].as_str().map(str::to_owned));
+    // The repeated start names the first one's flow, and the refused one made none.
+    assert_eq!(named.collect::<Vec<_>>(), flows);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_s_starts_are_counted_as_well() {
     let folder = tempfile::tempdir().expect("a folder");
     add(folder.path(), "ann", &["flow.start"]);
@@ -290,7 +319,7 @@ async fn a_stream_s_starts_are_counted_as_well() {
     assert_eq!(reply.status, 200);
     let of = |text: &str| reply.body.matches(text).count();
     assert_eq!(of("\"n\":"), 10);
-    assert!(of("api.rate_limited") >= 6 && of("\"status\":\"completed\"") >= 2);
+    assert!(of("api.rate_limited") >= 6 && of("\"status\":\"finalised\"") >= 2);
     // Written by a thread of its own, once the stream has ended. One line stands for all of a second.
     let lines = || audit_log(folder.path()).matches("api.rate_limited").count();
     until("the log says so", || lines() > 0).await;

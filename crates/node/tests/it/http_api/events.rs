@@ -105,8 +105,25 @@ async fn a_flow_is_followed_to_its_end() {
     );
     assert_eq!(
         (&told[3].2["status"], &told[3].2["result"]),
-        (&json!("completed"), &json!("released"))
+        (&json!("finalised"), &json!("released"))
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_events_of_a_flow_that_does_not_succeed_end_with_a_problem() {
+    let fixture = Fixture::new().await;
+    let flow = held(&fixture).await;
+    let mut events = Events::follow(&fixture, &format!("/v1/flows/{flow}/events"), "").await;
+    events.until("event: state").await;
+    fixture.client().cancel(&flow).await.expect("known");
+    events.until("event: failed").await;
+    events.until("}\n\n").await;
+    let told = events.events();
+    let (kind, _, problem) = told.last().expect("events");
+    assert_eq!(kind, "failed");
+    assert_eq!(problem["code"], "flow.killed");
+    assert_eq!(problem["flow_id"], flow.as_str());
+    assert_eq!(problem["flow_status"], "killed");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -280,17 +297,20 @@ async fn each_start_of_a_batch_is_answered_by_itself_and_in_order() {
     assert_eq!(
         seen,
         [
-            (200, "completed"),
+            (200, "finalised"),
             (202, "running"),
             (202, "running"),
             (503, "node.busy"),
             (422, "api.bad_request"),
             (422, "api.bad_client_id"),
-            (200, "failed"),
+            (422, "vault.insufficient_funds"),
             (422, "flow.unknown"),
-            (202, "running"),
+            (202, "accepted"),
         ]
     );
+    let failed = &answers["answers"][6];
+    assert!(failed["problem"]["flow_id"].is_string(), "{failed}");
+    assert!(failed["outcome"].is_null(), "{failed}");
     assert_eq!(fixture.fake.largest_batch(), 7);
     assert_eq!(answers["answers"][0]["outcome"]["result"], json!([1]));
     let many = json!({ "starts": vec![json!({ "flow": "echo" }); 257] });

@@ -176,10 +176,11 @@ impl FlowService for Fake {
             let answer = match start.flow.trim_start_matches("test.") {
                 _ if start.wait == Wait::None => Answer::Accepted { flow_id: id },
                 "echo" => ended(id, start.args, start.wait == Wait::Delivered),
-                "encoded" => Answer::Ended(Box::new(Ended {
+                // The output of the second one meets a bug.
+                name @ ("encoded" | "unshowable") => Answer::Ended(Box::new(Ended {
                     flow_id: id,
                     output: Ok(Output::Encoded {
-                        flow: "encoded".into(),
+                        flow: name.into(),
                         version: 3,
                         bytes: vec![1, 2],
                     }),
@@ -294,6 +295,9 @@ impl FlowService for Fake {
     }
 
     fn output_to_json(&self, flow: &str, version: u32, output: &[u8]) -> Result<RawJson, Refusal> {
+        if flow == "unshowable" {
+            std::panic::resume_unwind(Box::new("a planted bug"));
+        }
         let json = serde_json::json!({ "flow": flow, "version": version, "bytes": output });
         Ok(serde_json::value::to_raw_value(&json).expect("JSON"))
     }

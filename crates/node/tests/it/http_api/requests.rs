@@ -388,7 +388,7 @@ async fn starts_end_as_their_flows_do() {
         (
             "echo",
             Wait::Finalised,
-            FlowStatus::Completed,
+            FlowStatus::Finalised,
             Some(r#"{"a":1}"#),
         ),
         (
@@ -400,11 +400,10 @@ async fn starts_end_as_their_flows_do() {
         (
             "encoded",
             Wait::Finalised,
-            FlowStatus::Completed,
+            FlowStatus::Finalised,
             Some(r#"{"bytes":[1,2],"flow":"encoded","version":3}"#),
         ),
-        ("fail", Wait::Finalised, FlowStatus::Failed, None),
-        ("hold", Wait::None, FlowStatus::Running, None),
+        ("hold", Wait::None, FlowStatus::Accepted, None),
     ] {
         let outcome = client.start(&start(flow).wait(wait)).await.expect(flow);
         assert_eq!(
@@ -413,16 +412,41 @@ async fn starts_end_as_their_flows_do() {
             "{flow}"
         );
         assert_eq!(outcome.flow_id.len(), 32);
-        if status == FlowStatus::Failed {
-            let error = outcome.error.expect("it failed");
-            assert_eq!(
-                (&*error.code, &*error.hint),
-                ("vault.insufficient_funds", "issue some")
-            );
-        }
         if status == FlowStatus::Delivered {
             assert_eq!(outcome.transactions, ["07".repeat(32)]);
         }
+    }
+    let failed = client.start(&start("fail")).await.expect_err("it fails");
+    assert_eq!(
+        (failed.code(), failed.hint()),
+        ("vault.insufficient_funds", "issue some")
+    );
+    assert_eq!(failed.failed_flow().map(str::len), Some(32));
+    let failed = failed.into_outcome().expect("a flow");
+    assert_eq!(failed.status, FlowStatus::Failed);
+    // A flow that has succeeded says so, even if its result cannot be shown.
+    let unshowable = start("unshowable");
+    let by_request = client.start(&unshowable).await;
+    let by_stream = client.stream().start(&unshowable).await;
+    for error in [by_request, by_stream].map(|ended| ended.expect_err("no result")) {
+        assert_eq!((error.code(), error.failed_flow()), ("api.internal", None));
+        assert_eq!(error.flow_id().map(str::len), Some(32));
+        let outcome = error.into_outcome().expect("a flow");
+        assert_eq!(outcome.status, FlowStatus::Finalised);
+    }
+    // One shape for a bad argument, whoever refuses it.
+    for (flow, names_flow) in [("fail", true), ("picky", false)] {
+        let body = format!(r#"{{"flow":"{flow}","wait":"finalised"}}"#);
+        let reply = fixture.authorised("POST", "/v1/flows", &body).await;
+        assert_eq!(reply.status, 422, "{reply:?}");
+        assert!(reply.head.contains("application/problem+json"), "{reply:?}");
+        let problem = reply.json();
+        assert_eq!(problem["flow_id"].is_string(), names_flow, "{problem}");
+        assert_eq!(
+            problem["flow_status"] == json!("failed"),
+            names_flow,
+            "{problem}"
+        );
     }
     let reply = fixture
         .authorised("POST", "/v1/flows", r#"{"flow":"hold","wait":"none"}"#)
@@ -487,8 +511,11 @@ async fn a_wait_that_is_over_names_the_flow_and_leaves_nothing_behind() {
         cancelled.error.map(|error| error.code).as_deref(),
         Some("flow.killed")
     );
-    let ended = task.await.expect("no panic").expect("an outcome");
-    assert_eq!(ended.status, FlowStatus::Failed);
+    assert_eq!(cancelled.status, FlowStatus::Killed);
+    let ended = task.await.expect("no panic").expect_err("it was killed");
+    assert_eq!(ended.failed_flow(), Some(outcome.flow_id.as_str()));
+    let ended = ended.into_outcome().expect("a flow");
+    assert_eq!(ended.status, FlowStatus::Killed);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -36,7 +36,7 @@ async fn each_line_is_answered_as_a_request_would_be() {
         (
             r#"{"n":1,"flow":"echo","args":{"a":[1,2]}}"#,
             json!(1),
-            "completed",
+            "finalised",
         ),
         (
             r#"{"n":2,"flow":"echo","args":7,"wait":"delivered"}"#,
@@ -46,7 +46,7 @@ async fn each_line_is_answered_as_a_request_would_be() {
         (
             r#"{"n":3,"flow":"echo","args":7,"wait":"none"}"#,
             json!(3),
-            "running",
+            "accepted",
         ),
         (
             r#"{"n":4,"flow":"fail"}"#,
@@ -69,7 +69,7 @@ async fn each_line_is_answered_as_a_request_would_be() {
         (
             r#"{"n":18446744073709551615,"flow":"encoded"}"#,
             json!(u64::MAX),
-            "completed",
+            "finalised",
         ),
         (r#"{"flow":"echo"}"#, Value::Null, "api.bad_request"),
         (r#"{"n":11,"flow":"#, Value::Null, "api.bad_json"),
@@ -81,19 +81,22 @@ async fn each_line_is_answered_as_a_request_would_be() {
         let answer = &answers[0];
         assert_eq!(answer["n"], *n, "{line}");
         if expected.contains('.') {
-            assert_eq!(answer["error"]["code"], *expected, "{line}");
+            assert_eq!(answer["problem"]["code"], *expected, "{line}");
             assert!(
-                answer["error"]["hint"]
+                answer["problem"]["hint"]
                     .as_str()
                     .is_some_and(|hint| !hint.is_empty()),
                 "{line}"
             );
+            let names_flow = line.contains("fail");
+            assert_eq!(answer["problem"]["flow_id"].is_string(), names_flow);
+            assert!(answer["status"].is_null(), "{line}");
         } else {
             assert_eq!(answer["status"], *expected, "{line}");
         }
     }
     let answers = exchange(&fixture, r#"{"n":6,"flow":"busy"}"#).await;
-    assert_eq!(answers[0]["error"]["retry_after_ms"], 1_500);
+    assert_eq!(answers[0]["problem"]["retry_after_ms"], 1_500);
     let answers = exchange(&fixture, "{\"n\":6,\"flow\":\"echo\",\"args\":[\t1 ]}").await;
     assert_eq!(answers[0]["result"], json!([1]));
 }
@@ -103,14 +106,14 @@ async fn a_bad_line_hurts_no_other_and_too_long_a_one_ends_the_stream() {
     let fixture = Fixture::with(|options| options.body_bytes_max = 500).await;
     let good = r#"{"n":1,"flow":"echo"}"#;
     let mut answers = exchange(&fixture, &format!("{good}\nbad\n{good}\n")).await;
-    answers.sort_by_key(|answer| answer["error"].is_null());
+    answers.sort_by_key(|answer| answer["problem"].is_null());
     assert_eq!(answers.len(), 3);
-    assert_eq!(answers[0]["error"]["code"], "api.bad_json");
+    assert_eq!(answers[0]["problem"]["code"], "api.bad_json");
     let long = format!("{good}\n{{\"n\":2,\"flow\":\"{}", "x".repeat(600));
     let answers = exchange(&fixture, &long).await;
     let codes: Vec<&str> = answers
         .iter()
-        .filter_map(|answer| answer["error"]["code"].as_str())
+        .filter_map(|answer| answer["problem"]["code"].as_str())
         .collect();
     assert_eq!(
         (answers.len(), &codes[..]),
@@ -131,7 +134,7 @@ async fn a_bug_in_a_start_leaves_the_stream_alone() {
         .start(&start("echo", json!(1)))
         .await
         .expect("it goes on");
-    assert_eq!(outcome.status, FlowStatus::Completed);
+    assert_eq!(outcome.status, FlowStatus::Finalised);
     assert_eq!(fixture.metrics.http_streams.get(), 1);
 }
 
@@ -209,10 +212,10 @@ async fn starts_without_room_are_refused_while_the_others_go_on() {
     let answers = exchange(&fixture, "{\"n\":1}\nbad\n{\"n\":2,\"flow\":\"echo\"}\n").await;
     let codes: Vec<&str> = answers
         .iter()
-        .filter_map(|answer| answer["error"]["code"].as_str())
+        .filter_map(|answer| answer["problem"]["code"].as_str())
         .collect();
     assert_eq!(codes, ["api.bad_request", "api.bad_json", "node.busy"]);
-    assert_eq!(answers[2]["error"]["retry_after_ms"], 70);
+    assert_eq!(answers[2]["problem"]["retry_after_ms"], 70);
     fixture.fake.make_room(1);
     stream.start(&start("echo", json!(1))).await.expect("room");
     assert!(!held.is_finished());
@@ -392,7 +395,7 @@ async fn a_stopping_server_lets_streams_end_well() {
         .await
         .expect("no panic")
         .expect("answered before the end");
-    assert_eq!(outcome.status, FlowStatus::Completed);
+    assert_eq!(outcome.status, FlowStatus::Finalised);
     stopping.await.expect("it stops");
     assert_eq!(fake.detached(), 0);
 }

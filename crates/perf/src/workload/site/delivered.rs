@@ -42,12 +42,6 @@ impl Delivered {
 
 /// Converts the outcome of a flow that ended well. Any other outcome is a fault.
 pub(super) fn delivered(outcome: Outcome, retries: u32) -> Result<Delivered, Fault> {
-    if let Some(error) = outcome.error {
-        return Err(Fault {
-            code: error.code,
-            message: error.message,
-        });
-    }
     if outcome.status != FlowStatus::Delivered {
         return Err(Fault {
             code: format!("lab.{}", outcome.status.as_str()),

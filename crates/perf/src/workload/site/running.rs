@@ -117,8 +117,9 @@ impl Site {
                 }
                 Err(error) => error,
             };
-            // A refused start has begun nothing, so it can be repeated. For other errors that is unknown.
-            let begun = error.is_outcome_unknown();
+            // A refused start has begun nothing, so it can be repeated. A flow that failed may have recorded something, and for other
+            // errors that is unknown.
+            let begun = error.is_outcome_unknown() || error.flow_id().is_some();
             let again = retry && !begun && is_busy(&error) && retries + 1 < TRIES_MAX;
             if !again {
                 return Err(Failed {

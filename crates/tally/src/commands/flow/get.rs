@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use api::Wait;
+use client::ClientError;
 
 use super::{WaitFor, show, turn_ms, wait_on};
 use crate::failure::Failure;
@@ -33,9 +34,8 @@ impl Args {
             let deadline = self
                 .timeout
                 .map(|seconds| Instant::now() + Duration::from_secs(seconds));
-            let outcome = client
-                .flow(&self.flow_id, wait, Some(turn_ms(deadline)))
-                .await?;
+            let state = client.flow(&self.flow_id, wait, Some(turn_ms(deadline)));
+            let outcome = state.await.or_else(ClientError::into_outcome)?;
             show(
                 self.output,
                 wait_on(&client, outcome, wait, deadline).await?,

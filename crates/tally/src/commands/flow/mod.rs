@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use api::{DeliveryRefusal, FlowStatus, Outcome, Wait};
 use clap::{Subcommand, ValueEnum};
-use client::{Client, FlowAction};
+use client::{Client, ClientError, FlowAction};
 
 use crate::failure::Failure;
 use crate::output::{Ink, Output, pairs, stdout_ink};
@@ -86,9 +86,9 @@ impl Command {
 /// The condition to wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum WaitFor {
-    /// None: the flow is accepted
+    /// None: the flow is accepted, and a crash does not lose it
     None,
-    /// The flow has ended, and its records are durable
+    /// The flow has succeeded, and its transactions are durable on this node
     Finalised,
     /// Every participant has recorded them too
     Delivered,
@@ -129,7 +129,8 @@ async fn wait_on(
             break;
         }
         asked_at = Some(Instant::now());
-        outcome = client.flow(&outcome.flow_id, wait, Some(left)).await?;
+        let state = client.flow(&outcome.flow_id, wait, Some(left)).await;
+        outcome = state.or_else(ClientError::into_outcome)?;
     }
     Ok(outcome)
 }
@@ -166,17 +167,20 @@ fn is_there(status: FlowStatus, wait: Wait) -> bool {
         Wait::Finalised => status.is_end() || status.stands_still(),
         Wait::Delivered => !matches!(
             status,
-            FlowStatus::Running | FlowStatus::Retrying | FlowStatus::Completed
+            FlowStatus::Accepted
+                | FlowStatus::Running
+                | FlowStatus::Retrying
+                | FlowStatus::Finalised
         ),
     }
 }
 
 fn people(outcome: &Outcome) -> String {
     let colour = match outcome.status {
-        FlowStatus::Completed | FlowStatus::Delivered => Ink::GREEN,
-        FlowStatus::Running => Ink::CYAN,
+        FlowStatus::Finalised | FlowStatus::Delivered => Ink::GREEN,
+        FlowStatus::Accepted | FlowStatus::Running => Ink::CYAN,
         FlowStatus::Retrying | FlowStatus::Parked | FlowStatus::Paused => Ink::YELLOW,
-        FlowStatus::Failed => Ink::RED,
+        FlowStatus::Failed | FlowStatus::Killed => Ink::RED,
     };
     let mut lines = vec![
         ("flow", outcome.flow_id.clone()),

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::time::{Duration, Instant};
 
 use api::{StartFlow, Wait};
+use client::ClientError;
 
 use super::{WaitFor, show, turn_ms, wait_on};
 use crate::failure::{Failure, about_file};
@@ -54,7 +55,8 @@ impl Args {
                 wait,
                 timeout_ms: Some(turn_ms(deadline)),
             };
-            let outcome = client.start(&start).await?;
+            let started = client.start(&start).await;
+            let outcome = started.or_else(ClientError::into_outcome)?;
             let waited = wait_on(&client, outcome, wait, deadline).await?;
             show(output, waited, wait)
         })

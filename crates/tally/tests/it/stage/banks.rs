@@ -180,9 +180,14 @@ impl Bank {
     /// Repeats a start, under its client id, until it has an outcome.
     async fn until_answered(&self, start: &StartFlow) -> Outcome {
         loop {
-            match self.stream.start(start).await {
+            match self
+                .stream
+                .start(start)
+                .await
+                .or_else(client::ClientError::into_outcome)
+            {
                 Ok(outcome)
-                    if matches!(outcome.status, FlowStatus::Delivered | FlowStatus::Failed) =>
+                    if outcome.status.is_end() && outcome.status != FlowStatus::Finalised =>
                 {
                     return outcome;
                 }

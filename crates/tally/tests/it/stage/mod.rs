@@ -55,7 +55,7 @@ pub async fn completes(client: &Client, start: StartFlow, wait: Wait) -> Outcome
     let wanted = if wait == Wait::Delivered {
         FlowStatus::Delivered
     } else {
-        FlowStatus::Completed
+        FlowStatus::Finalised
     };
     assert!(
         outcome.status == wanted || outcome.status == FlowStatus::Delivered,
