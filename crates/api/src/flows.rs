@@ -211,7 +211,7 @@ impl FlowStatus {
 }
 
 /// The state of a flow: the answer to a start or to a query for the flow, and (with `n`) an answer of the stream form. If the request
-/// waits for a flow that fails, the answer is a problem instead.
+/// waits for a flow that fails, the answer is a `Problem` instead.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Outcome {
     /// The flow; 32 hexadecimal digits.

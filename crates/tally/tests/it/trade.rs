@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use api::{FlowStatus, StartFlow, Wait};
+use api::{StartFlow, Wait};
 use client::Client;
 use perf::scenario::cash;
 use serde_json::{Value, json};
