@@ -68,13 +68,13 @@ pub(crate) const TIMEOUT: Parameter = parameter(
     Kind::Number,
     "Maximum wait in milliseconds. The node caps it.",
 );
-/// What a start waits for.
+/// The event that a start waits for.
 pub(crate) const WAIT: Parameter = parameter(
     "wait",
     Kind::WordsOr(&["none", "finalised", "delivered"], "finalised"),
     "The event to wait for; `finalised` if left out.",
 );
-/// What a question for a flow waits for.
+/// The event that a question for a flow waits for.
 pub(crate) const WAIT_IF_TOLD: Parameter = parameter(
     "wait",
     Kind::WordsOr(&["none", "finalised", "delivered"], "none"),

@@ -1,4 +1,4 @@
-//! The turns in which peers get data marks.
+//! The order and the pace of the data marks that peers get.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};

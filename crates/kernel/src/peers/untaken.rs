@@ -50,7 +50,7 @@ impl Untaken {
         messages
     }
 
-    /// Returns a peer of which messages are kept.
+    /// Returns a peer that has kept messages.
     pub(super) fn first(&self) -> Option<PartyId> {
         self.of_peer.keys().next().copied()
     }

@@ -434,7 +434,7 @@ async fn starts_end_as_their_flows_do() {
         let outcome = error.into_outcome().expect("a flow");
         assert_eq!(outcome.status, FlowStatus::Finalised);
     }
-    // One shape for a bad argument, whoever refuses it.
+    // A bad argument has one shape of failure, whether the flow or the node refuses it.
     for (flow, names_flow) in [("fail", true), ("picky", false)] {
         let body = format!(r#"{{"flow":"{flow}","wait":"finalised"}}"#);
         let reply = fixture.authorised("POST", "/v1/flows", &body).await;
