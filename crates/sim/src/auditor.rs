@@ -199,15 +199,19 @@ impl Auditor {
         }
     }
 
-    /// Returns the balance of each node by token, predicted from the flows that have ended well.
+    /// Returns the balance of each node by token, predicted from the flows that have ended well, and from the first transactions of
+    /// those that failed afterwards.
     pub fn predicted(clients: &Clients, tokens: usize) -> Vec<[i64; NODES]> {
         let mut held = vec![[0; NODES]; tokens];
         for client in &clients.all {
             let ended_well = client.outcome.as_ref().is_some_and(|o| o.result.is_ok());
-            if let (true, Effect::Cash { moves, .. }) = (ended_well, &client.plan.effect) {
-                for change in moves {
-                    held[change.token][change.node] += change.by;
-                }
+            let stayed = client.stayed.iter().flat_map(|_| &client.plan.stays);
+            let moved = match &client.plan.effect {
+                Effect::Cash { moves, .. } if ended_well => moves.as_slice(),
+                _ => &[],
+            };
+            for change in stayed.chain(moved) {
+                held[change.token][change.node] += change.by;
             }
         }
         held

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flow::FlowId;
 use kernel::rows::Outcome;
 use kernel::{Event, Reply, Start, Token, Wait};
+use ledger::TxId;
 
 use crate::chance::Chance;
 use crate::planned_flow::PlannedFlow;
@@ -30,6 +31,8 @@ pub struct Client {
     unanswered: u64,
     /// Number of times that the client has started the flow again, with a new client id.
     again: u32,
+    /// The transactions of each of its flows that failed after the first transaction and were started again.
+    pub stayed: Vec<Vec<TxId>>,
 }
 
 /// A client's reaction to an answer.
@@ -74,6 +77,7 @@ impl Clients {
                 open: BTreeSet::new(),
                 unanswered: 0,
                 again: 0,
+                stayed: Vec::new(),
             });
         }
         first..self.all.len()
@@ -259,8 +263,11 @@ impl Client {
             return false;
         }
         self.again += 1;
+        let failed = self.outcome.take().map(|outcome| outcome.transactions);
+        self.stayed
+            .extend(failed.filter(|stayed| !stayed.is_empty()));
         self.client_id = format!("{}+{}", self.client_id, self.again);
-        (self.wait, self.flow, self.outcome) = (0, None, None);
+        (self.wait, self.flow) = (0, None);
         true
     }
 
@@ -288,7 +295,7 @@ mod tests {
             name: "cash.lock".to_owned(),
             version: 1,
             result: result.map_err(|code| Rejection::new(code, "failed", "")),
-            transactions: Vec::new(),
+            transactions: vec![TxId::from_array([flow; 32])],
         };
         Reply::Ended {
             outcome,
@@ -324,12 +331,15 @@ mod tests {
                 cancelled_after_us: None,
                 upload: None,
                 is_repeatable,
+                stays: Vec::new(),
             }]);
             let (token, first) = start(&mut clients);
             let (late, _) = start(&mut clients);
             let next = clients.answered(token, &ended(1, Err(code)));
             assert_eq!(next != Next::Nothing, again, "{code}");
             assert_eq!(clients.unfinished, usize::from(again), "{code}");
+            let stayed = vec![vec![TxId::from_array([1; 32])]; usize::from(again)];
+            assert_eq!(clients.all[0].stayed, stayed, "{code}");
             if again {
                 let (token, second) = start(&mut clients);
                 assert_ne!(first, second);

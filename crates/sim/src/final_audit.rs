@@ -41,6 +41,8 @@ impl Auditor {
     fn check_outcomes(&mut self, clients: &Clients) -> BTreeMap<TxId, Option<usize>> {
         let mut recorded = BTreeMap::new();
         for client in &clients.all {
+            let stayed = client.stayed.iter().flatten();
+            recorded.extend(stayed.map(|id| (*id, Some(client.plan.node))));
             let Some(outcome) = &client.outcome else {
                 self.found(format!("{} never ended", client.client_id));
                 continue;

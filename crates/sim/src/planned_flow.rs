@@ -52,6 +52,8 @@ pub struct PlannedFlow {
     /// Whether the client starts the flow again if its coins stay locked. Flows of several nodes may lock coins that they need from
     /// each other, and the first deadline ends the deadlock. Its flow need not be one of those that caused it.
     pub is_repeatable: bool,
+    /// The changes of balances that stay if its coins stay locked after its first transaction.
+    pub stays: Vec<Move>,
 }
 
 /// Returns a payment of a node's whole balance of a token to another node. It fails if a part of the balance stays locked.
@@ -82,6 +84,7 @@ pub fn sweep(
         upload: None,
         // No other flow locks coins any more.
         is_repeatable: false,
+        stays: Vec::new(),
     }
 }
 

@@ -124,6 +124,7 @@ impl<'a> Workload<'a> {
             cancelled_after_us: None,
             upload: None,
             is_repeatable: true,
+            stays: Vec::new(),
         }
     }
 
@@ -369,7 +370,10 @@ impl<'a> Workload<'a> {
             anonymous: Some(self.hides()),
         };
         let moves = vec![gains(token, to, quantity)];
-        self.flow(issuer, "cash.issue_and_pay", args.to_bytes(), 2, moves)
+        PlannedFlow {
+            stays: vec![gains(token, issuer, quantity)],
+            ..self.flow(issuer, "cash.issue_and_pay", args.to_bytes(), 2, moves)
+        }
     }
 
     fn exit(&mut self, token: usize, node: usize, quantity: u64) -> PlannedFlow {

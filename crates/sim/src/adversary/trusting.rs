@@ -170,5 +170,6 @@ fn planned(
         cancelled_after_us: None,
         upload: None,
         is_repeatable: false,
+        stays: Vec::new(),
     }
 }

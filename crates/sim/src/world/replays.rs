@@ -45,6 +45,7 @@ impl World {
                     cancelled_after_us: None,
                     upload: None,
                     is_repeatable: false,
+                    stays: Vec::new(),
                 };
                 self.add_clients(vec![flow]);
             }
