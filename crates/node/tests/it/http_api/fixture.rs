@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use crate::http_api::described;
 use crate::http_api::fake::Fake;
 
 /// Returns a path with this segment for each of its `{name}`s.
@@ -175,7 +176,7 @@ impl Fixture {
         self.request_as_is(method, path, &headers, body).await
     }
 
-    /// The same with a body whose length the headers give.
+    /// The same with a body whose length the headers give. Every problem must be described.
     pub async fn request_as_is(
         &self,
         method: &str,
@@ -199,11 +200,13 @@ impl Fixture {
             .nth(1)
             .and_then(|status| status.parse().ok())
             .unwrap_or(0);
-        Reply {
+        let reply = Reply {
             status,
             head: head.to_ascii_lowercase(),
             body: body.to_owned(),
-        }
+        };
+        described::check(method, path, &reply);
+        reply
     }
 
     /// The same with a good token.

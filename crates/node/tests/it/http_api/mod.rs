@@ -3,6 +3,7 @@
 
 mod attachments;
 mod cancelled;
+mod described;
 mod description;
 mod endpoints;
 mod events;
