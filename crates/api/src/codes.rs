@@ -31,7 +31,7 @@ codes! {
     /// No such user.
     UNKNOWN_USER = "api.unknown_user" 404
         "The node's folder has no user of this name."
-        "Check the name with 'tally user list'.";
+        "Check the name in the list of users: GET /v1/users, or 'tally user list'.";
     /// A user of this name exists.
     USER_EXISTS = "api.user_exists" 409
         "A user of this name already exists."
@@ -151,7 +151,7 @@ codes! {
     /// The flow's state does not fit the order.
     FLOW_STANDS_OTHERWISE = "node.flow_stands_otherwise" 409
         "The state of the flow does not allow this action: retry needs a parked or retrying flow, pause a running or retrying one, and resume a paused one."
-        "Read the flow's state with 'tally flow get', and choose an action that this state allows.";
+        "Read the flow's state with GET /v1/flows/{flow_id} or 'tally flow get', and choose an action that this state allows.";
     /// No such transaction.
     UNKNOWN_TRANSACTION = "node.unknown_transaction" 404
         "The node's ledger does not hold a transaction with this id."
@@ -171,7 +171,7 @@ codes! {
     /// No contract with this descriptor.
     UNKNOWN_CONTRACT = "node.unknown_contract" 422
         "No contract with this descriptor is registered in the node's binary."
-        "Copy the hash from 'tally contract list'; start a binary with the new code first.";
+        "Copy the hash from GET /v1/contracts or 'tally contract list'; start a binary with the new code first.";
     /// There is no authorisation to withdraw.
     UNKNOWN_CONSENT = "node.unknown_consent" 404
         "The upgrade is not authorised, so there is nothing to withdraw."
@@ -191,7 +191,7 @@ codes! {
     /// Not a notary.
     NOT_A_NOTARY = "node.not_a_notary" 404
         "The node is not a notary."
-        "Send the request to the network's notary, which GET /v1/network names.";
+        "Send the request to the network's notary, which GET /v1/network and 'tally network show' name.";
     /// The vault's view is too far behind.
     VIEW_BEHIND = "node.view_behind" 504
         "The vault's view did not catch up with the committed transactions in time."
@@ -260,6 +260,19 @@ pub fn info(code: &str) -> Option<&'static ErrorInfo> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hint_that_names_a_command_is_for_clients_too() {
+        let own = ERRORS.iter().chain(crate::chain::ERRORS);
+        for info in own.chain(files::ERRORS) {
+            let names_command = info.action.contains("'tally ");
+            let names_request = ["GET /", "POST /"].map(|word| info.action.contains(word));
+            // The operator works with commands.
+            let is_operators = info.action.contains("operator");
+            let is_for_clients = is_operators || names_request.contains(&true);
+            assert!(!names_command || is_for_clients, "{info:?}");
+        }
+    }
 
     #[test]
     fn codes_are_unique_and_complete() {

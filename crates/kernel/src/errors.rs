@@ -150,7 +150,7 @@ pub(crate) const UNKNOWN_NOTE: ErrorInfo = ErrorInfo {
 pub(crate) const UNKNOWN_CONTRACT: ErrorInfo = ErrorInfo {
     code: "node.unknown_contract",
     cause: "No contract with this descriptor is registered in the node's binary.",
-    action: "Copy the hash from 'tally contract list'; start a binary with the new code first.",
+    action: "Copy the hash from GET /v1/contracts or 'tally contract list'; start a binary with the new code first.",
 };
 pub(crate) const UNKNOWN_CONSENT: ErrorInfo = ErrorInfo {
     code: "node.unknown_consent",

@@ -38,6 +38,7 @@ mod patient;
 mod pending;
 mod permits;
 pub(crate) mod problem;
+mod query_check;
 mod query_permits;
 mod quotas;
 pub(crate) mod randomness;

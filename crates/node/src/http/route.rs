@@ -3,7 +3,10 @@
 use api::operations::{Method, Operation};
 use axum::Router;
 use axum::handler::Handler;
+use axum::middleware::from_fn;
 use axum::routing::{MethodFilter, MethodRouter, on};
+
+use super::query_check::check_query;
 
 /// An operation with its handler.
 pub(crate) struct Route<S> {
@@ -24,7 +27,11 @@ where
         Method::Patch => MethodFilter::PATCH,
         Method::Delete => MethodFilter::DELETE,
     };
-    let handler = on(filter, handler);
+    let mut handler = on(filter, handler);
+    if !operation.query.is_empty() {
+        let check = move |request, next| check_query(operation, request, next);
+        handler = handler.layer(from_fn(check));
+    }
     Route { operation, handler }
 }
 

@@ -232,7 +232,7 @@ async fn refused_requests_say_why_and_what_to_do() {
             "",
             400,
             "api.bad_parameter",
-            "'x' is no after",
+            "after: 'x' is not a whole number",
             "correct",
         ),
         (
