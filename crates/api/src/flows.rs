@@ -233,6 +233,9 @@ pub struct Outcome {
     /// Transactions that participants refused permanently; the flow will not become `delivered`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<DeliveryRefusal>,
+    /// Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undelivered: Vec<String>,
 }
 
 /// A participant refused to record a transaction. The transaction is final nevertheless.

@@ -61,7 +61,10 @@ pub use ledger::{
     TimeWindowView, TransactionView,
 };
 pub use login::{LoggedIn, Login};
-pub use network::{NetworkView, NotaryView, PartyView, PeerLoad, PeerView, PeersView};
+pub use network::{
+    NetworkView, NotaryView, PartyView, PeerEventKind, PeerEventView, PeerHistory, PeerLoad,
+    PeerView, PeersView,
+};
 pub use node::{ClockView, Drain, FlowInfo, Health, HealthWarning, NodeState, NodeView};
 pub use notary::{ConsumedEntry, ConsumedPage, RequestEntry, RequestPage};
 pub use notes::{NewNote, NoteList, NoteView};

@@ -82,9 +82,72 @@ pub struct PeerView {
     /// Remaining time of its cut-off, in milliseconds: the peer may not connect, because it sent too much garbage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_off_ms: Option<u64>,
-    /// Transactions delivered to it that it cannot record at present, as it has answered. `GET /v1/deliveries` gives its reasons.
+    /// Transactions for it that it has neither acknowledged nor refused. They are delivered again until it answers.
+    #[serde(default)]
+    pub pending_deliveries: u64,
+    /// Those of them that it cannot record at present, as it has answered. `GET /v1/deliveries` gives its reasons.
     #[serde(default)]
     pub waiting_deliveries: u64,
+}
+
+/// The answer of `GET /v1/peers/history`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PeerHistory {
+    /// The events, newest first.
+    pub events: Vec<PeerEventView>,
+}
+
+/// An event of the connection with a peer. Failed attempts in a row are one event.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PeerEventView {
+    /// The time on this node's clock, in milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    /// The peer's legal name.
+    pub peer: String,
+    /// The peer's party id.
+    pub party_id: String,
+    /// The kind of the event.
+    pub event: PeerEventKind,
+    /// The number of equal events in a row.
+    pub count: u64,
+    /// The time of the last of several equal events in a row.
+    pub last_ms: u64,
+    /// The other end of the connection, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// The stable code of the reason, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The reason in words, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// The kind of an event of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PeerEventKind {
+    /// A connection is open.
+    Connected,
+    /// The connection has ended.
+    Disconnected,
+    /// An attempt to connect has failed.
+    NotReached,
+    /// The peer was cut off for a time, because it sent too much garbage.
+    CutOff,
+}
+
+impl PeerEventKind {
+    /// Returns the words for people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PeerEventKind::Connected => "connected",
+            PeerEventKind::Disconnected => "disconnected",
+            PeerEventKind::NotReached => "not reached",
+            PeerEventKind::CutOff => "cut off",
+        }
+    }
 }
 
 /// The load that another node puts on this one: its current resources, and counters since this node's start.

@@ -41,6 +41,9 @@ pub struct Problem {
     /// Refusals of these transactions by participants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<DeliveryRefusal>,
+    /// Participants that have not recorded these transactions yet, by legal name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undelivered: Vec<String>,
 }
 
 impl Problem {
@@ -65,6 +68,7 @@ impl Problem {
             flow_status: None,
             transactions: Vec::new(),
             refused: Vec::new(),
+            undelivered: Vec::new(),
         }
     }
 
@@ -86,6 +90,7 @@ impl Problem {
             step: None,
             transactions: self.transactions,
             refused: self.refused,
+            undelivered: self.undelivered,
         })
     }
 

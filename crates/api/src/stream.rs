@@ -68,6 +68,9 @@ pub struct StreamAnswer {
     /// As in [`Outcome`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<DeliveryRefusal>,
+    /// As in [`Outcome`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undelivered: Vec<String>,
     /// The failure of the flow, or the reason why no flow was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Box<Problem>>,
@@ -85,6 +88,7 @@ impl StreamAnswer {
                 step: None,
                 transactions: self.transactions,
                 refused: self.refused,
+                undelivered: self.undelivered,
             }),
             _ => Err(self.problem.unwrap_or_else(|| {
                 Box::new(Problem::new(

@@ -8,9 +8,9 @@ use api::{
     Balances, BatchAnswer, ChainPage, ClockView, ConsentChange, ConsentList, ConsumedPage,
     ContractList, DeliveryPage, Drain, EquivocationPage, FinishRecovery, FlowJournal, FlowList,
     FlowOrder, FlowOrdered, FlowQuery, Health, LedgerPage, NetworkView, NewNote, NewUpgrade,
-    NodeView, NotaryChanges, NoteList, NoteView, Outcome, PeersView, Quarantined, RecoveryView,
-    RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView, VaultAnswer,
-    VaultQuery, Wait,
+    NodeView, NotaryChanges, NoteList, NoteView, Outcome, PeerHistory, PeersView, Quarantined,
+    RecoveryView, RequestPage, SchedulePage, StartBatch, StartFlow, StatesPage, TransactionView,
+    VaultAnswer, VaultQuery, Wait,
 };
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -417,6 +417,18 @@ impl Client {
     /// Returns the other nodes of the network, and the connections with them.
     pub async fn peers(&self) -> Result<PeersView, ClientError> {
         self.ask(&operations::PEERS, Arguments::none()).await
+    }
+
+    /// Returns the last events of the connections with a peer, or with all, newest first.
+    pub async fn peer_history(
+        &self,
+        peer: Option<&str>,
+        limit: u32,
+    ) -> Result<PeerHistory, ClientError> {
+        let arguments = Arguments::none()
+            .with("peer", peer)
+            .with("limit", Some(limit));
+        self.ask(&operations::PEER_HISTORY, arguments).await
     }
 
     /// Returns a page of delivered transactions that their recipients have not answered. `after` is the cursor of the page before.

@@ -118,6 +118,12 @@ impl Context {
         !self.commands.is_empty()
     }
 
+    /// Returns the legal name of a party of the network, or else its id.
+    pub(crate) fn name_of(&self, id: &PartyId) -> String {
+        let party = self.identity.network.party(id);
+        party.map_or_else(|| id.to_string(), |party| party.name.to_string())
+    }
+
     /// Sends a message after the round's commit is durable. A message to this node itself is handled within the round.
     pub(crate) fn send(&mut self, peer: PartyId, priority: Priority, message: PeerMessage) {
         if peer == self.my_id {
@@ -167,7 +173,8 @@ impl Context {
                 0 => String::new(),
                 n => format!(" (and {n} lines before it that were not written)"),
             };
-            self.warn(code, format!("peer {peer}: {}{more}", text.escape_debug()));
+            let name = self.name_of(&peer);
+            self.warn(code, format!("{name}: {}{more}", text.escape_debug()));
         }
     }
 
@@ -276,8 +283,8 @@ impl Context {
         }
         if let Some(ms) = self.budgets.garbage(peer, points, self.now.monotonic) {
             self.act(Action::CutOff { peer, ms });
-            let text =
-                format!("peer {peer} sent too many invalid messages: it is cut off for {ms} ms");
+            let name = self.name_of(&peer);
+            let text = format!("{name} sent too many invalid messages: it is cut off for {ms} ms");
             self.warn(errors::PEER_CUT_OFF.code, text);
         }
     }

@@ -355,6 +355,8 @@ pub enum Reply {
         delivered: bool,
         /// The deliveries of them that participants refused.
         refused: Vec<DeliveryRefusal>,
+        /// The participants that have not answered for them yet, by legal name.
+        undelivered: Vec<String>,
     },
     /// The flow has not ended.
     Running {

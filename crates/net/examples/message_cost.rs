@@ -84,6 +84,7 @@ fn pair(compression: Compression) -> Pair {
     for (me, other) in [(0, 1), (1, 0)] {
         let addresses = vec![nets[other].local_address().to_string()];
         nets[me].set_peers(vec![PeerAddress {
+            name: "peer".to_owned(),
             id: ids[other],
             addresses,
         }]);

@@ -35,7 +35,7 @@ pub(crate) async fn dial(shared: Arc<TransportState>, peer: Arc<Peer>) {
                 }
             }
             Err(refusal) => {
-                shared.not_reached(&peer.id, &refusal, !told);
+                shared.not_reached(&peer, &refusal, !told);
                 told = true;
             }
         }

@@ -9,6 +9,7 @@ use ledger::PartyId;
 use tokio::runtime;
 
 use crate::dial;
+use crate::history::PeerEvent;
 use crate::link::INLINE_BYTES;
 use crate::metrics::{Counter, NetFigures};
 use crate::options::PeerAddress;
@@ -125,13 +126,14 @@ impl Handle {
         let me = self.shared.me;
         let mut peers = self.shared.peers_mut();
         let mut kept = HashMap::with_capacity(wanted.len());
-        for PeerAddress { id, addresses } in wanted.into_iter().filter(|peer| peer.id != me) {
+        for address in wanted.into_iter().filter(|peer| peer.id != me) {
+            let id = address.id;
             if let Some(known) = peers.remove(&id) {
-                known.set_addresses(addresses);
+                known.set_addresses(address.addresses);
                 kept.insert(id, known);
                 continue;
             }
-            let peer = Peer::new(id, addresses, self.shared.limits.queue_bytes_max);
+            let peer = Peer::new(address, self.shared.limits.queue_bytes_max);
             let peer = kept.entry(id).or_insert_with(|| Arc::new(peer));
             if me < id {
                 self.runtime
@@ -173,6 +175,16 @@ impl Handle {
         let mut all: Vec<PeerStatus> = peers.values().map(status).collect();
         all.sort_unstable_by_key(|status| status.peer);
         all
+    }
+
+    /// Returns the last events of each peer's connection, oldest first. At most [`HISTORY_MAX`](crate::HISTORY_MAX) of each are kept,
+    /// from this run.
+    pub fn history(&self) -> Vec<(PartyId, Vec<PeerEvent>)> {
+        let peers = self.shared.peers();
+        peers
+            .values()
+            .map(|peer| (peer.id, peer.history()))
+            .collect()
     }
 
     /// Returns whether the peer is connected.

@@ -23,6 +23,7 @@ mod outbox;
 mod sink;
 // Connections.
 mod handshake;
+mod history;
 mod link;
 mod peer;
 mod reader;
@@ -40,6 +41,7 @@ mod refusal;
 
 pub use errors::ERRORS;
 pub use handle::{Handle, PeerStatus, SendReport};
+pub use history::{ConnectionEvent, HISTORY_MAX, PeerEvent};
 pub use metrics::NetFigures;
 pub use options::{Compression, NetLimits, Options, PeerAddress};
 pub use outbox::{LANES, Sent};

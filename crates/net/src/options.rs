@@ -36,6 +36,8 @@ pub struct Options {
 pub struct PeerAddress {
     /// The peer.
     pub id: PartyId,
+    /// Its name, for people.
+    pub name: String,
     /// `host:port`, best first.
     pub addresses: Vec<String>,
 }

@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ledger::PartyId;
-use primitives::whole_ms;
+use primitives::{Coded, whole_ms};
 use tokio::sync::Notify;
 
 use crate::frame::Hello;
+use crate::history::{ConnectionEvent, History, PeerEvent};
 use crate::link::Link;
+use crate::options::PeerAddress;
 use crate::outbox::{Outbox, SharedOutbox};
 use crate::refusal::Refusal;
 use crate::sink::{Inbound, Sink};
@@ -31,6 +33,8 @@ pub(crate) fn clock_ms() -> u64 {
 /// One peer of the network.
 pub(crate) struct Peer {
     pub(crate) id: PartyId,
+    /// Its name, for people.
+    pub(crate) name: String,
     /// Notified when the pause between attempts to reach the peer should end.
     pub(crate) retry: Notify,
     addresses: Mutex<Vec<String>>,
@@ -40,12 +44,19 @@ pub(crate) struct Peer {
     retired: AtomicBool,
     /// The end of the cut-off. Until then the peer is not dialled, and its connections are refused.
     cut_off_until: Mutex<Option<Instant>>,
+    history: Mutex<History>,
 }
 
 impl Peer {
-    pub(crate) fn new(id: PartyId, addresses: Vec<String>, queue_bytes_max: usize) -> Self {
+    pub(crate) fn new(address: PeerAddress, queue_bytes_max: usize) -> Self {
+        let PeerAddress {
+            id,
+            name,
+            addresses,
+        } = address;
         Self {
             id,
+            name,
             retry: Notify::new(),
             addresses: Mutex::new(addresses),
             outbox: SharedOutbox::new(queue_bytes_max),
@@ -53,6 +64,7 @@ impl Peer {
             met: Mutex::new(None),
             retired: AtomicBool::new(false),
             cut_off_until: Mutex::new(None),
+            history: Mutex::default(),
         }
     }
 
@@ -99,6 +111,9 @@ impl Peer {
     /// Cuts the peer off: ends its connection, and refuses new ones for the given time.
     pub(crate) fn cut_off(&self, time: Duration) {
         *lock(&self.cut_off_until) = Instant::now().checked_add(time);
+        let reason = format!("for {} s", time.as_secs_f32().ceil());
+        let event = PeerEvent::new(ConnectionEvent::CutOff, clock_ms());
+        self.note(event.because(Refusal::CutOff(self.id, 0).code(), reason));
         if let Some(link) = self.link() {
             link.close();
         }
@@ -118,6 +133,16 @@ impl Peer {
             Some(left) => Err(Refusal::CutOff(self.id, left.as_millis())),
             None => Ok(()),
         }
+    }
+
+    /// Adds an event to the history of its connection.
+    pub(crate) fn note(&self, event: PeerEvent) {
+        lock(&self.history).note(event);
+    }
+
+    /// Returns the last events of its connection, oldest first.
+    pub(crate) fn history(&self) -> Vec<PeerEvent> {
+        lock(&self.history).events()
     }
 
     pub(crate) fn is_retired(&self) -> bool {

@@ -10,9 +10,10 @@ use tokio::time::{Instant, sleep_until};
 use crate::assembly::Assembly;
 use crate::compression::Packer;
 use crate::handshake::Met;
+use crate::history::{ConnectionEvent, PeerEvent};
 use crate::link::Link;
 use crate::options::Compression;
-use crate::peer::Peer;
+use crate::peer::{Peer, clock_ms};
 use crate::reader::{Buffers, Turn};
 use crate::refusal::Refusal;
 use crate::shared::TransportState;
@@ -63,9 +64,15 @@ pub(crate) async fn serve(shared: &Arc<TransportState>, met: Met) -> Duration {
     shared.counters.connected.add(1);
     if replaced {
         let refusal = Refusal::Replaced;
-        tracing::warn!(code = refusal.code(), peer = %peer.id, hint = refusal.hint(), "the peer connected again; the older connection is closed");
+        tracing::warn!(
+            code = refusal.code(),
+            peer = peer.name,
+            hint = refusal.hint(),
+            "the peer connected again; the older connection is closed"
+        );
     }
-    tracing::info!(peer = %peer.id, %address, software = hello.software, compress, "connected");
+    peer.note(PeerEvent::new(ConnectionEvent::Connected, clock_ms()).at(address));
+    tracing::info!(peer = peer.name, %address, software = hello.software, compress, "connected");
     let began = Instant::now();
     let ended = Service {
         shared,
@@ -82,10 +89,12 @@ pub(crate) async fn serve(shared: &Arc<TransportState>, met: Met) -> Duration {
     peer.remove(&link, &*shared.sink);
     shared.counters.disconnected.add(1);
     let (code, stood) = (ended.code(), began.elapsed());
+    let event = PeerEvent::new(ConnectionEvent::Disconnected, clock_ms());
+    peer.note(event.at(address).because(code, ended.to_string()));
     if ended.is_harmless() || matches!(ended, Refusal::Replaced) {
-        tracing::info!(code, peer = %peer.id, %address, "disconnected: {ended}");
+        tracing::info!(code, peer = peer.name, %address, "disconnected: {ended}");
     } else {
-        tracing::warn!(code, peer = %peer.id, %address, hint = ended.hint(), "disconnected: {ended}");
+        tracing::warn!(code, peer = peer.name, %address, hint = ended.hint(), "disconnected: {ended}");
     }
     stood
 }

@@ -10,9 +10,10 @@ use ledger::PartyId;
 use primitives::Coded;
 
 use crate::frame::{Hello, SOFTWARE_CHARS_MAX};
+use crate::history::{ConnectionEvent, PeerEvent};
 use crate::metrics::Counters;
 use crate::options::{Compression, NetLimits, Options};
-use crate::peer::Peer;
+use crate::peer::{Peer, clock_ms};
 use crate::refusal::{Refusal, RefusalLog};
 use crate::sink::Sink;
 use crate::tls::{TlsConfigs, TlsMaterialError};
@@ -66,7 +67,7 @@ impl TransportState {
             takes_zstd: self.compression != Compression::Off,
             window: self.limits.window_bytes,
             max_message_bytes: self.limits.message_bytes_max,
-            clock_ms: crate::peer::clock_ms(),
+            clock_ms: clock_ms(),
         }
     }
 
@@ -77,13 +78,16 @@ impl TransportState {
     }
 
     /// Counts a failed attempt to reach a peer. Only the first of consecutive failures is logged for operators.
-    pub(crate) fn not_reached(&self, peer: &PartyId, refusal: &Refusal, tell: bool) {
+    pub(crate) fn not_reached(&self, peer: &Peer, refusal: &Refusal, tell: bool) {
         self.counters.unreachable.add(1);
         let (code, hint) = (refusal.code(), refusal.hint());
+        let event = PeerEvent::new(ConnectionEvent::NotReached, clock_ms());
+        peer.note(event.because(code, refusal.to_string()));
+        let peer = &peer.name;
         if tell {
-            tracing::warn!(code, %peer, hint, "peer not reached: {refusal}");
+            tracing::warn!(code, peer, hint, "peer not reached: {refusal}");
         } else {
-            tracing::debug!(code, %peer, "peer not reached: {refusal}");
+            tracing::debug!(code, peer, "peer not reached: {refusal}");
         }
     }
 

@@ -301,6 +301,7 @@ mod tests {
             outcome,
             delivered: true,
             refused: Vec::new(),
+            undelivered: Vec::new(),
         }
     }
 

@@ -4,8 +4,8 @@ use super::parts::{AFTER, LAST_EVENT_ID, LIMIT, READ, TIMEOUT, answer, json, par
 use super::row::{Call, Kind, Method, Operation, Permission};
 use crate::{
     Balances, ClockView, ConsumedPage, DeliveryPage, Drain, EquivocationPage, Health, LedgerPage,
-    LoggedIn, Login, NetworkView, NodeView, PeersView, RequestPage, StatesPage, TransactionView,
-    VaultAnswer, VaultQuery, codes,
+    LoggedIn, Login, NetworkView, NodeView, PeerHistory, PeersView, RequestPage, StatesPage,
+    TransactionView, VaultAnswer, VaultQuery, codes,
 };
 
 /// `GET /v1/balances`.
@@ -299,6 +299,32 @@ pub const PEERS: Call<PeersView> = Call::new(Operation {
     ..READ
 });
 
+/// `GET /v1/peers/history`.
+pub const PEER_HISTORY: Call<PeerHistory> = Call::new(Operation {
+    path: "/v1/peers/history",
+    id: "peerHistory",
+    tag: "node",
+    permission: Permission::Whole("node.read"),
+    summary: "The last events of the connections with the peers since the node's start, newest first. The node keeps the last 64 of each peer.",
+    query: &[
+        parameter(
+            "peer",
+            Kind::Text(512),
+            "The legal name of a peer; all peers if left out.",
+        ),
+        LIMIT,
+    ],
+    answers: &[answer(
+        200,
+        "The events.",
+        json::<PeerHistory>(
+            r#"{"events":[{"at_ms":1700000000000,"peer":"O=B, L=London, C=GB","party_id":"00","event":"connected","count":1,"last_ms":1700000000000,"address":"127.0.0.1:10002"}]}"#,
+        ),
+    )],
+    codes: &[&codes::BAD_PARAMETER],
+    ..READ
+});
+
 /// `GET /v1/deliveries`.
 pub const DELIVERIES: Call<DeliveryPage> = Call::new(Operation {
     path: "/v1/deliveries",
@@ -460,6 +486,7 @@ pub(super) const OPERATIONS: &[&Operation] = &[
     &LOGOUT.row,
     &NODE.row,
     &PEERS.row,
+    &PEER_HISTORY.row,
     &DELIVERIES.row,
     &NETWORK.row,
     &DRAIN.row,

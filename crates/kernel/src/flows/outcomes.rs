@@ -1,5 +1,7 @@
 //! Ends of flows: outcomes, waits, cancellation.
 
+use std::collections::BTreeSet;
+
 use flow::{COUNTERPARTY_SILENT_CODE, FlowError, FlowId, StartRecord};
 use ledger::{PartyId, TxId};
 use primitives::Encode;
@@ -267,16 +269,31 @@ fn reply_ended(
     deliveries: &Unanswered,
     context: &mut Context,
 ) {
-    let refused = match delivered {
-        true => Vec::new(),
-        false => refused_of(&outcome.transactions, deliveries, context),
+    let (refused, undelivered) = match delivered {
+        true => (Vec::new(), Vec::new()),
+        false => (
+            refused_of(&outcome.transactions, deliveries, context),
+            undelivered_of(&outcome.transactions, deliveries, context),
+        ),
     };
     let ended = Reply::Ended {
         outcome,
         delivered,
         refused,
+        undelivered,
     };
     context.reply(token, ended);
+}
+
+/// Returns the participants that have not answered for some transactions, each once, in order of name.
+fn undelivered_of(
+    transactions: &[TxId],
+    deliveries: &Unanswered,
+    context: &Context,
+) -> Vec<String> {
+    let peers = transactions.iter().flat_map(|id| deliveries.peers_of(id));
+    let names: BTreeSet<String> = peers.map(|peer| context.name_of(peer)).collect();
+    names.into_iter().collect()
 }
 
 /// Returns the refusals of some transactions by their participants.
@@ -290,10 +307,7 @@ fn refused_of(
         .flat_map(|id| deliveries.refusals.of(id));
     let told = rows.map(|row| DeliveryRefusal {
         transaction: row.transaction,
-        party: match context.identity.network.node(&row.by) {
-            Some(info) => info.party.name.to_string(),
-            None => row.by.to_string(),
-        },
+        party: context.name_of(&row.by),
         rejection: row.rejection.clone(),
     });
     told.collect()

@@ -99,8 +99,9 @@ impl Intake {
             }
             FileFailure::Disk { code } => {
                 if tries == 1 {
+                    let name = context.name_of(&peer);
                     let text =
-                        format!("file {hash} from {peer} could not be stored on the disk: {code}");
+                        format!("file {hash} from {name} could not be stored on the disk: {code}");
                     context.warn(errors::FILE_NOT_STORED.code, text);
                 }
                 self.file_comes_later((&hash, tries), &code, chains, context);

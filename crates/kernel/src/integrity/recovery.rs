@@ -64,12 +64,6 @@ fn ask_to_recover(peer: PartyId, step: u32, after: u64, context: &mut Context) {
     });
 }
 
-/// Returns the name of a party of the network, or else its id.
-fn name(id: &PartyId, context: &Context) -> String {
-    let party = context.identity.network.party(id);
-    party.map_or_else(|| id.to_string(), |party| party.name.to_string())
-}
-
 /// Returns the last position that a peer has searched.
 fn after_of(recovery: &Option<Recovery>, peer: &PartyId) -> u64 {
     let known = recovery
@@ -209,7 +203,7 @@ impl Integrity {
                 let missing: Vec<String> = recovery
                     .missing()
                     .take(5)
-                    .map(|id| name(id, context))
+                    .map(|id| context.name_of(id))
                     .collect();
                 let count = recovery.missing().count();
                 (count > 0).then(|| {

@@ -101,15 +101,16 @@ impl Integrity {
             return;
         }
         let number = self.data_number(book);
+        let name = context.name_of(&shown_by);
         let reason = match &evidence {
             Evidence::Mark(mark) => format!(
-                "peer {shown_by} holds this node's signed mark of life {} at {}, and the data is in life {} at {number}",
+                "{name} holds this node's signed mark of life {} at {}, and the data is in life {} at {number}",
                 mark.ordinal,
                 mark.number,
                 self.lives.ordinal()
             ),
             Evidence::Notarised(id) => format!(
-                "peer {shown_by} holds this notary's signature on transaction {id}, which its data does not contain"
+                "{name} holds this notary's signature on transaction {id}, which its data does not contain"
             ),
         };
         let data_until = self.data_until;

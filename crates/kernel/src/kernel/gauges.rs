@@ -56,7 +56,8 @@ impl Kernel {
         figures
     }
 
-    /// Figures of every peer that has been heard in this run: members of the network.
+    /// Figures of every peer that has been heard in this run or has not answered for deliveries: members of the network, or parties
+    /// that were members.
     pub fn peer_figures(&self) -> BTreeMap<PartyId, PeerFigures> {
         let mut all: BTreeMap<PartyId, PeerFigures> = BTreeMap::new();
         for (peer, usage) in self.flows.engine().peer_usages() {
@@ -64,6 +65,9 @@ impl Kernel {
         }
         for (peer, work) in self.context.peer_work() {
             all.entry(peer).or_default().work = work;
+        }
+        for (peer, rows) in self.links.unanswered().rows_by_peer() {
+            all.entry(peer).or_default().undelivered = rows;
         }
         if let Some(notarisation) = &self.notarisation {
             for (peer, figures) in notarisation.requesters() {

@@ -1,7 +1,7 @@
 //! The peers that have not answered for a transaction. They decide when a transaction is *delivered* for the clients that wait
 //! for it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ledger::{PartyId, TxId};
 
@@ -25,8 +25,8 @@ pub enum Standing {
 /// The transactions that are not delivered to all their participants yet.
 pub struct Unanswered {
     peers: HashMap<TxId, Vec<PartyId>>,
-    /// Number of delivery rows in the store.
-    rows: u64,
+    /// Number of delivery rows in the store, by peer. No peer has 0.
+    rows: BTreeMap<PartyId, u64>,
     /// Number of rows that `peers` does not hold, because it was full.
     untracked: u64,
     /// The refusals of participants.
@@ -38,7 +38,7 @@ impl Unanswered {
     pub(crate) fn new(refusals: Refusals) -> Self {
         Self {
             peers: HashMap::new(),
-            rows: 0,
+            rows: BTreeMap::new(),
             untracked: 0,
             refusals,
         }
@@ -46,7 +46,7 @@ impl Unanswered {
 
     /// Adds a delivery row that was written, or found at the start.
     pub fn add(&mut self, peer: PartyId, id: TxId) {
-        self.rows += 1;
+        *self.rows.entry(peer).or_default() += 1;
         let full = self.peers.len() >= OWED_TRACKED_MAX;
         match self.peers.get_mut(&id) {
             Some(peers) if peers.contains(&peer) => {}
@@ -63,7 +63,12 @@ impl Unanswered {
 
     /// Notes that a row was answered. Returns whether no peer owes an answer for the transaction now.
     pub fn answered(&mut self, peer: &PartyId, id: &TxId) -> bool {
-        self.rows = self.rows.saturating_sub(1);
+        if let Some(rows) = self.rows.get_mut(peer) {
+            *rows -= 1;
+            if *rows == 0 {
+                self.rows.remove(peer);
+            }
+        }
         let Some(peers) = self.peers.get_mut(id) else {
             self.untracked = self.untracked.saturating_sub(1);
             return false;
@@ -87,9 +92,19 @@ impl Unanswered {
         }
     }
 
+    /// Returns the peers that have not answered for a transaction, if they are tracked.
+    pub(crate) fn peers_of(&self, id: &TxId) -> &[PartyId] {
+        self.peers.get(id).map_or(&[], Vec::as_slice)
+    }
+
     /// Returns the number of delivery rows in the store.
     pub fn rows(&self) -> u64 {
-        self.rows
+        self.rows.values().sum()
+    }
+
+    /// Returns the number of delivery rows of each peer that has any.
+    pub(crate) fn rows_by_peer(&self) -> impl Iterator<Item = (PartyId, u64)> {
+        self.rows.iter().map(|(peer, rows)| (*peer, *rows))
     }
 }
 
@@ -108,13 +123,20 @@ mod tests {
         owed.add(b, x);
         owed.add(a, y);
         assert_eq!((owed.rows(), owed.standing(&x)), (3, Standing::Unanswered));
+        let by_peer = |owed: &Unanswered| owed.rows_by_peer().collect::<BTreeMap<_, _>>();
+        assert_eq!(by_peer(&owed), BTreeMap::from([(a, 2), (b, 1)]));
+        assert_eq!(owed.peers_of(&x), [a, b]);
         assert!(!owed.answered(&a, &x) && !owed.owes(&a, &x) && owed.owes(&b, &x));
+        assert_eq!(owed.peers_of(&x), [b]);
         assert!(owed.answered(&b, &x));
+        assert_eq!(by_peer(&owed), BTreeMap::from([(a, 1)]));
+        assert!(owed.peers_of(&x).is_empty());
         assert_eq!(owed.standing(&x), Standing::Delivered);
         let why = ledger::Rejection::new("test.no", "no", "none");
         owed.refusals.add(y, a, &why, &mut Default::default());
         assert!(owed.answered(&a, &y));
         assert_eq!(owed.standing(&y), Standing::NotDelivered);
+        assert_eq!((owed.rows(), by_peer(&owed)), (0, BTreeMap::new()));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A node's handling of deliveries from peers. Node 1 is real; nodes 2 and 3 are scripted by the tests.
 
+use kernel::Wait;
 use kernel::message::PeerMessage;
 use kernel::port::Table;
 use ledger::{ContractName, SignedTransaction, TransactionBuilder, TransactionSignature};
@@ -233,6 +234,56 @@ fn only_who_is_owed_a_transaction_answers_for_it() {
 }
 
 #[test]
+fn who_has_not_answered_is_told_and_counted() {
+    let mut net = Testnet::new(3);
+    for node in [2, 3] {
+        net.script(node);
+    }
+    net.start(1, "cash.issue", &issue(10), None);
+    net.settle();
+    let owing = |net: &Testnet, node: usize| {
+        let all = net.nodes[1].kernel.as_ref().expect("up").peer_figures();
+        all.get(&net.nodes[node].id)
+            .map_or(0, |figures| figures.undelivered)
+    };
+    let mut ids = Vec::new();
+    for (number, to) in [(1, 2), (2, 2), (3, 3)] {
+        let key = format!("pay {number}");
+        let paid = net.start_and_wait(1, "cash.pay", &pay(1, to), Some(&key), Wait::Finalised);
+        net.settle();
+        let reply = net.replies.remove(&paid);
+        let Some(kernel::Reply::Ended {
+            outcome,
+            undelivered,
+            ..
+        }) = reply
+        else {
+            panic!("{number}: {reply:?}");
+        };
+        let name = format!("O=Node {to}, L=London, C=GB");
+        assert_eq!(undelivered, [name], "{number}");
+        ids.extend(outcome.transactions);
+    }
+    assert_eq!([2, 3].map(|node| owing(&net, node)), [2, 1]);
+    net.down(1);
+    net.up(1);
+    net.settle();
+    assert_eq!([2, 3].map(|node| owing(&net, node)), [2, 1], "restarted");
+    // The deliveries are read back and sent again.
+    net.link(1, 2);
+    net.link(1, 3);
+    net.quiet_for(2_000);
+    let all = PeerMessage::Delivered { ids };
+    net.say(2, 1, &all);
+    net.say(3, 1, &all);
+    net.settle();
+    assert_eq!([2, 3].map(|node| owing(&net, node)), [0, 0]);
+    let again = net.start_and_wait(1, "cash.pay", &pay(1, 2), Some("pay 1"), Wait::Finalised);
+    net.settle();
+    assert_eq!(net.ended(again), Ok(true));
+}
+
+#[test]
 fn who_refused_what_is_told_also_after_a_restart() {
     let mut net = Testnet::new(2);
     net.script(2);
@@ -247,12 +298,15 @@ fn who_refused_what_is_told_also_after_a_restart() {
     for when in ["at once", "after a restart"] {
         let reply = net.replies.remove(&paid);
         let Some(kernel::Reply::Ended {
-            delivered, refused, ..
+            delivered,
+            refused,
+            undelivered,
+            ..
         }) = reply
         else {
             panic!("{when}: {reply:?}");
         };
-        assert!(!delivered, "{when}");
+        assert!(!delivered && undelivered.is_empty(), "{when}");
         let told: Vec<_> = refused
             .iter()
             .map(|r| (r.transaction, r.party.as_str(), r.rejection.code.as_str()))

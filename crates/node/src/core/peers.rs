@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use api::{PeerLoad, PeerView, PeersView};
+use api::{PeerEventKind, PeerEventView, PeerHistory, PeerLoad, PeerView, PeersView};
 use kernel::{PeerFigures, WaitReasons};
 use ledger::{NetworkMap, PartyId};
-use net::PeerStatus;
+use net::{ConnectionEvent, PeerEvent, PeerStatus};
 
 /// The software name and version that this node announces.
 pub(super) const SOFTWARE: &str = concat!("tally/", env!("CARGO_PKG_VERSION"));
 
-/// All peers, in order of name, with their load here and the number of deliveries that they cannot record at present.
+/// All peers, in order of name, with their load here and the deliveries that they have not answered.
 pub(super) fn view(
     net: &net::Handle,
     network: &NetworkMap,
@@ -30,18 +30,19 @@ pub(super) fn view(
             clock_offset_ms,
             cut_off_for,
         } = status;
-        let party = network.party(&peer);
+        let figures = figures.get(&peer);
         PeerView {
-            name: party.map_or_else(|| peer.to_string(), |party| party.name.to_string()),
+            name: name_of(network, &peer),
             party_id: peer.to_string(),
             connected: address.is_some(),
             address: address.map(|address| address.to_string()),
             software,
             clock_offset_ms,
             queued_bytes: queued_bytes as u64,
-            load: figures.get(&peer).map(load),
+            load: figures.map(load),
             // A wait of minutes fits.
             cut_off_ms: cut_off_for.map(|left| left.as_millis() as u64),
+            pending_deliveries: figures.map_or(0, |figures| figures.undelivered),
             waiting_deliveries: waiting.get(&peer).copied().unwrap_or_default(),
         }
     });
@@ -51,6 +52,51 @@ pub(super) fn view(
         software: SOFTWARE.to_owned(),
         peers,
     }
+}
+
+/// The last events of the connections with the peer of a name, or with all peers, newest first.
+pub(super) fn history(
+    net: &net::Handle,
+    network: &NetworkMap,
+    peer: Option<&str>,
+    limit: usize,
+) -> PeerHistory {
+    let of_peer = net.history().into_iter().flat_map(|(id, events)| {
+        let name = name_of(network, &id);
+        let is_wanted = peer.is_none_or(|peer| peer == name);
+        let events = events.into_iter().filter(move |_| is_wanted);
+        events.map(move |event| event_view(&name, &id, event))
+    });
+    let mut events: Vec<PeerEventView> = of_peer.collect();
+    events.sort_by(|a, b| (b.last_ms, &a.peer).cmp(&(a.last_ms, &b.peer)));
+    events.truncate(limit);
+    PeerHistory { events }
+}
+
+fn event_view(name: &str, id: &PartyId, event: PeerEvent) -> PeerEventView {
+    let told = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    PeerEventView {
+        at_ms: event.at_ms,
+        peer: name.to_owned(),
+        party_id: id.to_string(),
+        event: match event.kind {
+            ConnectionEvent::Connected => PeerEventKind::Connected,
+            ConnectionEvent::Disconnected => PeerEventKind::Disconnected,
+            ConnectionEvent::NotReached => PeerEventKind::NotReached,
+            ConnectionEvent::CutOff => PeerEventKind::CutOff,
+        },
+        count: event.count,
+        last_ms: event.last_ms,
+        address: event.address.map(|address| address.to_string()),
+        code: told(event.code),
+        message: told(&event.reason),
+    }
+}
+
+/// Returns the legal name of a party of the network, or else its id.
+fn name_of(network: &NetworkMap, id: &PartyId) -> String {
+    let party = network.party(id);
+    party.map_or_else(|| id.to_string(), |party| party.name.to_string())
 }
 
 fn load(figures: &PeerFigures) -> PeerLoad {

@@ -101,6 +101,7 @@ fn answer_of(reply: Reply) -> Answer {
             outcome,
             delivered,
             refused,
+            undelivered,
         } => {
             let output = outcome.result.map(|bytes| Output::Encoded {
                 flow: outcome.name.into(),
@@ -113,6 +114,7 @@ fn answer_of(reply: Reply) -> Answer {
                 transactions: outcome.transactions,
                 delivered,
                 refused,
+                undelivered,
             }))
         }
         Reply::Busy { retry_after_ms } => Answer::Refused(Refusal::busy(retry_after_ms)),

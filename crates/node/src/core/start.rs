@@ -159,6 +159,7 @@ impl Node {
         let others = network.nodes().filter(|(id, _)| **id != me);
         let peers = others.map(|(id, info)| PeerAddress {
             id: *id,
+            name: info.party.name.to_string(),
             addresses: info.addresses.clone(),
         });
         let message_bytes_max = network.parameters().max_message_bytes;

@@ -55,6 +55,11 @@ fn write_success(out: &mut BytesMut, succeeded: Succeeded) {
         // A list of texts has a JSON form, and writing to memory does not fail.
         let _ = serde_json::to_writer(out.writer(), &succeeded.refused);
     }
+    if !succeeded.undelivered.is_empty() {
+        out.put_slice(b",\"undelivered\":");
+        // As above.
+        let _ = serde_json::to_writer(out.writer(), &succeeded.undelivered);
+    }
 }
 
 fn write_state(out: &mut BytesMut, flow_id: &[u8; 16], status: FlowStatus) {

@@ -30,6 +30,7 @@ pub(super) struct Succeeded {
     pub(super) result: RawJson,
     pub(super) transactions: Vec<TxId>,
     pub(super) refused: Vec<api::DeliveryRefusal>,
+    pub(super) undelivered: Vec<String>,
 }
 
 /// Converts the end of a flow: its success, or a refusal that names the flow. An output without a JSON form is a refusal too, with the
@@ -41,6 +42,7 @@ pub(super) fn end_of(service: &dyn FlowService, ended: Ended) -> Result<Succeede
         transactions,
         delivered,
         refused,
+        undelivered,
     } = ended;
     let refused: Vec<_> = refused.into_iter().map(refused_json).collect();
     let status = match &output {
@@ -57,6 +59,7 @@ pub(super) fn end_of(service: &dyn FlowService, ended: Ended) -> Result<Succeede
             result,
             transactions,
             refused,
+            undelivered,
         }),
         Err(refusal) => Err(Refusal {
             flow: Some(Box::new(FailedFlow {
@@ -64,6 +67,7 @@ pub(super) fn end_of(service: &dyn FlowService, ended: Ended) -> Result<Succeede
                 status,
                 transactions,
                 refused,
+                undelivered,
             })),
             ..refusal
         }),

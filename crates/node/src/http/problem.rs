@@ -30,6 +30,7 @@ impl Refusal {
             problem.flow_status = Some(flow.status);
             problem.transactions = flow.transactions.iter().map(TxId::to_string).collect();
             problem.refused = flow.refused;
+            problem.undelivered = flow.undelivered;
         }
         problem
     }

@@ -25,6 +25,7 @@ struct Labelled {
     dropped: Counter,
     garbage: Counter,
     cut_offs: Counter,
+    undelivered: Gauge,
     notary_queued: Gauge,
     notary_signed: Counter,
     notary_refused: Counter,
@@ -86,6 +87,10 @@ impl Labelled {
                 "tally_peer_cut_offs_total",
                 "Times that a peer was cut off because of its garbage.",
             ),
+            undelivered: gauge(
+                "tally_peer_deliveries_pending",
+                "Deliveries of recorded transactions that a peer has not answered.",
+            ),
             notary_queued: gauge(
                 "tally_notary_requester_queued",
                 "Requests of each requester that wait for the notary's decision.",
@@ -104,6 +109,7 @@ impl Labelled {
         let PeerFigures {
             flows,
             work,
+            undelivered,
             notary,
         } = figures;
         self.responders.set_count(flows.responders as u64);
@@ -116,6 +122,7 @@ impl Labelled {
         self.dropped.set(work.dropped);
         self.garbage.set(work.garbage);
         self.cut_offs.set(work.cuts);
+        self.undelivered.set_count(*undelivered);
         // A node that is no notary has done nothing as one.
         let notary = notary.unwrap_or_default();
         self.notary_queued.set_count(notary.queued_requests as u64);
@@ -166,6 +173,7 @@ fn add(sum: &mut PeerFigures, more: &PeerFigures) {
     sum.work.dropped += more.work.dropped;
     sum.work.garbage += more.work.garbage;
     sum.work.cuts += more.work.cuts;
+    sum.undelivered += more.undelivered;
     if let Some(more) = more.notary {
         let sum = sum.notary.get_or_insert_default();
         sum.queued_requests += more.queued_requests;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use api::{DeliveryStatus, DeliveryView, FlowStatus, Wait};
+use api::{DeliveryStatus, DeliveryView, FlowStatus, PeerEventKind, Wait};
 use client::Client;
 use perf::scenario::cash;
 
@@ -23,6 +23,12 @@ async fn the_absent_miss_nothing_and_slow_nobody() {
     let issue = cash::issue("GBP", 10 * PAYMENTS * COIN).expect("arguments");
     stage::completes(&a, issue, Wait::Delivered).await;
 
+    stage::eventually("B is connected", async || {
+        let peers = a.peers().await.ok()?.peers;
+        let b = peers.iter().find(|peer| peer.name == name_b)?;
+        b.connected.then_some(())
+    })
+    .await;
     network.kill(B);
     let started = Instant::now();
     let mut owed = Vec::new();
@@ -34,6 +40,7 @@ async fn the_absent_miss_nothing_and_slow_nobody() {
             FlowStatus::Finalised,
             "finalised, not delivered"
         );
+        assert_eq!(outcome.undelivered, [name_b.as_str()]);
         owed.push(outcome.flow_id);
     }
     let to_the_absent = started.elapsed();
@@ -50,6 +57,13 @@ async fn the_absent_miss_nothing_and_slow_nobody() {
         let (status, peer) = (delivery.status, &delivery.peer);
         assert_eq!((status, peer), (DeliveryStatus::Away, &name_b));
     }
+
+    shows_pending(&a, &name_b, PAYMENTS).await;
+    let history = a.peer_history(Some(&name_b), 100).await.expect("readable");
+    let events: Vec<PeerEventKind> = history.events.iter().map(|event| event.event).collect();
+    let gone = [PeerEventKind::Disconnected, PeerEventKind::NotReached];
+    assert!(gone.contains(&events[0]), "{history:?}");
+    assert!(events.contains(&PeerEventKind::Connected), "{history:?}");
 
     let started = Instant::now();
     for _ in 0..PAYMENTS {
@@ -74,6 +88,18 @@ async fn the_absent_miss_nothing_and_slow_nobody() {
     .await;
     stage::eventually("every delivery is answered", async || {
         unanswered(&a).await.is_empty().then_some(())
+    })
+    .await;
+    shows_pending(&a, &name_b, 0).await;
+}
+
+/// Waits until the node shows this number of deliveries that a peer has not answered.
+async fn shows_pending(client: &Client, name: &str, expected: u64) {
+    let what = format!("{expected} deliveries are pending");
+    stage::eventually(&what, async || {
+        let peers = client.peers().await.ok()?.peers;
+        let peer = peers.iter().find(|peer| peer.name == name)?;
+        (peer.pending_deliveries == expected).then_some(())
     })
     .await;
 }

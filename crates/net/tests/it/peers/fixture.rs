@@ -154,6 +154,7 @@ impl Node {
 
 pub fn peer(id: PartyId, address: SocketAddr) -> PeerAddress {
     PeerAddress {
+        name: id.to_string(),
         id,
         addresses: vec![address.to_string()],
     }

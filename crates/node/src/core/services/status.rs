@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use api::{ClockView, DeliveryPage, Drain, Health, NetworkView, NodeView, PeersView};
+use api::{ClockView, DeliveryPage, Drain, Health, NetworkView, NodeView, PeerHistory, PeersView};
 use kernel::Event;
 
 use crate::core::peers;
@@ -26,6 +26,10 @@ impl StatusService for Service {
             &self.shared.peer_figures(),
             &self.shared.figures().wait_reasons,
         )
+    }
+
+    fn peer_history(&self, peer: Option<&str>, limit: usize) -> PeerHistory {
+        peers::history(&self.net, &self.network, peer, limit)
     }
 
     fn deliveries(&self, after: Option<[u8; 40]>, limit: usize) -> Pending<'_, DeliveryPage> {

@@ -316,6 +316,7 @@ pub(super) fn state_of(mut refusal: Refusal) -> Result<Outcome, Refusal> {
         Some(flow) => Ok(Outcome {
             transactions: flow.transactions.iter().map(TxId::to_string).collect(),
             refused: flow.refused,
+            undelivered: flow.undelivered,
             error: Some(refusal.into_failure()),
             ..live(flow.flow_id, flow.status, None)
         }),
@@ -338,6 +339,7 @@ pub(super) fn outcome(service: &dyn FlowService, answer: Answer) -> Result<Outco
                 result: Some(succeeded.result),
                 transactions: transactions.map(TxId::to_string).collect(),
                 refused: succeeded.refused,
+                undelivered: succeeded.undelivered,
                 ..live(succeeded.flow_id, succeeded.status, None)
             })
         }
@@ -356,5 +358,6 @@ fn live(flow_id: FlowId, status: FlowStatus, step: Option<String>) -> Outcome {
         step,
         transactions: Vec::new(),
         refused: Vec::new(),
+        undelivered: Vec::new(),
     }
 }

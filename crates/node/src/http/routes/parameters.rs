@@ -55,6 +55,14 @@ pub(in crate::http) struct PageQuery {
     pub(super) timeout_ms: Option<u64>,
 }
 
+/// `?peer=&limit=`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::http) struct HistoryQuery {
+    pub(super) peer: Option<String>,
+    pub(super) limit: Option<usize>,
+}
+
 /// `?after=&limit=&quarantined=`
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -12,7 +12,7 @@ use axum::response::IntoResponse;
 use primitives::hex;
 
 use super::handler::{Answered, Route, json, route};
-use super::parameters::{PageQuery, query};
+use super::parameters::{HistoryQuery, PageQuery, query};
 use crate::http::refusal::Refusal;
 use crate::http::state::ApiState;
 use crate::users::Caller;
@@ -22,6 +22,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     [
         route(&operations::NODE, node),
         route(&operations::PEERS, peers),
+        route(&operations::PEER_HISTORY, peer_history),
         route(&operations::DELIVERIES, deliveries),
         route(&operations::NETWORK, network),
         route(&operations::DRAIN, drain),
@@ -34,6 +35,17 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
 /// `GET /v1/node`
 pub(in crate::http) async fn node(State(state): State<Arc<ApiState>>) -> Answered {
     json(StatusCode::OK, &state.services.status.node())
+}
+
+/// `GET /v1/peers/history`
+pub(in crate::http) async fn peer_history(
+    State(state): State<Arc<ApiState>>,
+    parameters: Result<Query<HistoryQuery>, QueryRejection>,
+) -> Answered {
+    let HistoryQuery { peer, limit } = query(parameters)?;
+    let limit = state.options.page(limit);
+    let history = state.services.status.peer_history(peer.as_deref(), limit);
+    json(StatusCode::OK, &history)
 }
 
 /// `GET /v1/peers`

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::{ClockView, DeliveryPage, Drain, Health, NetworkView, NodeView, PeersView};
+use api::{ClockView, DeliveryPage, Drain, Health, NetworkView, NodeView, PeerHistory, PeersView};
 
 use crate::http::pending::Pending;
 
@@ -16,6 +16,9 @@ pub trait StatusService: Send + Sync + 'static {
 
     /// Returns the other nodes of the network.
     fn peers(&self) -> PeersView;
+
+    /// Returns the last events of the connections with a peer, or with all, newest first.
+    fn peer_history(&self, peer: Option<&str>, limit: usize) -> PeerHistory;
 
     /// Returns a page of the transactions that other nodes have not answered for, after the key of a page before.
     fn deliveries(&self, after: Option<[u8; 40]>, limit: usize) -> Pending<'_, DeliveryPage>;

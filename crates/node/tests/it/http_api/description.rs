@@ -230,6 +230,20 @@ async fn answers_have_the_forms_described() {
         ),
         (
             "GET",
+            operations::PEER_HISTORY.path,
+            "/v1/peers/history?peer=O%3DB%2C%20L%3DB%2C%20C%3DGB&limit=5",
+            "",
+            200,
+        ),
+        (
+            "GET",
+            operations::PEER_HISTORY.path,
+            "/v1/peers/history?limit=x",
+            "",
+            400,
+        ),
+        (
+            "GET",
             operations::STATES.path,
             "/v1/states?after=3",
             "",

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use api::openapi::FlowFacts;
 use api::{
     ClockView, DeliveryPage, Drain, FlowJournal, FlowList, FlowOrder, FlowOrdered, FlowQuery,
-    FlowStatus, FlowSummary, Health, NetworkView, NodeState, NodeView, PeersView, RawJson, Wait,
+    FlowStatus, FlowSummary, Health, NetworkView, NodeState, NodeView, PeerEventKind,
+    PeerEventView, PeerHistory, PeersView, RawJson, Wait,
 };
 use flow::FlowId;
 use ledger::{Rejection, TxId};
@@ -132,6 +133,7 @@ fn ended(flow_id: FlowId, json: &str, delivered: bool) -> Answer {
         transactions: vec![TxId::from_array([7; 32])],
         delivered,
         refused: Vec::new(),
+        undelivered: Vec::new(),
     }))
 }
 
@@ -187,6 +189,7 @@ impl FlowService for Fake {
                     transactions: Vec::new(),
                     delivered: false,
                     refused: Vec::new(),
+                    undelivered: Vec::new(),
                 })),
                 "fail" => Answer::Ended(Box::new(Ended {
                     flow_id: id,
@@ -198,6 +201,7 @@ impl FlowService for Fake {
                     transactions: Vec::new(),
                     delivered: false,
                     refused: Vec::new(),
+                    undelivered: Vec::new(),
                 })),
                 "hold" => {
                     state
@@ -268,6 +272,7 @@ impl FlowService for Fake {
                         transactions: Vec::new(),
                         delivered: false,
                         refused: Vec::new(),
+                        undelivered: Vec::new(),
                     };
                     (ticket, Answer::Ended(Box::new(ended)))
                 };
@@ -405,6 +410,26 @@ impl StatusService for Fake {
         PeersView {
             software: "tally/0".into(),
             peers: vec![],
+        }
+    }
+
+    fn peer_history(&self, peer: Option<&str>, limit: usize) -> PeerHistory {
+        let event = |peer: &str, at_ms| PeerEventView {
+            at_ms,
+            peer: peer.to_owned(),
+            party_id: "00".into(),
+            event: PeerEventKind::NotReached,
+            count: 2,
+            last_ms: at_ms,
+            address: None,
+            code: Some("net.unreachable".into()),
+            message: None,
+        };
+        let events = [event("O=B, L=B, C=GB", 2), event("O=C, L=B, C=GB", 1)];
+        let events = events.into_iter();
+        let wanted = events.filter(|event| peer.is_none_or(|peer| event.peer == peer));
+        PeerHistory {
+            events: wanted.take(limit).collect(),
         }
     }
 

@@ -90,6 +90,7 @@ impl Besieger {
         let others = files.network.nodes().filter(|(id, _)| **id != me.id());
         let peers = others.map(|(id, info)| PeerAddress {
             id: *id,
+            name: info.party.name.to_string(),
             addresses: info.addresses.clone(),
         });
         let ears = Arc::new(Ears::default());

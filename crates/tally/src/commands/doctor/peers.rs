@@ -137,7 +137,7 @@ fn garbage(peers: &PeersView) -> Finding {
     )
 }
 
-/// Checks for transactions that peers cannot record at present.
+/// Checks for transactions that peers cannot record at present, and for those that peers which are away have not got.
 fn deliveries(peers: &PeersView) -> Finding {
     const CHECK: &str = "deliveries";
     let waiting: Vec<String> = peers
@@ -147,13 +147,38 @@ fn deliveries(peers: &PeersView) -> Finding {
         .map(|peer| format!("{} of {}", grouped(peer.waiting_deliveries), peer.name))
         .collect();
     if waiting.is_empty() {
-        return Finding::ok(CHECK, "no peer has answered that it cannot record one");
+        return undelivered(CHECK, peers);
     }
     let shown: Vec<&str> = waiting.iter().map(String::as_str).collect();
     Finding::warning(
         CHECK,
         format!("peers cannot record {}", named(&shown)),
         "'tally node deliveries' shows the reasons; they are delivered again until the peers record them.",
+    )
+}
+
+/// Checks for deliveries to peers that are away. Those to connected peers are on their way.
+fn undelivered(check: &'static str, peers: &PeersView) -> Finding {
+    let away = |peer: &&PeerView| peer.pending_deliveries > 0 && !peer.connected;
+    let away: Vec<String> = peers
+        .peers
+        .iter()
+        .filter(away)
+        .map(|peer| format!("{} to {}", grouped(peer.pending_deliveries), peer.name))
+        .collect();
+    if away.is_empty() {
+        let pending: u64 = peers.peers.iter().map(|peer| peer.pending_deliveries).sum();
+        let text = format!("{} on their way to connected peers", grouped(pending));
+        return Finding::ok(check, text);
+    }
+    let shown: Vec<&str> = away.iter().map(String::as_str).collect();
+    Finding::warning(
+        check,
+        format!(
+            "not delivered, because the peers are away: {}",
+            named(&shown)
+        ),
+        "They are delivered once the peers are connected; 'tally node peers --history' shows the failed attempts.",
     )
 }
 
@@ -278,6 +303,7 @@ mod tests {
             queued_bytes: 0,
             load: None,
             cut_off_ms: None,
+            pending_deliveries: 0,
             waiting_deliveries: 0,
         }
     }
@@ -349,13 +375,37 @@ mod tests {
 
     #[test]
     fn deliveries_that_wait_are_named() {
-        for (count, verdict) in [(0, Verdict::Ok), (3, Verdict::Warning)] {
-            let waiting = PeerView {
-                waiting_deliveries: count,
-                ..peer("B", true, "tally/1", None)
+        for (pending, waiting, connected, verdict, found) in [
+            (0, 0, true, Verdict::Ok, "0 on their way to connected peers"),
+            (
+                0,
+                0,
+                false,
+                Verdict::Ok,
+                "0 on their way to connected peers",
+            ),
+            (7, 0, true, Verdict::Ok, "7 on their way to connected peers"),
+            (
+                7,
+                0,
+                false,
+                Verdict::Warning,
+                "not delivered, because the peers are away: 7 to B",
+            ),
+            (7, 3, true, Verdict::Warning, "peers cannot record 3 of B"),
+            (7, 3, false, Verdict::Warning, "peers cannot record 3 of B"),
+        ] {
+            let owing = PeerView {
+                pending_deliveries: pending,
+                waiting_deliveries: waiting,
+                ..peer("B", connected, "tally/1", None)
             };
-            let finding = deliveries(&peers(vec![waiting]));
-            assert_eq!(finding.verdict, verdict, "{}", finding.found);
+            let finding = deliveries(&peers(vec![owing]));
+            assert_eq!(
+                (finding.verdict, finding.found.as_str()),
+                (verdict, found),
+                "{pending} {waiting} {connected}"
+            );
         }
     }
 

@@ -198,6 +198,9 @@ fn people(outcome: &Outcome) -> String {
     if !outcome.transactions.is_empty() {
         lines.push(("transactions", outcome.transactions.join("\n")));
     }
+    if !outcome.undelivered.is_empty() {
+        lines.push(("not yet delivered to", outcome.undelivered.join("\n")));
+    }
     if !outcome.refused.is_empty() {
         let each = outcome.refused.iter().map(|refused| {
             let DeliveryRefusal {
