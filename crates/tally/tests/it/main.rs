@@ -24,6 +24,7 @@ mod empty_bank;
 mod failing_disk;
 mod files_between_nodes;
 mod flow_endpoints;
+mod guides;
 mod hidden_cash;
 mod hospital;
 mod hostile_clients;

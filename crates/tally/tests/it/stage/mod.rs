@@ -3,6 +3,7 @@
 
 pub mod banks;
 pub mod command;
+pub mod guide;
 pub mod restore;
 
 use std::path::{Path, PathBuf};
