@@ -116,7 +116,11 @@ const TEST_EDGES: &[(&str, &[&str])] = &[
     ("node", &["client"]),
     ("store", &["kernel", "chain", "properties", "diskimage"]),
     ("vaultview", &["properties"]),
-    ("tally", &["store", "finance", "net", "kernel", "diskimage"]),
+    // The guide to a first application runs the program of its example.
+    (
+        "tally",
+        &["store", "finance", "net", "kernel", "diskimage", "iou"],
+    ),
     (APPLICATIONS, &["client"]),
 ];
 

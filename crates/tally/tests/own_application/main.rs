@@ -2,7 +2,7 @@
 //! `tally`, the nodes as well.
 //!
 //! The tests cover the operator's part: failing flows are found, kept over restarts, and retried and killed by query. Code is
-//! upgraded only with consent.
+//! upgraded only with consent. The guide to a first application is run too.
 
 #[path = "../it/stage/mod.rs"]
 mod stage;
@@ -11,6 +11,7 @@ mod consent;
 mod deeds;
 mod failing;
 mod frail;
+mod guide;
 mod missing;
 
 use std::path::PathBuf;
@@ -23,7 +24,7 @@ const COMMANDS: [&str; 2] = ["network", "node"];
 
 type Test = (&'static str, fn());
 
-const TESTS: [Test; 7] = [
+const TESTS: [Test; 8] = [
     (
         "failing_flows_are_kept_retried_and_killed",
         failing::flows_are_kept_retried_and_killed,
@@ -52,9 +53,16 @@ const TESTS: [Test; 7] = [
         "a_delivery_that_its_receiver_cannot_record_is_shown_with_the_reason",
         missing::a_delivery_that_its_receiver_cannot_record_is_shown_with_the_reason,
     ),
+    (
+        "the_first_application_does_as_its_guide_says",
+        guide::the_first_application_does_as_its_guide_says,
+    ),
 ];
 
 fn main() -> ExitCode {
+    if guide::is_program() {
+        return guide::main();
+    }
     let first = std::env::args().nth(1).unwrap_or_default();
     if COMMANDS.contains(&first.as_str()) {
         return tally::main_with(|contracts, flows| {
