@@ -1,6 +1,6 @@
 //! Estimates how long a scenario takes, before it runs.
 
-use super::model::{Plan, Restart};
+use super::model::{Knee, Load, Open, Plan, Restart, Shape};
 
 /// Time to measure the machine's limits.
 const MACHINE_S: f64 = 3.0;
@@ -12,10 +12,12 @@ const PREPARE_S: f64 = 2.0;
 const AUDIT_S: f64 = 2.0;
 /// Time after each stretch, until all nodes have caught up.
 const SETTLE_S: f64 = 0.3;
+/// The smallest share by which a search may end, so that the estimate is finite.
+const WITHIN_MIN: f64 = 0.001;
 
 impl Plan {
-    /// Returns the maximum seconds that it takes on a machine that keeps up, with bring-up, preparation and audits.
-    /// Stretches that count units may end earlier. The estimate is rough: it helps people decide whether to wait.
+    /// Returns about how many seconds it takes on a machine that keeps up, with bring-up, preparation and audits. The
+    /// estimate is rough: it helps people decide whether to wait.
     pub fn seconds_expected(&self) -> f64 {
         let points = self.points().unwrap_or_default();
         // Each stretch on a chain has nodes of its own, and waits for a few blocks after the load.
@@ -31,10 +33,13 @@ impl Plan {
             seconds += MACHINE_S;
         }
         for point in &points {
-            let run = &point.plan.run;
+            let (plan, run) = (&point.plan, &point.plan.run);
             let repeats = f64::from(run.repeats);
             let warm_ups = if run.interleave { repeats } else { 1.0 };
-            seconds += warm_ups * run.warm_up_s + repeats * (run.seconds + SETTLE_S + chain_s);
+            let stretch_s = plan.stretch_seconds_expected();
+            seconds += warm_ups * run.warm_up_s + repeats * (stretch_s + SETTLE_S + chain_s);
+            // Units of several stretches share a preparation that is copied.
+            seconds += run.count.unwrap_or(0) as f64 * plan.unit_prepare_s();
             let starts = match run.restart {
                 Restart::Needed => 0.0,
                 Restart::Points => 1.0,
@@ -43,5 +48,40 @@ impl Plan {
             seconds += starts * up_s;
         }
         seconds
+    }
+
+    /// Returns about how many seconds one stretch measures: until its units are done if it counts them, or else its set
+    /// time. A search repeats its warm-up and that time for each rate.
+    pub fn stretch_seconds_expected(&self) -> f64 {
+        let per_s = match &self.load {
+            Load::Knee(knee) => {
+                let (trials, warm_up_s) = (trials_expected(knee), self.run.warm_up_s);
+                // The caller counts the warm-up of the first trial.
+                return trials * (self.run.seconds + warm_up_s) - warm_up_s;
+            }
+            Load::Closed(closed) => self.pace_per_s(closed),
+            Load::Open(open) => mean_per_s(open),
+        };
+        let counted_s = self.run.count.map(|count| count as f64 / per_s);
+        counted_s.map_or(self.run.seconds, |seconds| seconds.min(self.run.seconds))
+    }
+}
+
+/// Returns the number of rates that a search is expected to try: it doubles the rate, then halves the interval.
+fn trials_expected(knee: &Knee) -> f64 {
+    let doublings = (knee.to_per_s / knee.from_per_s.max(f64::MIN_POSITIVE)).log2();
+    let halvings = (2f64.ln() / (1.0 + knee.within.max(WITHIN_MIN)).ln()).log2();
+    2.0 + doublings.max(0.0) + halvings.max(0.0)
+}
+
+/// Returns the mean rate of an open loop. It is above 0, since a scenario without arrivals is refused.
+fn mean_per_s(open: &Open) -> f64 {
+    match &open.shape {
+        Shape::Constant(per_s) => *per_s,
+        Shape::Ramp { from, to } => f64::midpoint(*from, *to),
+        Shape::Steps(steps) => {
+            let units: f64 = steps.iter().map(|step| step.per_s * step.seconds).sum();
+            units / steps.iter().map(|step| step.seconds).sum::<f64>()
+        }
     }
 }

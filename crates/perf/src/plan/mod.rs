@@ -18,6 +18,7 @@ mod limits;
 mod model;
 mod open;
 mod overlay;
+pub(crate) mod pace;
 mod points;
 mod read;
 mod reader;

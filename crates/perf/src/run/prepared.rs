@@ -1,10 +1,8 @@
 //! The preparation that a point needs, and whether points can share it.
 
+use crate::plan::pace::PER_S_GUESSED;
 use crate::plan::{Load, Plan, Shape};
 use crate::workload::Mix;
-
-/// Units a second assumed for a closed loop before it has run.
-const PER_S_GUESSED: f64 = 200.0;
 
 /// The preparation of a point.
 pub(super) struct Prepared {

@@ -324,17 +324,9 @@ pub(super) fn outstanding(load: &Load) -> u32 {
     }
 }
 
-/// Returns the approximate duration of a stretch, for progress display.
+/// Returns the approximate duration of a stretch with its warm-up, for progress display.
 pub(super) fn expected_seconds(plan: &Plan) -> f64 {
-    let once = plan.run.warm_up_s + plan.run.seconds;
-    match &plan.load {
-        Load::Knee(knee) => {
-            let doublings = (knee.to_per_s / knee.from_per_s.max(f64::MIN_POSITIVE)).log2();
-            let halvings = (2f64.ln() / (1.0 + knee.within.max(0.001)).ln()).log2();
-            once * (2.0 + doublings.max(0.0) + halvings.max(0.0))
-        }
-        Load::Closed(_) | Load::Open(_) => once,
-    }
+    plan.run.warm_up_s + plan.stretch_seconds_expected()
 }
 
 /// Converts seconds to a duration. A time that is too long to express never ends.

@@ -60,7 +60,7 @@ pub struct Shown {
     pub axes: Vec<String>,
     /// The points in the order of their runs, with the case on each axis.
     pub points: Vec<Vec<String>>,
-    /// Approximate maximum duration in seconds.
+    /// Approximate duration in seconds.
     pub seconds_expected: f64,
     /// The exact scenario as TOML.
     pub scenario: String,

@@ -1,6 +1,7 @@
 //! Tests of valid and invalid scenario files.
 
 mod chains;
+mod expected;
 mod garbage;
 mod overlays;
 mod refusals;

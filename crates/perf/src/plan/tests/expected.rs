@@ -1,0 +1,104 @@
+//! Estimates of how long a scenario takes.
+
+use crate::plan::{NoChecks, Options, Plan, SHIPPED, open};
+
+use super::good;
+
+/// Returns a scenario of one stretch.
+fn plan(work: &str, load: &str, run: &str) -> Plan {
+    good(&format!(
+        "[work]\n{work}\n[load]\n{load}\n[run]\nwarm_up_s = 0\nrepeats = 1\n{run}\n"
+    ))
+}
+
+#[test]
+fn a_stretch_ends_by_its_count_or_its_time() {
+    let closed = "outstanding = 100";
+    let file = |knobs: &str| format!("kind = 'transfer-attachment'\n{knobs}");
+    let swap = |knobs: &str| format!("kind = 'swap'\nparties = 1\n{knobs}");
+    for (work, load, run, seconds) in [
+        ("kind = 'pay'", closed, "seconds = 7", 7.0),
+        ("kind = 'pay'", closed, "count = 1000", 5.0),
+        ("kind = 'pay'", closed, "count = 1000\nseconds = 2", 2.0),
+        ("kind = 'pay'", "rate = 50", "count = 1000", 20.0),
+        (
+            "kind = 'pay'",
+            "rate = 50",
+            "count = 1000\nseconds = 8",
+            8.0,
+        ),
+        (
+            "kind = 'pay'",
+            "ramp = { from = 0, to = 100 }",
+            "count = 100",
+            2.0,
+        ),
+        (&file(""), closed, "count = 280", 1.07),
+        (&swap(""), "outstanding = 1", "count = 1000", 7.0),
+        (
+            &swap("sessions = 'sequential'"),
+            "outstanding = 1",
+            "count = 1000",
+            34.3,
+        ),
+        // Four rates up, and about four more to halve a doubling to 5 %.
+        (
+            "kind = 'pay'",
+            "knee = { from_per_s = 100, to_per_s = 800, latency_ms = 9 }",
+            "seconds = 1",
+            8.83,
+        ),
+    ] {
+        let found = plan(work, load, run).stretch_seconds_expected();
+        assert!(
+            (found - seconds).abs() < 0.01,
+            "{work} {load} {run}: {found}"
+        );
+    }
+}
+
+#[test]
+fn shipped_scenarios_are_estimated_by_count_and_stay_small() {
+    for shipped in SHIPPED {
+        for full in [false, true] {
+            let options = Options {
+                full,
+                set: Vec::new(),
+            };
+            let plan = open(shipped.name, &options, &NoChecks).expect("shipped");
+            let points = plan.points().expect("points");
+            for point in &points {
+                let run = &point.plan.run;
+                let found = point.plan.stretch_seconds_expected();
+                // A count that its time limit cuts short would not give the percentiles that it is for.
+                let is_whole = run.count.is_none() || found < run.seconds;
+                assert!(is_whole, "{} {:?}: {found}", shipped.name, point.at);
+            }
+            let minutes = plan.seconds_expected() / 60.0;
+            assert!(full || minutes < 25.0, "{}: {minutes} min", shipped.name);
+        }
+    }
+}
+
+/// Units that every stretch needs, so that it has a 95th percentile.
+const UNITS_MIN: f64 = 200.0;
+
+#[test]
+fn stretches_of_shipped_scenarios_have_enough_units() {
+    for shipped in SHIPPED {
+        let plan = open(shipped.name, &Options::default(), &NoChecks).expect("shipped");
+        for point in plan.points().expect("points") {
+            let run = &point.plan.run;
+            let units = match (run.count, &point.plan.load) {
+                (Some(count), _) => count as f64,
+                (None, crate::plan::Load::Open(open)) => match open.shape {
+                    crate::plan::Shape::Constant(per_s) => per_s * run.seconds,
+                    _ => continue,
+                },
+                // The rate of a closed loop is known only when it has run.
+                (None, _) => continue,
+            };
+            assert!(units >= UNITS_MIN, "{} {:?}", shipped.name, point.at);
+        }
+    }
+}
