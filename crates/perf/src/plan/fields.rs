@@ -198,6 +198,13 @@ pub const FIELDS: &[Field] = fields! {
     "published" Kind::Tables, "none" [""] "Figures published elsewhere, shown next to the measured ones: each `[[published]]` is a line of a chart.";
     "published.label" LABEL, "required" [""] "The name of the line.";
     "published.source" TEXT, "required" [""] "The publication of the figures, and the machines.";
+    "published.conditions" Kind::Tables, "none" [""] "The conditions of the published measurement, as published. The report shows them next to its own.";
+    "published.conditions.hardware" LINE, "none" [""] "The machines.";
+    "published.conditions.nodes" LINE, "none" [""] "The nodes, and where they ran.";
+    "published.conditions.store" LINE, "none" [""] "The database.";
+    "published.conditions.work" LINE, "none" [""] "The measured unit of work.";
+    "published.conditions.load" LINE, "none" [""] "The load, such as the number of clients.";
+    "published.conditions.duration" LINE, "none" [""] "The length of the measurement.";
     "published.metric" Kind::OneOf(METRICS), "the main metric" [""] "The metric that they are compared with.";
     "published.value" Kind::Number(0.0, 1e15), "none" [""] "The figure, without a sweep.";
     "published.values" Kind::Free, "none" [""] "The figures by case of the first axis: `values = { 4 = 1100, 6 = 1650 }`; where more axes matter, by their cases too, in their order: `values = { \"4 / sequential\" = 1100 }`.";

@@ -273,6 +273,8 @@ pub struct PublishedLine {
     pub label: String,
     /// The publication, and the machines used.
     pub source: String,
+    /// The published conditions, by key of [`crate::results::CONDITIONS`].
+    pub conditions: BTreeMap<String, String>,
     /// Our metric that it is compared with: `rate_per_s`, `mean_ms`, ...
     pub metric: String,
     /// Values by case of the first axis, or by cases of the first few axes joined with ` / `. A scenario without a sweep

@@ -352,6 +352,14 @@ fn published(line: &PublishedLine) -> Table {
     let mut table = Table::new();
     put(&mut table, "label", line.label.as_str());
     put(&mut table, "source", line.source.as_str());
+    if !line.conditions.is_empty() {
+        let conditions: Table = line
+            .conditions
+            .iter()
+            .map(|(key, text)| (key.clone(), Value::String(text.clone())))
+            .collect();
+        put(&mut table, "conditions", conditions);
+    }
     put(&mut table, "metric", line.metric.as_str());
     match line.values.get("") {
         Some(value) => put(&mut table, "value", number(*value)),

@@ -272,6 +272,7 @@ fn published(label: &str, source: &str, metric: &str, values: &[(&str, f64)]) ->
     Published {
         label: label.to_owned(),
         source: source.to_owned(),
+        conditions: BTreeMap::new(),
         metric: metric.to_owned(),
         values: values
             .iter()

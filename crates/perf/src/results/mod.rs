@@ -8,8 +8,8 @@ mod samples;
 pub use chain::{BlockRange, ChainNode, ChainResult, DiskLook, FillRow, Fullest};
 pub use fault::Fault;
 pub use model::{
-    AuditResult, CASES_JOINED, CaseResult, Distance, Estimate, FileLimits, Finding, Generator,
-    Limits, Machine, MetricSeries, Point, Process, ProcessSample, Published, Report, SCHEMA,
-    Scenario, Second, Stretch, Summary, WorkResult,
+    AuditResult, CASES_JOINED, CONDITIONS, CaseResult, Distance, Estimate, FileLimits, Finding,
+    Generator, Limits, Machine, MetricSeries, Point, Process, ProcessSample, Published, Report,
+    SCHEMA, Scenario, Second, Stretch, Summary, WorkResult,
 };
 pub use samples::Histogram;

@@ -14,6 +14,16 @@ pub const SCHEMA: u32 = 1;
 /// Separates the cases in a name of [`Published::values`].
 pub const CASES_JOINED: &str = " / ";
 
+/// Keys and titles of the conditions of a measurement, in the order of tables.
+pub const CONDITIONS: [(&str, &str); 6] = [
+    ("hardware", "Hardware"),
+    ("nodes", "Nodes"),
+    ("store", "Store"),
+    ("work", "Work"),
+    ("load", "Load"),
+    ("duration", "Duration"),
+];
+
 /// The complete result of one `tally lab run`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
@@ -420,6 +430,9 @@ pub struct Published {
     pub label: String,
     /// The publication, and the machines used.
     pub source: String,
+    /// The conditions of the measurement, as published: values by key of [`CONDITIONS`].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub conditions: BTreeMap<String, String>,
     /// The metric that it is compared with.
     pub metric: String,
     /// Values by case of the first axis, or by the cases of the first few axes joined with ` / `. Without axes the value

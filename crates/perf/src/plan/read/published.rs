@@ -8,7 +8,7 @@ use crate::plan::limits::{PUBLISHED_MAX, PUBLISHED_VALUES_MAX};
 use crate::plan::model::PublishedLine;
 use crate::plan::reader::{Reader, Section, plain_number};
 use crate::plan::tree::Tree;
-use crate::results::CASES_JOINED;
+use crate::results::{CASES_JOINED, CONDITIONS};
 
 pub(super) fn read(
     reader: &mut Reader<'_>,
@@ -36,11 +36,20 @@ pub(super) fn read(
         lines.push(PublishedLine {
             label: reader.words(section, "label").unwrap_or_default(),
             source: reader.words(section, "source").unwrap_or_default(),
+            conditions: conditions(reader, section),
             metric: metric.to_owned(),
             values,
         });
     }
     lines
+}
+
+fn conditions(reader: &mut Reader<'_>, section: Section<'_>) -> BTreeMap<String, String> {
+    let Some(section) = reader.sub(section, "conditions") else {
+        return BTreeMap::new();
+    };
+    let read = |(key, _): &(&str, &str)| Some(((*key).to_owned(), reader.words(section, key)?));
+    CONDITIONS.iter().filter_map(read).collect()
 }
 
 fn values(reader: &mut Reader<'_>, section: Section<'_>) -> BTreeMap<String, f64> {

@@ -13,6 +13,7 @@ use crate::plan::{
     NodeSettings, NotaryKind, Open, Options, Plan, PublishedLine, Restart, Run, Shape, Step,
     Target, Think, Work, parse,
 };
+use crate::results::CONDITIONS;
 
 fn again(plan: &Plan) -> Plan {
     let text = plan.to_toml();
@@ -218,20 +219,26 @@ fn sweep() -> impl Strategy<Value = Vec<Axis>> {
     })
 }
 
+fn conditions() -> impl Strategy<Value = BTreeMap<String, String>> {
+    let condition =
+        (0..CONDITIONS.len(), words()).prop_map(|(at, words)| (CONDITIONS[at].0.to_owned(), words));
+    vec(condition, 0..3).prop_map(|conditions| conditions.into_iter().collect())
+}
+
 fn published() -> impl Strategy<Value = Vec<PublishedLine>> {
     let values = prop_oneof![
         btree_map("[0-9a-z. ]{1,6}", 0.0..1e9f64, 1..4),
         (0.0..1e9f64).prop_map(|value| BTreeMap::from([(String::new(), value)])),
     ];
-    let line =
-        (words(), words(), 0..METRICS.len(), values).prop_map(|(label, source, metric, values)| {
-            PublishedLine {
-                label,
-                source,
-                metric: METRICS[metric].to_owned(),
-                values,
-            }
-        });
+    let line = (words(), words(), conditions(), 0..METRICS.len(), values).prop_map(
+        |(label, source, conditions, metric, values)| PublishedLine {
+            label,
+            source,
+            conditions,
+            metric: METRICS[metric].to_owned(),
+            values,
+        },
+    );
     vec(line, 0..3)
 }
 
