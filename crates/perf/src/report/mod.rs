@@ -10,6 +10,7 @@ mod error;
 mod figures;
 mod files;
 mod finite;
+mod headline;
 mod html;
 mod json;
 mod jtl;

@@ -2,12 +2,12 @@
 
 use super::figure::{Swatch, figure};
 use super::frame::words;
-use super::headline::place;
 use super::tables::table;
 use crate::report::chart::{
     Column, Columns, Distribution, Line, SERIES_MAX, TimeChart, columns, percentiles, time,
 };
 use crate::report::figures::{bytes, figure as number};
+use crate::report::headline::place;
 use crate::results::{ChainResult, Histogram, Point, Scenario, Stretch};
 
 /// Points shown; the files have all.

@@ -1,10 +1,10 @@
 //! Shows the share of the machine's limits that the busiest point used.
 
 use super::figure::figure;
-use super::headline::place;
 use crate::machine::{busiest, distance};
 use crate::report::chart::{Bar, bars};
 use crate::report::figures::figure as number;
+use crate::report::headline::place;
 use crate::report::units::Metric;
 use crate::results::{Limits, Point, Report, Scenario};
 

@@ -7,7 +7,6 @@ mod chain;
 mod comparison;
 mod figure;
 mod frame;
-mod headline;
 mod limits;
 mod point;
 mod resources;

@@ -3,11 +3,11 @@
 
 use super::figure::{Swatch, figure};
 use super::frame::words;
-use super::headline::place;
 use super::tables::table;
 use super::timeline::{Drawn, line};
 use crate::report::chart::{Distribution, Line, SERIES_MAX, TimeChart, percentiles, time};
 use crate::report::figures::{bytes, figure as number};
+use crate::report::headline::place;
 use crate::results::{Histogram, Point, Scenario, Stretch};
 
 /// Upper limit on points shown in detail. The files have all.

@@ -1,11 +1,11 @@
 //! One scenario's section of the page.
 
 use super::frame::{Facts, banner, prose, words};
-use super::headline::{headline, is_repeated, main_metric, place, published_at};
 use super::timeline::{self, Times};
 use super::{chain, limits, point, resources, sweep, tables};
 use crate::report::chart::escape;
 use crate::report::figures::{beyond, date, duration};
+use crate::report::headline::{headline, is_repeated, main_metric, place, published_at};
 use crate::report::units::{Metric, rank};
 use crate::results::{AuditResult, Finding, Point, Report, Scenario};
 use crate::run::AUDIT_FAILED;

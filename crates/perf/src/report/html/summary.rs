@@ -1,9 +1,9 @@
 //! The top of the page: one card for each scenario.
 
 use super::frame::words;
-use super::headline::{Headline, Others, headline, is_numeric, main_metric, place};
 use super::scenario::{self, Standing};
 use crate::report::chart::{SparkCase, sparkcases, sparkline};
+use crate::report::headline::{Headline, Others, headline, is_numeric, main_metric, place};
 use crate::report::units::Metric;
 use crate::results::{CaseResult, Point, Report, Scenario};
 

@@ -1,11 +1,11 @@
 //! Charts of a sweep: a curve along a numeric axis or rows for named cases, with published figures.
 
 use super::figure::{Swatch, figure};
-use super::headline::{is_repeated, main_metric, place, published_at};
 use crate::report::chart::{
     Curve, Dot, Mark, Reference, Row, Rows, SERIES_MAX, WORDS_MAX, intervals, is_geometric, rows,
 };
 use crate::report::figures::beyond;
+use crate::report::headline::{is_repeated, main_metric, place, published_at};
 use crate::report::units::Metric;
 use crate::results::{Estimate, Point, Published, Scenario};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::frame::words;
-use super::headline::place;
 use crate::report::figures::{beyond, figure};
+use crate::report::headline::place;
 use crate::report::units::{Metric, rank};
 use crate::results::{Point, Scenario};
 

@@ -1,8 +1,8 @@
 //! The clients' measurements over the whole scenario, per second: rate, failures, latency and units outstanding.
 
 use super::figure::{Swatch, figure};
-use super::headline::place;
 use crate::report::chart::{Band, Line, TimeChart, bands, time};
+use crate::report::headline::place;
 use crate::results::{Scenario, Second, Stretch};
 
 /// Stretches that are set off by bands; beyond it the bands would be hairs.
