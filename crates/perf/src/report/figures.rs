@@ -21,6 +21,11 @@ pub fn figure(value: f64) -> String {
     }
 }
 
+/// Returns the words that stand in place of a percentile with too few samples.
+pub fn too_few_samples(samples: u64) -> String {
+    format!("too few samples ({})", figure(samples as f64))
+}
+
 /// Returns how many of `count` entries are not shown if a page shows at most `most`; 0 if it shows all.
 pub fn beyond(count: usize, most: usize) -> usize {
     count.saturating_sub(most)

@@ -1,9 +1,10 @@
-//! Takes everything that is not a number out of a report, so that no chart, table or file has to expect it.
+//! Takes out of a report everything that is not a number, and percentiles of too few samples, so that no chart, table or
+//! file has to expect them.
 
-use crate::results::{Distance, Estimate, Point, Report, Stretch};
+use crate::results::{Distance, Estimate, Point, Report, Stretch, Support};
 
 /// Returns a copy without NaN or infinite numbers. Such an estimate, interval end, metric value or published value is
-/// left out; any other such number becomes 0.
+/// left out; any other such number becomes 0. Percentiles that an older program made of too few samples are left out.
 pub fn finite(report: &Report) -> Report {
     let mut report = report.clone();
     let machine = &mut report.machine;
@@ -43,9 +44,11 @@ fn point(point: &mut Point) {
     for case in &mut point.at {
         case.number = case.number.filter(|number| number.is_finite());
     }
-    let metrics = &mut point.summary.metrics;
+    let mut metrics = std::mem::take(&mut point.summary.metrics);
+    metrics.retain(|name, _| point.support(name) == Support::Enough);
     metrics.retain(|_, estimate| estimate.value.is_finite());
     metrics.values_mut().for_each(interval);
+    point.summary.metrics = metrics;
     point.stretches.iter_mut().for_each(stretch);
     let is_finite =
         |one: &Distance| one.used.is_finite() && one.limit.is_finite() && one.limit > 0.0;

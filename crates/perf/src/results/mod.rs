@@ -3,6 +3,7 @@
 mod chain;
 mod fault;
 mod model;
+mod percentile;
 mod samples;
 
 pub use chain::{BlockRange, ChainNode, ChainResult, DiskLook, FillRow, Fullest};
@@ -12,4 +13,5 @@ pub use model::{
     Generator, Limits, Machine, MetricSeries, Point, Process, ProcessSample, Published, Report,
     SCHEMA, Scenario, Second, Stretch, Summary, WorkResult,
 };
+pub use percentile::{LATENCY_PERCENTILES, Support, TO_BLOCK_PERCENTILES, samples_needed};
 pub use samples::Histogram;

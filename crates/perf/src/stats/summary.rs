@@ -4,18 +4,21 @@ use std::collections::BTreeMap;
 
 use super::drift::drifts;
 use super::interval::mean_interval;
-use crate::results::{ChainResult, Estimate, Process, ProcessSample, Stretch, Summary};
+use crate::results::{
+    ChainResult, Estimate, LATENCY_PERCENTILES, Process, ProcessSample, Stretch, Summary,
+    TO_BLOCK_PERCENTILES, samples_needed,
+};
 
 /// Returns the figures of the repeats of one point. Each is the mean over the repeats with its 95 % interval by Student's
 /// t (no interval for one repeat). `states_per_unit` is the workload's number of output states, 0 if unknown. If some
-/// stretches lack a figure, it is computed from the others; if all lack it, it is left out. With a single repeat, drifts
-/// have the interval of their line.
+/// stretches lack a figure, it is computed from the others; if all lack it, it is left out. A stretch lacks the percentiles
+/// that it has too few samples for. With a single repeat, drifts have the interval of their line.
 pub fn summarise(stretches: &[Stretch], states_per_unit: f64) -> Summary {
     let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
     let mut alone: BTreeMap<&'static str, Estimate> = BTreeMap::new();
     for stretch in stretches {
         for (name, value) in figures(stretch, states_per_unit) {
-            if value.is_finite() {
+            if value.is_finite() && is_supported(stretch, name) {
                 values.entry(name).or_default().push(value);
             }
         }
@@ -34,6 +37,20 @@ pub fn summarise(stretches: &[Stretch], states_per_unit: f64) -> Summary {
     }
 }
 
+/// Returns whether a stretch has enough samples for a metric that is a percentile.
+fn is_supported(stretch: &Stretch, metric: &str) -> bool {
+    let has = |table: &[(&str, f64)], count: u64| {
+        let found = table.iter().find(|(name, _)| *name == metric);
+        found.is_none_or(|(_, share)| count >= samples_needed(*share))
+    };
+    // Only a stretch on a chain has a time to a block.
+    let to_block = stretch
+        .chain
+        .as_ref()
+        .map_or(0, |chain| chain.to_block.count());
+    has(&LATENCY_PERCENTILES, stretch.latencies.count()) && has(&TO_BLOCK_PERCENTILES, to_block)
+}
+
 /// Adds `file_mb_per_s` to a point whose units each move this many bytes of files; nothing if they move none.
 pub fn with_files(summary: &mut Summary, bytes_per_unit: f64) {
     let rate = summary.metrics.get("rate_per_s");
@@ -49,21 +66,17 @@ pub fn with_files(summary: &mut Summary, bytes_per_unit: f64) {
     summary.metrics.insert("file_mb_per_s".to_owned(), moved);
 }
 
-/// Returns the figures of one stretch by metric's name.
+/// Returns the figures of one stretch by metric's name. Percentiles are there whatever the number of samples: a test of
+/// two sides allows for their noise.
 pub(super) fn figures(stretch: &Stretch, states_per_unit: f64) -> Vec<(&'static str, f64)> {
     let mut found = vec![("rate_per_s", stretch.per_s())];
     let latencies = &stretch.latencies;
     if latencies.count() > 0 {
         found.push(("mean_ms", latencies.mean_ms()));
-        for (name, share) in [
-            ("p50_ms", 0.5),
-            ("p90_ms", 0.9),
-            ("p95_ms", 0.95),
-            ("p99_ms", 0.99),
-            ("max_ms", 1.0),
-        ] {
+        for (name, share) in LATENCY_PERCENTILES {
             found.push((name, latencies.quantile_ms(share)));
         }
+        found.push(("max_ms", latencies.quantile_ms(1.0)));
     }
     if states_per_unit > 0.0 {
         found.push(("states_per_s", stretch.per_s() * states_per_unit));
@@ -89,7 +102,7 @@ fn on_a_chain(chain: &ChainResult) -> Vec<(&'static str, f64)> {
         found.push(("block_s", chain.block_seconds_mean));
     }
     if chain.to_block.count() > 0 {
-        for (name, share) in [("to_block_p50_s", 0.5), ("to_block_p95_s", 0.95)] {
+        for (name, share) in TO_BLOCK_PERCENTILES {
             found.push((name, chain.to_block.quantile_ms(share) / 1000.0));
         }
     }
@@ -255,7 +268,7 @@ mod tests {
             ("rate_per_s", 50.0),
             ("mean_ms", 2.0),
             ("p50_ms", 1.0),
-            ("p99_ms", 3.0),
+            ("p90_ms", 3.0),
             ("max_ms", 3.0),
             ("states_per_s", 150.0),
             ("error_share", 0.5),
@@ -273,6 +286,10 @@ mod tests {
             let found = &summary.metrics[name];
             assert!((found.value - value).abs() < 1e-9, "{name}: {found:?}");
             assert_eq!(found.low, None, "one repeat tells nothing of {name}");
+        }
+        for name in ["p95_ms", "p99_ms"] {
+            let found = summary.metrics.get(name);
+            assert_eq!(found, None, "100 samples are too few for {name}");
         }
     }
 

@@ -6,7 +6,7 @@ use super::tables::table;
 use crate::report::chart::{
     Column, Columns, Distribution, Line, SERIES_MAX, TimeChart, columns, percentiles, time,
 };
-use crate::report::figures::{bytes, figure as number};
+use crate::report::figures::{bytes, figure as number, too_few_samples};
 use crate::report::headline::place;
 use crate::results::{ChainResult, Histogram, Point, Scenario, Stretch};
 
@@ -169,31 +169,26 @@ fn to_block(chain: &ChainResult) -> String {
         "Time to a block by percentile",
         &[Distribution { series: 0, points }],
     );
-    let (p50, p95) = (
-        chain.to_block.quantile_ms(0.5),
-        chain.to_block.quantile_ms(0.95),
-    );
+    let words = |share| match chain.to_block.percentile_ms(share) {
+        Some(ms) => number(ms / 1000.0),
+        None => too_few_samples(chain.to_block.count()),
+    };
     let about = format!(
         "seconds by percentile, from when a payment was due until its node showed its block: median {}, 95th percentile {}",
-        number(p50 / 1000.0),
-        number(p95 / 1000.0)
+        words(0.5),
+        words(0.95)
     );
     figure("Time to a block", &about, &svg, &[])
 }
 
-/// Quantiles in seconds, as far into the tail as there are samples.
+/// Quantiles in seconds, as far into the tail as the samples support; none without enough for a median.
 fn quantiles(histogram: &Histogram) -> Vec<(f64, f64)> {
-    let count = histogram.count();
-    if count == 0 {
+    if histogram.percentile_ms(0.5).is_none() {
         return Vec::new();
     }
-    let most = 1.0 - 1.0 / count as f64;
     let shares = (0..60).map(|step| 1.0 - 10f64.powf(-f64::from(step) / 10.0));
-    let mut shares: Vec<f64> = shares.take_while(|share| *share < most).collect();
-    shares.push(most);
     shares
-        .iter()
-        .map(|share| (*share, histogram.quantile_ms(*share) / 1000.0))
+        .map_while(|share| Some((share, histogram.percentile_ms(share)? / 1000.0)))
         .collect()
 }
 

@@ -4,9 +4,9 @@
 use super::figure::{Swatch, figure};
 use super::frame::words;
 use super::tables::table;
-use super::timeline::{Drawn, line};
+use super::timeline::{Drawn, line, p99_of_second};
 use crate::report::chart::{Distribution, Line, SERIES_MAX, TimeChart, percentiles, time};
-use crate::report::figures::{bytes, figure as number};
+use crate::report::figures::{bytes, figure as number, too_few_samples};
 use crate::report::headline::place;
 use crate::results::{Histogram, Point, Scenario, Stretch};
 
@@ -14,6 +14,8 @@ use crate::results::{Histogram, Point, Scenario, Stretch};
 const POINTS_MAX: usize = 60;
 /// Upper limit on stretches shown per point.
 const STRETCHES_MAX: usize = 50;
+/// Upper limit on points of a curve of percentiles.
+const QUANTILES_MAX: usize = 80;
 /// Upper limit on steps of a search shown.
 const TRIED_MAX: usize = 60;
 
@@ -82,28 +84,23 @@ fn distribution(scenario: &Scenario) -> String {
     )
 }
 
-/// Returns the quantiles of a histogram, as far into the tail as it has samples.
+/// Returns the quantiles of a histogram, as far into the tail as its samples support; none without enough for a median.
 fn quantiles(histogram: &Histogram) -> Vec<(f64, f64)> {
-    let count = histogram.count();
-    if count == 0 {
-        return Vec::new();
-    }
-    let mut shares = vec![0.0];
+    let mut points = Vec::new();
     let mut rest = 1.0f64;
-    // Ten steps for each nine. The last quantile is that of the greatest sample.
-    while rest > 1.0 / count as f64 && shares.len() < 80 {
+    // Ten steps for each nine.
+    while points.len() < QUANTILES_MAX {
+        let share = 1.0 - rest;
+        match histogram.percentile_ms(share) {
+            Some(latency_ms) => points.push((share, latency_ms)),
+            None => break,
+        }
         rest /= 10f64.powf(0.1);
-        shares.push((1.0 - rest).min(1.0 - 1.0 / count as f64));
     }
-    shares.dedup();
-    let mut points: Vec<(f64, f64)> = shares
-        .into_iter()
-        .map(|share| (share, histogram.quantile_ms(share)))
-        .collect();
-    if let Some(last) = points.last_mut() {
-        last.1 = histogram.quantile_ms(1.0);
+    match histogram.percentile_ms(0.5) {
+        Some(_) => points,
+        None => Vec::new(),
     }
-    points
 }
 
 /// Returns rate and latency of all repeats overlaid, with their median.
@@ -122,6 +119,9 @@ fn overlaid(point: &Point) -> String {
                 .take(STRETCHES_MAX)
                 .map(|stretch| line(stretch, stretch.started_ms, *value))
                 .collect();
+            if repeats.iter().all(Vec::is_empty) {
+                continue;
+            }
             let parts = vec![median(&repeats)];
             lines.push(Line {
                 series,
@@ -167,10 +167,7 @@ fn overlaid(point: &Point) -> String {
                     Drawn::Level(|second| (second.done > 0).then_some(second.p50_ms)),
                     "median"
                 ),
-                (
-                    Drawn::Level(|second| (second.done > 0).then_some(second.p99_ms)),
-                    "99th percentile"
-                ),
+                (Drawn::Level(p99_of_second), "99th percentile"),
             ]
         )
     )
@@ -200,83 +197,94 @@ fn median(lines: &[Vec<(f64, f64)>]) -> Vec<(f64, f64)> {
         .collect()
 }
 
+/// A column of the table of stretches: its heading, and its cell, `None` where there is nothing to tell.
+type Column = (&'static str, fn(&Stretch) -> Option<String>);
+
+/// Columns after the number of the repeat. Those with nothing to tell of any repeat are left out.
+const COLUMNS: [Column; 18] = [
+    ("Measured s", |stretch| Some(number(stretch.seconds))),
+    ("Rate /s", |stretch| Some(number(stretch.per_s()))),
+    ("Due", |stretch| count(stretch.due)),
+    ("Done", |stretch| Some(number(stretch.done as f64))),
+    ("Failed", |stretch| count(stretch.failed())),
+    ("Dropped", |stretch| count(stretch.dropped)),
+    ("Late", |stretch| count(stretch.late)),
+    ("Retries", |stretch| count(stretch.retries)),
+    ("p50 ms", |stretch| percentile(&stretch.latencies, 0.5)),
+    ("p90 ms", |stretch| percentile(&stretch.latencies, 0.9)),
+    ("p95 ms", |stretch| percentile(&stretch.latencies, 0.95)),
+    ("p99 ms", |stretch| percentile(&stretch.latencies, 0.99)),
+    ("Max ms", |stretch| {
+        above_zero(stretch.latencies.quantile_ms(1.0))
+    }),
+    ("Generator cores", |stretch| {
+        above_zero(stretch.generator.cpu_cores)
+    }),
+    ("Timer lag p99 ms", |stretch| {
+        above_zero(stretch.generator.lag_p99_ms)
+    }),
+    ("Behind max ms", |stretch| {
+        above_zero(stretch.generator.behind_max_ms)
+    }),
+    ("Agents", |stretch| agents(stretch)),
+    ("Disk", |stretch| {
+        (stretch.disk_bytes > 0).then(|| bytes(stretch.disk_bytes as f64))
+    }),
+];
+/// Columns that are highlighted if they have a figure.
+const WRONG: [&str; 3] = ["Failed", "Dropped", "Late"];
+
+fn above_zero(value: f64) -> Option<String> {
+    (value > 0.0).then(|| number(value))
+}
+
+fn count(value: u64) -> Option<String> {
+    above_zero(value as f64)
+}
+
+/// Returns a percentile, or that there are too few samples; `None` without samples.
+fn percentile(latencies: &Histogram, share: f64) -> Option<String> {
+    let samples = latencies.count();
+    let found = latencies.percentile_ms(share).map(number);
+    (samples > 0).then(|| found.unwrap_or_else(|| too_few_samples(samples)))
+}
+
+/// Returns the number of agents; `None` for a single generator that was not lost.
+fn agents(stretch: &Stretch) -> Option<String> {
+    let generator = &stretch.generator;
+    match (generator.agents, generator.agents_lost) {
+        (0 | 1, 0) => None,
+        (agents, 0) => Some(agents.to_string()),
+        (agents, lost) => Some(format!("{agents}, {lost} lost")),
+    }
+}
+
 /// Returns the figures of every stretch.
 fn stretches(point: &Point) -> String {
-    let head: String = [
-        "Repeat",
-        "Measured s",
-        "Rate /s",
-        "Due",
-        "Done",
-        "Failed",
-        "Dropped",
-        "Late",
-        "Retries",
-        "p50 ms",
-        "p90 ms",
-        "p95 ms",
-        "p99 ms",
-        "Max ms",
-        "Generator cores",
-        "Timer lag p99 ms",
-        "Behind max ms",
-        "Agents",
-        "Disk",
-    ]
-    .iter()
-    .map(|name| format!("<th>{name}</th>"))
-    .collect();
-    let count = |value: u64| number(value as f64);
+    let shown = || point.stretches.iter().take(STRETCHES_MAX);
+    let columns: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|(_, cell)| shown().any(|stretch| cell(stretch).is_some()))
+        .collect();
+    let head: String = columns
+        .iter()
+        .map(|(name, _)| format!("<th>{name}</th>"))
+        .collect();
     let row = |(at, stretch): (usize, &Stretch)| {
-        let generator = &stretch.generator;
-        let latency = |share: f64| number(stretch.latencies.quantile_ms(share));
-        let agents = match generator.agents_lost {
-            0 => generator.agents.to_string(),
-            lost => format!("{}, {lost} lost", generator.agents),
-        };
-        let cells = [
-            (at + 1).to_string(),
-            number(stretch.seconds),
-            number(stretch.per_s()),
-            count(stretch.due),
-            count(stretch.done),
-            count(stretch.failed()),
-            count(stretch.dropped),
-            count(stretch.late),
-            count(stretch.retries),
-            latency(0.5),
-            latency(0.9),
-            latency(0.95),
-            latency(0.99),
-            latency(1.0),
-            number(generator.cpu_cores),
-            number(generator.lag_p99_ms),
-            number(generator.behind_max_ms),
-            agents,
-            bytes(stretch.disk_bytes as f64),
-        ];
-        // Failed, dropped and late units are highlighted if there are any.
-        let wrong = |at: usize, cell: &str| matches!(at, 5..=7) && cell != "0";
-        let cells: String = cells
+        let cells: String = columns
             .iter()
-            .enumerate()
-            .map(|(at, cell)| match wrong(at, cell) {
-                true => format!("<td class=\"bad\">{cell}</td>"),
-                false => format!("<td>{cell}</td>"),
+            .map(|(name, cell)| match cell(stretch) {
+                Some(text) if WRONG.contains(name) => format!("<td class=\"bad\">{text}</td>"),
+                Some(text) => format!("<td>{text}</td>"),
+                None => "<td>0</td>".to_owned(),
             })
             .collect();
-        format!("<tr>{cells}</tr>")
+        format!("<tr><td>{}</td>{cells}</tr>", at + 1)
     };
-    let rows: String = point
-        .stretches
-        .iter()
-        .take(STRETCHES_MAX)
-        .enumerate()
-        .map(row)
-        .collect();
+    let rows: String = shown().enumerate().map(row).collect();
     match rows.is_empty() {
         true => "<p class=\"dim\">Nothing was measured.</p>".to_owned(),
-        false => table(&head, &rows),
+        false => table(&format!("<th>Repeat</th>{head}"), &rows),
     }
 }
 
@@ -301,7 +309,7 @@ fn works(point: &Point) -> String {
         .iter()
         .take(STRETCHES_MAX)
         .map(|(label, done, failed, latencies)| {
-            let latency = |share: f64| number(latencies.quantile_ms(share));
+            let latency = |share: f64| percentile(latencies, share).unwrap_or_default();
             format!(
                 "<tr><td class=\"l\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
                 words(label, 80),

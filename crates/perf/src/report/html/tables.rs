@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::frame::words;
-use crate::report::figures::{beyond, figure};
+use crate::report::figures::{beyond, figure, too_few_samples};
 use crate::report::headline::place;
 use crate::report::units::{Metric, rank};
-use crate::results::{Point, Scenario};
+use crate::results::{LATENCY_PERCENTILES, Point, Scenario, Support, TO_BLOCK_PERCENTILES};
 
 /// Maximum number of points in the tables of the page. The CSV has all.
 pub const POINTS_MAX: usize = 400;
@@ -36,14 +36,29 @@ pub fn table(head: &str, rows: &str) -> String {
     )
 }
 
-/// Points by metrics.
-pub fn metrics(scenario: &Scenario) -> String {
-    let mut names: Vec<&String> = Vec::new();
+/// Returns the names of the metrics with a column, in order: each that is not 0 at every point, and percentiles that some
+/// point has too few samples for.
+fn columns(scenario: &Scenario) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
     for point in &scenario.points {
-        names.extend(point.summary.metrics.keys());
+        let metrics = point.summary.metrics.iter();
+        names.extend(
+            metrics
+                .filter(|(_, estimate)| estimate.value != 0.0)
+                .map(|(name, _)| name.as_str()),
+        );
+        let percentiles = LATENCY_PERCENTILES.iter().chain(&TO_BLOCK_PERCENTILES);
+        let names_of = percentiles.map(|(name, _)| *name);
+        names.extend(names_of.filter(|name| point.support(name) != Support::Enough));
     }
     names.sort_by_key(|name| (rank(name), *name));
     names.dedup();
+    names
+}
+
+/// Points by metrics.
+pub fn metrics(scenario: &Scenario) -> String {
+    let names = columns(scenario);
     if names.is_empty() {
         return "<p class=\"dim\">Nothing was measured.</p>".to_owned();
     }
@@ -62,9 +77,13 @@ pub fn metrics(scenario: &Scenario) -> String {
         rows.push_str("<tr>");
         rows.push_str(&cases(scenario, point));
         for metric in &metrics {
-            rows.push_str(&match point.summary.metrics.get(&metric.name) {
-                None => "<td class=\"dim\">–</td>".to_owned(),
-                Some(estimate) => {
+            let found = point.summary.metrics.get(&metric.name);
+            rows.push_str(&match (found, point.support(&metric.name)) {
+                (None, Support::TooFew(samples)) => {
+                    format!("<td class=\"few\">{}</td>", too_few_samples(samples))
+                }
+                (None, Support::Enough) => "<td class=\"dim\">–</td>".to_owned(),
+                (Some(estimate), _) => {
                     let bad = metric.name == "error_share" && estimate.value > 0.0;
                     let class = if bad { " class=\"bad\"" } else { "" };
                     let margin = metric.margin(estimate).map_or(String::new(), |margin| {

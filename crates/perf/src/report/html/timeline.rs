@@ -3,7 +3,7 @@
 use super::figure::{Swatch, figure};
 use crate::report::chart::{Band, Line, TimeChart, bands, time};
 use crate::report::headline::place;
-use crate::results::{Scenario, Second, Stretch};
+use crate::results::{Scenario, Second, Stretch, samples_needed};
 
 /// Stretches that are set off by bands; beyond it the bands would be hairs.
 const BANDS_MAX: usize = 60;
@@ -145,26 +145,20 @@ pub fn section(scenario: &Scenario, times: &Times) -> String {
         lines,
         &legend,
     ));
-    let latency = vec![
-        all(
-            Drawn::Level(|second| (second.done > 0).then_some(second.p50_ms)),
-            0,
-        ),
-        all(
-            Drawn::Level(|second| (second.done > 0).then_some(second.p99_ms)),
-            1,
-        ),
-    ];
-    let legend = [
-        (Swatch::Line(0), "median".to_owned()),
-        (Swatch::Line(1), "99th percentile".to_owned()),
-    ];
-    out.push_str(&chart(
-        "Latency",
-        "ms, of the units completed in each second",
-        latency,
-        &legend,
-    ));
+    let mut latency = vec![all(
+        Drawn::Level(|second| (second.done > 0).then_some(second.p50_ms)),
+        0,
+    )];
+    let mut legend = vec![(Swatch::Line(0), "median".to_owned())];
+    let mut about = "ms, of the units completed in each second".to_owned();
+    let mut seconds = stretches(scenario).flat_map(|stretch| &stretch.series);
+    if seconds.any(|second| p99_of_second(second).is_some()) {
+        latency.push(all(Drawn::Level(p99_of_second), 1));
+        legend.push((Swatch::Line(1), "99th percentile".to_owned()));
+    } else {
+        about.push_str("; a second has too few for a 99th percentile");
+    }
+    out.push_str(&chart("Latency", &about, latency, &legend));
     let outstanding = vec![all(
         Drawn::Level(|second| Some(second.outstanding as f64)),
         0,
@@ -176,6 +170,12 @@ pub fn section(scenario: &Scenario, times: &Times) -> String {
         &[],
     ));
     out + "</div>"
+}
+
+/// Returns the 99th percentile of a second that has enough units for it. A median is drawn of any number: its line shows
+/// changes, and no figure is read from it.
+pub fn p99_of_second(second: &Second) -> Option<f64> {
+    (second.done >= samples_needed(0.99)).then_some(second.p99_ms)
 }
 
 /// The drawn value of a second.

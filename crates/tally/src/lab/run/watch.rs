@@ -136,17 +136,29 @@ fn name(label: &str) -> String {
     }
 }
 
+/// Returns the mark of a stretch: a tick only if no unit failed or was dropped.
+fn mark(stretch: &Stretch) -> &'static str {
+    match (stretch.done, stretch.failed(), stretch.dropped) {
+        (0, _, _) => cross(),
+        (_, 0, 0) => tick(),
+        (_, _, _) => "!",
+    }
+}
+
 fn loaded(name: &str, stretch: &Stretch) -> String {
-    let latency = |share| number(stretch.latencies.quantile_ms(share));
-    let mark = if stretch.done > 0 { tick() } else { cross() };
     let mut line = format!(
-        "  {mark} {name:<NAME_WIDTH$} {:>8} /s  {} delivered in {:.1} s  p50 {} ms  p99 {} ms",
+        "  {} {name:<NAME_WIDTH$} {:>8} /s  {} delivered in {:.1} s",
+        mark(stretch),
         number(stretch.per_s()),
         number(stretch.done as f64),
         stretch.seconds,
-        latency(0.5),
-        latency(0.99),
     );
+    // Percentiles of too few samples are left out; the tables at the end say so.
+    for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
+        if let Some(ms) = stretch.latencies.percentile_ms(share) {
+            line.push_str(&format!("  {name} {} ms", number(ms)));
+        }
+    }
     if let Some((rate, _)) = stretch.tried.iter().rfind(|(_, met)| *met) {
         line.push_str(&format!("  knee {} /s", number(*rate)));
     }
@@ -171,4 +183,43 @@ fn kept(folder: &std::path::Path, pids: &[u32]) -> String {
          Stop it:\n  kill {}\n  rm -r {folder}",
         pids.join(" ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use perf::results::{Fault, Histogram};
+
+    #[test]
+    fn a_tick_never_stands_next_to_a_failure() {
+        let fault = Fault {
+            code: "x.y".to_owned(),
+            count: 3,
+            message: "why".to_owned(),
+        };
+        for (done, faults, dropped, starts) in [
+            (30, vec![], 0, "  ✓ "),
+            (30, vec![fault.clone()], 0, "  ! "),
+            (30, vec![], 2, "  ! "),
+            (0, vec![fault], 0, "  ✗ "),
+        ] {
+            let stretch = Stretch {
+                seconds: 1.0,
+                done,
+                faults,
+                dropped,
+                latencies: Histogram {
+                    buckets: [(1_000, done)].into(),
+                },
+                ..Stretch::default()
+            };
+            let line = loaded("Load", &stretch);
+            assert!(line.starts_with(starts), "{line}");
+            assert_eq!(line.contains("p50"), done > 0, "{line}");
+            assert!(
+                !line.contains("p99"),
+                "30 samples have no 99th percentile: {line}"
+            );
+        }
+    }
 }
