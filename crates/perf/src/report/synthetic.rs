@@ -249,6 +249,7 @@ pub fn point(
             used: Dice::figure(rate * 2.0),
             limit: 9_000.0,
             note: "4 KiB each, one after the other".into(),
+            can_pass: true,
         }],
     }
 }

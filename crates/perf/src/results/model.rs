@@ -198,6 +198,9 @@ pub struct Distance {
     pub limit: f64,
     /// The meaning of that limit.
     pub note: String,
+    /// Whether several cores or nodes together can pass the limit, so that a full share alone proves no bottleneck.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub can_pass: bool,
 }
 
 impl Distance {

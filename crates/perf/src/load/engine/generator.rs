@@ -6,6 +6,8 @@ use super::clock::{Clock, TICK};
 use crate::measure::Latencies;
 use crate::results::{Finding, Generator, Stretch};
 
+/// The code of a finding that the generator, and not the system, may have been the limit.
+pub const GENERATOR_LIMIT: &str = "lab.generator_limit";
 /// A unit that starts this long after it was due is late: ten ticks.
 pub(super) const LATE_AFTER: Duration = Duration::from_millis(10);
 /// Cores that a generator may use before its measurements are in doubt. Its load comes from one thread, so it can never
@@ -65,7 +67,7 @@ pub fn findings(stretch: &Stretch) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut limit = |message: String| {
         findings.push(Finding {
-            code: "lab.generator_limit".to_owned(),
+            code: GENERATOR_LIMIT.to_owned(),
             message,
         });
     };

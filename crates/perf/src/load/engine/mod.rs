@@ -38,7 +38,7 @@ use crate::results::Stretch;
 pub use chance::Chance;
 pub use clock::{Clock, Pacer, Real, TICK, Ticks};
 pub use codes::ERRORS;
-pub use generator::findings;
+pub use generator::{GENERATOR_LIMIT, findings};
 pub use samples::{BATCH_ROWS, SampleRow, SampleSink};
 pub use schedule::Schedule;
 pub use slice::{Slice, SliceSink};

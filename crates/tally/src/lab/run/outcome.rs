@@ -260,6 +260,7 @@ mod tests {
                 used: 50.0,
                 limit: 200.0,
                 note: "one after the other".into(),
+                can_pass: true,
             }],
             ..Point::default()
         };
