@@ -12,17 +12,6 @@ const SIGNS: &str = "tally_signatures_made_total";
 /// Bytes that it hashed.
 const HASHED: &str = "tally_hashed_bytes_total";
 
-/// Returns the point with the highest rate.
-pub fn busiest(points: &[Point]) -> Option<&Point> {
-    let rate = |point: &Point| {
-        let rate = point.summary.metrics.get("rate_per_s");
-        rate.map_or(0.0, |estimate| estimate.value)
-    };
-    points
-        .iter()
-        .max_by(|one, two| rate(one).total_cmp(&rate(two)))
-}
-
 /// Returns the share of the machine that a point used. It covers only values that nodes and the operating system counted.
 /// Without counts an entry is left out; without measured limits all are.
 pub fn distance(point: &Point, machine: &Machine) -> Vec<Distance> {

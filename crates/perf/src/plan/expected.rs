@@ -38,7 +38,7 @@ impl Plan {
             let warm_ups = if run.interleave { repeats } else { 1.0 };
             let stretch_s = plan.stretch_seconds_expected();
             seconds += warm_ups * run.warm_up_s + repeats * (stretch_s + SETTLE_S + chain_s);
-            // Units of several stretches share a preparation that is copied.
+            // Stretches share a preparation that is copied. Without a count, units have no preparation of their own.
             seconds += run.count.unwrap_or(0) as f64 * plan.unit_prepare_s();
             let starts = match run.restart {
                 Restart::Needed => 0.0,

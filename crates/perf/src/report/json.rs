@@ -3,8 +3,9 @@
 use std::io::Read;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+use super::digest::{Digest, digest};
 use super::error::ReportError;
 use super::finite::finite;
 use crate::results::{Report, SCHEMA};
@@ -15,14 +16,20 @@ pub const JSON_BYTES_MAX: u64 = 512 << 20;
 /// The file's name in a report's folder.
 pub const JSON_NAME: &str = "report.json";
 
-/// Returns the document on one line.
+/// Returns the document on one line, with the digest of each scenario. A reader ignores the digests and computes them again.
 ///
 /// # Errors
 /// Fails only if it cannot be serialised, which no report of this program can cause.
 pub fn json(report: &Report) -> Result<String, ReportError> {
     let mut report = finite(report);
     report.schema = SCHEMA;
-    let mut text = serde_json::to_string(&report)
+    let digests = report.scenarios.iter();
+    let digests = digests.map(|scenario| digest(&report, scenario)).collect();
+    let document = Document {
+        report: &report,
+        digests,
+    };
+    let mut text = serde_json::to_string(&document)
         .map_err(|error| ReportError::Unreadable(error.to_string()))?;
     text.push('\n');
     Ok(text)
@@ -76,6 +83,15 @@ pub fn read(path: &Path) -> Result<Report, ReportError> {
         .read_to_end(&mut text)
         .map_err(failed)?;
     parse(&text)
+}
+
+/// The written document.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    /// In the order of the scenarios.
+    digests: Vec<Digest>,
 }
 
 /// The common part of all schemas.

@@ -1,11 +1,13 @@
 //! Reports: the results of a run as a page, JSON, CSV and tables, with figures published elsewhere for comparison.
 //!
-//! Modules in reading order: [`write()`] puts a report's files into a folder. `html` with `chart` is the page. `json`,
+//! Modules in reading order: [`digest()`] computes what a report says beyond its measurements, around the `headline`.
+//! [`write()`] puts a report's files into a folder. `html` with `chart` is the page. `json`,
 //! `csv` and `jtl` are for programs. `table`, `figures`, `units` and `published` are also used on terminals.
 
 mod chart;
 mod csv;
 mod csv_chain;
+mod digest;
 mod error;
 mod figures;
 mod files;
@@ -23,7 +25,11 @@ mod synthetic;
 #[cfg(test)]
 mod tests;
 
+pub use digest::{
+    ConditionRow, Conditions, Confidence, Cost, Costs, Digest, NodeCost, Opening, Standing, digest,
+};
 pub use error::{ERRORS, ReportError};
+pub use figures::{bytes, too_few_samples};
 pub use files::{HTML_NAME, Parts, redraw, write, write_file};
 pub use html::{comparison_html, html};
 pub use json::{JSON_BYTES_MAX, JSON_NAME, json, parse, read};

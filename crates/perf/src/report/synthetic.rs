@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::results::{
-    AuditResult, CaseResult, Distance, Estimate, Fault, Finding, Generator, Histogram, Limits,
-    Machine, MetricSeries, Point, Process, ProcessSample, Published, Report, SCHEMA, Scenario,
-    Second, Stretch, Summary,
+    AuditResult, CONDITIONS, CaseResult, Distance, Estimate, Fault, Finding, Generator, Histogram,
+    Limits, Machine, MetricSeries, Point, Process, ProcessSample, Published, Report, SCHEMA,
+    Scenario, Second, Stretch, Summary,
 };
 
 /// A small generator of numbers; the same seed gives the same report.
@@ -273,7 +273,9 @@ fn published(label: &str, source: &str, metric: &str, values: &[(&str, f64)]) ->
     Published {
         label: label.to_owned(),
         source: source.to_owned(),
-        conditions: BTreeMap::new(),
+        conditions: CONDITIONS
+            .map(|(key, title)| (key.to_owned(), format!("{title} of {label}")))
+            .into(),
         metric: metric.to_owned(),
         values: values
             .iter()

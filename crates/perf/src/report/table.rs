@@ -8,6 +8,7 @@ pub struct Table {
     headings: Vec<String>,
     rows: Vec<Vec<String>>,
     bold: bool,
+    left: bool,
 }
 
 impl Table {
@@ -17,7 +18,15 @@ impl Table {
             headings: headings.iter().map(|text| (*text).to_owned()).collect(),
             rows: Vec::new(),
             bold,
+            left: false,
         }
+    }
+
+    /// Aligns all columns left, for words.
+    #[must_use]
+    pub fn left(mut self) -> Self {
+        self.left = true;
+        self
     }
 
     /// Adds a row; missing cells stay empty, surplus ones are dropped.
@@ -46,6 +55,7 @@ impl fmt::Display for Table {
                 .enumerate()
                 .map(|(column, (cell, &width))| match column {
                     0 => format!("{cell:<width$}"),
+                    _ if self.left => format!("{cell:<width$}"),
                     _ => format!("{cell:>width$}"),
                 })
                 .collect();

@@ -50,10 +50,169 @@ fn a_page_stands_alone_and_stays_small() {
     ] {
         assert!(page.contains(words), "{words}");
     }
+    // A failed audit is no tick, and neither is a warning.
+    assert_eq!(page.matches("<span class=\"badge warn\">✓").count(), 0);
+    assert_eq!(page.matches("<span class=\"badge bad\">✓").count(), 0);
     // Writes the page to a folder if the environment names one.
     if let Some(folder) = std::env::var_os("TALLY_REPORT_PAGES") {
         write(&report, folder.as_ref()).expect("the folder can be written");
     }
+}
+
+/// Returns the positions of some texts in the first scenario of a page, each after the one before.
+fn in_order(page: &str, texts: &[&str]) {
+    let section = page.split("<section").nth(1).expect("a scenario");
+    let mut from = 0;
+    for text in texts {
+        let found = section[from..].find(text);
+        from += found.unwrap_or_else(|| panic!("{text} is missing, or comes too early"));
+    }
+}
+
+#[test]
+fn a_scenario_begins_with_what_matters_and_ends_with_raw_figures() {
+    in_order(
+        &html(&report()),
+        &[
+            "<p class=\"opening\"><b>Question:</b> How many units are completed a second?",
+            "<b>Answer:</b>",
+            "<b>Bottleneck:</b>",
+            "<b>Confidence:</b>",
+            "Published elsewhere",
+            "<h3>Conditions</h3>",
+            "Hardware of Corda Enterprise 4.0",
+            "<h3>Limits at the headline figure</h3>",
+            "<h3>Cost of a unit</h3>",
+            "<b>all nodes</b>",
+            "<h3>Over time</h3>",
+            "<h3>Everything in figures</h3>",
+            "<summary>The nodes' own metrics",
+            "tally_flows_in_flight",
+            "The exact scenario",
+        ],
+    );
+    let page = html(&report());
+    let above = page.split("<h3>Everything in figures</h3>").next();
+    let raw = above.map(|above| above.contains("tally_"));
+    assert_eq!(raw, Some(false), "raw metrics come last");
+}
+
+/// Returns a report of one stretch with this many samples, all units completed.
+fn sampled(samples: u64) -> Report {
+    let mut report = of(vec![Stretch {
+        seconds: 2.0,
+        due: samples,
+        done: samples,
+        latencies: crate::results::Histogram {
+            buckets: [(1_000, samples - 1), (90_000, 1)].into(),
+        },
+        ..Stretch::default()
+    }]);
+    let point = &mut report.scenarios[0].points[0];
+    // As an older program summarised it: with every percentile.
+    let metrics = [
+        "rate_per_s",
+        "p50_ms",
+        "p90_ms",
+        "p95_ms",
+        "p99_ms",
+        "error_share",
+    ];
+    point.summary.metrics = metrics
+        .map(|name| {
+            let value = if name == "error_share" { 0.0 } else { 7.0 };
+            let estimate = Estimate {
+                value,
+                ..Estimate::default()
+            };
+            (name.to_owned(), estimate)
+        })
+        .into();
+    report
+}
+
+#[test]
+fn percentiles_need_samples_on_the_page_and_in_every_file() {
+    for (samples, shown, hidden) in [
+        (32, &["p50_ms"][..], &["p90_ms", "p95_ms", "p99_ms"][..]),
+        (200, &["p50_ms", "p90_ms", "p95_ms"], &["p99_ms"]),
+        (1_000, &["p50_ms", "p90_ms", "p95_ms", "p99_ms"], &[]),
+    ] {
+        let report = sampled(samples);
+        let page = html(&report);
+        check_page(&page);
+        let words = too_few_samples(samples);
+        assert_eq!(page.contains(&words), !hidden.is_empty(), "{words}");
+        let again = parse(json(&report).expect("it is written").as_bytes()).expect("it is read");
+        let metrics = &again.scenarios[0].points[0].summary.metrics;
+        let table = csv::metrics(&report);
+        for (names, is_there) in [(shown, true), (hidden, false)] {
+            for name in names {
+                assert_eq!(metrics.contains_key(*name), is_there, "{samples} {name}");
+                assert_eq!(table.contains(name), is_there, "{samples} {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_and_tiles_of_zeros_are_left_out() {
+    let mut report = sampled(1_000);
+    let absent = [
+        "Failed</th>",
+        "Dropped</th>",
+        "Late</th>",
+        "Agents</th>",
+        "Errors",
+    ];
+    let page = html(&report);
+    for heading in absent {
+        assert!(!page.contains(heading), "{heading}");
+    }
+    let point = &mut report.scenarios[0].points[0];
+    let errors = point.summary.metrics.get_mut("error_share").expect("there");
+    errors.value = 0.25;
+    let stretch = &mut point.stretches[0];
+    (stretch.dropped, stretch.late) = (4, 5);
+    stretch.faults = vec![Fault {
+        code: "node.busy".into(),
+        count: 250,
+        message: "busy".into(),
+    }];
+    (stretch.generator.agents, stretch.generator.agents_lost) = (3, 1);
+    let page = html(&report);
+    for heading in absent {
+        assert!(page.contains(heading), "{heading}");
+    }
+    assert!(page.contains("<td>3, 1 lost</td>") && page.contains("<td class=\"bad\">250</td>"));
+}
+
+#[test]
+fn figures_that_appear_twice_agree() {
+    let mut report = report();
+    let machine = report.machine.clone();
+    let scenario = &mut report.scenarios[0];
+    let point = &mut scenario.points[0];
+    point.summary = crate::stats::summarise(&point.stretches, 0.0);
+    point.distances = crate::machine::distance(point, &machine);
+    let metric = |name: &str| report.scenarios[0].points[0].summary.metrics[name].value;
+    let digest = digest(&report, &report.scenarios[0]);
+    let cores = digest
+        .limits
+        .iter()
+        .find(|limit| limit.what == "cores, load generator")
+        .expect("it is counted");
+    assert!((cores.used - metric("generator_cpu_cores")).abs() < 1e-12);
+    let total = digest.costs.total.expect("nodes");
+    assert_eq!(total.core_s_per_unit, metric("cpu_us_per_unit") * 1e-6);
+    // The page shows the same texts as the digest, and the digest is that of the JSON.
+    let page = html(&report);
+    assert!(page.contains(&format!("<b>Set-up:</b> {}", digest.opening.set_up)));
+    let text = json(&report).expect("it is written");
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let written = serde_json::to_value(&digest).expect("JSON");
+    assert_eq!(value["digests"][0]["opening"], written["opening"]);
+    assert_eq!(value["digests"][0]["conditions"], written["conditions"]);
 }
 
 #[test]
@@ -79,6 +238,8 @@ fn hostile_text_stays_text() {
         }
         for line in &mut scenario.published {
             (line.label, line.source) = (evil.into(), evil.into());
+            let conditions = line.conditions.values_mut();
+            conditions.for_each(|condition| *condition = evil.into());
         }
         for point in &mut scenario.points {
             let metrics = &mut point.summary.metrics;
@@ -552,7 +713,8 @@ fn the_reference_names_every_field_and_column() {
     stretch.works = vec![WorkResult::default()];
     stretch.faults = vec![Fault::default()];
     report.scenarios[1].findings = vec![Finding::default()];
-    let value = serde_json::to_value(&report).expect("JSON");
+    let text = json(&report).expect("it is written");
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let mut names = std::collections::BTreeSet::new();
     fields(&value, &mut names);
     assert!(names.len() > 70, "{names:?}");

@@ -1,43 +1,36 @@
-//! Shows the share of the machine's limits that the busiest point used.
+//! Shows the share of the machine's limits that the point of the headline figure used.
 
 use super::figure::figure;
-use crate::machine::{busiest, distance};
 use crate::report::chart::{Bar, bars};
+use crate::report::digest::{Digest, NEAR};
 use crate::report::figures::figure as number;
-use crate::report::headline::place;
-use crate::report::units::Metric;
-use crate::results::{Limits, Point, Report, Scenario};
+use crate::results::{Distance, Limits, Report};
 
-/// Returns the chart; nothing if nothing was counted.
-pub fn section(report: &Report, scenario: &Scenario) -> String {
-    let rate = |point: &Point| {
-        let rate = point.summary.metrics.get("rate_per_s");
-        rate.map_or(0.0, |estimate| estimate.value)
+/// Returns the panel; nothing if the limits were not measured.
+pub fn section(report: &Report, digest: &Digest) -> String {
+    let bar = |limit: &Distance| Bar {
+        share: limit.share(),
+        words: format!("{} of {}", number(limit.used), number(limit.limit)),
+        name: limit.what.clone(),
     };
-    let Some(point) = busiest(&scenario.points) else {
-        return String::new();
-    };
-    let list: Vec<Bar> = distance(point, &report.machine)
-        .into_iter()
-        .filter(|distance| distance.share().is_finite())
-        .map(|distance| Bar {
-            share: distance.share(),
-            words: format!("{} of {}", number(distance.used), number(distance.limit)),
-            name: distance.what,
-        })
-        .collect();
+    let list: Vec<Bar> = digest.limits.iter().map(bar).collect();
     if list.is_empty() {
         return String::new();
     }
     let svg = bars("How near the machine's limits were", &list);
-    let at = match place(point) {
-        place if place.is_empty() => String::new(),
-        place => format!(", {place}"),
+    let at = match digest.at.as_str() {
+        "" => "at the headline figure".to_owned(),
+        at => format!("at the headline figure, {at}"),
     };
-    let rate = Metric::named("rate_per_s").with_unit(rate(point));
-    let about = format!("at {rate}{at}; everything shares this machine");
+    let near = digest.limits.iter().filter(|limit| limit.share() >= NEAR);
+    let near = match near.count() {
+        0 => "none was near".to_owned(),
+        1 => "1 was near its end".to_owned(),
+        count => format!("{count} were near their end"),
+    };
+    let about = format!("{at}: {near}; everything shares this machine");
     format!(
-        "<h3>Distance to the machine's limits</h3><div class=\"charts\">{}{}</div>",
+        "<h3>Limits at the headline figure</h3><div class=\"charts\">{}{}</div>",
         figure("How much of the machine was used", &about, &svg, &[]),
         explained(report.machine.limits.as_ref())
     )

@@ -5,6 +5,7 @@
 
 mod chain;
 mod comparison;
+mod digest;
 mod figure;
 mod frame;
 mod limits;
@@ -18,6 +19,7 @@ mod timeline;
 
 pub use comparison::comparison_html;
 
+use super::digest::{Digest, digest};
 use super::figures::{bytes, date, duration, figure as number};
 use super::finite::finite;
 use crate::results::Report;
@@ -36,18 +38,24 @@ pub fn html(report: &Report) -> String {
     let mut body = head(&report, &title);
     body.push_str("<main>");
     body.push_str(&verdict(&report));
-    body.push_str(&summary::cards(&report));
-    let scenarios = || report.scenarios.iter().take(SCENARIOS_MAX).enumerate();
+    let digests: Vec<Digest> = report
+        .scenarios
+        .iter()
+        .take(SCENARIOS_MAX)
+        .map(|scenario| digest(&report, scenario))
+        .collect();
+    let scenarios = || report.scenarios.iter().zip(&digests).enumerate();
+    body.push_str(&summary::cards(scenarios()));
     if report.scenarios.len() > 3 {
         body.push_str("<nav class=\"toc\" aria-label=\"Contents\"><b>Contents</b><ol>");
-        for (at, scenario) in scenarios() {
+        for (at, (scenario, _)) in scenarios() {
             let title = words(scenario::title(scenario), 90);
             body.push_str(&format!("<li><a href=\"#s{at}\">{title}</a></li>"));
         }
         body.push_str("</ol></nav>");
     }
-    for (at, scenario) in scenarios() {
-        body.push_str(&scenario::section(&report, scenario, at));
+    for (at, (scenario, digest)) in scenarios() {
+        body.push_str(&scenario::section(&report, scenario, digest, at));
     }
     body.push_str("</main><footer>");
     body.push_str(&format!(
@@ -64,7 +72,7 @@ fn head(report: &Report, title: &str) -> String {
     let machine = &report.machine;
     let mut facts = Facts::new();
     facts.add("Begun", &date(report.started_unix_ms));
-    facts.add("Took", &duration(report.seconds));
+    facts.add("Whole run took", &duration(report.seconds));
     facts.add("Version", &report.version);
     facts.add("Processor", &machine.processor);
     facts.add("Cores", &machine.cores.to_string());

@@ -226,7 +226,7 @@ const COLUMNS: [Column; 18] = [
     ("Behind max ms", |stretch| {
         above_zero(stretch.generator.behind_max_ms)
     }),
-    ("Agents", |stretch| agents(stretch)),
+    ("Agents", agents),
     ("Disk", |stretch| {
         (stretch.disk_bytes > 0).then(|| bytes(stretch.disk_bytes as f64))
     }),
@@ -309,6 +309,7 @@ fn works(point: &Point) -> String {
         .iter()
         .take(STRETCHES_MAX)
         .map(|(label, done, failed, latencies)| {
+            // A kind of work without samples has empty cells.
             let latency = |share: f64| percentile(latencies, share).unwrap_or_default();
             format!(
                 "<tr><td class=\"l\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",

@@ -1,5 +1,5 @@
-//! Resource use of the processes over time, on the same time axis as the clients' measurements, and the nodes' own
-//! metrics.
+//! Resource use of the processes over time, on the same time axis as the clients' measurements, and, folded away, the nodes'
+//! own metrics.
 
 use std::collections::BTreeMap;
 
@@ -86,12 +86,22 @@ pub fn section(scenario: &Scenario, times: &Times) -> String {
         }
         out.push_str(&chart(times, title, about, names));
     }
-    out.push_str(&metrics(scenario, times));
     match out.is_empty() {
         true => out,
         false => {
             format!("<h3>Resources, on the same time axis</h3><div class=\"charts\">{out}</div>")
         }
+    }
+}
+
+/// Returns the charts of the nodes' own metrics, folded: they are raw, and few readers need them. Nothing without any.
+pub fn own_metrics(scenario: &Scenario, times: &Times) -> String {
+    match metrics(scenario, times) {
+        charts if charts.is_empty() => charts,
+        charts => format!(
+            "<details><summary>The nodes' own metrics<span>as they report them</span></summary><div><div \
+             class=\"charts\">{charts}</div></div></details>"
+        ),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::frame::{Facts, banner, prose, words};
 use super::timeline::{self, Times};
-use super::{chain, limits, point, resources, sweep, tables};
+use super::{chain, digest, limits, point, resources, sweep, tables};
 use crate::report::chart::escape;
+use crate::report::digest::{Digest, Standing};
 use crate::report::figures::{beyond, date, duration};
 use crate::report::headline::{headline, is_repeated, main_metric, place, published_at};
 use crate::report::units::{Metric, rank};
@@ -19,44 +20,18 @@ const FINDINGS_MAX: usize = 100;
 /// Letters of a scenario's source that are shown; the JSON has all of it.
 const SOURCE_MAX: usize = 65_536;
 
-/// The status of a scenario.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// It did not end, or its audit failed: the text says which.
-    Failed(&'static str),
-    /// It was not audited.
-    Unaudited,
-    /// It is valid with this many findings.
-    Findings(usize),
-    /// It is valid.
-    Good,
-}
-
-/// Returns the status.
-pub fn standing(scenario: &Scenario) -> Standing {
-    let audits = || scenario.points.iter().flat_map(|point| &point.audits);
-    if audits().any(|audit| !audit.clean) {
-        Standing::Failed("audit failed")
-    } else if scenario.failure.is_some() {
-        Standing::Failed("did not finish")
-    } else if audits().next().is_none() {
-        Standing::Unaudited
-    } else if !scenario.findings.is_empty() {
-        Standing::Findings(scenario.findings.len())
-    } else {
-        Standing::Good
+/// Returns the class of a card or badge of this status; empty for a good one.
+pub fn class(standing: Standing) -> &'static str {
+    match standing {
+        Standing::AuditFailed | Standing::Unfinished => " bad",
+        Standing::Unaudited | Standing::Findings(_) => " warn",
+        Standing::Good => "",
     }
 }
 
 /// Returns the status as a badge.
-pub fn badge(standing: &Standing) -> String {
-    let (class, text) = match standing {
-        Standing::Failed(why) => (" bad", format!("✗ {why}")),
-        Standing::Unaudited => (" warn", "! not audited".to_owned()),
-        Standing::Findings(1) => (" warn", "✓ audit clean, 1 finding".to_owned()),
-        Standing::Findings(count) => (" warn", format!("✓ audit clean, {count} findings")),
-        Standing::Good => ("", "✓ audit clean".to_owned()),
-    };
+pub fn badge(standing: Standing) -> String {
+    let (class, text) = (class(standing), standing.words());
     format!("<span class=\"badge{class}\">{text}</span>")
 }
 
@@ -69,13 +44,9 @@ pub fn title(scenario: &Scenario) -> &str {
 }
 
 /// Returns the whole section.
-pub fn section(report: &Report, scenario: &Scenario, at: usize) -> String {
-    let standing = standing(scenario);
-    let bad = if matches!(standing, Standing::Failed(_)) {
-        " bad"
-    } else {
-        ""
-    };
+pub fn section(report: &Report, scenario: &Scenario, digest: &Digest, at: usize) -> String {
+    let standing = digest.standing;
+    let bad = if standing.is_bad() { " bad" } else { "" };
     let size = if scenario.full {
         "published size"
     } else {
@@ -84,26 +55,31 @@ pub fn section(report: &Report, scenario: &Scenario, at: usize) -> String {
     let mut out = format!(
         "<section class=\"scenario{bad}\" id=\"s{at}\"><div class=\"title\"><h2>{}</h2>{}<span class=\"badge plain\">{size}</span></div>",
         words(title(scenario), 200),
-        badge(&standing)
+        badge(standing)
     );
+    out.push_str(&digest::opening(&digest.opening));
     if !scenario.about.trim().is_empty() {
-        out.push_str(&format!("<p>{}</p>", prose(scenario.about.trim(), 2000)));
+        let about = prose(scenario.about.trim(), 2000);
+        out.push_str(&format!("<p class=\"dim\">{about}</p>"));
     }
     out.push_str(&warnings(scenario));
     out.push_str(&tiles(scenario));
     out.push_str(&sweep::charts(scenario));
     out.push_str(&published(scenario));
+    out.push_str(&digest::conditions(&digest.conditions));
+    out.push_str(&limits::section(report, digest));
+    out.push_str(&digest::costs(&digest.costs, &digest.at));
     out.push_str(&chain::section(scenario));
     let times = Times::of(scenario, at);
     out.push_str(times.hidden());
     out.push_str(&timeline::section(scenario, &times));
     out.push_str(&resources::section(scenario, &times));
-    out.push_str(&limits::section(report, scenario));
     out.push_str("<h3>Everything in figures</h3>");
     out.push_str(&tables::metrics(scenario));
     out.push_str(&tables::faults(scenario));
     out.push_str(&tables::audits(scenario));
     out.push_str(&point::details(scenario));
+    out.push_str(&resources::own_metrics(scenario, &times));
     out.push_str(&circumstances(report, scenario));
     out + "</section>"
 }
@@ -206,6 +182,8 @@ fn tiles(scenario: &Scenario) -> String {
                 .summary
                 .metrics
                 .get(name)
+                // A tile of nothing, such as no errors, would say nothing.
+                .filter(|estimate| estimate.value != 0.0 || name == main)
                 .map(|estimate| (Metric::named(name), estimate))
         })
         .map(|(metric, estimate)| {
@@ -287,7 +265,10 @@ fn circumstances(report: &Report, scenario: &Scenario) -> String {
     facts.add("Scenario", &scenario.name);
     facts.add("Seed", &scenario.seed.to_string());
     facts.add("Begun", &date(scenario.started_unix_ms));
-    facts.add("Took", &duration(scenario.seconds));
+    facts.add(
+        "Took with preparation and audit",
+        &duration(scenario.seconds),
+    );
     facts.add("Version", &report.version);
     if let Some(headline) = headline(scenario) {
         facts.add("Repeats", &headline.point.stretches.len().to_string());

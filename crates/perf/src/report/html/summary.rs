@@ -1,37 +1,31 @@
 //! The top of the page: one card for each scenario.
 
 use super::frame::words;
-use super::scenario::{self, Standing};
+use super::scenario;
 use crate::report::chart::{SparkCase, sparkcases, sparkline};
+use crate::report::digest::{Digest, Standing};
+use crate::report::figures::too_few_samples;
 use crate::report::headline::{Headline, Others, headline, is_numeric, main_metric, place};
 use crate::report::units::Metric;
-use crate::results::{CaseResult, Point, Report, Scenario};
+use crate::results::{CaseResult, LATENCY_PERCENTILES, Point, Scenario, Support};
 
 /// Returns all cards.
-pub fn cards(report: &Report) -> String {
-    let scenarios = report
-        .scenarios
-        .iter()
-        .take(super::SCENARIOS_MAX)
-        .enumerate();
-    let cards: String = scenarios.map(|(at, scenario)| card(scenario, at)).collect();
+pub fn cards<'a>(scenarios: impl Iterator<Item = (usize, (&'a Scenario, &'a Digest))>) -> String {
+    let cards: String = scenarios
+        .map(|(at, (scenario, digest))| card(scenario, digest.standing, at))
+        .collect();
     match cards.is_empty() {
         true => String::new(),
         false => format!("<ul class=\"cards\">{cards}</ul>"),
     }
 }
 
-fn card(scenario: &Scenario, at: usize) -> String {
-    let standing = scenario::standing(scenario);
-    let class = match standing {
-        Standing::Failed(_) => " bad",
-        Standing::Unaudited | Standing::Findings(_) => " warn",
-        Standing::Good => "",
-    };
+fn card(scenario: &Scenario, standing: Standing, at: usize) -> String {
+    let class = scenario::class(standing);
     let mut out = format!(
         "<li class=\"card{class}\"><div class=\"head\"><a class=\"name\" href=\"#s{at}\">{}</a>{}</div>",
         words(scenario::title(scenario), 90),
-        scenario::badge(&standing)
+        scenario::badge(standing)
     );
     match headline(scenario) {
         Some(headline) => {
@@ -54,9 +48,7 @@ fn card(scenario: &Scenario, at: usize) -> String {
             out.push_str(&others(&headline));
             out.push_str(&beside(&headline));
             out.push_str(&spark(scenario, &headline));
-            if let (Some(other), false) =
-                (&headline.published, matches!(standing, Standing::Failed(_)))
-            {
+            if let (Some(other), false) = (&headline.published, standing.is_bad()) {
                 let factor = other.metric.factor(other.ours, other.theirs);
                 let factor =
                     factor.map_or(String::new(), |factor| other.metric.factor_words(factor));
@@ -131,8 +123,20 @@ fn beside(headline: &Headline<'_>) -> String {
     } else {
         parts.extend(of("p50_ms").map(|latency| format!("median {latency}")));
     }
-    if headline.metric.name != "p99_ms" {
-        parts.extend(of("p99_ms").map(|latency| format!("99th percentile {latency}")));
+    // The farthest percentile that has enough samples.
+    let tail = LATENCY_PERCENTILES.iter().skip(1).rev();
+    let tail = tail
+        .map(|(name, _)| *name)
+        .find(|name| metrics.contains_key(*name));
+    match (tail, headline.point.support("p90_ms")) {
+        (Some(name), _) if name != headline.metric.name => {
+            let title = Metric::named(name).title;
+            parts.extend(of(name).map(|latency| format!("{title} {latency}")));
+        }
+        (None, Support::TooFew(samples)) => {
+            parts.push(format!("percentiles: {}", too_few_samples(samples)));
+        }
+        (Some(_) | None, _) => {}
     }
     let mut out = match parts.is_empty() {
         true => String::new(),
@@ -393,7 +397,8 @@ mod tests {
             ("none", &[], &["Nothing was measured"], &["spark"]),
         ];
         for (axis, cases, there, absent) in tables {
-            let card = card(&scenario(axis, cases), 0);
+            let scenario = scenario(axis, cases);
+            let card = card(&scenario, Standing::of(&scenario), 0);
             for words in there {
                 assert!(card.contains(words), "{axis}: {words}: {card}");
             }

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use perf::report::{Table, number};
-use perf::results::{Distance, Estimate, Point, Report, Scenario};
+use perf::report::{
+    ConditionRow, Conditions, Cost, Costs, Digest, Table, bytes, digest, number, too_few_samples,
+};
+use perf::results::{Distance, Estimate, Point, Report, Scenario, Support};
 use serde::Serialize;
 
 /// Maximum number of lines shown of one multi-line message.
@@ -16,12 +18,18 @@ const FINDINGS_MAX: usize = 8;
 pub fn tables(report: &Report, bold: bool) -> String {
     let mut text = String::new();
     for scenario in &report.scenarios {
+        let digest = digest(report, scenario);
         text.push_str(&format!("\n{}: {}\n", scenario.name, scenario.title));
+        for (name, words) in digest.opening.parts() {
+            text.push_str(&format!("{name}: {words}\n"));
+        }
         if !scenario.points.is_empty() {
             text.push_str(&table(scenario, bold));
         }
-        if let Some(distance) = distance(scenario) {
-            text.push_str(&format!("{distance}\n"));
+        text.push_str(&conditions(&digest.conditions, bold));
+        text.push_str(&costs(&digest.costs, bold));
+        if let Some(limits) = limits(&digest) {
+            text.push_str(&format!("{limits}\n"));
         }
         text.push_str(&format!("{}\n", audit(scenario)));
         if let Some(failure) = &scenario.failure {
@@ -42,6 +50,8 @@ const COLUMNS: [(&str, &str); 4] = [
     ("p95_ms", "p95 ms"),
     ("p99_ms", "p99 ms"),
 ];
+/// The cell of a figure that was not measured.
+const NO_FIGURE: &str = "-";
 /// Marks of published lines, whose sources are listed below the table.
 const MARKS: [&str; 9] = ["¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"];
 
@@ -57,28 +67,36 @@ fn table(scenario: &Scenario, bold: bool) -> String {
             metrics.push((name, name.replace("_ms", " ms")));
         }
     }
+    // A column without a figure at any point says nothing.
+    let has_figure = |name: &str| {
+        let mut points = scenario.points.iter();
+        points.any(|point| figure(point, name) != NO_FIGURE)
+    };
+    metrics.retain(|(name, _)| *name == "rate_per_s" || has_figure(name));
+    let failed = |point: &Point| -> u64 {
+        let stretches = point.stretches.iter();
+        // A report from a file may state any numbers. No run makes a sum above the largest of them.
+        stretches
+            .map(perf::results::Stretch::failed)
+            .fold(0, u64::saturating_add)
+    };
+    let any_failed = scenario.points.iter().any(|point| failed(point) > 0);
     let lines = || scenario.published.iter().zip(MARKS);
     let mut headings: Vec<&str> = vec!["point"];
     headings.extend(metrics.iter().map(|(_, heading)| heading.as_str()));
     headings.insert(2, "±");
-    headings.push("failed");
+    headings.extend(any_failed.then_some("failed"));
     headings.extend(lines().map(|(_, mark)| mark));
     let mut table = Table::new(&headings, bold);
     for point in &scenario.points {
-        let metric = |name: &str| point.summary.metrics.get(name);
-        let figure = |name: &str| metric(name).map_or("-".to_owned(), |it| number(it.value));
-        let failed: u64 = point
-            .stretches
-            .iter()
-            .map(perf::results::Stretch::failed)
-            .sum();
+        let rate = point.summary.metrics.get("rate_per_s");
         let mut row = vec![place(point)];
-        row.extend(metrics.iter().map(|(name, _)| figure(name)));
-        row.insert(2, metric("rate_per_s").and_then(margin).unwrap_or_default());
-        row.push(failed.to_string());
+        row.extend(metrics.iter().map(|(name, _)| figure(point, name)));
+        row.insert(2, rate.and_then(margin).unwrap_or_default());
+        row.extend(any_failed.then(|| failed(point).to_string()));
         for (line, _) in lines() {
             let value = line.value_at(&point.at);
-            row.push(value.map_or("-".to_owned(), number));
+            row.push(value.map_or(NO_FIGURE.to_owned(), number));
         }
         table.row(row);
     }
@@ -92,9 +110,73 @@ fn table(scenario: &Scenario, bold: bool) -> String {
     text
 }
 
-/// Returns how close the busiest point came to the machine's limits. Empty if the limits were not measured.
-fn distance(scenario: &Scenario) -> Option<String> {
-    let point = perf::machine::busiest(&scenario.points)?;
+/// Returns a point's figure, or why there is none.
+fn figure(point: &Point, name: &str) -> String {
+    match (point.summary.metrics.get(name), point.support(name)) {
+        (Some(estimate), _) => number(estimate.value),
+        (None, Support::TooFew(samples)) => too_few_samples(samples),
+        (None, Support::Enough) => NO_FIGURE.to_owned(),
+    }
+}
+
+/// Returns our conditions next to the published ones, line by line: the texts are too long for columns.
+fn conditions(conditions: &Conditions, bold: bool) -> String {
+    let Conditions { theirs, rows } = conditions;
+    if theirs.is_empty() {
+        // The opening paragraph has ours.
+        return String::new();
+    }
+    let mut table = Table::new(&["conditions", "here"], bold);
+    let mut text = String::new();
+    for ConditionRow { title, ours, .. } in rows.iter().filter(|row| !row.ours.is_empty()) {
+        table.row([(*title).to_owned(), ours.clone()]);
+    }
+    text.push_str(&table.left().to_string());
+    for (at, label) in theirs.iter().enumerate() {
+        let mut table = Table::new(&["conditions", label], bold);
+        for row in rows {
+            let words = row.theirs.get(at).cloned().flatten();
+            let words = words.unwrap_or_else(|| "not published".to_owned());
+            table.row([row.title.to_owned(), words]);
+        }
+        text.push_str(&table.left().to_string());
+    }
+    text
+}
+
+/// Returns the cost of a unit, node by node; nothing if nothing was counted.
+fn costs(costs: &Costs, bold: bool) -> String {
+    let Some(total) = &costs.total else {
+        return String::new();
+    };
+    let headings = [
+        "cost of a unit",
+        "core ms",
+        "sent",
+        "to clients",
+        "written",
+        "stored",
+    ];
+    let mut table = Table::new(&headings, bold);
+    let mut row = |name: &str, cost: &Cost| {
+        table.row([
+            name.to_owned(),
+            number(cost.core_s_per_unit * 1_000.0),
+            bytes(cost.sent_bytes_per_unit),
+            bytes(cost.to_clients_bytes_per_unit),
+            bytes(cost.written_bytes_per_unit),
+            bytes(cost.stored_bytes_per_unit),
+        ]);
+    };
+    for node in &costs.nodes {
+        row(&node.node, &node.cost);
+    }
+    row("all nodes", total);
+    table.to_string()
+}
+
+/// Returns how close the headline's point came to the machine's limits; `None` if the limits were not measured.
+fn limits(digest: &Digest) -> Option<String> {
     let of = |one: &Distance| {
         let (used, limit) = (number(one.used), number(one.limit));
         format!(
@@ -103,10 +185,10 @@ fn distance(scenario: &Scenario) -> Option<String> {
             one.share() * 100.0
         )
     };
-    let of: Vec<String> = point.distances.iter().map(of).collect();
-    let at = match point.at.is_empty() {
-        true => String::new(),
-        false => format!(" at {}", place(point)),
+    let of: Vec<String> = digest.limits.iter().map(of).collect();
+    let at = match digest.at.as_str() {
+        "" => String::new(),
+        at => format!(" at {at}"),
     };
     (!of.is_empty()).then(|| format!("Of this machine's limits{at}: {}", of.join("; ")))
 }
@@ -176,6 +258,8 @@ struct ScenarioOutcome<'a> {
     /// Whether every audit was clean; `None` if there was none.
     audit_clean: Option<bool>,
     findings: BTreeSet<&'a str>,
+    /// Opening paragraph, conditions, limits and costs.
+    digest: Digest,
     points: Vec<PointOutcome<'a>>,
 }
 
@@ -204,6 +288,7 @@ pub fn json<'a>(report: &'a Report, out: &Path) -> Outcome<'a> {
                 .iter()
                 .map(|finding| finding.code.as_str())
                 .collect(),
+            digest: digest(report, scenario),
             points: scenario.points.iter().map(point).collect(),
         }
     });
@@ -272,6 +357,7 @@ mod tests {
             published: vec![Published {
                 label: "Other 1.0".into(),
                 metric: "rate_per_s".into(),
+                conditions: [("hardware".to_owned(), "24 cores".to_owned())].into(),
                 values: [("4".to_owned(), 33.0)].into(),
                 ..Published::default()
             }],
@@ -291,7 +377,11 @@ mod tests {
             "knee_per_s",
             "¹ published: Other 1.0, rate_per_s",
             "Audit clean: all agree",
-            "Of this machine's limits at 4: durable commits a second 50 of 200 (25 %)",
+            "Question: What is the highest rate that meets the latency target?",
+            "Answer: 90/s (± 2.0) at parties = 4. Rate was 100/s. Other 1.0 published 33/s, so this is 3.03× more, on other hardware.",
+            "Confidence: fair: ",
+            "Hardware    24 cores",
+            "Of this machine's limits at parties = 4: durable commits a second 50 of 200 (25 %)",
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }
@@ -302,6 +392,12 @@ mod tests {
         let cells: Vec<&str> = row.split_whitespace().collect();
         assert_eq!(cells[..3], ["4", "100", "2"], "{row}");
         assert_eq!(cells[cells.len() - 1], "33", "{row}");
+        for absent in ["failed", "p99 ms"] {
+            assert!(
+                !text.contains(absent),
+                "a column of nothing: {absent}: {text}"
+            );
+        }
         let mut bad = report();
         bad.scenarios[0].points[0].audits[0].clean = false;
         assert!(tables(&bad, false).contains("Audit FAILED"));
@@ -312,6 +408,7 @@ mod tests {
         let report = report();
         let value = serde_json::to_value(json(&report, Path::new("x"))).expect("JSON");
         assert_eq!(value["good"], true);
+        assert_eq!(value["scenarios"][0]["digest"]["standing"], "good");
         let point = &value["scenarios"][0]["points"][0];
         assert_eq!(point["at"]["parties"], "4");
         assert_eq!(point["metrics"]["rate_per_s"]["high"], 102.0);

@@ -1,0 +1,217 @@
+//! The cost of a unit of work, node by node.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::results::{Point, Process, ProcessSample, Stretch};
+use crate::stats::growth;
+
+/// The costs of a point.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Costs {
+    /// The nodes, in the order of the report.
+    pub nodes: Vec<NodeCost>,
+    /// All nodes together; `None` if nothing was counted. Processor time, written and stored bytes are those of the point's
+    /// metrics.
+    pub total: Option<Cost>,
+}
+
+/// The cost of one node.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NodeCost {
+    /// The node.
+    pub node: String,
+    /// Its cost.
+    #[serde(flatten)]
+    pub cost: Cost,
+}
+
+/// Resources for one unit of work, the mean over the repeats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Cost {
+    /// Processor time over all repeats together, core-seconds.
+    pub core_s: f64,
+    /// Processor time of a unit, core-seconds.
+    pub core_s_per_unit: f64,
+    /// Bytes sent to other nodes.
+    pub sent_bytes_per_unit: f64,
+    /// Bytes sent to clients.
+    pub to_clients_bytes_per_unit: f64,
+    /// Bytes passed to the operating system to be written to disk.
+    pub written_bytes_per_unit: f64,
+    /// Growth of the files on disk.
+    pub stored_bytes_per_unit: f64,
+}
+
+/// Returns the costs of a point; empty if its processes were not monitored.
+pub(super) fn of(point: &Point) -> Costs {
+    let stretches = || point.stretches.iter().filter(|stretch| stretch.done > 0);
+    let mut seen = BTreeSet::new();
+    let names: Vec<&str> = stretches()
+        .flat_map(nodes)
+        .map(|node| node.name.as_str())
+        .filter(|name| seen.insert(*name))
+        .collect();
+    let nodes: Vec<NodeCost> = names
+        .into_iter()
+        .map(|name| NodeCost {
+            node: name.to_owned(),
+            cost: mean(stretches(), |node| node.name == name),
+        })
+        .collect();
+    let total = (!nodes.is_empty()).then(|| together(point, mean(stretches(), |_| true)));
+    Costs { nodes, total }
+}
+
+/// Returns the nodes of a stretch, without the load generator.
+fn nodes(stretch: &Stretch) -> impl Iterator<Item = &Process> {
+    let processes = stretch.processes.iter();
+    processes.filter(|process| !process.is_generator())
+}
+
+/// Returns the mean cost over the stretches with nodes, as the metrics of a point are made.
+fn mean<'a>(
+    stretches: impl Iterator<Item = &'a Stretch>,
+    which: impl Fn(&Process) -> bool,
+) -> Cost {
+    let mut sum = Cost::default();
+    let mut count = 0.0;
+    for stretch in stretches.filter(|stretch| nodes(stretch).next().is_some()) {
+        let units = stretch.done as f64;
+        let grown = |of: fn(&ProcessSample) -> u64| -> f64 {
+            let picked = nodes(stretch).filter(|node| which(node));
+            picked.map(|node| growth(&node.samples, of) as f64).sum()
+        };
+        let core_s = grown(|sample| sample.cpu_ms) / 1_000.0;
+        let stored = nodes(stretch)
+            .filter(|node| which(node))
+            .map(stored)
+            .sum::<f64>();
+        sum.core_s += core_s;
+        sum.core_s_per_unit += core_s / units;
+        sum.sent_bytes_per_unit += grown(|sample| sample.sent_bytes) / units;
+        sum.to_clients_bytes_per_unit += grown(|sample| sample.to_clients_bytes) / units;
+        sum.written_bytes_per_unit += grown(|sample| sample.written_bytes) / units;
+        sum.stored_bytes_per_unit += stored / units;
+        count += 1.0;
+    }
+    if count == 0.0 {
+        return sum;
+    }
+    Cost {
+        core_s: sum.core_s,
+        core_s_per_unit: sum.core_s_per_unit / count,
+        sent_bytes_per_unit: sum.sent_bytes_per_unit / count,
+        to_clients_bytes_per_unit: sum.to_clients_bytes_per_unit / count,
+        written_bytes_per_unit: sum.written_bytes_per_unit / count,
+        stored_bytes_per_unit: sum.stored_bytes_per_unit / count,
+    }
+}
+
+/// Returns the growth of a node's folder. It is a level and no counter: files that shrink are no restart, and no growth.
+fn stored(node: &Process) -> f64 {
+    let ends = node.samples.first().zip(node.samples.last());
+    ends.map_or(0.0, |(first, last)| {
+        last.disk_bytes.saturating_sub(first.disk_bytes) as f64
+    })
+}
+
+/// Returns the sum of the nodes with the figures that the point's metrics have too, so that both agree.
+fn together(point: &Point, sum: Cost) -> Cost {
+    let metric = |name: &str, scale: f64, otherwise: f64| {
+        let found = point.summary.metrics.get(name);
+        found.map_or(otherwise, |estimate| estimate.value * scale)
+    };
+    Cost {
+        core_s_per_unit: metric("cpu_us_per_unit", 1e-6, sum.core_s_per_unit),
+        written_bytes_per_unit: metric("written_bytes_per_unit", 1.0, sum.written_bytes_per_unit),
+        stored_bytes_per_unit: metric("disk_bytes_per_unit", 1.0, sum.stored_bytes_per_unit),
+        ..sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::summarise;
+
+    /// Returns a node whose counters grow by these: processor, sent, written, stored.
+    fn node(name: &str, grown: [u64; 4]) -> Process {
+        let sample = |times: u64| ProcessSample {
+            cpu_ms: 1_000 + grown[0] * times,
+            sent_bytes: grown[1] * times,
+            to_clients_bytes: 10 * times,
+            written_bytes: grown[2] * times,
+            disk_bytes: 5_000 + grown[3] * times,
+            ..ProcessSample::default()
+        };
+        Process {
+            name: name.to_owned(),
+            samples: vec![sample(0), sample(1)],
+        }
+    }
+
+    fn stretch(done: u64, times: u64) -> Stretch {
+        Stretch {
+            seconds: 1.0,
+            done,
+            processes: vec![
+                node("notary", [200 * times, 1_000, 3_000, 500]),
+                node("bank-1", [600 * times, 4_000, 5_000, 1_500]),
+                node("generator", [90_000, 90_000, 0, 0]),
+            ],
+            disk_bytes: 2_000,
+            ..Stretch::default()
+        }
+    }
+
+    #[test]
+    fn costs_are_of_a_unit_and_agree_with_the_metrics() {
+        let stretches = vec![stretch(10, 1), stretch(20, 3), stretch(0, 9)];
+        let point = Point {
+            summary: summarise(&stretches, 0.0),
+            stretches,
+            ..Point::default()
+        };
+        let costs = of(&point);
+        let names: Vec<&str> = costs.nodes.iter().map(|one| one.node.as_str()).collect();
+        assert_eq!(
+            names,
+            ["notary", "bank-1"],
+            "the generator is no cost of the system"
+        );
+        // 20 and 30 ms a unit; 100 and 50 B a unit.
+        let notary = costs.nodes[0].cost;
+        for (found, expected) in [
+            (notary.core_s, 0.8),
+            (notary.core_s_per_unit, 0.025),
+            (notary.sent_bytes_per_unit, 75.0),
+            (notary.to_clients_bytes_per_unit, 0.75),
+            (notary.written_bytes_per_unit, 225.0),
+            (notary.stored_bytes_per_unit, 37.5),
+        ] {
+            assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+        }
+        let total = costs.total.expect("nodes");
+        let metric = |name: &str| point.summary.metrics[name].value;
+        assert_eq!(total.core_s_per_unit, metric("cpu_us_per_unit") * 1e-6);
+        assert_eq!(total.stored_bytes_per_unit, metric("disk_bytes_per_unit"));
+        let sum: f64 = costs.nodes.iter().map(|one| one.cost.core_s_per_unit).sum();
+        assert!((sum - total.core_s_per_unit).abs() < 1e-9);
+        let sum: f64 = costs
+            .nodes
+            .iter()
+            .map(|one| one.cost.stored_bytes_per_unit)
+            .sum();
+        assert!((sum - total.stored_bytes_per_unit).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_was_not_monitored_has_no_costs_and_shrinking_files_none() {
+        assert_eq!(of(&Point::default()), Costs::default());
+        let mut one = node("bank-1", [0, 0, 0, 700]);
+        one.samples.reverse();
+        assert_eq!(stored(&one), 0.0);
+    }
+}

@@ -1,0 +1,71 @@
+//! The digest of a scenario: the figures and sentences that a report adds to its measurements. It is computed once, and the
+//! page, the JSON and the terminal show the same digest. Renderers compute no figure of their own.
+
+mod bottleneck;
+mod conditions;
+mod costs;
+mod opening;
+mod standing;
+
+use serde::Serialize;
+
+use super::headline::{headline, place};
+use crate::machine;
+use crate::results::{Distance, Machine, Point, Report, Scenario};
+
+pub use bottleneck::NEAR;
+pub use conditions::{ConditionRow, Conditions};
+pub use costs::{Cost, Costs, NodeCost};
+pub use opening::{Confidence, Opening};
+pub use standing::Standing;
+
+/// What a report says about a scenario beyond its measurements.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Digest {
+    /// The scenario's short name.
+    pub name: String,
+    /// The point of the headline figure, as `parties = 4, variant = parallel`; empty without a sweep.
+    pub at: String,
+    /// Whether the figures are valid.
+    pub standing: Standing,
+    /// The opening paragraph.
+    pub opening: Opening,
+    /// Our conditions next to those of the published figures.
+    pub conditions: Conditions,
+    /// The use of the machine's limits at the headline point; empty if the limits were not measured.
+    pub limits: Vec<Distance>,
+    /// The cost of a unit at the headline point.
+    pub costs: Costs,
+}
+
+/// Returns the digest of a scenario of this report.
+pub fn digest(report: &Report, scenario: &Scenario) -> Digest {
+    // Without a headline, the first point still has conditions and costs.
+    let headline = headline(scenario);
+    let point = headline.as_ref().map(|headline| headline.point);
+    let point = point.or(scenario.points.first());
+    let conditions = conditions::of(&report.machine, scenario, point);
+    let limits = point.map_or(Vec::new(), |point| limits(point, &report.machine));
+    let standing = Standing::of(scenario);
+    Digest {
+        name: scenario.name.clone(),
+        at: point.map_or(String::new(), place),
+        opening: opening::of(scenario, standing, headline.as_ref(), &conditions, &limits),
+        conditions: conditions.table,
+        limits,
+        costs: point.map_or(Costs::default(), costs::of),
+        standing,
+    }
+}
+
+/// Returns the recorded distances of a point. A report without them gets them from its measurements.
+fn limits(point: &Point, machine: &Machine) -> Vec<Distance> {
+    let found = match point.distances.is_empty() {
+        true => machine::distance(point, machine),
+        false => point.distances.clone(),
+    };
+    found
+        .into_iter()
+        .filter(|distance| distance.share().is_finite())
+        .collect()
+}

@@ -1,0 +1,124 @@
+//! The digest of a scenario: its opening paragraph, its conditions next to the published ones, and its costs.
+
+use super::frame::words;
+use super::tables::table;
+use crate::report::digest::{Conditions, Cost, Costs, Opening};
+use crate::report::figures::{bytes, figure};
+
+/// Rows of the table of costs at most; the JSON has all nodes.
+const NODES_MAX: usize = 24;
+
+/// Returns the opening paragraph.
+pub fn opening(opening: &Opening) -> String {
+    let parts = opening
+        .parts()
+        .map(|(name, text)| format!("<b>{name}:</b> {}", words(&text, 600)));
+    format!("<p class=\"opening\">{}</p>", parts.join(" "))
+}
+
+/// Returns our conditions next to those of the published figures; nothing if none is known.
+pub fn conditions(conditions: &Conditions) -> String {
+    if conditions.rows.is_empty() {
+        return String::new();
+    }
+    let mut head = "<th class=\"l\"></th><th class=\"l\">Here</th>".to_owned();
+    for label in &conditions.theirs {
+        head.push_str(&format!("<th class=\"l\">{}</th>", words(label, 160)));
+    }
+    let rows: String = conditions
+        .rows
+        .iter()
+        .map(|row| {
+            let theirs: String = row
+                .theirs
+                .iter()
+                .map(|text| cell(text.as_deref(), "not published"))
+                .collect();
+            let ours = (!row.ours.is_empty()).then_some(row.ours.as_str());
+            let ours = cell(ours, "not recorded");
+            format!("<tr><td class=\"l\">{}</td>{ours}{theirs}</tr>", row.title)
+        })
+        .collect();
+    format!("<h3>Conditions</h3>{}", table(&head, &rows))
+}
+
+fn cell(text: Option<&str>, otherwise: &str) -> String {
+    match text {
+        Some(text) => format!("<td class=\"w\">{}</td>", words(text, 400)),
+        None => format!("<td class=\"w dim\">{otherwise}</td>"),
+    }
+}
+
+/// A column of costs: heading, value, and how the value is written.
+type Column = (&'static str, fn(&Cost) -> f64, fn(f64) -> String);
+
+const COLUMNS: [Column; 6] = [
+    ("Core-seconds<br>in all", |cost| cost.core_s, figure),
+    (
+        "Core-ms<br>a unit",
+        |cost| cost.core_s_per_unit * 1_000.0,
+        figure,
+    ),
+    (
+        "Sent to nodes<br>a unit",
+        |cost| cost.sent_bytes_per_unit,
+        bytes,
+    ),
+    (
+        "Sent to clients<br>a unit",
+        |cost| cost.to_clients_bytes_per_unit,
+        bytes,
+    ),
+    (
+        "Written<br>a unit",
+        |cost| cost.written_bytes_per_unit,
+        bytes,
+    ),
+    ("Stored<br>a unit", |cost| cost.stored_bytes_per_unit, bytes),
+];
+
+/// Returns the cost of a unit at a point, by node; nothing if nothing was counted.
+pub fn costs(costs: &Costs, at: &str) -> String {
+    let Some(total) = &costs.total else {
+        return String::new();
+    };
+    let all = || costs.nodes.iter().map(|node| &node.cost).chain([total]);
+    let columns: Vec<&Column> = COLUMNS
+        .iter()
+        .filter(|(_, value, _)| all().any(|cost| value(cost) > 0.0))
+        .collect();
+    let cells = |cost: &Cost| -> String {
+        let cells = columns.iter();
+        cells
+            .map(|(_, value, written)| format!("<td>{}</td>", words(&written(value(cost)), 24)))
+            .collect()
+    };
+    let head: String = columns
+        .iter()
+        .map(|(heading, _, _)| format!("<th>{heading}</th>"))
+        .collect();
+    let rows: String = costs
+        .nodes
+        .iter()
+        .take(NODES_MAX)
+        .map(|node| {
+            let name = words(&node.node, 60);
+            format!("<tr><td class=\"l\">{name}</td>{}</tr>", cells(&node.cost))
+        })
+        .collect();
+    let at = match at {
+        "" => String::new(),
+        at => format!(" at {}", words(at, 160)),
+    };
+    format!(
+        "<h3>Cost of a unit</h3>{}<p class=\"dim small\">Means over the repeats{at}. Sent bytes are on the wire. The row of all nodes has \
+         the figures of the table of metrics. Its stored bytes are the growth of all files over the load.</p>",
+        table(
+            &format!("<th class=\"l\">Node</th>{head}"),
+            &format!(
+                "{rows}<tr><td class=\"l\"><b>all nodes</b></td>{}</tr>",
+                cells(total)
+            )
+        )
+    )
+}
