@@ -1,11 +1,11 @@
 //! A typed client of a chain node's HTTP API, over the same connection as [`Client`].
 
 use api::chain::{
-    AccountView, BalancesView, BlockPage, BlockView, BundlerList, BundlerView, ChainPeers,
-    ChainStatus, Constants, Done, EquivocationPage, ForgersView, ForgingAccount, ForgingView,
-    NewBan, PopOff, Prepare, Prepared, Prune, RatesView, SignAndSend, Snapshot, StartBundler,
-    StartForging, StateHash, Submit, SubmitAnswer, SubmitBatch, SubmitBatchAnswer, Submitted,
-    TransactionAnswer, TransactionPage, Trust, UnconfirmedPage, operations,
+    AccountView, BalancesView, BlockPage, BlockView, BundlerList, BundlerView, ChainHealth,
+    ChainPeers, ChainStatus, Constants, Done, EquivocationPage, ForgersView, ForgingAccount,
+    ForgingView, NewBan, PopOff, Prepare, Prepared, Prune, RatesView, SignAndSend, Snapshot,
+    StartBundler, StartForging, StateHash, Submit, SubmitAnswer, SubmitBatch, SubmitBatchAnswer,
+    Submitted, TransactionAnswer, TransactionPage, Trust, UnconfirmedPage, operations,
 };
 use api::operations::Call;
 use hyper::Method;
@@ -94,6 +94,20 @@ impl ChainClient {
         self.ask(&operations::BLOCK_TRANSACTIONS, arguments).await
     }
 
+    /// Returns a page of a block's transactions of one chain, otherwise like [`ChainClient::block_transactions`].
+    pub async fn block_transactions_of(
+        &self,
+        block: &str,
+        chain: u8,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<TransactionPage, ClientError> {
+        let arguments = Arguments::at(&[block])
+            .page(after, limit)
+            .with("chain", Some(chain));
+        self.ask(&operations::BLOCK_TRANSACTIONS, arguments).await
+    }
+
     /// Submits a signed transaction, as its bytes in hexadecimal. It is durably in the pool when this returns.
     pub async fn submit(&self, transaction: String) -> Result<Submitted, ClientError> {
         self.send(&operations::SUBMIT, &Submit { transaction })
@@ -150,6 +164,20 @@ impl ChainClient {
         self.ask(&operations::UNCONFIRMED, arguments).await
     }
 
+    /// Returns the transactions of the pool that an account has sent or receives, of one chain or of all.
+    pub async fn account_unconfirmed(
+        &self,
+        account: &str,
+        chain: Option<u8>,
+        limit: u32,
+    ) -> Result<UnconfirmedPage, ClientError> {
+        let arguments = Arguments::none()
+            .with("limit", Some(limit))
+            .with("account", Some(account))
+            .with("chain", chain);
+        self.ask(&operations::UNCONFIRMED, arguments).await
+    }
+
     /// Returns balances of up to 100 accounts on all chains, all at one height.
     pub async fn balances(&self, accounts: &[String]) -> Result<BalancesView, ClientError> {
         let arguments = Arguments::none().with("accounts", Some(accounts.join(",")));
@@ -160,6 +188,22 @@ impl ChainClient {
     pub async fn account(&self, account: &str) -> Result<AccountView, ClientError> {
         self.ask(&operations::ACCOUNT, Arguments::at(&[account]))
             .await
+    }
+
+    /// Returns an account's transactions in blocks, the newest first, of one chain or of all. `before` is the value of `next` on
+    /// the previous page.
+    pub async fn account_transactions(
+        &self,
+        account: &str,
+        chain: Option<u8>,
+        before: Option<&str>,
+        limit: u32,
+    ) -> Result<TransactionPage, ClientError> {
+        let arguments = Arguments::at(&[account])
+            .with("limit", Some(limit))
+            .with("chain", chain)
+            .with("before", before);
+        self.ask(&operations::ACCOUNT_TRANSACTIONS, arguments).await
     }
 
     /// Returns the accounts that forge on this node.
@@ -262,6 +306,11 @@ impl ChainClient {
     pub async fn unban_peer(&self, peer: &str) -> Result<(), ClientError> {
         self.order(&operations::UNBAN_PEER, Arguments::at(&[peer]))
             .await
+    }
+
+    /// Returns the node's health. A node that is up and takes no transactions is an answer, not an error.
+    pub async fn health(&self) -> Result<ChainHealth, ClientError> {
+        self.client.health_of(&operations::HEALTH).await
     }
 
     /// Follows the chain's events from now on.

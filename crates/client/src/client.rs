@@ -459,9 +459,16 @@ impl Client {
 
     /// Returns the node's health. A node that is up and accepts no work is an answer, not an error.
     pub async fn health(&self) -> Result<Health, ClientError> {
+        self.health_of(&operations::HEALTH).await
+    }
+
+    /// Reads the health of a node of any kind. The answer is the same with the status 200 and 503.
+    pub(crate) async fn health_of<A: DeserializeOwned>(
+        &self,
+        call: &Call<A>,
+    ) -> Result<A, ClientError> {
         let body = RequestBody::Whole(None);
-        let path = operations::HEALTH.path;
-        let (_, bytes) = self.exchange(Method::GET, path, body, None).await?;
+        let (_, bytes) = self.exchange(Method::GET, call.path, body, None).await?;
         parse(&bytes)
     }
 
