@@ -73,7 +73,13 @@ fn what_commands_print_and_their_exit_codes() {
         (
             "doctor --node %",
             0,
-            &["durable commits a second", "the node runs", "good for"],
+            &[
+                "durable commits a second",
+                "the node runs",
+                "good for",
+                "disk use",
+                "no state is in quarantine",
+            ],
             &[],
         ),
         (

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use node::bootstrap::{NodeFiles, RENEWED_DAYS, not_after};
+use node::chain::ChainFiles;
 use node::users::UsersFile;
 use primitives::Coded;
 
@@ -46,30 +47,38 @@ pub fn users(folder: &Path) -> Finding {
 
 /// Checks the validity of the node's own certificate, its issuers' certificates, and the network's root.
 pub fn certificates(files: &NodeFiles) -> Vec<Finding> {
-    let now_s = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|since| i64::try_from(since.as_secs()).ok())
-        // A clock before 1970 is a finding of its own.
-        .unwrap_or(0);
-    let own = files
-        .chain
-        .iter()
-        .map(|certificate| ("certificate", certificate));
-    own.chain([("root", &files.root)])
-        .map(|(check, certificate)| lasts(check, not_after(certificate), now_s))
+    let own = own_certificates(&files.chain, BOOTSTRAP_AGAIN).into_iter();
+    own.chain([lasts("root", ROOT, not_after(&files.root), now_s())])
         .collect()
 }
 
-fn lasts(check: &'static str, until_s: Option<i64>, now_s: i64) -> Finding {
-    let action = match check {
-        "root" => {
-            "Ask the network's operator for a new root: no command renews it. Every node and client needs it in root.pem before the old one ends."
-        }
-        _ => {
-            "Bootstrap the same NETWORK.toml again where the network's root is kept, copy the new tls.pem and tls.key.pem into the node's folder, and restart the node."
-        }
-    };
+/// Checks the validity of the certificates of a chain node's API.
+pub fn chain_certificates(files: &ChainFiles) -> Vec<Finding> {
+    own_certificates(&files.chain, NEW_PEM)
+}
+
+fn own_certificates(chain: &[impl AsRef<[u8]>], action: &str) -> Vec<Finding> {
+    let ends = chain
+        .iter()
+        .map(|certificate| not_after(certificate.as_ref()));
+    ends.map(|until_s| lasts("certificate", action, until_s, now_s()))
+        .collect()
+}
+
+const ROOT: &str = "Ask the network's operator for a new root: no command renews it. Every node and client needs it in root.pem before the old one ends.";
+const BOOTSTRAP_AGAIN: &str = "Bootstrap the same NETWORK.toml again where the network's root is kept, copy the new tls.pem and tls.key.pem into the node's folder, and restart the node.";
+const NEW_PEM: &str = "Put a new certificate and its key into tls.pem and tls.key.pem, with its root in root.pem, and restart the node: no command renews a chain node's.";
+
+fn now_s() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now
+        .ok()
+        .and_then(|since| i64::try_from(since.as_secs()).ok());
+    // A clock before 1970 is a finding of its own.
+    now.unwrap_or(0)
+}
+
+fn lasts(check: &'static str, action: &str, until_s: Option<i64>, now_s: i64) -> Finding {
     let Some(until_s) = until_s else {
         return Finding::warning(check, "its last day can't be read", action);
     };
@@ -95,7 +104,7 @@ mod tests {
             (Some(8 * DAY_S), Verdict::Problem, "expired 2 days ago"),
             (None, Verdict::Warning, "its last day can't be read"),
         ] {
-            let finding = lasts("certificate", until_s, 10 * DAY_S);
+            let finding = lasts("certificate", "Renew it.", until_s, 10 * DAY_S);
             assert_eq!((finding.verdict, finding.found.as_str()), (verdict, found));
         }
     }

@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use node::bootstrap::NodeFiles;
-use node::config::NodeConfig;
 use node::open_files::wanted_files;
+use primitives::Timestamp;
 use rustix::process::{Resource, getrlimit};
 
 use super::finding::Finding;
@@ -15,15 +14,15 @@ const WATCHED: Duration = Duration::from_millis(100);
 /// Maximum drift between the clocks in this time.
 const DRIFT_MAX: Duration = Duration::from_millis(20);
 
-/// Checks that the clock runs evenly and is not before the time of the network's signed parameters.
-pub fn clock(files: &NodeFiles) -> Finding {
+/// Checks that the clock runs evenly and is not before an event of the network's past, such as "its genesis".
+pub fn clock(event: &str, at: Timestamp) -> Finding {
     let (wall, even) = (SystemTime::now(), Instant::now());
     std::thread::sleep(WATCHED);
     let drift = drift(wall, SystemTime::now(), even.elapsed());
-    let issued = Duration::from_millis(files.network.parameters().issued_at.as_ms());
+    let at = Duration::from_millis(at.as_ms());
     // A clock before 1970 is before every day of signing.
     let now = wall.duration_since(UNIX_EPOCH).unwrap_or_default();
-    judge_clock(now, issued, drift)
+    judge_clock(now, event, at, drift)
 }
 
 /// Returns the amount by which a clock was set between two readings that are `even` apart.
@@ -34,28 +33,25 @@ fn drift(before: SystemTime, after: SystemTime, even: Duration) -> Duration {
     }
 }
 
-fn judge_clock(now: Duration, issued: Duration, drift: Duration) -> Finding {
+fn judge_clock(now: Duration, event: &str, at: Duration, drift: Duration) -> Finding {
     const CHECK: &str = "clock";
     let action = "Let the machine keep its clock with NTP (chrony or systemd-timesyncd).";
-    if now < issued {
-        let found = "it is before the day the network's parameters were signed";
+    if now < at {
+        let found = format!("it is before {event}");
         return Finding::problem(CHECK, found, action);
     }
     if drift > DRIFT_MAX {
         let found = format!("it was set by {} ms while watched", drift.as_millis());
         return Finding::warning(CHECK, found, action);
     }
-    Finding::ok(
-        CHECK,
-        "goes evenly, and not before the network's parameters",
-    )
+    Finding::ok(CHECK, format!("goes evenly, and is not before {event}"))
 }
 
 /// Checks that the process may open as many files as the configuration allows clients and peers.
-pub fn open_files(config: &NodeConfig, peers: usize) -> Finding {
+pub fn open_files(connections: usize, peers: usize) -> Finding {
     // A node raises its soft limit to the hard one.
     let limit = getrlimit(Resource::Nofile).maximum;
-    judge_files(limit, wanted_files(config.api.connections_max, peers))
+    judge_files(limit, wanted_files(connections, peers))
 }
 
 fn judge_files(limit: Option<u64>, wanted: u64) -> Finding {
@@ -100,7 +96,7 @@ mod tests {
             (10, 9, 21, Verdict::Warning),
         ] {
             let (now, issued) = (Duration::from_secs(now_s), Duration::from_secs(issued_s));
-            let finding = judge_clock(now, issued, Duration::from_millis(drift_ms));
+            let finding = judge_clock(now, "genesis", issued, Duration::from_millis(drift_ms));
             assert_eq!(finding.verdict, verdict, "{}", finding.found);
         }
         for (limit, verdict) in [

@@ -1,31 +1,38 @@
-//! `tally doctor` checks a node's folder and machine, and recommends actions.
+//! `tally doctor` checks the folder and the machine of a node of a ledger or of a chain, and recommends actions.
 
+mod chain;
 mod disk;
 mod finding;
 mod folder;
 mod machine;
 mod peers;
 mod ports;
+mod quarantine;
+mod stores;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use node::bootstrap::{BootstrapError, load_node_dir};
+use node::chain::is_chain_dir;
 use node::config::NodeConfig;
 use primitives::Coded;
 
 pub use self::finding::Verdict;
 use self::finding::{Finding, people};
 pub use self::folder::certificates;
+pub use self::peers::offset_of_others_ms;
 use crate::failure::Failure;
 use crate::output::Output;
 
 /// The node's configuration file in its folder.
 const CONFIG: &str = "node.toml";
+/// The action if a folder is neither a node's nor a chain node's.
+const NO_NODE: &str = "Give the folder of one node, with its node.toml or chain.toml. 'tally network check' examines all folders of a network.";
 
 /// Arguments of `tally doctor`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The node's folder, as bootstrap made it
+    /// The folder of a node or of a chain node
     #[arg(long, value_name = "DIR", env = "TALLY_NODE")]
     node: PathBuf,
     #[command(flatten)]
@@ -34,7 +41,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<(), Failure> {
-        let findings = self.examine();
+        let findings = examine(&self.node);
         self.output.show(&findings, |findings| people(findings))?;
         let problems = findings
             .iter()
@@ -49,46 +56,96 @@ impl Args {
             "Follow the hint of each problem, then repeat the command.",
         ))
     }
+}
 
-    fn examine(&self) -> Vec<Finding> {
-        let folder = &self.node;
-        let mut findings = Vec::new();
-        let config = NodeConfig::read(&folder.join(CONFIG));
-        findings.push(match &config {
-            Ok(_) => Finding::ok("configuration", "read and checked"),
-            Err(error) => Finding::problem("configuration", error.to_string(), error.hint()),
-        });
-        findings.extend(folder::permissions(folder));
-        let files = load_node_dir(folder);
-        match &files {
-            Ok(files) => {
-                findings.push(Finding::ok("identity", files.info.party.name.to_string()));
-                findings.extend(folder::certificates(files));
-                findings.push(machine::clock(files));
-            }
-            // The finding on the configuration has said so.
-            Err(BootstrapError::Config(_)) if config.is_err() => {}
-            Err(error) => {
-                findings.push(Finding::problem(
-                    "identity",
-                    error.to_string(),
-                    error.hint(),
-                ));
-            }
+fn examine(folder: &Path) -> Vec<Finding> {
+    match is_chain_dir(folder) {
+        true => chain::examine(folder),
+        false => examine_ledger(folder),
+    }
+}
+
+/// Examines the folder of a node of a ledger.
+fn examine_ledger(folder: &Path) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let config = NodeConfig::read(&folder.join(CONFIG));
+    findings.push(match &config {
+        Ok(_) => Finding::ok("configuration", "read and checked"),
+        Err(error) if !folder.join(CONFIG).exists() => {
+            Finding::problem("configuration", error.to_string(), NO_NODE)
         }
-        let Ok(config) = config else {
-            return findings;
-        };
-        let data = folder.join(&config.node.data_dir);
-        let data = if data.is_dir() { data } else { folder.clone() };
-        findings.push(disk::speed(&data));
-        findings.push(disk::space(&data));
-        let peers = files
-            .as_ref()
-            .map_or(0, |files| files.network.nodes().count());
-        findings.push(machine::open_files(&config, peers));
-        findings.push(folder::users(folder));
-        findings.extend(ports::check(folder, &config, files.ok().as_ref()));
-        findings
+        Err(error) => Finding::problem("configuration", error.to_string(), error.hint()),
+    });
+    findings.extend(folder::permissions(folder));
+    let files = load_node_dir(folder);
+    match &files {
+        Ok(files) => {
+            findings.push(Finding::ok("identity", files.info.party.name.to_string()));
+            findings.extend(folder::certificates(files));
+            let signed = files.network.parameters().issued_at;
+            let event = "the day the network's parameters were signed";
+            findings.push(machine::clock(event, signed));
+        }
+        // The finding on the configuration has said so.
+        Err(BootstrapError::Config(_)) if config.is_err() => {}
+        Err(error) => {
+            findings.push(Finding::problem(
+                "identity",
+                error.to_string(),
+                error.hint(),
+            ));
+        }
+    }
+    let Ok(config) = config else {
+        return findings;
+    };
+    findings.extend(of_disk(folder, &config.node.data_dir));
+    let peers = files
+        .as_ref()
+        .map_or(0, |files| files.network.nodes().count());
+    findings.push(machine::open_files(config.api.connections_max, peers));
+    findings.push(folder::users(folder));
+    findings.extend(ports::check(folder, &config, files.ok().as_ref()));
+    findings
+}
+
+/// Checks the disk of a node's data, and measures its stores.
+fn of_disk(folder: &Path, data_dir: &Path) -> Vec<Finding> {
+    let data = folder.join(data_dir);
+    // Before the first start there is no data folder.
+    if !data.is_dir() {
+        return vec![disk::speed(folder), disk::space(folder)];
+    }
+    vec![disk::speed(&data), disk::space(&data), stores::usage(&data)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invalid_configuration_is_reported_once() {
+        for name in ["node.toml", "chain.toml"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            std::fs::write(folder.path().join(name), "[node\n").expect("written");
+            let findings = examine(folder.path());
+            let about = findings
+                .iter()
+                .filter(|finding| finding.found.contains(name));
+            let checks: Vec<&str> = about.map(|finding| finding.check).collect();
+            assert_eq!(checks, ["configuration"], "{findings:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_without_a_configuration_is_a_problem() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let findings = examine(folder.path());
+        assert_eq!(findings[0].verdict, Verdict::Problem);
+        assert!(findings[0].found.contains("node.toml"), "{findings:?}");
+        assert!(
+            findings[0].action.contains("tally network check"),
+            "{findings:?}"
+        );
     }
 }

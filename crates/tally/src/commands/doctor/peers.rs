@@ -1,8 +1,9 @@
 //! A running node's report on its peers and itself: connections, versions, clocks, and the vault's view.
 
-use api::{Health, NetworkView, NodeState, PeerView, PeersView};
+use api::{Balances, Health, NetworkView, NodeState, PeerView, PeersView};
 
 use super::finding::Finding;
+use super::quarantine;
 use crate::output::grouped;
 
 /// Offset between maintained clocks, including the network's delay.
@@ -14,6 +15,8 @@ const VIEW_LAG_LOW: u64 = 10_000;
 /// Maximum number of peers that are named.
 const NAMED_MAX: usize = 5;
 
+/// The clocks that an offset from the median is compared with.
+const OTHERS: &str = "the others";
 const NTP: &str = "Let the machine keep its clock with NTP (chrony or systemd-timesyncd).";
 
 /// The node's answers.
@@ -21,6 +24,8 @@ pub struct Answers {
     pub health: Health,
     pub network: NetworkView,
     pub peers: PeersView,
+    /// Present if states are in quarantine and the vault's view answers.
+    pub balances: Option<Balances>,
 }
 
 /// Checks the answers of a node.
@@ -29,17 +34,21 @@ pub fn check(answers: &Answers) -> Vec<Finding> {
         health,
         network,
         peers,
+        balances,
     } = answers;
     let mut findings = vec![
         state(health),
         view(health),
+        quarantine::check(health, balances.as_ref()),
         connections(peers, network),
         garbage(peers),
         deliveries(peers),
         versions(peers),
         clocks(peers),
     ];
+    // The finding on the quarantine has its own.
     let warnings = health.warnings.iter();
+    let warnings = warnings.filter(|warning| warning.code != quarantine::CODE);
     findings.extend(warnings.map(|warning| {
         let found = format!("{} ({})", warning.message, warning.code);
         Finding::problem("warning", found, warning.hint.clone())
@@ -203,29 +212,32 @@ fn versions(peers: &PeersView) -> Finding {
 /// Compares this node's clock and the peers' clocks with the median of them all, and names each one that is off.
 fn clocks(peers: &PeersView) -> Finding {
     const CHECK: &str = "clock and peers";
-    let met: Vec<(&str, i64)> = peers
-        .peers
-        .iter()
+    // The offset of a peer that is away may be old.
+    let reached = peers.peers.iter().filter(|peer| peer.connected);
+    let met: Vec<(&str, i64)> = reached
         .filter_map(|peer| Some((peer.name.as_str(), peer.clock_offset_ms?)))
         .collect();
     if let [(name, offset)] = met[..] {
         return two_clocks(CHECK, name, offset);
     }
     if met.is_empty() {
-        return Finding::ok(CHECK, "no peer was met yet");
+        return Finding::ok(CHECK, "no peer is connected");
     }
     let median = median_with_own(met.iter().map(|(_, offset)| *offset));
     let off: Vec<String> = met
         .iter()
         .map(|(name, offset)| (name, offset - median))
         .filter(|(_, offset)| offset.unsigned_abs() >= OFFSET_LOW_MS)
-        .map(|(name, offset)| format!("the clock of {name} is {}", distance(offset)))
+        .map(|(name, offset)| format!("the clock of {name} is {} {OTHERS}", apart(offset)))
         .collect();
     let own = -median;
     let by = format!("by the median of {} clocks", met.len() + 1);
     let mut found = match own.unsigned_abs() {
-        ..OFFSET_LOW_MS => format!("this clock is right within {} ms {by}", own.unsigned_abs()),
-        _ => format!("this clock is {} {by}", distance(own)),
+        ..OFFSET_LOW_MS => format!(
+            "this machine's clock is right within {} ms {by}",
+            own.unsigned_abs()
+        ),
+        _ => format!("this machine's clock is {} {OTHERS} {by}", apart(own)),
     };
     let off: Vec<&str> = off.iter().map(String::as_str).collect();
     if !off.is_empty() {
@@ -243,13 +255,21 @@ fn clocks(peers: &PeersView) -> Finding {
     }
 }
 
+/// Returns the offset of the other clocks from this node's: the median of all, or the offset of the only other one, which may itself
+/// be off. Returns `None` if no peer is connected.
+pub fn offset_of_others_ms(peers: &PeersView) -> Option<i64> {
+    let reached = peers.peers.iter().filter(|peer| peer.connected);
+    let offsets: Vec<i64> = reached.filter_map(|peer| peer.clock_offset_ms).collect();
+    match offsets[..] {
+        [] => None,
+        [offset] => Some(offset),
+        _ => Some(median_with_own(offsets.iter().copied())),
+    }
+}
+
 /// Compares two clocks. Nothing shows which one is off.
 fn two_clocks(check: &'static str, name: &str, offset: i64) -> Finding {
-    let preposition = if offset < 0 { "" } else { "of " };
-    let found = format!(
-        "the clock of {name} is {} {preposition}this one",
-        distance(offset)
-    );
+    let found = format!("the clock of {name} is {} this machine's", apart(offset));
     let action = "Compare both machines with a time server, and let NTP keep their clocks; with a third node, doctor names the clock that is off.";
     match offset.unsigned_abs() {
         ..OFFSET_LOW_MS => Finding::ok(check, found),
@@ -270,9 +290,9 @@ fn median_with_own(offsets: impl Iterator<Item = i64>) -> i64 {
     }
 }
 
-/// Returns an offset in words, such as "62.0 s ahead".
-fn distance(offset_ms: i64) -> String {
-    let side = if offset_ms < 0 { "behind" } else { "ahead" };
+/// Returns an offset in words, such as "62.0 s ahead of".
+fn apart(offset_ms: i64) -> String {
+    let side = if offset_ms < 0 { "behind" } else { "ahead of" };
     match offset_ms.unsigned_abs() {
         ms @ ..OFFSET_LOW_MS => format!("{ms} ms {side}"),
         ms => format!("{}.{} s {side}", grouped(ms / 1_000), ms % 1_000 / 100),
@@ -318,48 +338,48 @@ mod tests {
     #[test]
     fn each_clock_that_is_off_is_named() {
         let cases: &[(&[i64], Verdict, &str)] = &[
-            (&[], Verdict::Ok, "no peer was met yet"),
+            (&[], Verdict::Ok, "no peer is connected"),
             // Two clocks: nothing shows which one is off.
             (
                 &[-999],
                 Verdict::Ok,
-                "the clock of P0 is 999 ms behind this one",
+                "the clock of P0 is 999 ms behind this machine's",
             ),
             (
                 &[29_999],
                 Verdict::Warning,
-                "the clock of P0 is 29.9 s ahead of this one",
+                "the clock of P0 is 29.9 s ahead of this machine's",
             ),
             (
                 &[-30_000],
                 Verdict::Problem,
-                "the clock of P0 is 30.0 s behind this one",
+                "the clock of P0 is 30.0 s behind this machine's",
             ),
             // Three and more: the median decides.
             (
                 &[3, -5],
                 Verdict::Ok,
-                "this clock is right within 0 ms by the median of 3 clocks",
+                "this machine's clock is right within 0 ms by the median of 3 clocks",
             ),
             (
                 &[5, 62_000],
                 Verdict::Warning,
-                "this clock is right within 5 ms by the median of 3 clocks; the clock of P1 is 61.9 s ahead",
+                "this machine's clock is right within 5 ms by the median of 3 clocks; the clock of P1 is 61.9 s ahead of the others",
             ),
             (
                 &[-5_000, -4_000, 0],
                 Verdict::Warning,
-                "this clock is right within 0 ms by the median of 4 clocks; the clock of P0 is 5.0 s behind; the clock of P1 is 4.0 s behind",
+                "this machine's clock is right within 0 ms by the median of 4 clocks; the clock of P0 is 5.0 s behind the others; the clock of P1 is 4.0 s behind the others",
             ),
             (
                 &[-5_000, -5_100],
                 Verdict::Warning,
-                "this clock is 5.0 s ahead by the median of 3 clocks",
+                "this machine's clock is 5.0 s ahead of the others by the median of 3 clocks",
             ),
             (
                 &[40_000, 41_000],
                 Verdict::Problem,
-                "this clock is 40.0 s behind by the median of 3 clocks; the clock of P1 is 1.0 s ahead",
+                "this machine's clock is 40.0 s behind the others by the median of 3 clocks; the clock of P1 is 1.0 s ahead of the others",
             ),
         ];
         for (offsets, verdict, found) in cases {
@@ -371,6 +391,29 @@ mod tests {
                 (*verdict, *found)
             );
         }
+    }
+
+    #[test]
+    fn one_clock_that_is_off_does_not_move_the_others() {
+        for (offsets, expected) in [
+            (&[][..], None),
+            (&[40_000], Some(40_000)),
+            (&[0, 40_000], Some(0)),
+            (&[-40_000, 5, -3], Some(0)),
+            (&[40_000, 41_000], Some(40_000)),
+        ] {
+            let met = offsets.iter().map(|o| peer("P", true, "tally/1", Some(*o)));
+            let found = offset_of_others_ms(&peers(met.collect()));
+            assert_eq!(found, expected, "{offsets:?}");
+        }
+    }
+
+    #[test]
+    fn the_clock_of_a_peer_that_is_away_is_not_compared() {
+        let near = |name| peer(name, true, "tally/1", Some(3));
+        let away = peer("C", false, "tally/1", Some(90_000));
+        let finding = clocks(&peers(vec![near("A"), near("B"), away]));
+        assert_eq!(finding.verdict, Verdict::Ok, "{}", finding.found);
     }
 
     #[test]

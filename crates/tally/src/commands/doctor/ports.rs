@@ -3,19 +3,23 @@
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
-use api::NodeView;
+use api::{Balances, Health, NodeView};
+use client::Client;
 use node::bootstrap::NodeFiles;
 use node::config::NodeConfig;
 
 use super::finding::Finding;
 use super::peers::Answers;
+use super::quarantine;
 use crate::failure::Failure;
 use crate::target::Target;
 
 /// Maximum time for the node's answer.
-const ANSWER_MAX: std::time::Duration = std::time::Duration::from_secs(5);
+pub const ANSWER_MAX: std::time::Duration = std::time::Duration::from_secs(5);
+/// The part of it that balances may take: they wait for the vault's view.
+const BALANCES_MAX: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// Checks ports and versions.
+/// Checks ports and versions of a ledger's node.
 pub fn check(folder: &Path, config: &NodeConfig, files: Option<&NodeFiles>) -> Vec<Finding> {
     let running = running(folder);
     let is_this = |view: &&NodeView| {
@@ -25,7 +29,7 @@ pub fn check(folder: &Path, config: &NodeConfig, files: Option<&NodeFiles>) -> V
     let mut findings = vec![
         port("p2p port", config.p2p.listen, this.is_some()),
         port("API port", config.api.listen, this.is_some()),
-        version(this),
+        version(this.map(|view| view.version.as_str())),
     ];
     if this.is_some() {
         findings.extend(match answers(folder) {
@@ -56,8 +60,10 @@ fn answers(folder: &Path) -> Option<Answers> {
     let target = Target::of(folder);
     let asked = target.with_client(async |client| {
         let all = async {
+            let health = client.health().await?;
             Ok::<_, Failure>(Answers {
-                health: client.health().await?,
+                balances: quarantined_balances(&client, &health).await,
+                health,
                 network: client.network().await?,
                 peers: client.peers().await?,
             })
@@ -68,7 +74,17 @@ fn answers(folder: &Path) -> Option<Answers> {
     asked.ok()
 }
 
-fn port(check: &'static str, listen: SocketAddr, runs: bool) -> Finding {
+/// Returns the balances if states are in quarantine. A view that is slow or does not answer has a finding of its own.
+async fn quarantined_balances(client: &Client, health: &Health) -> Option<Balances> {
+    if !quarantine::is_any(health) {
+        return None;
+    }
+    let answer = tokio::time::timeout(BALANCES_MAX, client.balances()).await;
+    answer.ok()?.ok()
+}
+
+/// Checks that a port is free, or that the node has it.
+pub fn port(check: &'static str, listen: SocketAddr, runs: bool) -> Finding {
     match TcpListener::bind(listen) {
         _ if runs => Finding::ok(check, format!("{listen}, the node runs")),
         Ok(_) => Finding::ok(check, format!("{listen} is free, the node does not run")),
@@ -83,14 +99,15 @@ fn port(check: &'static str, listen: SocketAddr, runs: bool) -> Finding {
     }
 }
 
-fn version(running: Option<&NodeView>) -> Finding {
+/// Compares the version of a running node with this program's.
+pub fn version(running: Option<&str>) -> Finding {
     const CHECK: &str = "version";
     let own = env!("CARGO_PKG_VERSION");
     match running {
-        Some(view) if view.version != own => Finding::warning(
+        Some(version) if version != own => Finding::warning(
             CHECK,
-            format!("the node runs {}, this program is {own}", view.version),
-            "Drain and restart the node to run the new version: 'tally node drain', then 'tally node run'.",
+            format!("the node runs {version}, this program is {own}"),
+            "Restart the node to run the new version; drain a node of a ledger first with 'tally node drain'.",
         ),
         _ => Finding::ok(CHECK, own),
     }

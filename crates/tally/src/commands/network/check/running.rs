@@ -10,6 +10,7 @@ use client::ClientError;
 use super::codes;
 use super::finding::Finding;
 use super::folders::Folder;
+use crate::commands::doctor::offset_of_others_ms;
 use crate::failure::Failure;
 use crate::target::Target;
 
@@ -143,12 +144,9 @@ fn answered(folder: &Folder, answers: &Answers) -> Vec<Finding> {
     findings
 }
 
-/// Checks the clock against the median of the peers' clocks.
+/// Checks the clock against the median of all clocks, so that a peer whose clock is off leaves the others without a finding.
 fn clock(name: &str, peers: &PeersView) -> Option<Finding> {
-    let offsets = peers.peers.iter().filter_map(|peer| peer.clock_offset_ms);
-    let mut offsets: Vec<i64> = offsets.collect();
-    offsets.sort_unstable();
-    let middle = *offsets.get(offsets.len() / 2)?;
+    let middle = offset_of_others_ms(peers)?;
     let found = format!("its peers' clocks are at {middle:+} ms");
     match middle.unsigned_abs() {
         ..OFFSET_LOW_MS => None,
