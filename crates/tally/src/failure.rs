@@ -103,6 +103,14 @@ impl Failure {
         }
     }
 
+    /// Adds a sentence to the message.
+    #[must_use]
+    pub fn with_remark(mut self, remark: &str) -> Self {
+        self.message.push_str(". ");
+        self.message.push_str(remark);
+        self
+    }
+
     /// Converts an error with a code into a local failure.
     pub fn coded(error: &(impl Coded + ?Sized)) -> Self {
         Self::local(error.code(), error.to_string(), error.hint())

@@ -13,6 +13,7 @@ mod chain_lab;
 mod chain_network;
 mod chain_orders;
 mod chain_partition;
+mod chain_show;
 mod checking;
 mod command_line;
 mod copied_folder;

@@ -1,10 +1,10 @@
 //! `tally chain balance`
 
-use api::chain::{BalancesView, ChainInfo};
+use api::chain::{BalancesView, ChainBalance};
 
-use super::tokens::shown;
+use super::notation::{AmountUnit, Notation};
 use crate::failure::Failure;
-use crate::output::{Output, Table, stdout_ink};
+use crate::output::{Output, Table, grouped, stdout_ink};
 use crate::target::Target;
 
 /// Arguments of `tally chain balance`.
@@ -16,6 +16,8 @@ pub struct Args {
     #[arg(value_name = "ACCOUNT", required = true)]
     accounts: Vec<String>,
     #[command(flatten)]
+    unit: AmountUnit,
+    #[command(flatten)]
     pub output: Output,
 }
 
@@ -24,29 +26,29 @@ impl Args {
         let accounts = self.accounts.iter().map(|text| super::account(text));
         let accounts: Vec<String> = accounts.collect::<Result<_, _>>()?;
         self.target.with_chain(async |client| {
-            let chains = client.constants().await?.chains;
+            let notation = self.unit.notation(&client).await?;
             let balances = client.balances(&accounts).await?;
-            self.output.show(&balances, |view| people(view, &chains))
+            self.output.show(&balances, |view| people(view, &notation))
         })
     }
 }
 
-fn people(view: &BalancesView, chains: &[ChainInfo]) -> String {
-    let mut table = Table::new(&["account", "chain", ">balance", "token"]);
+/// Returns the chain and the amount of a balance.
+pub fn balance_cells(balance: &ChainBalance, notation: &Notation) -> [String; 2] {
+    [
+        notation.chain_name(balance.chain),
+        notation.amount(balance.balance, balance.chain),
+    ]
+}
+
+fn people(view: &BalancesView, notation: &Notation) -> String {
+    let mut table = Table::new(&["account", "chain", ">balance"]);
     for account in &view.accounts {
         for balance in &account.balances {
-            let chain = chains.iter().find(|chain| chain.id == balance.chain);
-            table.row([
-                account.account.clone(),
-                chain.map_or_else(|| balance.chain.to_string(), |chain| chain.name.clone()),
-                shown(balance.balance, chain.map_or(0, |chain| chain.decimals)),
-                chain.map_or_else(String::new, |chain| chain.symbol.clone()),
-            ]);
+            let [chain, amount] = balance_cells(balance, notation);
+            table.row([account.account.clone(), chain, amount]);
         }
     }
-    format!(
-        "{}\n\nat height {}",
-        table.render(stdout_ink()),
-        view.height
-    )
+    let table = table.render(stdout_ink());
+    format!("{table}\n\nat height {}", grouped(view.height))
 }

@@ -1,7 +1,10 @@
 //! `tally chain blocks`
 
 use api::chain::{BlockPage, BlockView};
+use chain::ChainId;
+use primitives::Timestamp;
 
+use super::notation::{AmountUnit, Notation};
 use crate::failure::Failure;
 use crate::output::{Output, Table, grouped, pairs, stdout_ink};
 use crate::target::Target;
@@ -24,6 +27,8 @@ pub struct Args {
     #[arg(long, value_name = "DETAIL", default_value = "none", value_parser = ["none", "ids", "full"])]
     transactions: String,
     #[command(flatten)]
+    unit: AmountUnit,
+    #[command(flatten)]
     pub output: Output,
 }
 
@@ -32,7 +37,8 @@ impl Args {
         self.target.with_chain(async |client| match &self.block {
             Some(block) => {
                 let block = client.block(block, &self.transactions).await?;
-                self.output.show(&block, one)
+                let notation = self.unit.notation(&client).await?;
+                self.output.show(&block, |block| one(block, &notation))
             }
             None => {
                 let blocks = client.blocks(self.before, self.limit, &self.transactions);
@@ -42,33 +48,40 @@ impl Args {
     }
 }
 
-fn one(block: &BlockView) -> String {
+fn one(block: &BlockView, notation: &Notation) -> String {
     let children = block.children.iter();
     let children: Vec<String> = children
-        .map(|child| format!("{} on chain {}", grouped(child.count), child.chain))
+        .map(|child| {
+            let chain = notation.chain_name(child.chain);
+            format!("{} of {chain}", grouped(child.count))
+        })
         .collect();
     pairs(&[
         ("height", grouped(block.height)),
         ("hash", block.hash.clone()),
         ("previous", block.previous.clone()),
-        ("time", format!("{} s after genesis", grouped(block.time))),
+        ("time", time(block)),
         ("forger", block.forger.clone()),
         ("confirmations", grouped(block.confirmations)),
         ("parent transactions", grouped(block.parent_count)),
         ("child transactions", children.join("\n")),
-        ("fees", grouped(block.fees)),
+        ("fees", notation.amount(block.fees, ChainId::PARENT.0)),
         ("bytes", grouped(block.body_bytes)),
     ])
 }
 
+fn time(block: &BlockView) -> String {
+    Timestamp::from_ms(block.time_ms).to_string()
+}
+
 fn many(page: &BlockPage) -> String {
     let mut table = Table::new(&[
-        ">height", ">time", "forger", ">parent", ">child", ">bytes", "hash",
+        ">height", "time", "forger", ">parent", ">child", ">bytes", "hash",
     ]);
     for block in &page.blocks {
         table.row([
             grouped(block.height),
-            grouped(block.time),
+            time(block),
             block.forger.clone(),
             grouped(block.parent_count),
             grouped(block.child_count),

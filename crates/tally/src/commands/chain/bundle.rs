@@ -1,10 +1,14 @@
 //! `tally chain bundle`
 
-use api::chain::{BundlerList, StartBundler};
+use api::chain::{BundlerList, BundlerView, StartBundler};
+use chain::ChainId;
 
+use super::amount::parse_with_unit;
+use super::bad_value;
+use super::notation::{AmountUnit, Notation};
 use super::secret::Secret;
 use crate::failure::Failure;
-use crate::output::{Output, Table, grouped, stdout_ink};
+use crate::output::{Output, Table, stdout_ink};
 use crate::target::Target;
 
 /// Arguments of `tally chain bundle`.
@@ -12,18 +16,18 @@ use crate::target::Target;
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// Let the account of a secret bundle a child chain on the node
+    /// Let the account of a secret bundle a child chain on the node; the chain by its token's symbol or its number
     #[arg(long, value_name = "CHAIN", requires = "rate")]
-    start: Option<u8>,
-    /// The minimum child fee, in minor units, for each whole parent token that a transaction costs
-    #[arg(long, value_name = "MINOR", requires = "start")]
-    rate: Option<u64>,
+    start: Option<String>,
+    /// The minimum child fee for each whole parent token that a transaction costs, with its unit, such as '1 AMB'
+    #[arg(long, value_name = "AMOUNT", requires = "start")]
+    rate: Option<String>,
     /// Percentage added to the minimum parent fee
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
     overpay: u32,
-    /// Stop when the parent fees reach this total, in minor units
-    #[arg(long, value_name = "MINOR")]
-    total: Option<u64>,
+    /// Stop when the parent fees reach this total, with its unit, such as '50 TLY'
+    #[arg(long, value_name = "AMOUNT", requires = "start")]
+    total: Option<String>,
     /// Carry only transactions of this account; may be given again
     #[arg(long, value_name = "ACCOUNT", requires = "start")]
     sender: Vec<String>,
@@ -39,34 +43,54 @@ pub struct Args {
     #[arg(long, value_name = "ACCOUNT/CHAIN", conflicts_with = "start")]
     stop: Option<String>,
     #[command(flatten)]
+    unit: AmountUnit,
+    #[command(flatten)]
     pub output: Output,
 }
 
 impl Args {
     pub fn run(self) -> Result<(), Failure> {
-        let start = match (self.start, self.rate) {
-            (Some(chain), Some(rate_min)) => Some(StartBundler {
-                chain,
-                seed: Some(self.secret.seed()?),
-                rate_min,
-                overpay_percent: self.overpay,
-                total_fee_max: self.total,
-                senders: accounts(&self.sender)?,
-                recipients: accounts(&self.recipient)?,
-                purpose: self.purpose.clone(),
-                ..StartBundler::default()
-            }),
+        let start = match (&self.start, &self.rate) {
+            (Some(chain), Some(rate)) => Some((chain, rate, self.secret.seed()?)),
             _ => None,
         };
-        let stop = self.stop.as_deref().map(of_text).transpose()?;
         self.target.with_chain(async |client| {
-            if let Some(start) = &start {
-                client.start_bundler(start).await?;
+            let notation = self.unit.notation(&client).await?;
+            if let Some((chain, rate, seed)) = start {
+                let start = self.bundler(&notation, chain, rate, seed)?;
+                client.start_bundler(&start).await?;
             }
-            if let Some((account, chain)) = &stop {
-                client.stop_bundler(account, *chain).await?;
+            if let Some(stop) = &self.stop {
+                let (account, chain) = account_and_chain(stop, &notation)?;
+                client.stop_bundler(&account, chain).await?;
             }
-            self.output.show(&client.bundlers().await?, people)
+            let bundlers = client.bundlers().await?;
+            self.output.show(&bundlers, |list| people(list, &notation))
+        })
+    }
+
+    fn bundler(
+        &self,
+        notation: &Notation,
+        chain: &str,
+        rate: &str,
+        seed: api::SecretText,
+    ) -> Result<StartBundler, Failure> {
+        let chain = notation.find_chain(chain).map_err(bad_value)?;
+        let parent = ChainId::PARENT.to_string();
+        let parent = notation.find_chain(&parent).map_err(bad_value)?;
+        let total = self.total.as_deref();
+        let total = total.map(|total| parse_with_unit(total, parent));
+        Ok(StartBundler {
+            chain: chain.id,
+            seed: Some(seed),
+            rate_min: parse_with_unit(rate, chain).map_err(bad_value)?,
+            overpay_percent: self.overpay,
+            total_fee_max: total.transpose().map_err(bad_value)?,
+            senders: accounts(&self.sender)?,
+            recipients: accounts(&self.recipient)?,
+            purpose: self.purpose.clone(),
+            ..StartBundler::default()
         })
     }
 }
@@ -75,28 +99,37 @@ fn accounts(texts: &[String]) -> Result<Vec<String>, Failure> {
     texts.iter().map(|text| super::account(text)).collect()
 }
 
-fn of_text(text: &str) -> Result<(String, u8), Failure> {
-    let parts = text.rsplit_once('/');
-    let chain = parts.and_then(|(_, chain)| chain.parse().ok());
-    let (Some((account, _)), Some(chain)) = (parts, chain) else {
-        return Err(super::bad_value(format!("'{text}' is not ACCOUNT/CHAIN")));
+fn account_and_chain(text: &str, notation: &Notation) -> Result<(String, u8), Failure> {
+    let Some((account, chain)) = text.rsplit_once('/') else {
+        return Err(bad_value(format!("'{text}' is not ACCOUNT/CHAIN")));
     };
-    Ok((super::account(account)?, chain))
+    let chain = notation.find_chain(chain).map_err(bad_value)?;
+    Ok((super::account(account)?, chain.id))
 }
 
-fn people(list: &BundlerList) -> String {
+fn people(list: &BundlerList, notation: &Notation) -> String {
     if list.bundlers.is_empty() {
         return "no account bundles on this node".to_owned();
     }
-    let mut table = Table::new(&["account", ">chain", ">rate", ">overpay", ">total"]);
+    let mut table = Table::new(&["account", "chain", ">rate", ">overpay", ">maximum total"]);
     for bundler in &list.bundlers {
+        let total = bundler.total_fee_max;
+        let in_parent_tokens = |total| notation.amount(total, ChainId::PARENT.0);
         table.row([
             bundler.account.clone(),
-            bundler.chain.to_string(),
-            grouped(bundler.rate_min),
+            notation.chain_name(bundler.chain),
+            rate(bundler, notation),
             format!("{} %", bundler.overpay_percent),
-            bundler.total_fee_max.map(grouped).unwrap_or_default(),
+            total.map_or_else(|| "unlimited".to_owned(), in_parent_tokens),
         ]);
     }
     table.render(stdout_ink())
+}
+
+/// Writes a rate, such as "0.5 AMB per TLY".
+fn rate(bundler: &BundlerView, notation: &Notation) -> String {
+    let child = notation.amount(bundler.rate_min, bundler.chain);
+    let parent = notation.chain(ChainId::PARENT.0);
+    let parent = parent.map_or("parent token", |parent| parent.symbol.as_str());
+    format!("{child} per {parent}")
 }

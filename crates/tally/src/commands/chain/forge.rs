@@ -2,6 +2,7 @@
 
 use api::chain::{ForgingView, StartForging};
 
+use super::notation::{AmountUnit, Notation};
 use super::secret::Secret;
 use crate::failure::Failure;
 use crate::output::{Output, Table, grouped, stdout_ink};
@@ -20,6 +21,8 @@ pub struct Args {
     /// Stop forging with an account
     #[arg(long, value_name = "ACCOUNT", conflicts_with = "start")]
     stop: Option<String>,
+    #[command(flatten)]
+    unit: AmountUnit,
     #[command(flatten)]
     pub output: Output,
 }
@@ -42,23 +45,25 @@ impl Args {
             if let Some(account) = &stop {
                 client.stop_forging(account).await?;
             }
-            self.output.show(&client.forging().await?, people)
+            let notation = self.unit.notation(&client).await?;
+            let forging = client.forging().await?;
+            self.output.show(&forging, |view| people(view, &notation))
         })
     }
 }
 
-fn people(view: &ForgingView) -> String {
+fn people(view: &ForgingView, notation: &Notation) -> String {
     if view.accounts.is_empty() {
         return "no account forges on this node".to_owned();
     }
-    let mut table = Table::new(&["account", ">tokens", ">next block"]);
+    let mut table = Table::new(&["account", ">forging balance", ">next block"]);
     for account in &view.accounts {
         let left = account
             .hit_time
             .map(|time| i64::from(time) - i64::from(view.now));
         table.row([
             account.account.clone(),
-            grouped(account.effective_tokens),
+            notation.stake(account.effective_tokens),
             match left {
                 Some(left) if left > 0 => format!("in {} s", grouped(left)),
                 Some(_) => "due".to_owned(),

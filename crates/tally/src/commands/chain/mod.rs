@@ -1,5 +1,7 @@
 //! `tally chain`: a public chain.
 
+mod account;
+mod amount;
 mod balance;
 mod blocks;
 mod bundle;
@@ -7,6 +9,7 @@ mod equivocations;
 mod forge;
 mod genesis;
 mod history;
+mod notation;
 mod orders;
 mod peers;
 mod run;
@@ -14,7 +17,7 @@ mod secret;
 mod send;
 mod status;
 mod store;
-mod tokens;
+mod tx;
 mod upkeep;
 
 use clap::Subcommand;
@@ -35,6 +38,10 @@ pub enum Command {
     Status(status::Args),
     /// Pay tokens: the payment is made and signed here and submitted to the node
     Send(send::Args),
+    /// Show a transaction: its fields, its state, and the blocks that carry it
+    Tx(tx::Args),
+    /// Show an account: balances, forging balance, leases, key and last transactions
+    Account(account::Args),
     /// Show the balances of accounts on all chains
     Balance(balance::Args),
     /// Show the newest blocks, or one block
@@ -75,6 +82,8 @@ impl Command {
             Command::Run(arguments) => arguments.run(),
             Command::Status(arguments) => arguments.run(),
             Command::Send(arguments) => arguments.run(),
+            Command::Tx(arguments) => arguments.run(),
+            Command::Account(arguments) => arguments.run(),
             Command::Balance(arguments) => arguments.run(),
             Command::Blocks(arguments) => arguments.run(),
             Command::Forge(arguments) => arguments.run(),
@@ -100,6 +109,8 @@ impl Command {
             Command::Run(_) => false,
             Command::Status(arguments) => arguments.output.json,
             Command::Send(arguments) => arguments.output.json,
+            Command::Tx(arguments) => arguments.output.json,
+            Command::Account(arguments) => arguments.output.json,
             Command::Balance(arguments) => arguments.output.json,
             Command::Blocks(arguments) => arguments.output.json,
             Command::Forge(arguments) => arguments.output.json,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use api::chain::{ChainInfo, Constants, TransactionAnswer, TransactionState};
+use api::chain::{ChainInfo, TransactionAnswer, TransactionState};
 use chain::bundle::BundlerRate;
 use chain::state::fee_min;
 use chain::{
@@ -13,11 +13,12 @@ use client::ChainClient;
 use primitives::{Hash, PublicKey, hex};
 use serde::Serialize;
 
+use super::amount;
+use super::notation::{AmountUnit, Notation, counted};
 use super::secret::Secret;
-use super::tokens::{parsed, shown};
 use super::{account, bad_value};
 use crate::failure::Failure;
-use crate::output::{Output, pairs};
+use crate::output::{Output, grouped, pairs};
 use crate::target::Target;
 
 /// Additional depth of a payment's anchor, because blocks may be rolled back before the payment is included.
@@ -35,8 +36,8 @@ pub struct Args {
     /// The recipient, such as TLY-XXXXX-..; on a test network also 'passphrase:1'
     #[arg(long, value_name = "ACCOUNT")]
     to: String,
-    /// The amount in tokens, such as 1.5
-    #[arg(long, value_name = "TOKENS")]
+    /// The amount in whole tokens, such as 1.5 or '1.5 TLY'
+    #[arg(long, value_name = "AMOUNT")]
     amount: String,
     /// The chain, by its token's symbol or its number; the parent chain by default
     #[arg(long, value_name = "CHAIN")]
@@ -44,8 +45,8 @@ pub struct Args {
     /// A public message
     #[arg(long, value_name = "TEXT", default_value = "")]
     message: String,
-    /// The fee in tokens; the usual fee by default
-    #[arg(long, value_name = "TOKENS")]
+    /// The fee in whole tokens of the same chain; the usual fee by default
+    #[arg(long, value_name = "AMOUNT")]
     fee: Option<String>,
     /// The deadline for a block to include it, in minutes from now
     #[arg(long, value_name = "MINUTES", default_value_t = 60)]
@@ -56,6 +57,8 @@ pub struct Args {
     /// Maximum wait in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     timeout: u64,
+    #[command(flatten)]
+    unit: AmountUnit,
     #[command(flatten)]
     pub output: Output,
 }
@@ -83,15 +86,17 @@ impl Args {
         };
         let to = account(&self.to)?;
         self.target.with_chain(async |client| {
-            let constants = client.constants().await?;
-            let genesis: Hash = constants
-                .genesis
+            let notation = self.unit.notation(&client).await?;
+            let genesis = &notation.constants.genesis;
+            let genesis: Hash = genesis
                 .parse()
                 .map_err(|error| bad_value(format!("the node's genesis: {error}")))?;
-            let chain = self.chain_of(&constants)?;
-            let amount = tokens(&self.amount, chain)?;
+            // Without a chain, the payment is of the parent chain.
+            let chain = self.chain.as_deref().unwrap_or("1");
+            let chain = notation.find_chain(chain).map_err(bad_value)?;
+            let amount = amount::parse(&self.amount, chain).map_err(bad_value)?;
             let mut transaction = self
-                .payment(&client, &constants, chain, sender, &to, amount)
+                .payment(&client, &notation, chain, sender, &to, amount)
                 .await?;
             transaction.sign(&genesis, &key);
             let submitted = client.submit(hex::encode(&transaction.to_bytes())).await?;
@@ -114,34 +119,20 @@ impl Args {
                 height: found.as_ref().and_then(|found| found.height),
                 confirmations: found.as_ref().and_then(|found| found.confirmations),
             };
-            self.output.show(&sent, |sent| people(sent, chain))
+            self.output.show(&sent, |sent| people(sent, &notation))
         })
-    }
-
-    fn chain_of<'a>(&self, constants: &'a Constants) -> Result<&'a ChainInfo, Failure> {
-        // Without a chain, the payment is of the parent chain.
-        let wanted = self.chain.as_deref().unwrap_or("1");
-        let meets = |chain: &&ChainInfo| {
-            chain.symbol.eq_ignore_ascii_case(wanted) || chain.id.to_string() == wanted
-        };
-        let known = || {
-            let chains = constants.chains.iter();
-            let known: Vec<String> = chains.map(|c| format!("{} ({})", c.symbol, c.id)).collect();
-            known.join(", ")
-        };
-        let found = constants.chains.iter().find(meets);
-        found.ok_or_else(|| bad_value(format!("no chain '{wanted}'; there are {}", known())))
     }
 
     async fn payment(
         &self,
         client: &ChainClient,
-        constants: &Constants,
+        notation: &Notation,
         chain: &ChainInfo,
         sender: [u8; 32],
         to: &str,
         amount: u64,
     ) -> Result<Transaction, Failure> {
+        let constants = &notation.constants;
         let params = serde_json::Value::Object(constants.parameters.clone());
         let params: Params = serde_json::from_value(params)
             .map_err(|error| bad_value(format!("the network's parameters: {error}")))?;
@@ -180,7 +171,7 @@ impl Args {
             return Err(bad_value(format!("a message has at most {most} bytes")));
         }
         transaction.fee = match &self.fee {
-            Some(fee) => MinorUnits::new(tokens(fee, chain)?),
+            Some(fee) => MinorUnits::new(amount::parse(fee, chain).map_err(bad_value)?),
             None if chain.id == ChainId::PARENT.0 => fee_min(&params, &transaction),
             None => {
                 let rates = client.rates().await?.rates;
@@ -191,7 +182,7 @@ impl Args {
                     // Without a bundler, it is one whole token. A clipped rate makes a fee that no account can pay.
                     None => BundlerRate::one_for_one(chain.decimals).unwrap_or(BundlerRate::MAX),
                 };
-                let parent = constants.chains.iter().find(|c| c.id == ChainId::PARENT.0);
+                let parent = notation.chain(ChainId::PARENT.0);
                 let decimals = parent.map_or(0, |parent| parent.decimals);
                 rate.fee(Percent::ZERO, &params, decimals)
             }
@@ -227,7 +218,9 @@ impl Args {
                 return Err(Failure::local(
                     "tally.not_confirmed",
                     format!("the transaction {id} has not got {blocks} confirmations yet"),
-                    "It goes on; look at it again later, or give --timeout.",
+                    format!(
+                        "It goes on. Look at it with 'tally chain tx {id}', or give --timeout."
+                    ),
                 ));
             }
             tokio::time::sleep(ASK_EVERY).await;
@@ -235,27 +228,22 @@ impl Args {
     }
 }
 
-fn tokens(text: &str, chain: &ChainInfo) -> Result<u64, Failure> {
-    parsed(text, chain.decimals).ok_or_else(|| {
-        let (symbol, decimals) = (&chain.symbol, chain.decimals);
-        bad_value(format!(
-            "'{text}' is no amount of {symbol}, which has {decimals} decimals"
-        ))
-    })
-}
-
-fn people(sent: &Sent, chain: &ChainInfo) -> String {
-    let tokens = |minor| format!("{} {}", shown(minor, chain.decimals), chain.symbol);
-    let stands = match (sent.height, sent.confirmations) {
-        (Some(height), Some(blocks)) => format!("block {height}, {blocks} blocks after it"),
-        _ => "waits for a block".to_owned(),
+fn people(sent: &Sent, notation: &Notation) -> String {
+    let amount = |minor| notation.amount(minor, sent.chain);
+    let state = match (sent.height, sent.confirmations) {
+        (Some(height), Some(blocks)) => format!(
+            "in block {}, {}",
+            grouped(height),
+            counted(blocks, "confirmation")
+        ),
+        _ => "in the pool".to_owned(),
     };
     pairs(&[
         ("transaction", sent.id.clone()),
         ("from", sent.sender.clone()),
         ("to", sent.recipient.clone()),
-        ("amount", tokens(sent.amount)),
-        ("fee", tokens(sent.fee)),
-        ("stands", stands),
+        ("amount", amount(sent.amount)),
+        ("fee", amount(sent.fee)),
+        ("state", state),
     ])
 }
