@@ -10,6 +10,12 @@ use primitives::Hash;
 /// Maximum length of one transaction, in bytes.
 const TRANSACTION_BYTES_MAX: usize = PAYMENT_BYTES + 2 + EXTENSION_BYTES_MAX;
 
+/// Returns whether a store has no chain yet, not even the genesis.
+pub fn is_new(reads: &impl Reads<Table>) -> Result<bool, StoreFailure> {
+    let has = |key| Ok(reads.get(Table::Meta, key)?.is_some());
+    Ok(!has(rows::META_GENESIS)? && !has(rows::META_TIP)?)
+}
+
 /// Returns the height and the hash of the last block.
 pub fn tip(reads: &impl Reads<Table>) -> Result<(Height, Hash), StoreFailure> {
     let value = reads.get(Table::Meta, rows::META_TIP)?;

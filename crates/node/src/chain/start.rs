@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chain::core::{Core, Settings};
+use chain::genesis::write_genesis;
 use chain::port::StoreFailure;
+use chain::state::read;
 use chain::{ChainTime, Height};
 use net::gossip::{GossipLimits, GossipOptions};
 use runtime::{Output, Running};
-use store::{Committer, CommitterOptions};
+use store::{Class, Committer, CommitterOptions};
 
 use super::bans::Bans;
 use super::chain_core::ChainCore;
@@ -63,6 +65,12 @@ impl ChainNode {
         let committer = Committer::start(store.clone(), committer_options).map_err(|error| {
             ChainStartError::System(format!("cannot start the commit thread: {error}"))
         })?;
+        // Requests read the rows of the genesis, so they are durable before the API listens.
+        if read::is_new(&store).map_err(ChainStartError::StoreFailed)? {
+            let rows = write_genesis(&files.genesis);
+            let committed = committer.handle().commit(Class::Normal, rows);
+            committed.map_err(ChainStartError::StoreFailed)?;
+        }
         let clock = ChainClock::new(files.genesis.time_ms);
         let core = core_of(&files, store.clone(), clock.time())?;
         let shown = Shown::new(core.figures(), clock.now_ms());
