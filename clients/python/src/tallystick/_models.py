@@ -134,6 +134,9 @@ __all__ = [
     "PaperTerms",
     "PartyView",
     "Payment",
+    "PeerEventKind",
+    "PeerEventView",
+    "PeerHistory",
     "PeerLoad",
     "PeerView",
     "PeersView",
@@ -223,6 +226,9 @@ NodeState = Literal["starting", "ready", "degraded", "draining", "drained", "fai
 
 #: A setting for changes of notary that other parties propose.
 NotaryChanges = Literal["accept", "refuse", "configured"]
+
+#: The kind of an event of a connection.
+PeerEventKind = Literal["connected", "disconnected", "not_reached", "cut_off"]
 
 #: Which states are meant: those in quarantine are unconsumed, and their notary reports them as consumed elsewhere.
 Quarantined = Literal["exclude", "include", "only"]
@@ -472,6 +478,8 @@ class CashExitOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CashExitOutcome:
@@ -483,6 +491,7 @@ class CashExitOutcome:
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -539,6 +548,8 @@ class CashIssueAndPayOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CashIssueAndPayOutcome:
@@ -550,6 +561,7 @@ class CashIssueAndPayOutcome:
             result=None if value.get("result") is None else IssueAndPayResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -607,6 +619,8 @@ class CashIssueOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CashIssueOutcome:
@@ -618,6 +632,7 @@ class CashIssueOutcome:
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -678,6 +693,8 @@ class CashLockOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CashLockOutcome:
@@ -689,6 +706,7 @@ class CashLockOutcome:
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -751,6 +769,8 @@ class CashPayOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CashPayOutcome:
@@ -762,6 +782,7 @@ class CashPayOutcome:
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -823,6 +844,8 @@ class CashReissueOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CashReissueOutcome:
@@ -834,6 +857,7 @@ class CashReissueOutcome:
             result=None if value.get("result") is None else Reissued.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -884,6 +908,8 @@ class CashUnlockOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> CashUnlockOutcome:
@@ -895,6 +921,7 @@ class CashUnlockOutcome:
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -1224,6 +1251,8 @@ class DocumentShareOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> DocumentShareOutcome:
@@ -1235,6 +1264,7 @@ class DocumentShareOutcome:
             result=None if value.get("result") is None else StateResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -1970,6 +2000,8 @@ class LedgerChangeNotaryOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LedgerChangeNotaryOutcome:
@@ -1981,6 +2013,7 @@ class LedgerChangeNotaryOutcome:
             result=None if value.get("result") is None else Moved.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -2012,6 +2045,8 @@ class LedgerEmptyOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LedgerEmptyOutcome:
@@ -2023,6 +2058,7 @@ class LedgerEmptyOutcome:
             result=None if value.get("result") is None else dict(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -2094,6 +2130,8 @@ class LedgerProveKeyOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LedgerProveKeyOutcome:
@@ -2105,6 +2143,7 @@ class LedgerProveKeyOutcome:
             result=value.get("result"),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -2142,6 +2181,8 @@ class LedgerUpgradeOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> LedgerUpgradeOutcome:
@@ -2153,6 +2194,7 @@ class LedgerUpgradeOutcome:
             result=None if value.get("result") is None else Moved.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -2558,6 +2600,8 @@ class ObligationDefaultOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ObligationDefaultOutcome:
@@ -2569,6 +2613,7 @@ class ObligationDefaultOutcome:
             result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -2602,6 +2647,8 @@ class ObligationExitOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ObligationExitOutcome:
@@ -2613,6 +2660,7 @@ class ObligationExitOutcome:
             result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -2664,6 +2712,8 @@ class ObligationIssueOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ObligationIssueOutcome:
@@ -2675,6 +2725,7 @@ class ObligationIssueOutcome:
             result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -2716,6 +2767,8 @@ class ObligationMoveOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ObligationMoveOutcome:
@@ -2727,6 +2780,7 @@ class ObligationMoveOutcome:
             result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -2764,6 +2818,8 @@ class ObligationNetOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ObligationNetOutcome:
@@ -2775,6 +2831,7 @@ class ObligationNetOutcome:
             result=None if value.get("result") is None else NetResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -2843,6 +2900,8 @@ class ObligationSettleOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ObligationSettleOutcome:
@@ -2854,6 +2913,7 @@ class ObligationSettleOutcome:
             result=None if value.get("result") is None else ObligationResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -2876,6 +2936,8 @@ class Outcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Outcome:
@@ -2887,6 +2949,7 @@ class Outcome:
             result=value.get("result"),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -2942,6 +3005,8 @@ class PaperIssueOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PaperIssueOutcome:
@@ -2953,6 +3018,7 @@ class PaperIssueOutcome:
             result=None if value.get("result") is None else StateResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -2994,6 +3060,8 @@ class PaperMoveOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PaperMoveOutcome:
@@ -3005,6 +3073,7 @@ class PaperMoveOutcome:
             result=None if value.get("result") is None else StateResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -3042,6 +3111,8 @@ class PaperRedeemOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> PaperRedeemOutcome:
@@ -3053,6 +3124,7 @@ class PaperRedeemOutcome:
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -3129,6 +3201,58 @@ class Payment:
 
 
 @dataclass(frozen=True)
+class PeerEventView:
+    """An event of the connection with a peer. Failed attempts in a row are one event."""
+
+    #: The time on this node's clock, in milliseconds since the Unix epoch.
+    at_ms: int
+    #: The number of equal events in a row.
+    count: int
+    #: The kind of the event.
+    event: PeerEventKind
+    #: The time of the last of several equal events in a row.
+    last_ms: int
+    #: The peer's party id.
+    party_id: str
+    #: The peer's legal name.
+    peer: str
+    #: The other end of the connection, if there was one.
+    address: str | None = None
+    #: The stable code of the reason, if there is one.
+    code: str | None = None
+    #: The reason in words, if there is one.
+    message: str | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> PeerEventView:
+        return cls(
+            at_ms=value["at_ms"],
+            count=value["count"],
+            event=value["event"],
+            last_ms=value["last_ms"],
+            party_id=value["party_id"],
+            peer=value["peer"],
+            address=value.get("address"),
+            code=value.get("code"),
+            message=value.get("message"),
+        )
+
+
+@dataclass(frozen=True)
+class PeerHistory:
+    """The answer of `GET /v1/peers/history`."""
+
+    #: The events, newest first.
+    events: list[PeerEventView]
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> PeerHistory:
+        return cls(
+            events=[PeerEventView.from_json(item) for item in value["events"]],
+        )
+
+
+@dataclass(frozen=True)
 class PeerLoad:
     """The load that another node puts on this one: its current resources, and counters since this node's start."""
 
@@ -3189,9 +3313,11 @@ class PeerView:
     cut_off_ms: int | None = None
     #: Its load on this node, if it was heard since the node's start.
     load: PeerLoad | None = None
+    #: Transactions for it that it has neither acknowledged nor refused. They are delivered again until it answers.
+    pending_deliveries: int = 0
     #: Its software, as sent at the last connection.
     software: str | None = None
-    #: Transactions delivered to it that it cannot record at present, as it has answered. `GET /v1/deliveries` gives its reasons.
+    #: Those of them that it cannot record at present, as it has answered. `GET /v1/deliveries` gives its reasons.
     waiting_deliveries: int = 0
 
     @classmethod
@@ -3205,6 +3331,7 @@ class PeerView:
             clock_offset_ms=value.get("clock_offset_ms"),
             cut_off_ms=value.get("cut_off_ms"),
             load=None if value.get("load") is None else PeerLoad.from_json(value["load"]),
+            pending_deliveries=value.get("pending_deliveries", 0),
             software=value.get("software"),
             waiting_deliveries=value.get("waiting_deliveries", 0),
         )
@@ -3252,6 +3379,8 @@ class Problem:
     retry_after_ms: int | None = None
     #: The transactions that this flow recorded before it failed, in order. They are final.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded these transactions yet, by legal name.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Problem:
@@ -3267,6 +3396,7 @@ class Problem:
             refused=[DeliveryRefusal.from_json(item) for item in value.get("refused", ())],
             retry_after_ms=value.get("retry_after_ms"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -3806,6 +3936,8 @@ class StockExitOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> StockExitOutcome:
@@ -3817,6 +3949,7 @@ class StockExitOutcome:
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -3869,6 +4002,8 @@ class StockIssueOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> StockIssueOutcome:
@@ -3880,6 +4015,7 @@ class StockIssueOutcome:
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -3940,6 +4076,8 @@ class StockTransferOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> StockTransferOutcome:
@@ -3951,6 +4089,7 @@ class StockTransferOutcome:
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -3972,6 +4111,8 @@ class StreamAnswer:
     status: FlowStatus | None = None
     #: As in `Outcome`.
     transactions: list[str] = field(default_factory=list)
+    #: As in `Outcome`.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> StreamAnswer:
@@ -3983,6 +4124,7 @@ class StreamAnswer:
             result=value.get("result"),
             status=value.get("status"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -4071,6 +4213,8 @@ class SwapMandateOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> SwapMandateOutcome:
@@ -4082,6 +4226,7 @@ class SwapMandateOutcome:
             result=None if value.get("result") is None else StateResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -4132,6 +4277,8 @@ class SwapRevokeOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> SwapRevokeOutcome:
@@ -4143,6 +4290,7 @@ class SwapRevokeOutcome:
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -4197,6 +4345,8 @@ class SwapRunOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> SwapRunOutcome:
@@ -4208,6 +4358,7 @@ class SwapRunOutcome:
             result=None if value.get("result") is None else SwapResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -4304,6 +4455,8 @@ class TradeBidOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> TradeBidOutcome:
@@ -4315,6 +4468,7 @@ class TradeBidOutcome:
             result=None if value.get("result") is None else StateResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -4355,6 +4509,8 @@ class TradeSellOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> TradeSellOutcome:
@@ -4366,6 +4522,7 @@ class TradeSellOutcome:
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 
@@ -4399,6 +4556,8 @@ class TradeWithdrawOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
+    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    undelivered: list[str] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> TradeWithdrawOutcome:
@@ -4410,6 +4569,7 @@ class TradeWithdrawOutcome:
             result=None if value.get("result") is None else CashResult.from_json(value["result"]),
             step=value.get("step"),
             transactions=list(value.get("transactions", ())),
+            undelivered=list(value.get("undelivered", ())),
         )
 
 

@@ -682,6 +682,12 @@ class AsyncOperations:
         """The other nodes of the network: connections, software and clocks. `GET /v1/peers`"""
         return self._session.decoded(models.PeersView.from_json, await self._session.json("GET", "/v1/peers"))
 
+    async def peer_history(self, *, peer: str | None = None, limit: int | None = None) -> models.PeerHistory:
+        """The last events of the connections with the peers since the node's start, newest first. The node keeps the last 64 of each peer.
+        `GET /v1/peers/history`"""
+        query = {"peer": peer, "limit": limit}
+        return self._session.decoded(models.PeerHistory.from_json, await self._session.json("GET", "/v1/peers/history", query=query))
+
     async def recovery(self) -> models.RecoveryView:
         """Contradictions between the node's data and the data that others have seen of it: proof of a rollback, findings of peers, and the
         progress of a recovery. `GET /v1/recovery`"""
