@@ -74,7 +74,11 @@ pub const LIST_FLOWS: Call<FlowList> = Call::new(Operation {
             Kind::Text(256),
             "The user who started them on this node.",
         ),
-        parameter("peer", Kind::Text(512), "The legal name of a counterparty."),
+        parameter(
+            "peer",
+            Kind::Text(1_024),
+            "The legal name of a counterparty.",
+        ),
         parameter(
             "older_than_ms",
             Kind::Number,

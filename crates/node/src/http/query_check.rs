@@ -8,6 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::refusal::Refusal;
+use super::unread::discard;
 
 /// Longest part of a value that a refusal quotes, in characters.
 const QUOTED_MAX: usize = 64;
@@ -20,7 +21,10 @@ pub(super) async fn check_query(
 ) -> Response {
     match check(operation, request.uri()) {
         Ok(()) => next.run(request).await,
-        Err(text) => Refusal::listed(&BAD_PARAMETER, text).into_response(),
+        Err(text) => {
+            discard(request.into_body()).await;
+            Refusal::listed(&BAD_PARAMETER, text).into_response()
+        }
     }
 }
 
@@ -36,10 +40,14 @@ fn check(operation: &Operation, uri: &Uri) -> Result<(), String> {
         let Some(parameter) = known.find(|parameter| parameter.name == *name) else {
             let known = operation.query.iter().filter(in_query);
             let known: Vec<&str> = known.map(|parameter| parameter.name).collect();
-            let (name, known) = (quoted(name), known.join(", "));
+            let known = match known.as_slice() {
+                [] => "it has none in the query".to_owned(),
+                known => format!("its parameters are {}", known.join(", ")),
+            };
+            let method = operation.method.as_str().to_uppercase();
+            let (name, path) = (quoted(name), operation.path);
             return Err(format!(
-                "{name} is no parameter of {}; its parameters are {known}",
-                operation.path
+                "{name} is no parameter of {method} {path}; {known}"
             ));
         };
         if given[..at].iter().any(|(before, _)| before == name) {
@@ -100,9 +108,20 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use api::operations::{LIST_FLOWS, START_FLOW_AT_ENDPOINT};
+    use api::operations::{LIST_FLOWS, PEER_HISTORY, START_FLOW, START_FLOW_AT_ENDPOINT};
 
     use super::*;
+
+    #[test]
+    fn every_legal_name_fits() {
+        for operation in [&LIST_FLOWS, &PEER_HISTORY] as [&Operation; 2] {
+            let mut parameters = operation.query.iter();
+            let peer = parameters.find(|parameter| parameter.name == "peer");
+            let longest = "n".repeat(ledger::limits::LEGAL_NAME_BYTES_MAX);
+            let kind = peer.expect("a peer").kind;
+            assert_eq!(missed_form(kind, &longest), None, "{}", operation.id);
+        }
+    }
 
     #[test]
     fn a_refusal_names_the_parameter_and_the_accepted_form() {
@@ -142,16 +161,21 @@ mod tests {
             let found = check(operation, &uri);
             assert_eq!(found, expected.map_err(str::to_owned), "{query}");
         }
-        let texts: [(&Operation, String, &str); 3] = [
+        let texts: [(&Operation, String, &str); 4] = [
+            (
+                &START_FLOW,
+                "wait=none".to_owned(),
+                "'wait' is no parameter of POST /v1/flows; it has none in the query",
+            ),
             (
                 &LIST_FLOWS,
                 "lmit=5".to_owned(),
-                "'lmit' is no parameter of /v1/flows; its parameters are status, flow, code, user, peer, older_than_ms, stuck_ms, after, limit, timeout_ms",
+                "'lmit' is no parameter of GET /v1/flows; its parameters are status, flow, code, user, peer, older_than_ms, stuck_ms, after, limit, timeout_ms",
             ),
             (
                 &START_FLOW_AT_ENDPOINT,
                 "Idempotency-Key=a".to_owned(),
-                "'Idempotency-Key' is no parameter of /v1/flows/{flow_id}; its parameters are wait, timeout_ms, client_id, version",
+                "'Idempotency-Key' is no parameter of POST /v1/flows/{flow_id}; its parameters are wait, timeout_ms, client_id, version",
             ),
             (
                 &LIST_FLOWS,

@@ -259,6 +259,19 @@ async fn a_client_that_sends_too_large_a_body_gets_the_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_sends_a_body_to_a_bad_query_gets_the_answer() {
+    let fixture = Fixture::new().await;
+    for length in [0, 5, 900_000] {
+        let body = "x".repeat(length);
+        for path in ["/v1/attachments?sha256=00", "/v1/flows/test.echo?wiat=none"] {
+            let reply = fixture.authorised("POST", path, &body).await;
+            assert_eq!(reply.status, 400, "{path}, {length} bytes: {reply:?}");
+            assert_eq!(reply.json()["code"], "api.bad_parameter", "{path}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_body_that_is_said_to_be_something_else_than_json_is_refused() {
     let fixture = Fixture::new().await;
     let body = r#"{"flow":"echo"}"#;
