@@ -267,7 +267,7 @@ mod tests {
         for info in own.chain(files::ERRORS) {
             let names_command = info.action.contains("'tally ");
             let names_request = ["GET /", "POST /"].map(|word| info.action.contains(word));
-            // The operator works with commands.
+            // A hint that sends the client to the operator may name the operator's command.
             let is_operators = info.action.contains("operator");
             let is_for_clients = is_operators || names_request.contains(&true);
             assert!(!names_command || is_for_clients, "{info:?}");

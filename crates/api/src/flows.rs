@@ -233,7 +233,8 @@ pub struct Outcome {
     /// Transactions that participants refused permanently; the flow will not become `delivered`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<DeliveryRefusal>,
-    /// Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    /// Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    /// The node tracks 100,000 unanswered transactions; of further ones it lists none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undelivered: Vec<String>,
 }

@@ -85,7 +85,7 @@ pub struct PeerView {
     /// Transactions for it that it has neither acknowledged nor refused. They are delivered again until it answers.
     #[serde(default)]
     pub pending_deliveries: u64,
-    /// Those of them that it cannot record at present, as it has answered. `GET /v1/deliveries` gives its reasons.
+    /// The number of these transactions that it cannot record at present. It has said so; `GET /v1/deliveries` gives its reasons.
     #[serde(default)]
     pub waiting_deliveries: u64,
 }
@@ -97,7 +97,7 @@ pub struct PeerHistory {
     pub events: Vec<PeerEventView>,
 }
 
-/// An event of the connection with a peer. Failed attempts in a row are one event.
+/// An event of the connection with a peer. Failed attempts in a row with the same code are one event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PeerEventView {
     /// The time on this node's clock, in milliseconds since the Unix epoch.
@@ -110,7 +110,7 @@ pub struct PeerEventView {
     pub event: PeerEventKind,
     /// The number of equal events in a row.
     pub count: u64,
-    /// The time of the last of several equal events in a row.
+    /// The time of the last of several equal events in a row; the same time if it is only one.
     pub last_ms: u64,
     /// The other end of the connection, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -41,7 +41,7 @@ pub struct Problem {
     /// Refusals of these transactions by participants.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<DeliveryRefusal>,
-    /// Participants that have not recorded these transactions yet, by legal name.
+    /// Participants that have not answered for these transactions yet, by legal name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undelivered: Vec<String>,
 }

@@ -177,12 +177,18 @@ impl Handle {
         all
     }
 
-    /// Returns the last events of each peer's connection, oldest first. At most [`HISTORY_MAX`](crate::HISTORY_MAX) of each are kept,
-    /// from this run.
-    pub fn history(&self) -> Vec<(PartyId, Vec<PeerEvent>)> {
-        let peers = self.shared.peers();
-        peers
+    /// Returns the last events of the connection with a peer, or with each peer, oldest first. At most
+    /// [`HISTORY_MAX`](crate::HISTORY_MAX) of each are kept, from this run.
+    pub fn history(&self, peer: Option<&PartyId>) -> Vec<(PartyId, Vec<PeerEvent>)> {
+        let known = self.shared.peers();
+        let wanted = known
             .values()
+            .filter(|known| peer.is_none_or(|peer| known.id == *peer));
+        let wanted: Vec<Arc<Peer>> = wanted.map(Arc::clone).collect();
+        // The events are copied without the lock, for which senders may wait.
+        drop(known);
+        wanted
+            .iter()
             .map(|peer| (peer.id, peer.history()))
             .collect()
     }

@@ -19,14 +19,14 @@ pub enum ConnectionEvent {
     CutOff,
 }
 
-/// An event of a peer's connection. Failed attempts in a row are one event.
+/// An event of a peer's connection. Failed attempts in a row with the same code are one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerEvent {
     /// The kind.
     pub kind: ConnectionEvent,
     /// The time, in milliseconds since the Unix epoch on this node's clock.
     pub at_ms: u64,
-    /// The time of the last of several equal events in a row.
+    /// The time of the last of several equal events in a row; the same time if it is only one.
     pub last_ms: u64,
     /// The number of equal events in a row.
     pub count: u64,
@@ -34,7 +34,7 @@ pub struct PeerEvent {
     pub address: Option<SocketAddr>,
     /// The reason: a stable code, empty for none.
     pub code: &'static str,
-    /// The reason in words, empty for none. Of several events in a row the last one's.
+    /// The reason in words, empty for none. If several events were counted as one, it is the reason of the last.
     pub reason: String,
 }
 

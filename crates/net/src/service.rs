@@ -64,6 +64,8 @@ pub(crate) async fn serve(shared: &Arc<TransportState>, met: Met) -> Duration {
     shared.counters.connected.add(1);
     if replaced {
         let refusal = Refusal::Replaced;
+        let event = PeerEvent::new(ConnectionEvent::Disconnected, clock_ms());
+        peer.note(event.because(refusal.code(), refusal.to_string()));
         tracing::warn!(
             code = refusal.code(),
             peer = peer.name,
@@ -89,8 +91,11 @@ pub(crate) async fn serve(shared: &Arc<TransportState>, met: Met) -> Duration {
     peer.remove(&link, &*shared.sink);
     shared.counters.disconnected.add(1);
     let (code, stood) = (ended.code(), began.elapsed());
-    let event = PeerEvent::new(ConnectionEvent::Disconnected, clock_ms());
-    peer.note(event.at(address).because(code, ended.to_string()));
+    // The end of a replaced connection was noted before the next one began.
+    if !matches!(ended, Refusal::Replaced) {
+        let event = PeerEvent::new(ConnectionEvent::Disconnected, clock_ms());
+        peer.note(event.at(address).because(code, ended.to_string()));
+    }
     if ended.is_harmless() || matches!(ended, Refusal::Replaced) {
         tracing::info!(code, peer = peer.name, %address, "disconnected: {ended}");
     } else {

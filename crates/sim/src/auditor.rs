@@ -200,7 +200,7 @@ impl Auditor {
     }
 
     /// Returns the balance of each node by token, predicted from the flows that have ended well, and from the first transactions of
-    /// those that failed afterwards.
+    /// those that failed afterwards and were started again.
     pub fn predicted(clients: &Clients, tokens: usize) -> Vec<[i64; NODES]> {
         let mut held = vec![[0; NODES]; tokens];
         for client in &clients.all {

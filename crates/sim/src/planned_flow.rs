@@ -52,7 +52,7 @@ pub struct PlannedFlow {
     /// Whether the client starts the flow again if its coins stay locked. Flows of several nodes may lock coins that they need from
     /// each other, and the first deadline ends the deadlock. Its flow need not be one of those that caused it.
     pub is_repeatable: bool,
-    /// The changes of balances that stay if its coins stay locked after its first transaction.
+    /// The effect on balances of its first transaction, for a flow that fails afterwards because its coins are locked.
     pub stays: Vec<Move>,
 }
 

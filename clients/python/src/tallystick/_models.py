@@ -478,7 +478,8 @@ class CashExitOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -548,7 +549,8 @@ class CashIssueAndPayOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -619,7 +621,8 @@ class CashIssueOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -693,7 +696,8 @@ class CashLockOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -769,7 +773,8 @@ class CashPayOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -844,7 +849,8 @@ class CashReissueOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -908,7 +914,8 @@ class CashUnlockOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -1251,7 +1258,8 @@ class DocumentShareOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -2000,7 +2008,8 @@ class LedgerChangeNotaryOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -2045,7 +2054,8 @@ class LedgerEmptyOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -2130,7 +2140,8 @@ class LedgerProveKeyOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -2181,7 +2192,8 @@ class LedgerUpgradeOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -2600,7 +2612,8 @@ class ObligationDefaultOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -2647,7 +2660,8 @@ class ObligationExitOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -2712,7 +2726,8 @@ class ObligationIssueOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -2767,7 +2782,8 @@ class ObligationMoveOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -2818,7 +2834,8 @@ class ObligationNetOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -2900,7 +2917,8 @@ class ObligationSettleOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -2936,7 +2954,8 @@ class Outcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -3005,7 +3024,8 @@ class PaperIssueOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -3060,7 +3080,8 @@ class PaperMoveOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -3111,7 +3132,8 @@ class PaperRedeemOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -3202,7 +3224,7 @@ class Payment:
 
 @dataclass(frozen=True)
 class PeerEventView:
-    """An event of the connection with a peer. Failed attempts in a row are one event."""
+    """An event of the connection with a peer. Failed attempts in a row with the same code are one event."""
 
     #: The time on this node's clock, in milliseconds since the Unix epoch.
     at_ms: int
@@ -3210,7 +3232,7 @@ class PeerEventView:
     count: int
     #: The kind of the event.
     event: PeerEventKind
-    #: The time of the last of several equal events in a row.
+    #: The time of the last of several equal events in a row; the same time if it is only one.
     last_ms: int
     #: The peer's party id.
     party_id: str
@@ -3317,7 +3339,7 @@ class PeerView:
     pending_deliveries: int = 0
     #: Its software, as sent at the last connection.
     software: str | None = None
-    #: Those of them that it cannot record at present, as it has answered. `GET /v1/deliveries` gives its reasons.
+    #: The number of these transactions that it cannot record at present. It has said so; `GET /v1/deliveries` gives its reasons.
     waiting_deliveries: int = 0
 
     @classmethod
@@ -3379,7 +3401,7 @@ class Problem:
     retry_after_ms: int | None = None
     #: The transactions that this flow recorded before it failed, in order. They are final.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded these transactions yet, by legal name.
+    #: Participants that have not answered for these transactions yet, by legal name.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -3936,7 +3958,8 @@ class StockExitOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -4002,7 +4025,8 @@ class StockIssueOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -4076,7 +4100,8 @@ class StockTransferOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -4213,7 +4238,8 @@ class SwapMandateOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -4277,7 +4303,8 @@ class SwapRevokeOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -4345,7 +4372,8 @@ class SwapRunOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -4455,7 +4483,8 @@ class TradeBidOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -4509,7 +4538,8 @@ class TradeSellOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod
@@ -4556,7 +4586,8 @@ class TradeWithdrawOutcome:
     step: str | None = None
     #: The transactions it recorded, in order.
     transactions: list[str] = field(default_factory=list)
-    #: Participants that have not recorded its transactions yet, by legal name. Their deliveries are repeated until they answer.
+    #: Participants that have not answered for its transactions yet, by legal name. Their deliveries are repeated until they answer. The
+    #: node tracks 100,000 unanswered transactions; of further ones it lists none.
     undelivered: list[str] = field(default_factory=list)
 
     @classmethod

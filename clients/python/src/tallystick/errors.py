@@ -226,6 +226,7 @@ def of_problem(said: models.Problem) -> TallystickError:
             error=failure,
             transactions=said.transactions,
             refused=said.refused,
+            undelivered=said.undelivered,
         )
     )
 

@@ -10,10 +10,11 @@ use primitives::Hash;
 /// Maximum length of one transaction, in bytes.
 const TRANSACTION_BYTES_MAX: usize = PAYMENT_BYTES + 2 + EXTENSION_BYTES_MAX;
 
-/// Returns whether a store has no chain yet, not even the genesis.
+/// Returns whether a store has no chain yet, not even the genesis. A store that has lost these rows and still has blocks is not new.
 pub fn is_new(reads: &impl Reads<Table>) -> Result<bool, StoreFailure> {
     let has = |key| Ok(reads.get(Table::Meta, key)?.is_some());
-    Ok(!has(rows::META_GENESIS)? && !has(rows::META_TIP)?)
+    let blocks = reads.scan(Table::Headers, &[], None, 1)?;
+    Ok(!has(rows::META_GENESIS)? && !has(rows::META_TIP)? && blocks.is_empty())
 }
 
 /// Returns the height and the hash of the last block.

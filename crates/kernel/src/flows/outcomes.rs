@@ -292,8 +292,13 @@ fn undelivered_of(
     context: &Context,
 ) -> Vec<String> {
     let peers = transactions.iter().flat_map(|id| deliveries.peers_of(id));
-    let names: BTreeSet<String> = peers.map(|peer| context.name_of(peer)).collect();
-    names.into_iter().collect()
+    let peers: BTreeSet<&PartyId> = peers.collect();
+    let mut names: Vec<String> = peers
+        .into_iter()
+        .map(|peer| context.name_of(peer))
+        .collect();
+    names.sort_unstable();
+    names
 }
 
 /// Returns the refusals of some transactions by their participants.

@@ -56,8 +56,8 @@ impl Kernel {
         figures
     }
 
-    /// Figures of every peer that has been heard in this run or has not answered for deliveries: members of the network, or parties
-    /// that were members.
+    /// Figures of every peer that has been heard in this run, and of every other party that has not answered for deliveries. Such a party
+    /// may have left the network.
     pub fn peer_figures(&self) -> BTreeMap<PartyId, PeerFigures> {
         let mut all: BTreeMap<PartyId, PeerFigures> = BTreeMap::new();
         for (peer, usage) in self.flows.engine().peer_usages() {

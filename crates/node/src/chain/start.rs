@@ -65,7 +65,7 @@ impl ChainNode {
         let committer = Committer::start(store.clone(), committer_options).map_err(|error| {
             ChainStartError::System(format!("cannot start the commit thread: {error}"))
         })?;
-        // Requests read the rows of the genesis, so they are durable before the API listens.
+        // The API reads rows that the genesis writes. They are durable before it listens.
         if read::is_new(&store).map_err(ChainStartError::StoreFailed)? {
             let rows = write_genesis(&files.genesis);
             let committed = committer.handle().commit(Class::Normal, rows);
@@ -315,9 +315,6 @@ mod tests {
     async fn the_states_hash_is_looked_for_once_at_each_tip() {
         let folder = tempfile::tempdir().expect("a folder");
         let node = start(folder.path()).await;
-        // Answered once it is durable, and with it the chain's beginning.
-        let order = node.shared.order(|ticket| Event::ClearPool { ticket });
-        order.await.expect("an empty pool");
         let reader = node.shared.reader();
         let found = reader.state_hash(None, &Mutex::default()).expect("a hash");
         let known = |tip: &str| {

@@ -54,21 +54,21 @@ pub(super) fn view(
     }
 }
 
-/// The last events of the connections with the peer of a name, or with all peers, newest first.
+/// The last events of the connections with a peer, or with all peers, newest first.
 pub(super) fn history(
     net: &net::Handle,
     network: &NetworkMap,
-    peer: Option<&str>,
+    peer: Option<&PartyId>,
     limit: usize,
 ) -> PeerHistory {
-    let of_peer = net.history().into_iter().flat_map(|(id, events)| {
+    let of_peer = net.history(peer).into_iter().flat_map(|(id, events)| {
         let name = name_of(network, &id);
-        let is_wanted = peer.is_none_or(|peer| peer == name);
-        let events = events.into_iter().filter(move |_| is_wanted);
+        // The newest of each peer first, so that equal times keep this order.
+        let events = events.into_iter().rev();
         events.map(move |event| event_view(&name, &id, event))
     });
     let mut events: Vec<PeerEventView> = of_peer.collect();
-    events.sort_by(|a, b| (b.last_ms, &a.peer).cmp(&(a.last_ms, &b.peer)));
+    events.sort_by_key(|event| std::cmp::Reverse(event.last_ms));
     events.truncate(limit);
     PeerHistory { events }
 }

@@ -57,7 +57,7 @@ pub struct Ended {
     pub delivered: bool,
     /// Refusals of these transactions by participants.
     pub refused: Vec<kernel::DeliveryRefusal>,
-    /// Participants that have not recorded these transactions yet, by legal name.
+    /// Participants that have not answered for these transactions yet, by legal name.
     pub undelivered: Vec<String>,
 }
 

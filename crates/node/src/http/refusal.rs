@@ -32,7 +32,7 @@ pub struct FailedFlow {
     pub transactions: Vec<TxId>,
     /// Refusals of these transactions by participants.
     pub refused: Vec<DeliveryRefusal>,
-    /// Participants that have not recorded these transactions yet, by legal name.
+    /// Participants that have not answered for these transactions yet, by legal name.
     pub undelivered: Vec<String>,
 }
 

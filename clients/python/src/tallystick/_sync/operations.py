@@ -684,8 +684,8 @@ class Operations:
         return self._session.decoded(models.PeersView.from_json, self._session.json("GET", "/v1/peers"))
 
     def peer_history(self, *, peer: str | None = None, limit: int | None = None) -> models.PeerHistory:
-        """The last events of the connections with the peers since the node's start, newest first. The node keeps the last 64 of each peer.
-        `GET /v1/peers/history`"""
+        """The last events of the connections with the peers since the node's start, newest first. The node keeps the last 64 of each peer. Of
+        two nodes one connects to the other, and only that one knows of failed attempts. `GET /v1/peers/history`"""
         query = {"peer": peer, "limit": limit}
         return self._session.decoded(models.PeerHistory.from_json, self._session.json("GET", "/v1/peers/history", query=query))
 

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use api::codes::BAD_PARAMETER;
 use api::{ClockView, DeliveryPage, Drain, Health, NetworkView, NodeView, PeerHistory, PeersView};
 use kernel::Event;
+use ledger::LegalName;
 
 use crate::core::peers;
 use crate::core::service::Service;
-use crate::http::{Pending, StatusService};
+use crate::http::{Pending, Refusal, StatusService};
 
 impl StatusService for Service {
     fn node(&self) -> NodeView {
@@ -28,8 +30,17 @@ impl StatusService for Service {
         )
     }
 
-    fn peer_history(&self, peer: Option<&str>, limit: usize) -> PeerHistory {
-        peers::history(&self.net, &self.network, peer, limit)
+    fn peer_history(&self, peer: Option<&LegalName>, limit: usize) -> Result<PeerHistory, Refusal> {
+        let id = peer.map(|name| {
+            let known = self.network.by_name(name);
+            known.map(|party| party.id()).ok_or_else(|| {
+                let text = format!("no node of the network has the name '{name}'");
+                Refusal::listed(&BAD_PARAMETER, text)
+            })
+        });
+        let id = id.transpose()?;
+        let (net, network) = (&self.net, &self.network);
+        Ok(peers::history(net, network, id.as_ref(), limit))
     }
 
     fn deliveries(&self, after: Option<[u8; 40]>, limit: usize) -> Pending<'_, DeliveryPage> {

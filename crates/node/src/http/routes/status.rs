@@ -12,7 +12,7 @@ use axum::response::IntoResponse;
 use primitives::hex;
 
 use super::handler::{Answered, Route, json, route};
-use super::parameters::{HistoryQuery, PageQuery, query};
+use super::parameters::{HistoryQuery, PageQuery, parsed, query};
 use crate::http::refusal::Refusal;
 use crate::http::state::ApiState;
 use crate::users::Caller;
@@ -44,7 +44,9 @@ pub(in crate::http) async fn peer_history(
 ) -> Answered {
     let HistoryQuery { peer, limit } = query(parameters)?;
     let limit = state.options.page(limit);
-    let history = state.services.status.peer_history(peer.as_deref(), limit);
+    let peer = peer.as_deref().map(|text| parsed("peer", text));
+    let peer = peer.transpose()?;
+    let history = state.services.status.peer_history(peer.as_ref(), limit)?;
     json(StatusCode::OK, &history)
 }
 

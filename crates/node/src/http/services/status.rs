@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use api::{ClockView, DeliveryPage, Drain, Health, NetworkView, NodeView, PeerHistory, PeersView};
 
+use ledger::LegalName;
+
 use crate::http::pending::Pending;
+use crate::http::refusal::Refusal;
 
 /// The port to the state of the node as a whole. No method blocks. An answered change is durable.
 pub trait StatusService: Send + Sync + 'static {
@@ -17,8 +20,8 @@ pub trait StatusService: Send + Sync + 'static {
     /// Returns the other nodes of the network.
     fn peers(&self) -> PeersView;
 
-    /// Returns the last events of the connections with a peer, or with all, newest first.
-    fn peer_history(&self, peer: Option<&str>, limit: usize) -> PeerHistory;
+    /// Returns the last events of the connections with a peer, or with all, newest first. A name that is not in the network is refused.
+    fn peer_history(&self, peer: Option<&LegalName>, limit: usize) -> Result<PeerHistory, Refusal>;
 
     /// Returns a page of the transactions that other nodes have not answered for, after the key of a page before.
     fn deliveries(&self, after: Option<[u8; 40]>, limit: usize) -> Pending<'_, DeliveryPage>;

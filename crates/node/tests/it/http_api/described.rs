@@ -1,4 +1,5 @@
-//! Compares each problem that a test receives with the operation's row, from which the description is made.
+//! Compares each problem that a test of this program receives by hand-written requests with the operation's row, from which the description is
+//! made.
 
 use api::codes::ERRORS;
 use api::operations::{Operation, START_FLOW_AT_ENDPOINT, operations};
@@ -25,8 +26,7 @@ pub fn check(method: &str, path: &str, reply: &Reply) {
     }
 }
 
-/// Returns the operation of a request. No row has more segments in braces than another one for the same request, unless the other
-/// one is the better.
+/// Returns the operation of a request. Of several rows that fit, the one with the fewest segments in braces is meant.
 fn operation_of(method: &str, path: &str) -> Option<&'static Operation> {
     let path = path.split('?').next().unwrap_or_default();
     let all = operations().chain([&START_FLOW_AT_ENDPOINT.row]);
@@ -62,7 +62,9 @@ fn fault(operation: &Operation, reply: &Reply) -> Option<String> {
         return Some("not a problem".to_owned());
     }
     let problem = reply.json();
-    let (code, status) = (problem["code"].as_str()?, problem["status"].as_u64()?);
+    let (Some(code), Some(status)) = (problem["code"].as_str(), problem["status"].as_u64()) else {
+        return Some("no code or no status".to_owned());
+    };
     if status != u64::from(reply.status) {
         return Some(format!("the body says {status}"));
     }

@@ -11,7 +11,7 @@ use api::{
     PeerEventView, PeerHistory, PeersView, RawJson, Wait,
 };
 use flow::FlowId;
-use ledger::{Rejection, TxId};
+use ledger::{LegalName, Rejection, TxId};
 use node::http::{
     Answer, Ended, FlowAction, FlowService, Followers, HospitalService, Output, Pending, Refusal,
     Services, StartCapacity, StartRequest, StatusService, Ticket,
@@ -413,7 +413,7 @@ impl StatusService for Fake {
         }
     }
 
-    fn peer_history(&self, peer: Option<&str>, limit: usize) -> PeerHistory {
+    fn peer_history(&self, peer: Option<&LegalName>, limit: usize) -> Result<PeerHistory, Refusal> {
         let event = |peer: &str, at_ms| PeerEventView {
             at_ms,
             peer: peer.to_owned(),
@@ -427,10 +427,10 @@ impl StatusService for Fake {
         };
         let events = [event("O=B, L=B, C=GB", 2), event("O=C, L=B, C=GB", 1)];
         let events = events.into_iter();
-        let wanted = events.filter(|event| peer.is_none_or(|peer| event.peer == peer));
-        PeerHistory {
+        let wanted = events.filter(|event| peer.is_none_or(|peer| event.peer == peer.to_string()));
+        Ok(PeerHistory {
             events: wanted.take(limit).collect(),
-        }
+        })
     }
 
     fn deliveries(&self, _: Option<[u8; 40]>, _: usize) -> Pending<'_, DeliveryPage> {

@@ -146,7 +146,7 @@ fn garbage(peers: &PeersView) -> Finding {
     )
 }
 
-/// Checks for transactions that peers cannot record at present, and for those that peers which are away have not got.
+/// Checks for transactions that peers cannot record at present, and for transactions that wait for peers which are away.
 fn deliveries(peers: &PeersView) -> Finding {
     const CHECK: &str = "deliveries";
     let waiting: Vec<String> = peers
@@ -187,7 +187,7 @@ fn undelivered(check: &'static str, peers: &PeersView) -> Finding {
             "not delivered, because the peers are away: {}",
             named(&shown)
         ),
-        "They are delivered once the peers are connected; 'tally node peers --history' shows the failed attempts.",
+        "They are delivered once the peers are connected; 'tally node peers --history' shows when they were lost.",
     )
 }
 

@@ -40,7 +40,7 @@ impl Args {
 /// The events for people.
 fn events(history: &PeerHistory) -> String {
     if history.events.is_empty() {
-        return "no connection was opened or tried since the node's start".to_owned();
+        return "this node has opened, lost or tried no such connection since its start".to_owned();
     }
     let ink = stdout_ink();
     let mut table = Table::new(&[
