@@ -120,8 +120,7 @@ impl Context {
 
     /// Returns the legal name of a party of the network, or else its id.
     pub(crate) fn name_of(&self, id: &PartyId) -> String {
-        let party = self.identity.network.party(id);
-        party.map_or_else(|| id.to_string(), |party| party.name.to_string())
+        self.identity.network.name_of(id)
     }
 
     /// Sends a message after the round's commit is durable. A message to this node itself is handled within the round.

@@ -81,6 +81,12 @@ impl NetworkMap {
         })
     }
 
+    /// Returns the legal name of a party of the network, or else its id.
+    pub fn name_of(&self, id: &PartyId) -> String {
+        let party = self.party(id);
+        party.map_or_else(|| id.to_string(), |party| party.name.to_string())
+    }
+
     /// Returns a party by its name.
     pub fn by_name(&self, name: &LegalName) -> Option<&Party> {
         self.party(&name.party_id())

@@ -214,10 +214,7 @@ impl Service {
 
     /// A party's legal name, or its id if the network does not list it.
     pub(super) fn name_of(&self, party: &PartyId) -> String {
-        match self.network.party(party) {
-            Some(party) => party.name.to_string(),
-            None => party.to_string(),
-        }
+        self.network.name_of(party)
     }
 
     pub(super) fn summary(&self, status: &flow::FlowStatus) -> FlowSummary {

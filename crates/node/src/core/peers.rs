@@ -32,7 +32,7 @@ pub(super) fn view(
         } = status;
         let figures = figures.get(&peer);
         PeerView {
-            name: name_of(network, &peer),
+            name: network.name_of(&peer),
             party_id: peer.to_string(),
             connected: address.is_some(),
             address: address.map(|address| address.to_string()),
@@ -62,7 +62,7 @@ pub(super) fn history(
     limit: usize,
 ) -> PeerHistory {
     let of_peer = net.history(peer).into_iter().flat_map(|(id, events)| {
-        let name = name_of(network, &id);
+        let name = network.name_of(&id);
         // The newest of each peer first, so that equal times keep this order.
         let events = events.into_iter().rev();
         events.map(move |event| event_view(&name, &id, event))
@@ -91,12 +91,6 @@ fn event_view(name: &str, id: &PartyId, event: PeerEvent) -> PeerEventView {
         code: told(event.code),
         message: told(&event.reason),
     }
-}
-
-/// Returns the legal name of a party of the network, or else its id.
-fn name_of(network: &NetworkMap, id: &PartyId) -> String {
-    let party = network.party(id);
-    party.map_or_else(|| id.to_string(), |party| party.name.to_string())
 }
 
 fn load(figures: &PeerFigures) -> PeerLoad {

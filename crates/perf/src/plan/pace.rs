@@ -37,7 +37,7 @@ const PREPARED_PER_S: f64 = 1_000.0;
 /// The expected cost of one unit.
 #[derive(Clone, Copy, Debug, Default)]
 struct UnitCost {
-    /// Seconds in which the system can do nothing else.
+    /// Seconds of the system that nothing else can use.
     busy_s: f64,
     /// Seconds from start to delivery, if it runs alone.
     latency_s: f64,

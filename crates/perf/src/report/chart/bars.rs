@@ -1,6 +1,7 @@
 //! Bars that show the used share of a limit.
 
 use super::canvas::{Anchor, Canvas, WIDTH, clip};
+use crate::report::digest::NEAR;
 
 /// One bar.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -12,9 +13,6 @@ pub struct Bar {
     /// Both in words: `1.62 of 2 cores`.
     pub words: String,
 }
-
-/// Share above which a bar is highlighted: hardly anything is left.
-const NEAR: f64 = 0.85;
 
 /// Draws them.
 pub fn bars(about: &str, bars: &[Bar]) -> String {

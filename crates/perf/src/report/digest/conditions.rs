@@ -26,7 +26,7 @@ pub struct Conditions {
 /// One condition.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConditionRow {
-    /// What it is, such as `Hardware`.
+    /// Its name, such as `Hardware`.
     pub title: &'static str,
     /// Ours; empty if it is not known.
     pub ours: String,
@@ -34,7 +34,7 @@ pub struct ConditionRow {
     pub theirs: Vec<Option<String>>,
 }
 
-/// The table, and what the opening paragraph needs too.
+/// The table, and the plan that the opening paragraph describes.
 pub(super) struct Known {
     pub table: Conditions,
     /// The scenario of the headline point, if its source can be read.

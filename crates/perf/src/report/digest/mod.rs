@@ -19,7 +19,7 @@ pub use costs::{Cost, Costs, NodeCost};
 pub use opening::{Confidence, Opening};
 pub use standing::Standing;
 
-/// What a report says about a scenario beyond its measurements.
+/// The statements of a report about a scenario beyond its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Digest {
     /// The scenario's short name.

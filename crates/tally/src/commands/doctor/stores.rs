@@ -15,7 +15,7 @@ const ENTRIES_MAX: usize = 1_000_000;
 const NAMED_BYTES_MIN: u64 = 1 << 20;
 /// Maximum number of stores that are named, the largest first.
 const NAMED_MAX: usize = 8;
-/// Suffixes of the files beside an SQLite database.
+/// Suffixes of the further files of an SQLite database.
 const OF_SQLITE: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// The unit of `st_blocks`.
 const BLOCK_BYTES: u64 = 512;
