@@ -2,14 +2,15 @@
 //!
 //! One program holds all outside tests of a crate (`tests/it`). Tests that start processes, use sockets or measure need the
 //! machine for their module: for the crates in [`BY_MODULE`] each module of the program is a suite with a process of its own, and
-//! the suites run one after another. Within a suite cargo's usual number of tests run at a time.
+//! the suites run one after another. Within a suite cargo's usual number of tests run at a time. The suites in [`WAITING`] use
+//! little of a core, because they wait for deadlines of real nodes. They run one after another too, beside the others.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
 use crate::cargo::cargo;
 use crate::metadata;
@@ -17,6 +18,17 @@ use crate::programs::{self, Program};
 
 /// Crates whose modules of outside tests run one after another.
 const BY_MODULE: &[&str] = &["diskimage", "net", "node", "perf", "sim", "store", "tally"];
+/// Suites that wait for most of their time: they use less than an eighth of a core.
+const WAITING: &[&str] = &[
+    "tally chain_partition",
+    "tally crash",
+    "tally empty_bank",
+    "tally hospital",
+    "tally older_bank",
+    "tally older_notary",
+    "tally older_notary_and_bank",
+    "tally silent_counterparty",
+];
 /// Arguments of cargo that select programs, after which documentation tests are not meant.
 const TARGETS: &[&str] = &[
     "--lib",
@@ -37,6 +49,9 @@ struct Suite {
     took: Duration,
 }
 
+/// A suite to run: its program, its name and its tests.
+type Planned = (Program, String, Vec<String>);
+
 /// Runs the chore. Its arguments are those of `cargo test`; options after `--` have the form `--option=value`.
 pub fn run(arguments: &[String]) -> Result<()> {
     let end = arguments.iter().position(|word| word == "--");
@@ -52,12 +67,13 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
     selection.push("--no-fail-fast".to_owned());
 
-    let mut suites = Vec::new();
+    let mut plan = Vec::new();
     for program in programs::build(&selection)? {
         for (name, tests) in parts(&program, program.tests(filters)?) {
-            suites.push(run_suite(&program, name, &tests, filters)?);
+            plan.push((program.clone(), name, tests));
         }
     }
+    let mut suites = run_suites(plan, filters)?;
     if !selection.iter().any(|word| is_option(word, TARGETS)) {
         suites.push(run_documentation(&selection, filters)?);
     }
@@ -94,14 +110,77 @@ fn parts(program: &Program, tests: Vec<String>) -> BTreeMap<String, Vec<String>>
     parts
 }
 
+/// Runs suites, the waiting ones beside the others. Returns the results in the order of the plan.
+fn run_suites(plan: Vec<Planned>, filters: &[String]) -> Result<Vec<Suite>> {
+    let order: Vec<String> = plan.iter().map(|(_, name, _)| name.clone()).collect();
+    let (waiting, busy): (Vec<_>, Vec<_>) = plan
+        .into_iter()
+        .partition(|(_, name, _)| WAITING.contains(&name.as_str()));
+    let mut suites = std::thread::scope(|scope| {
+        let beside = scope.spawn(|| run_lane(waiting, filters, &mut Kept::default()));
+        let mut suites = run_lane(busy, filters, &mut Shown)?;
+        let beside = beside
+            .join()
+            .map_err(|_| anyhow!("a lane of suites panicked"))?;
+        suites.extend(beside?);
+        anyhow::Ok(suites)
+    })?;
+    suites.sort_by_key(|suite| order.iter().position(|name| *name == suite.name));
+    Ok(suites)
+}
+
+/// Runs suites one after another.
+fn run_lane(plan: Vec<Planned>, filters: &[String], output: &mut dyn Lines) -> Result<Vec<Suite>> {
+    let mut suites = Vec::new();
+    for (program, name, tests) in plan {
+        suites.push(run_suite(&program, name, &tests, filters, output)?);
+        output.end();
+    }
+    Ok(suites)
+}
+
+/// Takes the lines of a suite's output.
+trait Lines {
+    fn line(&mut self, line: &str);
+    /// The suite has ended.
+    fn end(&mut self);
+}
+
+/// Prints each line at once.
+struct Shown;
+
+impl Lines for Shown {
+    fn line(&mut self, line: &str) {
+        println!("{line}");
+    }
+
+    fn end(&mut self) {}
+}
+
+/// Prints the lines of a suite together at its end, so that they do not mix with those of another suite.
+#[derive(Default)]
+struct Kept(String);
+
+impl Lines for Kept {
+    fn line(&mut self, line: &str) {
+        self.0.push_str(line);
+        self.0.push('\n');
+    }
+
+    fn end(&mut self) {
+        print!("{}", std::mem::take(&mut self.0));
+    }
+}
+
 /// Runs some tests of a program in one process, and forwards the output.
 fn run_suite(
     program: &Program,
     name: String,
     tests: &[String],
     filters: &[String],
+    output: &mut dyn Lines,
 ) -> Result<Suite> {
-    println!("\n     Running {name}");
+    output.line(&format!("\n     Running {name}"));
     let options = filters.iter().filter(|word| word.starts_with('-'));
     let started = Instant::now();
     let mut child = program
@@ -115,14 +194,14 @@ fn run_suite(
     let stdout = child.stdout.take().context("no stdout")?;
     let mut suite = None;
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        println!("{line}");
+        output.line(&line);
         suite = result_line(&line).or(suite);
     }
     let status = child.wait()?;
     // A suite that ended before its result has run nothing.
     let mut suite = suite.unwrap_or_default();
     if !status.success() && suite.failed == 0 {
-        println!("{name} ended before its result ({status})");
+        output.line(&format!("{name} ended before its result ({status})"));
         suite.failed = 1;
     }
     suite.name = name;
@@ -245,6 +324,19 @@ mod tests {
                 .join(name)
                 .join("tests/it/main.rs");
             assert!(main.is_file(), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_waiting_suite_exists() {
+        for name in WAITING {
+            let (package, module) = name.split_once(' ').expect(name);
+            let modules = metadata::root()
+                .join("crates")
+                .join(package)
+                .join("tests/it");
+            let file = modules.join(module).with_extension("rs");
+            assert!(file.is_file() || modules.join(module).is_dir(), "{name}");
         }
     }
 
